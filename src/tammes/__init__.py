@@ -1,0 +1,1 @@
+"""Tammes: learn representations by comparing pairs, with the pairs well chosen."""
