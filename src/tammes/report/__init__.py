@@ -1,0 +1,16 @@
+"""The page: what a comparison or a run found, as one self-contained HTML file."""
+
+from tammes.report.comparison import Comparison, Curve, Floor, Outcome, Run, Sample, Scores
+from tammes.report.page import write_comparison, write_run
+
+__all__ = [
+    "Comparison",
+    "Curve",
+    "Floor",
+    "Outcome",
+    "Run",
+    "Sample",
+    "Scores",
+    "write_comparison",
+    "write_run",
+]

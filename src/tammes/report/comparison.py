@@ -1,0 +1,342 @@
+"""What the page needs to know: plain numbers and numpy arrays, checked when made."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.floating]
+Integers = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Curve:
+    """One number over training.
+
+    Args:
+        epochs: (points,) increasing; 0 is before the first step, 1.5 is half way through the second epoch.
+        values: (points,) the number at each of them.
+
+    Raises:
+        ValueError: where the two differ in length, are empty, are not finite, or the epochs do not increase.
+
+    >>> Curve(epochs=np.array([0, 1]), values=np.array([5.1, 4.2])).last
+    4.2
+    """
+
+    epochs: Floats | Integers
+    values: Floats
+
+    def __post_init__(self) -> None:
+        _expect_shape("Curve.epochs", self.epochs, (None,))
+        _expect_shape("Curve.values", self.values, (len(self.epochs),))
+        if len(self.epochs) == 0:
+            raise ValueError(
+                "Curve expected at least one point, got none: leave the curve out (None) instead"
+            )
+        _expect_finite("Curve.epochs", self.epochs)
+        _expect_finite("Curve.values", self.values)
+        if np.any(np.diff(self.epochs) <= 0):
+            raise ValueError(
+                f"Curve.epochs expected increasing numbers, got {self.epochs.tolist()}: sort them"
+            )
+
+    @property
+    def last(self) -> float:
+        """The value at the last point."""
+        return float(self.values[-1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """Test accuracies as fractions in [0, 1]; None where one was not measured (no labels, too few).
+
+    Args:
+        knn: of the nearest-neighbor vote on the frozen features.
+        probe: of the linear probe fitted with all training labels.
+        probe_10_percent: of the linear probe fitted with 10 % of them.
+        probe_1_percent: of the linear probe fitted with 1 % of them.
+
+    Raises:
+        ValueError: for a number outside [0, 1].
+
+    >>> Scores(knn=0.95).best
+    0.95
+    """
+
+    knn: float | None = None
+    probe: float | None = None
+    probe_10_percent: float | None = None
+    probe_1_percent: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("knn", "probe", "probe_10_percent", "probe_1_percent"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1:
+                raise ValueError(
+                    f"Scores.{name} expected a fraction in [0, 1], got {value}: divide per cent by 100"
+                )
+
+    @property
+    def best(self) -> float | None:
+        """The number the page ranks by: the probe with all labels, or else the nearest-neighbor vote."""
+        return self.knn if self.probe is None else self.probe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Floor:
+    """What any encoder must beat.
+
+    Args:
+        name: in words, "untrained encoder" or "raw pixels".
+        scores: measured exactly as for the trained encoders.
+
+    >>> Floor(name="raw pixels", scores=Scores(knn=0.9)).name
+    'raw pixels'
+    """
+
+    name: str
+    scores: Scores
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sample:
+    """The held-out pictures that every figure is about, in random order (the figures take the first ones).
+
+    Args:
+        images: (n, channels, height, width) uint8, one or three channels; not augmented.
+        labels: (n,) integers, or None where the data have none.
+        classes: the name of each label, so that label 3 is classes[3]; or None.
+        names: (n) a name for each picture, a file name for example, shown on hovering; or None.
+
+    Raises:
+        ValueError: for a wrong shape or type, or a label without a class name.
+
+    >>> Sample(images=np.zeros((5, 1, 8, 8), np.uint8)).size
+    5
+    """
+
+    images: npt.NDArray[np.uint8] = field(repr=False)
+    labels: Integers | None = field(default=None, repr=False)
+    classes: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        _expect_shape("Sample.images", self.images, (None, None, None, None))
+        if self.images.dtype != np.uint8:
+            raise ValueError(
+                f"Sample.images expected uint8, got {self.images.dtype}: multiply by 255, round, and convert"
+            )
+        if self.images.shape[1] not in (1, 3):
+            raise ValueError(
+                f"Sample.images expected 1 or 3 channels as axis 1, got shape {self.images.shape}: "
+                "move the channels before height and width"
+            )
+        if self.size < 4:
+            raise ValueError(f"Sample.images expected at least 4 pictures, got {self.size}: hand in more")
+        if self.labels is not None:
+            self._check_labels(self.labels)
+        if self.names is not None and len(self.names) != self.size:
+            raise ValueError(
+                f"Sample.names expected {self.size} names, got {len(self.names)}: one per picture"
+            )
+
+    def _check_labels(self, labels: Integers) -> None:
+        _expect_shape("Sample.labels", labels, (self.size,))
+        if not np.issubdtype(labels.dtype, np.integer):
+            raise ValueError(f"Sample.labels expected integers, got {labels.dtype}: convert them")
+        if labels.min() < 0:
+            raise ValueError(f"Sample.labels expected numbers from 0, got {labels.min()}: renumber them")
+        if self.classes is not None and labels.max() >= len(self.classes):
+            raise ValueError(
+                f"Sample.classes expected a name for label {labels.max()}, got {len(self.classes)} names: "
+                "hand in one per label"
+            )
+
+    @property
+    def size(self) -> int:
+        """The number n of pictures."""
+        return len(self.images)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outcome:
+    """One objective, trained and measured.
+
+    Args:
+        name: as the user wrote it: "hcl", or "hcl-ot epsilon=0.3" where one name stands twice.
+        objective: its repr, which shows all parts.
+        scores: its accuracies on the test images.
+        seconds: wall-clock time of its training alone.
+        loss: the training loss over epochs.
+        knn: nearest-neighbor accuracy over epochs, starting at epoch 0 where possible; or None.
+        features: (n, features) what the encoder gives for the sample: used downstream, drawn as the map.
+        embeddings: (n, dim) what the objective compares (behind the projection head) for the same sample.
+        view_a: (b, dim) embeddings of one augmented view of the first b pictures of the sample, b <= n.
+        view_b: (b, dim) embeddings of another view of the same.
+        weights: (2b, 2b) of `objective.weights(view_a, view_b)`: rows sum to one, 0 where no negative. For an
+            objective that needs labels hand them to it; for a selection that draws, one draw will do.
+        last: `objective.last` of these views: named numbers for a small table; or empty.
+
+    Raises:
+        ValueError: where shapes do not fit, numbers are not finite, or rows of weights do not sum to one.
+
+    >>> rng = np.random.default_rng(0)
+    >>> view, uniform = rng.normal(size=(3, 2)), np.kron(np.ones((2, 2)), 1 - np.eye(3)) / 4
+    >>> outcome = Outcome(name="simclr", objective="Objective(...)", scores=Scores(knn=0.9), seconds=2.0,
+    ...     loss=Curve(epochs=np.array([1]), values=np.array([4.2])), features=rng.normal(size=(5, 8)),
+    ...     embeddings=rng.normal(size=(5, 2)), view_a=view, view_b=view, weights=uniform)
+    >>> outcome.pairs
+    3
+    """
+
+    name: str
+    objective: str
+    scores: Scores
+    seconds: float
+    loss: Curve = field(repr=False)
+    knn: Curve | None = field(default=None, repr=False)
+    features: Floats = field(repr=False)
+    embeddings: Floats = field(repr=False)
+    view_a: Floats = field(repr=False)
+    view_b: Floats = field(repr=False)
+    weights: Floats = field(repr=False)
+    last: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        where = f"Outcome({self.name!r})"
+        if not math.isfinite(self.seconds) or self.seconds < 0:
+            raise ValueError(
+                f"{where}.seconds expected a time of 0 or more, got {self.seconds}: measure again"
+            )
+        _expect_shape(f"{where}.embeddings", self.embeddings, (None, None))
+        size, dim = self.embeddings.shape
+        _expect_shape(f"{where}.features", self.features, (size, None))
+        _expect_shape(f"{where}.view_a", self.view_a, (None, dim))
+        _expect_shape(f"{where}.view_b", self.view_b, (self.pairs, dim))
+        _expect_shape(f"{where}.weights", self.weights, (2 * self.pairs, 2 * self.pairs))
+        if not 2 <= self.pairs <= size:
+            raise ValueError(
+                f"{where}.view_a expected views of 2 to {size} pictures (the sample's first), got {self.pairs}"
+            )
+        for name in ("features", "embeddings", "view_a", "view_b", "weights"):
+            _expect_finite(f"{where}.{name}", getattr(self, name))
+        sums = self.weights.sum(axis=1)
+        if np.any(self.weights < 0) or np.any(np.abs(sums - 1) > 1e-3):
+            raise ValueError(
+                f"{where}.weights expected non-negative rows that sum to one, got sums from {sums.min():.4g} "
+                f"to {sums.max():.4g}: hand in objective.weights(view_a, view_b)"
+            )
+
+    @property
+    def pairs(self) -> int:
+        """The number b of pictures of which there are two views."""
+        return len(self.view_a)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Comparison:
+    """Several objectives on the same data, seed and budget: what `write_comparison` writes down.
+
+    Args:
+        data: in words, "digits" or the name of the folder.
+        settings: what all objectives share, in words ("encoder": "convnet", "epochs": "20", "seed": "0", ...),
+            in the order to be shown.
+        command: the exact command that does it again.
+        sample: the held-out pictures.
+        outcomes: one per objective, with different names, in the order given by the user.
+        floors: the untrained encoder and raw pixels; may be empty.
+        test_size: the number of test images behind each accuracy (it gives the standard error); 0 without labels.
+
+    Raises:
+        ValueError: without an outcome, with two of one name, or where an outcome is about another sample.
+    """
+
+    data: str
+    settings: Mapping[str, str]
+    command: str
+    sample: Sample
+    outcomes: tuple[Outcome, ...]
+    floors: tuple[Floor, ...] = ()
+    test_size: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.outcomes:
+            raise ValueError("Comparison.outcomes expected at least one objective, got none: train one first")
+        names = [outcome.name for outcome in self.outcomes]
+        if len(set(names)) < len(names):
+            raise ValueError(
+                f"Comparison.outcomes expected different names, got {names}: "
+                "add what distinguishes them, as in 'hcl beta=2'"
+            )
+        for outcome in self.outcomes:
+            _check_outcome(outcome, self.sample, self.test_size)
+        if len({outcome.pairs for outcome in self.outcomes}) > 1:
+            raise ValueError(
+                "Comparison.outcomes expected views of the same pictures for each objective, got "
+                f"{ {outcome.name: outcome.pairs for outcome in self.outcomes} } pictures: use one batch for all"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """One objective, trained on the user's data: what `write_run` writes down.
+
+    Args:
+        data: in words, the name of the folder.
+        settings: in words, in the order to be shown.
+        command: the exact command that does it again.
+        sample: held-out pictures (or, where nothing is held out, training pictures: say so in `settings`).
+        outcome: the trained objective.
+        floors: the untrained encoder and raw pixels; may be empty.
+        test_size: the number of test images behind each accuracy; 0 without labels.
+
+    Raises:
+        ValueError: where the outcome is about another sample.
+    """
+
+    data: str
+    settings: Mapping[str, str]
+    command: str
+    sample: Sample
+    outcome: Outcome
+    floors: tuple[Floor, ...] = ()
+    test_size: int = 0
+
+    def __post_init__(self) -> None:
+        _check_outcome(self.outcome, self.sample, self.test_size)
+
+
+def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:
+    """Raise where an outcome does not belong to this sample or to this number of test images."""
+    if len(outcome.embeddings) != sample.size:
+        raise ValueError(
+            f"Outcome({outcome.name!r}).embeddings expected {sample.size} rows, one per picture of the sample, "
+            f"got {len(outcome.embeddings)}"
+        )
+    if outcome.scores.best is not None and test_size < 1:
+        raise ValueError(
+            f"test_size expected the number of test images behind the accuracies of {outcome.name!r}, "
+            f"got {test_size}"
+        )
+
+
+def _expect_shape(name: str, array: np.ndarray, shape: tuple[int | None, ...]) -> None:
+    """Raise unless the array has this shape; None stands for any length."""
+    fits = array.ndim == len(shape) and all(
+        want is None or got == want for want, got in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = "(" + ", ".join("any" if want is None else str(want) for want in shape) + ")"
+        raise ValueError(f"{name} expected shape {wanted}, got {array.shape}")
+
+
+def _expect_finite(name: str, array: np.ndarray) -> None:
+    """Raise for NaN or infinity, with the first row that holds one."""
+    bad = ~np.isfinite(array)
+    if bad.any():
+        raise ValueError(
+            f"{name} expected finite numbers, got {array[bad][0]} in row {np.argwhere(bad)[0][0]}"
+        )
