@@ -1,6 +1,7 @@
 """The page: what a comparison or a run found, as one self-contained HTML file."""
 
-from tammes.report.comparison import Comparison, Curve, Floor, Outcome, Run, Sample, Scores
+from tammes.report.comparison import Comparison, Outcome, Run, Sample
+from tammes.report.measurements import Curve, Floor, Scores
 from tammes.report.page import write_comparison, write_run
 
 __all__ = [

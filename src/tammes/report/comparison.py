@@ -7,98 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.floating]
-Integers = npt.NDArray[np.integer]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Curve:
-    """One number over training.
-
-    Args:
-        epochs: (points,) increasing; 0 is before the first step, 1.5 is half way through the second epoch.
-        values: (points,) the number at each of them.
-
-    Raises:
-        ValueError: where the two differ in length, are empty, are not finite, or the epochs do not increase.
-
-    >>> Curve(epochs=np.array([0, 1]), values=np.array([5.1, 4.2])).last
-    4.2
-    """
-
-    epochs: Floats | Integers
-    values: Floats
-
-    def __post_init__(self) -> None:
-        _expect_shape("Curve.epochs", self.epochs, (None,))
-        _expect_shape("Curve.values", self.values, (len(self.epochs),))
-        if len(self.epochs) == 0:
-            raise ValueError(
-                "Curve expected at least one point, got none: leave the curve out (None) instead"
-            )
-        _expect_finite("Curve.epochs", self.epochs)
-        _expect_finite("Curve.values", self.values)
-        if np.any(np.diff(self.epochs) <= 0):
-            raise ValueError(
-                f"Curve.epochs expected increasing numbers, got {self.epochs.tolist()}: sort them"
-            )
-
-    @property
-    def last(self) -> float:
-        """The value at the last point."""
-        return float(self.values[-1])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scores:
-    """Test accuracies as fractions in [0, 1]; None where one was not measured (no labels, too few).
-
-    Args:
-        knn: of the nearest-neighbor vote on the frozen features.
-        probe: of the linear probe fitted with all training labels.
-        probe_10_percent: of the linear probe fitted with 10 % of them.
-        probe_1_percent: of the linear probe fitted with 1 % of them.
-
-    Raises:
-        ValueError: for a number outside [0, 1].
-
-    >>> Scores(knn=0.95).best
-    0.95
-    """
-
-    knn: float | None = None
-    probe: float | None = None
-    probe_10_percent: float | None = None
-    probe_1_percent: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("knn", "probe", "probe_10_percent", "probe_1_percent"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1:
-                raise ValueError(
-                    f"Scores.{name} expected a fraction in [0, 1], got {value}: divide per cent by 100"
-                )
-
-    @property
-    def best(self) -> float | None:
-        """The number the page ranks by: the probe with all labels, or else the nearest-neighbor vote."""
-        return self.knn if self.probe is None else self.probe
-
-
-@dataclass(frozen=True, kw_only=True)
-class Floor:
-    """What any encoder must beat.
-
-    Args:
-        name: in words, "untrained encoder" or "raw pixels".
-        scores: measured exactly as for the trained encoders.
-
-    >>> Floor(name="raw pixels", scores=Scores(knn=0.9)).name
-    'raw pixels'
-    """
-
-    name: str
-    scores: Scores
+from tammes.report.expect import expect_finite, expect_shape
+from tammes.report.measurements import Curve, Floats, Floor, Integers, Scores
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,7 +34,7 @@ class Sample:
     names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        _expect_shape("Sample.images", self.images, (None, None, None, None))
+        expect_shape("Sample.images", self.images, (None, None, None, None))
         if self.images.dtype != np.uint8:
             raise ValueError(
                 f"Sample.images expected uint8, got {self.images.dtype}: multiply by 255, round, and convert"
@@ -144,7 +54,7 @@ class Sample:
             )
 
     def _check_labels(self, labels: Integers) -> None:
-        _expect_shape("Sample.labels", labels, (self.size,))
+        expect_shape("Sample.labels", labels, (self.size,))
         if not np.issubdtype(labels.dtype, np.integer):
             raise ValueError(f"Sample.labels expected integers, got {labels.dtype}: convert them")
         if labels.min() < 0:
@@ -208,21 +118,22 @@ class Outcome:
     def __post_init__(self) -> None:
         where = f"Outcome({self.name!r})"
         if not math.isfinite(self.seconds) or self.seconds < 0:
-            raise ValueError(
-                f"{where}.seconds expected a time of 0 or more, got {self.seconds}: measure again"
-            )
-        _expect_shape(f"{where}.embeddings", self.embeddings, (None, None))
+            raise ValueError(f"{where}.seconds expected a time of 0 or more, got {self.seconds}")
+        expect_shape(f"{where}.embeddings", self.embeddings, (None, None))
         size, dim = self.embeddings.shape
-        _expect_shape(f"{where}.features", self.features, (size, None))
-        _expect_shape(f"{where}.view_a", self.view_a, (None, dim))
-        _expect_shape(f"{where}.view_b", self.view_b, (self.pairs, dim))
-        _expect_shape(f"{where}.weights", self.weights, (2 * self.pairs, 2 * self.pairs))
+        expect_shape(f"{where}.features", self.features, (size, None))
+        expect_shape(f"{where}.view_a", self.view_a, (None, dim))
+        expect_shape(f"{where}.view_b", self.view_b, (self.pairs, dim))
+        expect_shape(f"{where}.weights", self.weights, (2 * self.pairs, 2 * self.pairs))
         if not 2 <= self.pairs <= size:
             raise ValueError(
-                f"{where}.view_a expected views of 2 to {size} pictures (the sample's first), got {self.pairs}"
+                f"{where}.view_a expected views of 2 to {size} pictures (the first ones), got {self.pairs}"
             )
-        for name in ("features", "embeddings", "view_a", "view_b", "weights"):
-            _expect_finite(f"{where}.{name}", getattr(self, name))
+        expect_finite(f"{where}.features", self.features)
+        expect_finite(f"{where}.embeddings", self.embeddings)
+        expect_finite(f"{where}.view_a", self.view_a)
+        expect_finite(f"{where}.view_b", self.view_b)
+        expect_finite(f"{where}.weights", self.weights)
         sums = self.weights.sum(axis=1)
         if np.any(self.weights < 0) or np.any(np.abs(sums - 1) > 1e-3):
             raise ValueError(
@@ -242,13 +153,13 @@ class Comparison:
 
     Args:
         data: in words, "digits" or the name of the folder.
-        settings: what all objectives share, in words ("encoder": "convnet", "epochs": "20", "seed": "0", ...),
+        settings: what all objectives share, in words ("encoder": "convnet", "epochs": "20", "seed": "0"),
             in the order to be shown.
         command: the exact command that does it again.
         sample: the held-out pictures.
         outcomes: one per objective, with different names, in the order given by the user.
         floors: the untrained encoder and raw pixels; may be empty.
-        test_size: the number of test images behind each accuracy (it gives the standard error); 0 without labels.
+        test_size: the number of test images behind each accuracy, for its standard error; 0 without labels.
 
     Raises:
         ValueError: without an outcome, with two of one name, or where an outcome is about another sample.
@@ -274,9 +185,10 @@ class Comparison:
         for outcome in self.outcomes:
             _check_outcome(outcome, self.sample, self.test_size)
         if len({outcome.pairs for outcome in self.outcomes}) > 1:
+            pairs = {outcome.name: outcome.pairs for outcome in self.outcomes}
             raise ValueError(
-                "Comparison.outcomes expected views of the same pictures for each objective, got "
-                f"{ {outcome.name: outcome.pairs for outcome in self.outcomes} } pictures: use one batch for all"
+                f"Comparison.outcomes expected views of the same pictures for each objective, got {pairs} "
+                "pictures: use one batch for all"
             )
 
 
@@ -313,30 +225,11 @@ def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:
     """Raise where an outcome does not belong to this sample or to this number of test images."""
     if len(outcome.embeddings) != sample.size:
         raise ValueError(
-            f"Outcome({outcome.name!r}).embeddings expected {sample.size} rows, one per picture of the sample, "
-            f"got {len(outcome.embeddings)}"
+            f"Outcome({outcome.name!r}).embeddings expected {sample.size} rows, one per picture of the "
+            f"sample, got {len(outcome.embeddings)}"
         )
     if outcome.scores.best is not None and test_size < 1:
         raise ValueError(
             f"test_size expected the number of test images behind the accuracies of {outcome.name!r}, "
             f"got {test_size}"
-        )
-
-
-def _expect_shape(name: str, array: np.ndarray, shape: tuple[int | None, ...]) -> None:
-    """Raise unless the array has this shape; None stands for any length."""
-    fits = array.ndim == len(shape) and all(
-        want is None or got == want for want, got in zip(shape, array.shape, strict=True)
-    )
-    if not fits:
-        wanted = "(" + ", ".join("any" if want is None else str(want) for want in shape) + ")"
-        raise ValueError(f"{name} expected shape {wanted}, got {array.shape}")
-
-
-def _expect_finite(name: str, array: np.ndarray) -> None:
-    """Raise for NaN or infinity, with the first row that holds one."""
-    bad = ~np.isfinite(array)
-    if bad.any():
-        raise ValueError(
-            f"{name} expected finite numbers, got {array[bad][0]} in row {np.argwhere(bad)[0][0]}"
         )
