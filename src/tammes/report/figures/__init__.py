@@ -1,0 +1,1 @@
+"""The page's figures: pure functions from arrays to a matplotlib Figure."""

@@ -1,0 +1,47 @@
+"""Alignment against uniformity, as Wang and Isola draw them."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from tammes.report.figures.canvas import TEXT, canvas, spread
+from tammes.report.palette import GRID
+
+
+def alignment_uniformity(points: Mapping[str, tuple[float, float]], colors: Sequence[str]) -> Figure:
+    """One point per objective: distance of positives to the right, logarithm of the mean potential upward.
+
+    Less is better on both axes, so the best corner is the lower left one.
+
+    Args:
+        points: (alignment, uniformity) by name.
+        colors: one per point.
+
+    Source: Wang and Isola 2020, equations for L_align (alpha = 2) and L_uniform (t = 2), figure 3.
+
+    >>> alignment_uniformity({"hcl": (0.3, -2.5)}, ["#0072b2"]).axes[0].get_xlabel()
+    'alignment (closer positives to the left)'
+    """
+    figure, axes = canvas(width=4.4, height=3.0)
+    x = [point[0] for point in points.values()]
+    y = [point[1] for point in points.values()]
+    axes.scatter(x, y, c=list(colors), s=46, linewidths=0, zorder=3)
+    axes.grid(color=GRID, linewidth=0.6)
+    axes.set(xlabel="alignment (closer positives to the left)", ylabel="uniformity (evener spread downward)")
+    axes.margins(x=0.22, y=0.18)
+    axes.autoscale_view()
+    low, high = axes.get_ylim()
+    left, right = axes.get_xlim()
+    places = spread(y, gap=0.08 * (high - low))
+    for name, color, across, place in zip(points, colors, x, places, strict=True):
+        axes.text(
+            across + 0.03 * (right - left),
+            place,
+            name,
+            color=color,
+            fontsize=TEXT,
+            fontweight="bold",
+            va="center",
+            parse_math=False,
+        )
+    return figure

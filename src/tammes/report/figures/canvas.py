@@ -1,0 +1,70 @@
+"""Empty, quiet axes: what every figure of the page is drawn on."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tammes.report.palette import GRID, INK, MUTED
+
+TEXT = 9.0
+"""Points of all lettering; figures are about as wide on the page as they are made, so it stays readable."""
+
+
+def canvas(*, width: float, height: float) -> tuple[Figure, Axes]:
+    """Transparent axes without a frame, with lettering in the page's ink; width and height in inches.
+
+    >>> figure, axes = canvas(width=3, height=2)
+    >>> axes.get_xlabel()
+    ''
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.patch.set_alpha(0)
+    axes = figure.add_subplot()
+    quiet(axes)
+    return figure, axes
+
+
+def quiet(axes: Axes) -> None:
+    """Take from axes what carries no data: the box, the background, heavy ticks."""
+    axes.patch.set_alpha(0)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(GRID)
+    axes.tick_params(colors=GRID, labelcolor=MUTED, labelsize=TEXT, length=3)
+    axes.xaxis.label.set(color=INK, fontsize=TEXT)
+    axes.yaxis.label.set(color=INK, fontsize=TEXT)
+
+
+def spread(values: Sequence[float] | np.ndarray, *, gap: float) -> np.ndarray:
+    """Places for labels near `values` of which no two are closer than `gap`; crowds are moved apart evenly.
+
+    Args:
+        values: (n,) where the labels would stand if there were room.
+        gap: the least distance, in the unit of the values.
+
+    >>> spread([0.0, 0.0, 5.0], gap=1.0).tolist()
+    [-0.5, 0.5, 5.0]
+    """
+    values = np.asarray(values, dtype=float)
+    order = np.argsort(values, kind="stable")
+    # Groups of labels that touch: each stands around the mean of its values, and merges with one it meets.
+    groups: list[list[int]] = []
+    for index in order.tolist():
+        groups.append([index])
+        while len(groups) > 1 and _top(groups[-2], values, gap) + gap > _bottom(groups[-1], values, gap):
+            last = groups.pop()
+            groups[-1] += last
+    places = np.empty_like(values)
+    for group in groups:
+        places[group] = _bottom(group, values, gap) + gap * np.arange(len(group))
+    return places
+
+
+def _bottom(group: list[int], values: np.ndarray, gap: float) -> float:
+    return float(values[group].mean()) - gap * (len(group) - 1) / 2
+
+
+def _top(group: list[int], values: np.ndarray, gap: float) -> float:
+    return float(values[group].mean()) + gap * (len(group) - 1) / 2

@@ -1,0 +1,79 @@
+"""A map of the features in two dimensions."""
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+from sklearn.manifold import TSNE
+
+from tammes.report.figures.canvas import TEXT, canvas
+from tammes.report.measurements import Floats, Integers
+from tammes.report.palette import CLASSES, MUTED, PAPER
+
+POINTS = "points"
+"""The id of the group of points in the drawing, so that the page can give each a title."""
+
+
+def project(features: Floats) -> np.ndarray:
+    """Places in the plane, (n, 2), by t-SNE of the unit features: neighbors stay near, distances mean little.
+
+    Args:
+        features: (n, features); always the same picture for the same features.
+
+    >>> project(np.eye(6)).shape
+    (6, 2)
+    """
+    unit = features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
+    perplexity = min(30.0, (len(features) - 1) / 3)
+    tsne = TSNE(perplexity=perplexity, init="pca", learning_rate="auto", random_state=0, method="barnes_hut")
+    return np.asarray(tsne.fit_transform(unit.astype(np.float32)))
+
+
+def embedding_map(
+    places: Floats,
+    labels: Integers | None,
+    classes: tuple[str, ...] | None,
+    *,
+    color: str,
+) -> Figure:
+    """One dot per picture; the ten most frequent classes in color, each with its name where it lies thickest.
+
+    Args:
+        places: (n, 2).
+        labels: (n,) or None, when all dots take `color`.
+        classes: names of the labels; the numbers themselves where None.
+        color: of dots without label.
+
+    >>> figure = embedding_map(np.zeros((3, 2)), np.array([0, 0, 1]), ("cat", "dog"), color="#0072b2")
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['cat', 'dog']
+    """
+    figure, axes = canvas(width=2.9, height=2.9)
+    axes.set_axis_off()
+    frequent = np.array([], dtype=int) if labels is None else _most_frequent(labels, len(CLASSES))
+    inks = [color if labels is None else MUTED] * len(places)
+    if labels is not None:
+        rank = {int(label): place for place, label in enumerate(frequent)}
+        inks = [CLASSES[rank[int(label)]] if int(label) in rank else MUTED for label in labels]
+    axes.scatter(places[:, 0], places[:, 1], c=inks, s=9, alpha=0.85, linewidths=0).set_gid(POINTS)
+    for label in frequent:
+        mine = places[labels == label]
+        across, up = mine[np.argmin(np.abs(mine[:, None] - mine[None]).sum(axis=(1, 2)))]  # the medoid
+        text = axes.text(
+            across,
+            up,
+            str(label) if classes is None else classes[label],
+            ha="center",
+            va="center",
+            fontsize=TEXT + 1,
+            fontweight="bold",
+            parse_math=False,
+        )
+        text.set_path_effects([withStroke(linewidth=2.5, foreground=PAPER)])
+    axes.set_aspect("equal", adjustable="datalim")
+    return figure
+
+
+def _most_frequent(labels: Integers, count: int) -> np.ndarray:
+    """The labels that occur most often, in the order of their numbers."""
+    values, counts = np.unique(labels, return_counts=True)
+    return np.sort(values[np.argsort(-counts, kind="stable")[:count]])
