@@ -1,0 +1,239 @@
+"""A folder of images, with or without a folder for each class, decoded one by one when asked for."""
+
+import os
+import struct
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image, ImageOps
+from torch import Tensor
+
+from tammes.data.images import Images
+
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
+SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
+# What desktops leave behind unasked; hidden files are passed over as well.
+LITTER = frozenset({"thumbs.db", "desktop.ini"})
+# What Pillow's decoders are known to raise on damaged files.
+DAMAGE = (OSError, EOFError, SyntaxError, ValueError, TypeError, IndexError, struct.error)
+NAMED = 5
+
+
+class SkippedFilesWarning(UserWarning):
+    """Files in a folder of images were left out because they are no images."""
+
+
+class MixedFolderWarning(UserWarning):
+    """Images lie both beside and inside folders, so that the folders were not taken for classes."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FilePixels:
+    """Pixels decoded from files when asked for, so that memory holds names alone.
+
+    Args:
+        root: the folder.
+        names: paths of the images below it.
+        channels: 1 (gray) or 3 (red, green, blue).
+        size: height and width to scale to, in pixels.
+    """
+
+    root: Path
+    names: tuple[str, ...]
+    channels: int
+    size: int
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, row: int) -> Tensor:
+        return decode(self.root / self.names[row], size=self.size, channels=self.channels)
+
+    def take(self, rows: Sequence[int]) -> "FilePixels":
+        names = tuple(self.names[row] for row in rows)
+        return FilePixels(root=self.root, names=names, channels=self.channels, size=self.size)
+
+
+def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = False) -> Images:
+    """The images in a folder, in the order of their names.
+
+    If every image lies in a folder inside this one, these folders are the classes, in the order of their
+    names; folders deeper down are only searched. If every image lies in the folder itself, there are no
+    labels. PNG, JPEG, WebP, BMP, GIF and TIFF are read, whatever their size and mode; see `decode`.
+
+    Each file's header is read once, here. Hidden files, Thumbs.db and desktop.ini are passed over; any
+    other file that is no image is left out and counted in one warning, or refused if `strict`.
+
+    Args:
+        path: the folder.
+        size: height and width of the images in pixels: the shorter side is scaled to it, the longer
+            cropped to its center.
+        channels: 1 (gray) or 3 (red, green, blue).
+        strict: whether anything but images is an error.
+
+    Raises:
+        ValueError: If there is no such folder, or no image in it; if `strict`, and a file is no image, or
+            images lie both beside and inside folders.
+
+    Warns:
+        SkippedFilesWarning: If files were left out; `skipped` of the result has their names.
+        MixedFolderWarning: If images lie both beside and inside folders: there are no labels then.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     for name in ("cat/1.png", "dog/1.png", "dog/2.png"):
+        ...         (Path(root) / name).parent.mkdir(exist_ok=True)
+        ...         Image.new("RGB", (40, 30)).save(Path(root) / name)
+        ...     images = folder(root, size=16)
+        ...     images, images.classes, images.labels.tolist(), images[0][0].shape
+        (Images(3 images, 3x16x16, 2 classes), ('cat', 'dog'), [0, 1, 1], torch.Size([3, 16, 16]))
+    """
+    if size < 1:
+        raise ValueError(f"expected a size of at least one pixel, got {size}")
+    if channels not in (1, 3):
+        raise ValueError(f"expected 1 channel (gray) or 3 (red, green, blue), got {channels}")
+    root = Path(path)
+    if not root.is_dir():
+        reason = "a file" if root.exists() else "no such folder"
+        raise ValueError(f"expected a folder of images at {root}, found {reason}")
+
+    names: list[str] = []
+    skipped: list[str] = []
+    for name in _files(root):
+        (names if is_image(root / name) else skipped).append(name)
+    if not names:
+        wanted = " ".join(sorted(SUFFIXES))
+        found = f"only {_listing(skipped)}" if skipped else "no files"
+        raise ValueError(f"expected images ({wanted}) in {root} or in folders below it, found {found}")
+    if skipped:
+        message = f"{len(skipped)} files in {root} are no images that can be read: {_listing(skipped)}"
+        if strict:
+            raise ValueError(f"{message}; remove them, or do without `strict` to leave them out")
+        warnings.warn(f"{message}; they are left out", SkippedFilesWarning, stacklevel=2)
+
+    classes, labels = _classes(root, names, strict)
+    return Images(
+        pixels=FilePixels(root=root, names=tuple(names), channels=channels, size=size),
+        names=tuple(names),
+        labels=labels,
+        classes=classes,
+        skipped=tuple(skipped),
+    )
+
+
+def _files(root: Path) -> Iterator[str]:
+    """Paths of files below a folder, folder by folder in the order of their names, links followed."""
+
+    def walk(directory: str, prefix: str, above: frozenset[str]) -> Iterator[str]:
+        here = os.path.realpath(directory)
+        if here in above:  # a link to a folder that contains it
+            return
+        for entry in sorted(os.scandir(directory), key=lambda entry: entry.name):
+            if entry.name.startswith(".") or entry.name.lower() in LITTER:
+                continue
+            if entry.is_dir():
+                yield from walk(entry.path, f"{prefix}{entry.name}/", above | {here})
+            else:
+                yield prefix + entry.name
+
+    return walk(str(root), "", frozenset())
+
+
+def is_image(path: Path) -> bool:
+    """Whether a file's name and header say that it is an image that `decode` reads; its pixels are not read.
+
+    Example:
+        >>> is_image(Path("notes.txt"))
+        False
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        return False
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            return _has_known_white(image)
+    except (*DAMAGE, Image.DecompressionBombError):
+        return False
+
+
+def _has_known_white(image: Image.Image) -> bool:
+    # 32-bit integers and floats come in any range; in a PNG, mode "I" is 16-bit (Pillow before 11).
+    return image.mode != "F" and (image.mode != "I" or image.format == "PNG")
+
+
+def _classes(root: Path, names: Sequence[str], strict: bool) -> tuple[tuple[str, ...] | None, Tensor | None]:
+    """Class names and the label of each image from the first folder of each path, if all have one."""
+    tops = [name.partition("/")[0] if "/" in name else None for name in names]
+    loose = sum(top is None for top in tops)
+    if loose == len(tops):
+        return None, None
+    if loose:
+        message = (
+            f"{loose} images lie in {root} itself and {len(tops) - loose} in folders inside it, "
+            "so that it is unclear whether the folders are classes"
+        )
+        if strict:
+            raise ValueError(f"{message}; put every image into a folder, or none")
+        warnings.warn(f"{message}; all images are taken without labels", MixedFolderWarning, stacklevel=3)
+        return None, None
+    classes = tuple(sorted({top for top in tops if top is not None}))
+    index = {name: label for label, name in enumerate(classes)}
+    return classes, torch.tensor([index[top] for top in tops if top is not None])
+
+
+def _listing(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def decode(path: Path, *, size: int, channels: int) -> Tensor:
+    """Read one image as uint8 (channels, size, size).
+
+    The shorter side is scaled to `size` and the longer cropped to its center, in one antialiased step. The
+    camera's orientation (EXIF) is applied, transparency is laid on white, 16 bits become 8, and of
+    several frames the first is read.
+
+    Args:
+        path: the file.
+        size: height and width in pixels.
+        channels: 1 (gray) or 3 (red, green, blue).
+
+    Raises:
+        ValueError: If the file cannot be decoded; the message names it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     Image.new("RGB", (2, 3), "red").save(Path(root) / "red.png")
+        ...     decode(Path(root) / "red.png", size=1, channels=3).flatten()
+        tensor([255,   0,   0], dtype=torch.uint8)
+    """
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            # A JPEG is decoded at a fraction of its size where twice what is needed remains: quicker for photographs.
+            image.draft(None, (2 * size, 2 * size))
+            upright = ImageOps.exif_transpose(image)
+            plain = _eight_bits(upright).convert("L" if channels == 1 else "RGB")
+    except DAMAGE as error:
+        raise ValueError(f"expected an image that can be decoded, got {path}: {error}") from error
+    side = min(plain.size)
+    left, top = (plain.width - side) / 2, (plain.height - side) / 2
+    if plain.size != (size, size):
+        box = (left, top, left + side, top + side)
+        plain = plain.resize((size, size), Image.Resampling.BILINEAR, box=box)
+    array = np.array(plain).reshape(size, size, channels)
+    return torch.from_numpy(array).permute(2, 0, 1).contiguous()  # (channels, size, size)
+
+
+def _eight_bits(image: Image.Image) -> Image.Image:
+    """The image without transparency and with at most 8 bits a channel."""
+    if image.mode.startswith("I"):
+        return Image.fromarray((np.asarray(image).astype(np.uint32) // 257).astype(np.uint8))
+    if image.has_transparency_data:
+        white = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(white, image.convert("RGBA"))
+    return image

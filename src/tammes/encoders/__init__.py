@@ -1,0 +1,17 @@
+"""Networks from images to feature vectors, and the head that projects features for comparison."""
+
+from tammes.encoders.convnet import ConvNet, ConvNetConfig
+from tammes.encoders.encoder import Encoder, EncoderConfig
+from tammes.encoders.mlp import ProjectionHead, ProjectionHeadConfig
+from tammes.encoders.resnet import ResNet, ResNetConfig
+
+__all__ = [
+    "ConvNet",
+    "ConvNetConfig",
+    "Encoder",
+    "EncoderConfig",
+    "ProjectionHead",
+    "ProjectionHeadConfig",
+    "ResNet",
+    "ResNetConfig",
+]

@@ -1,0 +1,158 @@
+"""Residual networks of 18, 34 and 50 layers, with the usual stem or the one for small images."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from tammes.encoders.encoder import Encoder, check_images
+
+BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}
+WIDTHS = (64, 128, 256, 512)
+
+
+def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.Conv2d:
+    """A convolution that keeps the image size up to its stride, without a bias: normalization follows."""
+    return nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
+
+
+class Residual(nn.Module):
+    """relu(shortcut(x) + branch(x)), the shortcut being the identity where the shapes allow it."""
+
+    def __init__(self, branch: nn.Sequential, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.branch = branch
+        self.shortcut: nn.Module = nn.Identity()
+        if stride != 1 or inputs != outputs:
+            self.shortcut = nn.Sequential(convolution(inputs, outputs, 1, stride), nn.BatchNorm2d(outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (self.shortcut(x) + self.branch(x)).relu()
+
+
+def basic_block(inputs: int, width: int, stride: int) -> Residual:
+    """Two 3x3 convolutions (depths 18 and 34)."""
+    branch = nn.Sequential(
+        convolution(inputs, width, 3, stride),
+        nn.BatchNorm2d(width),
+        nn.ReLU(inplace=True),
+        convolution(width, width, 3),
+        nn.BatchNorm2d(width),
+    )
+    return Residual(branch, inputs, width, stride)
+
+
+def bottleneck_block(inputs: int, width: int, stride: int) -> Residual:
+    """1x1, 3x3, 1x1 convolutions with four times as many channels at the end (depth 50)."""
+    branch = nn.Sequential(
+        convolution(inputs, width, 1),
+        nn.BatchNorm2d(width),
+        nn.ReLU(inplace=True),
+        # The stride sits on the 3x3 convolution ("v1.5"), where it discards no input.
+        convolution(width, width, 3, stride),
+        nn.BatchNorm2d(width),
+        nn.ReLU(inplace=True),
+        convolution(width, 4 * width, 1),
+        nn.BatchNorm2d(4 * width),
+    )
+    return Residual(branch, inputs, 4 * width, stride)
+
+
+def stem(channels: int, small: bool) -> nn.Sequential:
+    """The layers before the first block: for small images they shrink nothing, else four times a side."""
+    kernel, stride = (3, 1) if small else (7, 2)
+    layers: list[nn.Module] = [
+        convolution(channels, WIDTHS[0], kernel, stride),
+        nn.BatchNorm2d(WIDTHS[0]),
+        nn.ReLU(inplace=True),
+    ]
+    return nn.Sequential(*layers) if small else nn.Sequential(*layers, nn.MaxPool2d(3, 2, padding=1))
+
+
+class ResNet(Encoder):
+    """A residual network without its classifier, pooled over the image: (batch, 512), or 2048 at depth 50.
+
+    Arguments are those of `ResNetConfig`, and `channels`, how many the images have.
+
+    Source: He et al., Deep Residual Learning for Image Recognition, 2016, Table 1; the small-image stem
+    (3x3, stride 1, no pooling) is that of Chen et al., A Simple Framework for Contrastive Learning, 2020,
+    B.9.
+
+    Example:
+        >>> import torch
+        >>> encoder = ResNet(channels=3, depth=18, small_image_stem=True)
+        >>> encoder(torch.rand(2, 3, 32, 32)).shape
+        torch.Size([2, 512])
+    """
+
+    def __init__(
+        self,
+        *,
+        channels: int,
+        depth: int,
+        small_image_stem: bool,
+        zero_init_residual: bool = False,
+    ) -> None:
+        super().__init__()
+        block = bottleneck_block if depth == 50 else basic_block
+        expansion = 4 if depth == 50 else 1
+        layers: list[nn.Module] = []
+        inputs = WIDTHS[0]
+        for stage, (width, count) in enumerate(zip(WIDTHS, BLOCKS[depth], strict=True)):
+            for position in range(count):
+                stride = 2 if stage > 0 and position == 0 else 1
+                layers.append(block(inputs, width, stride))
+                inputs = expansion * width
+        self.features = inputs
+        self.stem = stem(channels, small_image_stem)
+        self.blocks = nn.Sequential(*layers)
+        self._initialize(zero_init_residual)
+
+    def _initialize(self, zero_init_residual: bool) -> None:
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+            elif isinstance(module, Residual) and zero_init_residual:
+                last = module.branch[-1]
+                assert isinstance(last, nn.BatchNorm2d)
+                nn.init.zeros_(last.weight)
+
+    def forward(self, images: Tensor) -> Tensor:
+        # (batch, features, height, width) -> (batch, features)
+        return self.blocks(self.stem(images)).mean(dim=(2, 3))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResNetConfig:
+    """Settings of a `ResNet`.
+
+    Raises:
+        ValueError: If the depth is none of 18, 34, 50.
+
+    Example:
+        >>> ResNetConfig(depth=50).build(channels=3, size=32).features
+        2048
+    """
+
+    depth: int = 18
+    """Layers: 18, 34 or 50."""
+
+    small_image_stem: bool = True
+    """3x3 stem without pooling, for images up to about 64 pixels; else the usual 7x7 stem that shrinks 4x."""
+
+    zero_init_residual: bool = False
+    """Start every block as the identity (Goyal et al., 2017)."""
+
+    def __post_init__(self) -> None:
+        if self.depth not in BLOCKS:
+            raise ValueError(f"expected a depth of 18, 34 or 50, got {self.depth}")
+
+    def build(self, channels: int, size: int) -> ResNet:
+        """Build the network for images (batch, channels, size, size), with weights from torch's generator."""
+        # The three strides of the stages, and the two of the usual stem, must leave a pixel to normalize over.
+        check_images(channels, size, smallest=8 if self.small_image_stem else 32)
+        return ResNet(
+            channels=channels,
+            depth=self.depth,
+            small_image_stem=self.small_image_stem,
+            zero_init_residual=self.zero_init_residual,
+        )

@@ -1,0 +1,223 @@
+"""Positives by augmentation: two random views of one image that mean the same."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import kornia.augmentation as kornia
+import torch
+from torch import Tensor, nn
+
+
+class Augmentation(ABC):
+    """A random change of images that keeps what they mean; call it twice for the two views of a pair.
+
+    A call is a function of the images and the seed alone: kornia draws from torch's generator, which is
+    seeded for the call and then put back as it was. Each image of a batch is changed in its own way.
+
+    Example:
+        >>> augmentation = Handwriting()
+        >>> images = torch.rand(4, 1, 8, 8)
+        >>> view_a, view_b = augmentation(images, seed=0), augmentation(images, seed=1)
+        >>> view_a.shape == images.shape, torch.equal(view_a, view_b)
+        (True, False)
+        >>> torch.equal(view_a, augmentation(images, seed=0))
+        True
+    """
+
+    @abstractmethod
+    def pipeline(self, channels: int, size: int) -> nn.Module:
+        """The kornia modules that change images (batch, channels, size, size)."""
+
+    @torch.no_grad()
+    def __call__(self, images: Tensor, seed: int) -> Tensor:
+        """A random view of each image.
+
+        Args:
+            images: floating point (batch, channels, size, size) with values in [0, 1], on any device.
+            seed: of this call; another seed gives other views.
+
+        Returns:
+            The views, of the images' shape, type and device, with values in [0, 1].
+
+        Raises:
+            ValueError: If the images have another shape, type or range.
+        """
+        _check(images)
+        pipeline = self.pipeline(images.shape[1], images.shape[2])
+        # kornia draws on the CPU whatever the images' device, so other devices' generators stay as they are.
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            # Noise knows nothing of an image's range, and a blur rounds past its end.
+            return pipeline(images).clamp(0, 1)
+
+
+def _check(images: Tensor) -> None:
+    shape = tuple(images.shape)
+    if len(shape) != 4 or shape[1] not in (1, 3) or shape[2] != shape[3] or images.numel() == 0:
+        raise ValueError(f"expected images (batch, 1 or 3, size, size), got {shape}")
+    if not images.is_floating_point():
+        raise ValueError(
+            f"expected images as floating-point numbers in [0, 1], got {images.dtype}; "
+            "convert bytes with tammes.data.as_floats"
+        )
+    least, most = (float(end) for end in images.aminmax())
+    if not (least >= 0 and most <= 1):  # also where they are NaN
+        raise ValueError(f"expected images with values in [0, 1], got values from {least:g} to {most:g}")
+
+
+def _check_range(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise ValueError(f"expected {name} from {least:g} to {most:g}, got {value}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Photographs(Augmentation):
+    """Crops, flips, changed colors and blur: for photographs, in color or gray.
+
+    For images with one channel, what only changes colors (saturation, hue, grayscale) is left out.
+
+    Raises:
+        ValueError: If a strength or probability is out of its range.
+
+    Source: Chen et al., A Simple Framework for Contrastive Learning, 2020, appendix A; the strengths are
+    those for CIFAR-10 in Chuang et al., Debiased Contrastive Learning, 2020, without blur.
+
+    Example:
+        >>> Photographs(blur_probability=0.5)(torch.rand(2, 3, 32, 32), seed=0).shape
+        torch.Size([2, 3, 32, 32])
+    """
+
+    smallest_crop: float = 0.08
+    """Least part of the image's area that a crop may keep."""
+
+    flip_probability: float = 0.5
+    """Probability of a mirror image, left for right."""
+
+    brightness: float = 0.4
+    """Greatest relative change of brightness."""
+
+    contrast: float = 0.4
+    """Greatest relative change of contrast."""
+
+    saturation: float = 0.4
+    """Greatest relative change of saturation."""
+
+    hue: float = 0.1
+    """Greatest shift of hue, in turns of the color wheel."""
+
+    jitter_probability: float = 0.8
+    """Probability that brightness, contrast, saturation and hue change at all."""
+
+    grayscale_probability: float = 0.2
+    """Probability that the colors are taken away."""
+
+    blur_probability: float = 0.0
+    """Probability of a blur over a tenth of the image's width."""
+
+    def __post_init__(self) -> None:
+        _check_range("smallest_crop", self.smallest_crop, 1e-3, 1)
+        _check_range("flip_probability", self.flip_probability, 0, 1)
+        _check_range("brightness", self.brightness, 0, 1)
+        _check_range("contrast", self.contrast, 0, 1)
+        _check_range("saturation", self.saturation, 0, 1)
+        _check_range("hue", self.hue, 0, 0.5)
+        _check_range("jitter_probability", self.jitter_probability, 0, 1)
+        _check_range("grayscale_probability", self.grayscale_probability, 0, 1)
+        _check_range("blur_probability", self.blur_probability, 0, 1)
+
+    def pipeline(self, channels: int, size: int) -> nn.Module:
+        colored = channels == 3
+        jitter = kornia.ColorJitter(
+            self.brightness,
+            self.contrast,
+            self.saturation if colored else 0.0,
+            self.hue if colored else 0.0,
+            p=self.jitter_probability,
+        )
+        modules: list[nn.Module] = [
+            # "slice" resizes the images one by one, and takes twice the time.
+            kornia.RandomResizedCrop((size, size), scale=(self.smallest_crop, 1.0), cropping_mode="resample"),
+            kornia.RandomHorizontalFlip(p=self.flip_probability),
+            jitter,
+        ]
+        if colored:
+            modules.append(kornia.RandomGrayscale(p=self.grayscale_probability))
+        if self.blur_probability > 0:
+            width = max(3, size // 10 // 2 * 2 + 1)
+            modules.append(kornia.RandomGaussianBlur((width, width), (0.1, 2.0), p=self.blur_probability))
+        return nn.Sequential(*modules)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handwriting(Augmentation):
+    """Small rotations, shifts, scalings and shears, noise and erasures: for handwriting and small gray images.
+
+    Nothing is flipped: a mirrored 2 is no 2, and a 6 upside down is a 9.
+
+    Raises:
+        ValueError: If a strength or probability is out of its range.
+
+    Example:
+        >>> Handwriting(rotation=5.0)(torch.rand(2, 1, 8, 8), seed=0).shape
+        torch.Size([2, 1, 8, 8])
+    """
+
+    rotation: float = 15.0
+    """Greatest rotation, in degrees either way."""
+
+    translation: float = 0.1
+    """Greatest shift along each axis, as a part of the image's width."""
+
+    scaling: float = 0.15
+    """Greatest relative change of size, up or down."""
+
+    shear: float = 15.0
+    """Greatest shear along the rows, in degrees either way."""
+
+    noise: float = 0.05
+    """Standard deviation of the noise added to each pixel; values run from 0 to 1."""
+
+    erasing_probability: float = 0.25
+    """Probability that a rectangle of 2 to 20 percent of the image becomes background."""
+
+    background: float = 0.0
+    """Gray level, from 0 (black) to 1 (white), of what shifts and erasures uncover."""
+
+    def __post_init__(self) -> None:
+        _check_range("rotation", self.rotation, 0, 180)
+        _check_range("translation", self.translation, 0, 1)
+        _check_range("scaling", self.scaling, 0, 0.9)
+        _check_range("shear", self.shear, 0, 60)
+        _check_range("noise", self.noise, 0, 1)
+        _check_range("erasing_probability", self.erasing_probability, 0, 1)
+        _check_range("background", self.background, 0, 1)
+
+    def pipeline(self, channels: int, size: int) -> nn.Module:
+        affine = kornia.RandomAffine(
+            degrees=self.rotation,
+            translate=(self.translation, self.translation),
+            scale=(1 - self.scaling, 1 + self.scaling),
+            shear=(-self.shear, self.shear),
+            padding_mode="fill",
+            fill_value=torch.full((channels,), self.background),
+            p=1.0,
+        )
+        erasing = kornia.RandomErasing(
+            scale=(0.02, 0.2), ratio=(0.5, 2.0), value=self.background, p=self.erasing_probability
+        )
+        noise = kornia.RandomGaussianNoise(0.0, self.noise, p=1.0)
+        return nn.Sequential(affine, erasing, noise)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity(Augmentation):
+    """No change: both views are the image itself, for positives that come from elsewhere.
+
+    Example:
+        >>> images = torch.rand(2, 1, 8, 8)
+        >>> torch.equal(Identity()(images, seed=0), images)
+        True
+    """
+
+    def pipeline(self, channels: int, size: int) -> nn.Module:
+        return nn.Identity()
