@@ -1,1 +1,50 @@
 """Tammes: learn representations by comparing pairs, with the pairs well chosen."""
+
+from tammes import recipes
+from tammes.contrast import BCL, Contrast, Hinge, InfoNCE, Logistic, Softplus, Triplet
+from tammes.correction import Correction, Debias
+from tammes.coupling import (
+    Cost,
+    Coupling,
+    ExponentialEuclidean,
+    Hard,
+    SinkhornWarning,
+    SquaredEuclidean,
+    Transport,
+    Uniform,
+)
+from tammes.objective import Objective
+from tammes.pairs import Pairs
+from tammes.perturbation import FeatureModification, Perturbation
+from tammes.selection import All, OtherLabels, Selection, Subset
+from tammes.sources import InBatch
+
+__all__ = [
+    "BCL",
+    "All",
+    "Contrast",
+    "Correction",
+    "Cost",
+    "Coupling",
+    "Debias",
+    "ExponentialEuclidean",
+    "FeatureModification",
+    "Hard",
+    "Hinge",
+    "InBatch",
+    "InfoNCE",
+    "Logistic",
+    "Objective",
+    "OtherLabels",
+    "Pairs",
+    "Perturbation",
+    "Selection",
+    "SinkhornWarning",
+    "Softplus",
+    "SquaredEuclidean",
+    "Subset",
+    "Transport",
+    "Triplet",
+    "Uniform",
+    "recipes",
+]

@@ -1,0 +1,10 @@
+"""Contrasts: how negatives are set against positives."""
+
+from tammes.contrast.bcl import BCL
+from tammes.contrast.contrast import Contrast
+from tammes.contrast.hinge import Hinge
+from tammes.contrast.infonce import InfoNCE, Logistic
+from tammes.contrast.softplus import Softplus
+from tammes.contrast.triplet import Triplet
+
+__all__ = ["BCL", "Contrast", "Hinge", "InfoNCE", "Logistic", "Softplus", "Triplet"]

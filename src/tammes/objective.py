@@ -1,0 +1,255 @@
+"""The objective: who is compared with whom, how much each negative weighs, and what is made of it.
+
+    log w_ij  =  row_i + col_j + g(s_ij) + mask_ij ,        sum over j of w_ij = 1
+
+One loss after another, the order is the same: a perturbation shifts logits, the coupling makes one number
+of an anchor's negatives, a correction takes the false negatives out of it, the contrast sets it against
+the positives.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from tammes.contrast import Contrast, InfoNCE
+from tammes.contrast.contrast import Shift
+from tammes.correction import Correction
+from tammes.coupling import Coupling, Uniform
+from tammes.measurements import Measurements, numbers_of_call
+from tammes.normalization import in_full_precision
+from tammes.pairs import Pairs
+from tammes.perturbation import Perturbation
+from tammes.reduce import Dense, Engine, Negatives, Positives, WeightedNegatives, choose
+from tammes.selection import All, Selection
+from tammes.sources import InBatch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """A loss on pairs, made of parts that know nothing of each other.
+
+    With similarities s_ij, logits l_ij = s_ij / temperature and the coupling's weights w_ij, InfoNCE is
+
+        loss_i = -log( e^{l+} / (e^{l+} + Q sum_j w_ij e^{l_ij}) ),
+
+    averaged over the positives of an anchor and then over the anchors.
+
+    Args:
+        temperature: positive; divides similarities.
+        coupling: how the negatives are weighted: `Uniform()`, `Hard(beta=...)`, `Transport(epsilon=...)`.
+        selection: who may be a negative: `All()`, `Subset(k=...)`, `OtherLabels()`.
+        correction: `Debias(class_prior=...)` or None.
+        perturbation: `FeatureModification(epsilon=...)` or None.
+        contrast: `InfoNCE()`, `Logistic()`, `BCL()`, `Triplet(margin=...)`, `Hinge()`, `Softplus()`.
+        normalize: whether embeddings are brought to unit length first.
+        engine: what reduces the similarity matrix; None lets `tammes.reduce.choose` decide.
+
+    Attributes:
+        last: named numbers of the last call; see `Measurements`. Never part of the loss.
+
+    Raises:
+        ValueError: a temperature that is not positive, a part of the wrong kind, parts that make no sense
+            together.
+
+    Source: Robinson (2023), chapters 3 and 4; Jiang et al. (2023); Ash et al. (2022).
+
+    Example:
+        >>> from tammes import Debias, Hard
+        >>> debias = Debias(class_prior=0.1)
+        >>> objective = Objective(temperature=0.5, coupling=Hard(beta=1.0), correction=debias)
+        >>> view_a, view_b = torch.eye(8), torch.eye(8)
+        >>> round(objective(view_a, view_b).item(), 4)
+        0.438
+        >>> round(objective.last["effective_negatives"], 4)
+        14.0
+    """
+
+    temperature: float
+    coupling: Coupling = field(default_factory=Uniform)
+    selection: Selection = field(default_factory=All)
+    correction: Correction | None = None
+    perturbation: Perturbation | None = None
+    contrast: Contrast = field(default_factory=InfoNCE)
+    normalize: bool = True
+    engine: Engine | None = None
+    last: Measurements = field(default_factory=Measurements, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature > 0):
+            raise ValueError(f"temperature must be a positive number, got {self.temperature}")
+        _check_kinds(self)
+        _check_sense(self)
+
+    def __call__(
+        self,
+        *views: Tensor | Pairs,
+        ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """The loss, a scalar in float32 (float64 for embeddings in float64), whatever autocast says.
+
+        Args:
+            views: two or more tensors `(batch, d)`, or the `Pairs` that a source has made.
+            ids: `(batch,)` integers, with views only; rows that share an id are positives.
+            labels: `(batch,)` integers, with views only; for `OtherLabels`.
+            generator: where a random subset comes from; by default torch's own generator.
+
+        Raises:
+            ValueError: views that do not fit together, NaN or infinity or a zero-length row in them, an
+                anchor without a positive or a negative, k above the number of negatives.
+        """
+        pairs = _as_pairs(views, ids, labels)
+        with torch.autocast(pairs.anchors.device.type, enabled=False):
+            pairs, bound = in_full_precision(pairs, normalize=self.normalize)
+            pairs, negatives, _, _ = self._negatives(pairs, bound, generator)
+            engine = choose(negatives) if self.engine is None else self.engine
+            fit = self.coupling.fit(negatives, self.temperature, engine)
+            weighted = WeightedNegatives(
+                negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
+            )
+            positives = Positives.of(pairs, pairs.positives(), fit.weight, self.temperature)
+            losses, on_floor = self._losses(weighted, positives, 0.0)
+            if self.perturbation is not None:
+                lengths = 1.0 if self.normalize else torch.linalg.vector_norm(pairs.anchors, dim=1)
+                shift = self.perturbation.shift(lengths, self.temperature)
+                perturbed, _ = self._losses(weighted, positives, shift)
+                losses = self.perturbation.combine(losses, perturbed)
+            loss = losses.mean()
+        self.last.record(numbers_of_call(loss, weighted, positives, fit, on_floor))
+        return loss
+
+    def weights(
+        self,
+        *views: Tensor | Pairs,
+        ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """w_ij as a matrix `(n, m)`, to look at: rows sum to one, zero where there is no negative.
+
+        Rows and columns are in the order of the views, one view after the other. For small batches: the
+        matrix is formed whole. Arguments and errors as in a call.
+        """
+        pairs = _as_pairs(views, ids, labels)
+        with torch.no_grad(), torch.autocast(pairs.anchors.device.type, enabled=False):
+            pairs, bound = in_full_precision(pairs, normalize=self.normalize)
+            _, negatives, order, candidate_order = self._negatives(pairs, bound, generator)
+            engine = Dense() if self.engine is None else self.engine
+            weight = self.coupling.fit(negatives, self.temperature, engine).weight
+            n, m = negatives.shape
+            exponents = weight.value(negatives.anchors @ negatives.others.T, slice(0, m))
+            mask = negatives.mask(slice(0, n), slice(0, m))
+            assert mask is not None  # every anchor has itself or a positive to leave out
+            arranged = torch.softmax(exponents.masked_fill_(mask, -torch.inf), dim=1)
+            weights = torch.empty_like(arranged)
+            weights[order[:, None], candidate_order[None, :]] = arranged
+        return weights
+
+    def _losses(
+        self, negatives: WeightedNegatives, positives: Positives, shift: Shift
+    ) -> tuple[Tensor, Tensor | None]:
+        """The loss of each anchor, and which anchors stand on the correction's floor."""
+        number = self.contrast.number(negatives, positives, shift)
+        on_floor = None
+        if self.correction is not None:
+            # A false negative is perturbed as the negative it is taken for: upwards.
+            floor = self.contrast.least(self.correction.least_similarity / self.temperature + shift)
+            number, on_floor = self.correction(
+                number,
+                self.contrast.number(positives, positives, shift),
+                floor,
+                logarithmic=self.contrast.logarithmic,
+            )
+        return self.contrast.losses(number, negatives, positives, shift), on_floor
+
+    def _negatives(
+        self, pairs: Pairs, bound: float, generator: torch.Generator | None
+    ) -> tuple[Pairs, Negatives, Tensor, Tensor]:
+        keys, candidate_keys = self.selection.keys(pairs)
+        arranged, order, candidate_order = pairs.arranged(keys, candidate_keys)
+        alone = pairs.candidates is None
+        k = self.selection.subset_size
+        negatives = Negatives(
+            anchors=arranged.anchors,
+            candidates=arranged.candidates,
+            keys=keys[order],
+            candidate_keys=None if alone else candidate_keys[candidate_order],
+            bound=bound,
+            subset=k,
+            seed=0 if k is None else _seed(generator),
+            rows=None if k is None else order,
+        )
+        fewest = int(negatives.available.argmin())
+        least = int(negatives.available[fewest])
+        row = pairs.row_name(int(order[fewest]))
+        if least == 0:
+            raise ValueError(
+                f"anchor {row} has no negative: all candidates share its "
+                f"{'label' if self.selection.removes_false_negatives else 'id'}; it needs others"
+            )
+        if k is not None and k > least:
+            raise ValueError(
+                f"k = {k} negatives were asked for, but anchor {row} has only {least}: "
+                "lower k or enlarge the batch (two views of B rows give at most 2(B - 1))"
+            )
+        return arranged, negatives, order, candidate_order
+
+
+def _check_kinds(objective: Objective) -> None:
+    optional = type(None)
+    for name, kinds in (
+        ("coupling", (Coupling,)),
+        ("selection", (Selection,)),
+        ("correction", (Correction, optional)),
+        ("perturbation", (Perturbation, optional)),
+        ("contrast", (Contrast,)),
+        ("engine", (Engine, optional)),
+    ):
+        part = vars(objective)[name]
+        if not isinstance(part, kinds):
+            raise ValueError(f"{name} must be a {kinds[0].__name__}, got {part!r}")
+
+
+def _check_sense(objective: Objective) -> None:
+    contrast, coupling, correction = objective.contrast, objective.coupling, objective.correction
+    if not contrast.weighs and not isinstance(coupling, Uniform):
+        raise ValueError(
+            f"{contrast!r} looks at the hardest negative alone, so the weights of {coupling!r} have no "
+            "effect: use Uniform(), or a contrast that averages"
+        )
+    if correction is None:
+        return
+    if not contrast.debiasable:
+        raise ValueError(
+            f"{contrast!r} is no mean over the negatives alone, so {correction!r} has nothing to correct: "
+            "use InfoNCE, Logistic, BCL or Softplus"
+        )
+    if objective.selection.removes_false_negatives:
+        raise ValueError(
+            f"{objective.selection!r} leaves no false negatives, so {correction!r} would take out true ones: "
+            "use one of the two"
+        )
+    if contrast.logarithmic and not math.isfinite(correction.least_similarity):
+        raise ValueError(
+            f"{contrast!r} has no lower bound of its own: {correction!r} needs a finite least_similarity"
+        )
+
+
+def _as_pairs(views: tuple[Tensor | Pairs, ...], ids: Tensor | None, labels: Tensor | None) -> Pairs:
+    if len(views) == 1 and isinstance(views[0], Pairs):
+        if ids is not None or labels is not None:
+            raise ValueError("ids and labels belong to the Pairs: give them to the source that makes them")
+        return views[0]
+    if any(isinstance(view, Pairs) for view in views):
+        raise ValueError("expected either one Pairs or views, got a mixture")
+    return InBatch()(*views, ids=ids, labels=labels)  # type: ignore[arg-type]
+
+
+def _seed(generator: torch.Generator | None) -> int:
+    device = None if generator is None else generator.device
+    return int(torch.randint(2**62, (), generator=generator, device=device))

@@ -1,0 +1,81 @@
+"""The logarithm of an unnormalized weight, as a function of similarity and candidate."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+Pointwise = Callable[[Tensor], Tensor]
+"""A function that acts on each entry of a tensor by itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exponent:
+    """x_ij = slope * s_ij + tilt(s_ij) + column_j, and which part of it a gradient passes through.
+
+    Every log-sum-exp in the package is taken over such exponents: `slope = 1/temperature` gives the
+    logit, `slope = beta/temperature` HCL's weights, a `column` Sinkhorn's potentials.
+
+    Args:
+        slope: the coefficient of the similarity.
+        gradient_slope: the part of `slope` through which the gradient flows; the rest is a constant.
+        tilt: a pointwise function of the similarity for what is not linear in it, or None.
+        tilt_has_gradient: whether the gradient flows through `tilt`.
+        column: `(m,)`, added to every row, never differentiated; or None.
+
+    Example:
+        >>> import torch
+        >>> Exponent(slope=2.0, gradient_slope=2.0).value(torch.tensor([[0.5, -1.0]]), slice(0, 2))
+        tensor([[ 1., -2.]])
+    """
+
+    slope: float = 0.0
+    gradient_slope: float = 0.0
+    tilt: Pointwise | None = None
+    tilt_has_gradient: bool = False
+    column: Float[Tensor, " m"] | None = None
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether all weights are equal."""
+        return self.slope == 0.0 and self.tilt is None and self.column is None
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether any gradient flows through the weights."""
+        return self.gradient_slope != 0.0 or self.tilt_has_gradient
+
+    def with_logit(self, slope: float) -> Exponent:
+        """The exponent of the weight times e^{slope * s}; the gradient flows through the new factor."""
+        return dataclasses.replace(self, slope=self.slope + slope, gradient_slope=self.gradient_slope + slope)
+
+    def squared(self) -> Exponent:
+        """The exponent of the squared weight, without gradient."""
+        tilt = self.tilt
+        return Exponent(
+            slope=2 * self.slope,
+            tilt=None if tilt is None else (lambda s: 2 * tilt(s)),
+            column=None if self.column is None else 2 * self.column,
+        )
+
+    def value(self, similarity: Float[Tensor, "r c"], columns: slice) -> Float[Tensor, "r c"]:
+        """x_ij on a tile of S whose candidates are `columns`."""
+        value = similarity * self.slope
+        if self.tilt is not None:
+            value = value + self.tilt(similarity)
+        if self.column is not None:
+            value = value + self.column[columns]
+        return value
+
+    def at_pairs(self, similarity: Float[Tensor, " e"], candidate: Tensor) -> Float[Tensor, " e"]:
+        """x on single pairs; differentiable where the exponent says so."""
+        value = similarity * self.gradient_slope + similarity.detach() * (self.slope - self.gradient_slope)
+        if self.tilt is not None:
+            value = value + self.tilt(similarity if self.tilt_has_gradient else similarity.detach())
+        if self.column is not None:
+            value = value + self.column[candidate]
+        return value

@@ -1,0 +1,128 @@
+"""Which entries of the similarity matrix are negatives."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tammes.reduce.permutation import position, row_keys
+
+
+@dataclass(frozen=True, kw_only=True)
+class Negatives:
+    """The similarity matrix S of anchors and candidates, never formed, and the mask of its negatives.
+
+    Rows and columns are arranged so that candidates of equal key stand side by side, and a candidate is
+    a negative exactly where its key differs from the anchor's. What is no negative of anchor i is then a
+    range of columns, and most tiles of S have no masked entry at all.
+
+    Args:
+        anchors: `(n, d)`, in ascending order of `keys`.
+        candidates: `(m, d)`, in ascending order of `candidate_keys`; None where they are the anchors
+            (S is then symmetric).
+        keys: `(n,)` integers.
+        candidate_keys: `(m,)`; None where the candidates are the anchors.
+        bound: no |s_ij| is larger.
+        subset: how many of its negatives each anchor keeps, drawn without replacement, or None for all.
+        seed: which subset; used only with `subset`.
+        rows: `(n,)`, numbers that name the anchors, so that each has a subset of its own.
+    """
+
+    anchors: Float[Tensor, "n d"]
+    keys: Int[Tensor, " n"]
+    bound: float
+    candidates: Float[Tensor, "m d"] | None = None
+    candidate_keys: Int[Tensor, " m"] | None = None
+    subset: int | None = None
+    seed: int = 0
+    rows: Int[Tensor, " n"] | None = None
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the candidates are the anchors."""
+        return self.candidates is None
+
+    @property
+    def others(self) -> Float[Tensor, "m d"]:
+        """The candidates, whoever they are."""
+        return self.anchors if self.candidates is None else self.candidates
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, m), the shape of S."""
+        return len(self.anchors), len(self.others)
+
+    @cached_property
+    def start(self) -> Int[Tensor, " n"]:
+        """`(n,)`, the first candidate that is no negative of the anchor."""
+        return torch.searchsorted(self._keys_of_candidates, self.keys)
+
+    @cached_property
+    def stop(self) -> Int[Tensor, " n"]:
+        """`(n,)`, one past the last candidate that is no negative of the anchor."""
+        return torch.searchsorted(self._keys_of_candidates, self.keys, right=True)
+
+    @cached_property
+    def available(self) -> Int[Tensor, " n"]:
+        """`(n,)`, how many negatives each anchor has before a subset is drawn."""
+        return self.shape[1] - (self.stop - self.start)
+
+    @cached_property
+    def count(self) -> Int[Tensor, " n"]:
+        """`(n,)`, how many negatives each anchor has: N_i."""
+        return self.available if self.subset is None else torch.full_like(self.available, self.subset)
+
+    @cached_property
+    def log_count(self) -> Float[Tensor, " n"]:
+        """`(n,)`, log N_i, in the type of the embeddings."""
+        return self.count.to(self.anchors.dtype).log()
+
+    def mask(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
+        """True where a tile's entry is no negative, or None where all of them are."""
+        start, stop = self.start[rows], self.stop[rows]
+        touched = int(start[0]) < columns.stop and int(stop[-1]) > columns.start
+        if not touched and self.subset is None:
+            return None
+        column = torch.arange(columns.start, columns.stop, device=self.anchors.device)
+        start, stop = start[:, None], stop[:, None]
+        mask = (column >= start) & (column < stop)
+        if self.subset is None:
+            return mask
+        assert self.rows is not None
+        # Negatives are numbered 0..N_i-1 by skipping the range of those that are none.
+        rank = column - torch.where(column >= stop, stop - start, 0)
+        place = position(rank, self.available[rows, None], row_keys(self.seed, self.rows[rows, None]))
+        return mask | (place >= self.subset)
+
+    def without_subset(self) -> Negatives:
+        """The same negatives before a subset was drawn."""
+        return self if self.subset is None else dataclasses.replace(self, subset=None)
+
+    def transposed(self) -> Negatives:
+        """Candidates as anchors and anchors as candidates; before a subset is drawn."""
+        assert self.subset is None
+        if self.candidates is None:
+            return self
+        assert self.candidate_keys is not None
+        return dataclasses.replace(
+            self,
+            anchors=self.candidates,
+            keys=self.candidate_keys,
+            candidates=self.anchors,
+            candidate_keys=self.keys,
+            rows=None,
+        )
+
+    def detached(self) -> Negatives:
+        """The same negatives, cut from the graph of their embeddings."""
+        candidates = None if self.candidates is None else self.candidates.detach()
+        return dataclasses.replace(self, anchors=self.anchors.detach(), candidates=candidates)
+
+    @property
+    def _keys_of_candidates(self) -> Tensor:
+        return self.keys if self.candidate_keys is None else self.candidate_keys

@@ -1,0 +1,93 @@
+"""Samples with weights: what a contrast may ask of the negatives, and likewise of the positives."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tammes.reduce.engine import Engine
+from tammes.reduce.exponent import Exponent, Pointwise
+from tammes.reduce.negatives import Negatives
+
+
+class Sample(ABC):
+    """For each anchor, logits l_ij with weights w_ij that sum to one."""
+
+    @abstractmethod
+    def log_mean_exp(self) -> Float[Tensor, " n"]:
+        """log sum_j w_ij e^{l_ij}."""
+
+    @abstractmethod
+    def mean(self, term: Pointwise, shift: Tensor | float = 0.0) -> Float[Tensor, " n"]:
+        """sum_j w_ij term(l_ij + shift_i)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedNegatives(Sample):
+    """The negatives under a fitted coupling.
+
+    Args:
+        negatives: which entries of S are meant.
+        weight: the logarithm of the weights, up to the normalization of each row.
+        temperature: l = s / temperature.
+        engine: what reduces S.
+    """
+
+    negatives: Negatives
+    weight: Exponent
+    temperature: float
+    engine: Engine
+
+    def log_mean_exp(self) -> Float[Tensor, " n"]:
+        """log G_i = log sum_j w_ij e^{l_ij}, a difference of two log-sum-exps."""
+        return self._log_mean_exp
+
+    @cached_property
+    def _log_mean_exp(self) -> Tensor:
+        with_logit = self.weight.with_logit(1 / self.temperature)
+        if self.weight.is_zero:
+            (total,) = self.engine.log_sum_exp(self.negatives, (with_logit,))
+            return total - self.negatives.log_count
+        total, normalizer = self.engine.log_sum_exp(self.negatives, (with_logit, self.weight))
+        return total - normalizer
+
+    def mean(self, term: Pointwise, shift: Tensor | float = 0.0) -> Float[Tensor, " n"]:
+        """sum_j w_ij term(l_ij + shift_i)."""
+        anchors = self.negatives.anchors
+        offset = -torch.as_tensor(shift, dtype=anchors.dtype, device=anchors.device)
+        return self.mean_beyond(term, offset.expand(len(anchors))[:, None])[:, 0]
+
+    def mean_beyond(self, term: Pointwise, offsets: Float[Tensor, "n p"]) -> Float[Tensor, "n p"]:
+        """sum_j w_ij term(l_ij - offset_ip)."""
+        return self.engine.expectation(
+            self.negatives, self.weight, self.log_total, term, 1 / self.temperature, offsets
+        )
+
+    def mean_similarity(self) -> Float[Tensor, " n"]:
+        """sum_j w_ij s_ij."""
+        return self.temperature * self.mean(lambda logit: logit)
+
+    def hardest(self) -> Tensor:
+        """`(n,)`, the candidate of largest similarity among each anchor's negatives."""
+        return self.engine.hardest(self.negatives)
+
+    def effective_count(self) -> Float[Tensor, " n"]:
+        """1 / sum_j w_ij^2: N_i where all weights are equal, 1 where one has everything."""
+        if self.weight.is_zero:
+            return self.negatives.log_count.exp()
+        (squares,) = self.engine.log_sum_exp(self.negatives, (self.weight.squared(),))
+        return torch.exp(2 * self.log_total - squares)
+
+    @cached_property
+    def log_total(self) -> Float[Tensor, " n"]:
+        """`(n,)`, log sum_j e^{x_ij}: minus the row's normalizer; without gradient."""
+        if self.weight.is_zero:
+            return self.negatives.log_count
+        with torch.no_grad():
+            (total,) = self.engine.log_sum_exp(self.negatives, (self.weight,))
+        return total
