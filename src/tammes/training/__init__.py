@@ -1,0 +1,32 @@
+"""Training: one loop on lightning's Trainer, and the folder of a run."""
+
+from tammes.training.config import ImagesSummary, RunConfig, TrainingConfig
+from tammes.training.embedding import embed
+from tammes.training.folder import RunFolder
+from tammes.training.loop import Machine, train
+from tammes.training.metrics import Row
+from tammes.training.model import Model, build_model
+from tammes.training.monitor import Monitor
+from tammes.training.optimizer import Adam, Constant, Cosine
+from tammes.training.run import Run, load_run
+from tammes.training.stop import Stopped
+
+__all__ = [
+    "Adam",
+    "Constant",
+    "Cosine",
+    "ImagesSummary",
+    "Machine",
+    "Model",
+    "Monitor",
+    "Row",
+    "Run",
+    "RunConfig",
+    "RunFolder",
+    "Stopped",
+    "TrainingConfig",
+    "build_model",
+    "embed",
+    "load_run",
+    "train",
+]

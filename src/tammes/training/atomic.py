@@ -1,0 +1,47 @@
+"""Writing a file so that whoever looks finds the old one or the new one, never a part."""
+
+import os
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write beside the file, flush to the disk, then rename.
+
+    A full disk or a kill while writing leaves the file that was there before untouched.
+
+    Args:
+        path: the file; its folder must exist.
+        content: everything that shall stand in it.
+
+    Raises:
+        OSError: where the content cannot be written, for example on a full disk.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atomically(Path(folder, "note.txt"), b"all of it")
+    ...     Path(folder, "note.txt").read_bytes()
+    b'all of it'
+    """
+    beside = path.with_name(path.name + ".partial")
+    try:
+        with open(beside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    _flush_folder(path.parent)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the new name itself survive a power cut, where the system lets folders be flushed."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folders
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

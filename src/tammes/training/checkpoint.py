@@ -1,0 +1,94 @@
+"""Checkpoints: when they are written, that they are written whole, and that nothing in them is executed."""
+
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.callbacks import Checkpoint
+
+from tammes.training.atomic import write_atomically
+from tammes.training.stop import StopRequest
+
+CONFIG = "tammes_config"
+
+
+class StopAfterStep(Exception):  # noqa: N818 - no error: it ends the loop where it may be ended
+    """Raised between two steps, once everything is saved."""
+
+
+class AtomicCheckpoints(TorchCheckpointIO):
+    """Lightning's files, written so that a full disk or a kill leaves the checkpoint that was there."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        """Write the checkpoint beside the old one, then put it in its place."""
+        buffer = io.BytesIO()
+        torch.save(checkpoint, buffer)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(Path(path), buffer.getvalue())
+
+
+class SaveCheckpoint(Checkpoint):
+    """Saves after every so many steps, after each epoch, and when a stop is requested.
+
+    Lightning runs callbacks of this kind after all others, so a checkpoint holds the finished numbers of
+    the step or the epoch. After the last step of an epoch it waits for the epoch's end, which a resumed
+    run would not go through again.
+
+    Args:
+        path: the file, or None to save nothing and only heed the request.
+        every: steps from one checkpoint to the next within an epoch.
+        config: the run's configuration as YAML, stored in the checkpoint.
+        request: asks for a stop.
+    """
+
+    def __init__(self, path: Path | None, *, every: int, config: str, request: StopRequest) -> None:
+        self.path = path
+        self.every = every
+        self.config = config
+        self.request = request
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Save in the middle of an epoch, where it is time or a stop is requested."""
+        stop = self.request.signal_number is not None
+        if not trainer.is_last_batch and (stop or trainer.global_step % self.every == 0):
+            self._save(trainer)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Save at the end of an epoch."""
+        self._save(trainer)
+
+    def on_save_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Note which configuration the checkpoint belongs to."""
+        checkpoint[CONFIG] = self.config
+
+    def _save(self, trainer: Trainer) -> None:
+        if self.path is not None:
+            trainer.save_checkpoint(self.path, weights_only=False)
+        if self.request.signal_number is not None:
+            raise StopAfterStep
+
+
+def load_checkpoint(path: Path) -> dict[str, Any]:
+    """Read a checkpoint without executing anything in it.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ValueError: for a file that is no checkpoint of a run.
+    """
+    try:
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        raise ValueError(f"{path} is damaged or no checkpoint: {str(error).splitlines()[0]}") from error
+    if not isinstance(checkpoint, dict) or CONFIG not in checkpoint:
+        raise ValueError(f"{path} is no checkpoint of a Tammes run")
+    return checkpoint

@@ -1,0 +1,55 @@
+"""Ctrl-C and a polite kill: finish the step, save, then stop."""
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+
+class Stopped(KeyboardInterrupt):
+    """Training was asked to stop, and did after a step, with a checkpoint where there is a run folder.
+
+    Args:
+        message: where it stopped and how to go on.
+        signal_number: SIGINT for Ctrl-C, SIGTERM for a polite kill.
+    """
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number
+
+
+class StopRequest:
+    """While entered, the first SIGINT or SIGTERM is noted instead of raised; a second one acts at once.
+
+    A step is never cut in half: half an optimizer step would be neither the old weights nor the new ones.
+    Outside of the main thread, where Python sets no handlers, it does nothing.
+
+    >>> with StopRequest() as request:
+    ...     request.signal_number is None
+    True
+    """
+
+    def __init__(self) -> None:
+        self.signal_number: int | None = None
+        self.before: dict[int, Any] = {}
+
+    def __enter__(self) -> "StopRequest":
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self.before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._restore()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.signal_number = number
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+        self.before = {}
