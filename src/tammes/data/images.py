@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 
 
 class Pixels(Protocol):
-    """Where the pixels of images come from, one image at a time: a tensor, or files decoded when asked for."""
+    """Where the pixels of images come from, one at a time: a tensor, or files decoded when asked for."""
 
     @property
     def channels(self) -> int: ...
@@ -169,11 +169,11 @@ class Images(Dataset[tuple[Tensor, int]]):
                 "expected labeled images, got images without labels; "
                 "put the images of each class into a folder of its own"
             )
-        if len(self.labels.unique()) < 2:
+        if bool((self.labels == self.labels[0]).all()):
             assert self.classes is not None
             name = self.classes[int(self.labels[0])]
             raise ValueError(
-                f"expected images of at least two classes, got {len(self)} of class {name!r} alone"
+                f"expected at least two classes of images, got {len(self)} of class {name!r} alone"
             )
         return self.labels
 

@@ -4,57 +4,77 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from tammes.encoders.encoder import Encoder
+from tammes.encoders.encoder import Encoder, check_images
 
+# A stage halves the image until it is this small; then its last two convolutions see all of it.
 SMALLEST_MAP = 2
+CHANNELS_PER_GROUP = 8
+
+
+def stage(inputs: int, outputs: int, stride: int) -> list[nn.Module]:
+    """A 3x3 convolution, normalized and rectified."""
+    return [
+        nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False),
+        nn.GroupNorm(outputs // CHANNELS_PER_GROUP, outputs),
+        nn.ReLU(inplace=True),
+    ]
 
 
 class ConvNet(Encoder):
-    """Stages of two 3x3 convolutions, each of half the size and twice the width of the one before.
+    """3x3 convolutions that halve the image and double the width until 2 pixels remain, then an average.
 
-    Stages follow until the map is two to three pixels a side, which the last one flattens rather than
-    averages: on images this small, where a stroke lies is most of what there is to know.
+    For size 8 and width w that is w, 2w, 2w, 4w, 4w channels at 8, 4, 4, 2, 2 pixels a side. From 4w on the
+    width stays.
+
+    Normalization is by groups of channels of one image, not by the batch: what an image becomes then
+    depends on that image alone, in training as in evaluation, so that the two views of a pair cannot tell
+    each other anything, and no running averages need saving.
+
+    Arguments are those of `ConvNetConfig`, and `channels` and `size` of the images.
+
+    Example:
+        >>> import torch
+        >>> encoder = ConvNet(channels=1, size=8, width=32)
+        >>> encoder(torch.rand(2, 1, 8, 8)).shape
+        torch.Size([2, 128])
     """
 
-    def __init__(
-        self, *, channels: int, size: int, width: int, norm: str = "group", flatten: bool = True
-    ) -> None:
+    def __init__(self, *, channels: int, size: int, width: int) -> None:
         super().__init__()
-
-        def N(c):
-            return nn.GroupNorm(8, c) if norm == "group" else nn.BatchNorm2d(c)
-
-        layers: list[nn.Module] = []
-        inputs = channels
+        layers = stage(channels, width, stride=1)
         outputs = width
-        while True:
-            layers += [
-                nn.Conv2d(inputs, outputs, 3, padding=1, bias=False),
-                N(outputs),
-                nn.ReLU(inplace=True),
-            ]
-            if size < 4:
-                break
-            layers += [
-                nn.Conv2d(outputs, 2 * outputs, 3, 2, padding=1, bias=False),
-                N(2 * outputs),
-                nn.ReLU(inplace=True),
-            ]
-            outputs *= 2
-            inputs = outputs
+        while size > SMALLEST_MAP:
+            inputs, outputs = outputs, min(2 * outputs, 4 * width)
+            layers += stage(inputs, outputs, stride=2) + stage(outputs, outputs, stride=1)
             size = (size + 1) // 2
+        self.features = outputs
         self.layers = nn.Sequential(*layers)
-        self.flatten = flatten
-        self.features = outputs * (size * size if flatten else 1)
 
     def forward(self, images: Tensor) -> Tensor:
-        maps = self.layers(images)
-        return maps.flatten(1) if self.flatten else maps.mean(dim=(2, 3))
+        # (batch, features, height, width) -> (batch, features)
+        return self.layers(images).mean(dim=(2, 3))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvNetConfig:
+    """Settings of a `ConvNet`.
+
+    Raises:
+        ValueError: If the width is no positive multiple of 8.
+
+    Example:
+        >>> ConvNetConfig(width=16).build(channels=3, size=32).features
+        64
+    """
+
     width: int = 32
+    """Channels of the first convolution; features are four times as many."""
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.width % CHANNELS_PER_GROUP:
+            raise ValueError(f"expected a width that is a positive multiple of 8, got {self.width}")
 
     def build(self, channels: int, size: int) -> ConvNet:
+        """Build it for images (batch, channels, size, size), with weights from torch's generator."""
+        check_images(channels, size, smallest=8)
         return ConvNet(channels=channels, size=size, width=self.width)

@@ -15,7 +15,7 @@ class Encoder(nn.Module):
         >>> from tammes.encoders import ConvNetConfig
         >>> encoder = ConvNetConfig(width=8).build(channels=1, size=8)
         >>> isinstance(encoder, Encoder), encoder.features
-        (True, 64)
+        (True, 32)
     """
 
     features: int

@@ -1,6 +1,7 @@
 """The projection head: the small network between an encoder's features and the embeddings compared."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from torch import Tensor, nn
 
@@ -24,7 +25,7 @@ class ProjectionHead(nn.Module):
         super().__init__()
         widths = [features] + [hidden] * (layers - 1) + [dim]
         modules: list[nn.Module] = []
-        for inputs, outputs in zip(widths, widths[1:], strict=False):
+        for inputs, outputs in pairwise(widths):
             modules += [nn.Linear(inputs, outputs), nn.ReLU(inplace=True)]
         self.features = features
         self.dim = dim

@@ -147,8 +147,8 @@ class ResNetConfig:
             raise ValueError(f"expected a depth of 18, 34 or 50, got {self.depth}")
 
     def build(self, channels: int, size: int) -> ResNet:
-        """Build the network for images (batch, channels, size, size), with weights from torch's generator."""
-        # The three strides of the stages, and the two of the usual stem, must leave a pixel to normalize over.
+        """Build it for images (batch, channels, size, size), with weights from torch's generator."""
+        # The stages halve the image three times, the usual stem twice more.
         check_images(channels, size, smallest=8 if self.small_image_stem else 32)
         return ResNet(
             channels=channels,

@@ -150,7 +150,7 @@ class Photographs(Augmentation):
 
 @dataclass(frozen=True, kw_only=True)
 class Handwriting(Augmentation):
-    """Small rotations, shifts, scalings and shears, noise and erasures: for handwriting and small gray images.
+    """Small rotations, shifts, scalings, shears, noise and erasures: for handwriting and small gray images.
 
     Nothing is flipped: a mirrored 2 is no 2, and a 6 upside down is a 9.
 
