@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tammes.report.expect import expect_finite, expect_shape
-from tammes.report.measurements import Curve, Floats, Floor, Integers, Scores
+from tammes.report.scores import Curve, Floats, Floor, Integers, Scores
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,6 +69,14 @@ class Sample:
     def size(self) -> int:
         """The number n of pictures."""
         return len(self.images)
+
+    def title(self, picture: int) -> str:
+        """What one picture is called: its name, its class, or both; its number if it has neither."""
+        words = [] if self.names is None else [self.names[picture]]
+        if self.labels is not None:
+            label = int(self.labels[picture])
+            words.append(f"class {label if self.classes is None else self.classes[label]}")
+        return ", ".join(words) or f"picture {picture}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

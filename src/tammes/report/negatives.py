@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tammes.report.comparison import Outcome
-from tammes.report.measurements import Integers
+from tammes.report.scores import Integers
 from tammes.report.similarities import cosine
 
 

@@ -24,3 +24,12 @@ def data_uri(image: npt.NDArray[np.uint8]) -> str:
     buffer = io.BytesIO()
     picture.save(buffer, format="PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def is_small(image: npt.NDArray[np.uint8]) -> bool:
+    """Whether a picture has so few pixels that, enlarged, they should stay squares.
+
+    >>> is_small(np.zeros((1, 8, 8), np.uint8)), is_small(np.zeros((3, 64, 64), np.uint8))
+    (True, False)
+    """
+    return max(image.shape[1:]) <= 32

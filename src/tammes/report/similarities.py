@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tammes.report.measurements import Floats, Integers
+from tammes.report.scores import Floats, Integers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

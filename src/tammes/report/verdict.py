@@ -4,10 +4,15 @@ import math
 from dataclasses import dataclass
 
 from tammes.report.comparison import Comparison
-from tammes.report.measurements import Scores
+from tammes.report.scores import Scores
 
 CLEAR = 2.0
 """Standard errors by which two accuracies must differ before the page calls the difference clear."""
+
+ONE_SEED = (
+    "Every objective was trained once, from the same seed: how much another seed would change is not in "
+    "these errors."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +29,7 @@ class Verdict:
 
 
 def standard_error(accuracy: float, test_size: int) -> float:
-    """Standard error of an accuracy, sqrt(p (1 - p) / n), with p taken a little inward so that it is never zero.
+    """Standard error of an accuracy, sqrt(p (1 - p) / n), with p a little inward so that it is never zero.
 
     Args:
         accuracy: fraction of n test images.
@@ -56,36 +61,45 @@ def verdict(comparison: Comparison) -> Verdict:
     if measure is None:
         return _without_accuracy(comparison)
     scores = {outcome.name: measure.of(outcome.scores) for outcome in comparison.outcomes}
-    size = comparison.test_size
+    floors = _floors(comparison, measure, scores)
+    if len(scores) == 1:
+        ((name, score),) = scores.items()
+        lead = f"{measure.words} of {name} gets {_reached(score, comparison.test_size)}."
+        return Verdict(lead=_capital(lead), beside=floors)
+    lead = _best(scores, measure.words, comparison.test_size)
+    return Verdict(lead=_capital(lead), beside=f"{floors} {ONE_SEED}".strip())
+
+
+def _best(scores: dict[str, float], words: str, size: int) -> str:
+    """The sentence about the best of several objectives and those that cannot be told from it."""
     best, *others = sorted(scores, key=lambda name: -scores[name])
-    reached = f"{percent(scores[best])} of {size} test images {measure.words}"
-    if not others:
-        return Verdict(lead=f"{best} gets {reached} right.", beside=_floors(comparison, measure, scores))
+    second = others[0]
     behind = [name for name in others if _clear(scores[best], scores[name], size)]
     level = [name for name in others if name not in behind]
-    next_best = others[0]
-    ahead = f"{100 * (scores[best] - scores[next_best]):.1f} points"
-    error = f"{100 * error_of_difference(scores[best], scores[next_best], size):.1f}"
+    ahead = f"{100 * (scores[best] - scores[second]):.1f} points more than for {second}"
+    error = f"{100 * error_of_difference(scores[best], scores[second], size):.1f}"
     if not level:
-        lead = (
-            f"{best} is best: it gets {reached} right, {ahead} more than {next_best}, "
-            f"clearly beyond the standard error of the difference ({error} points)."
+        return (
+            f"{best} is clearly best: {words} of it gets {_reached(scores[best], size)}, {ahead} "
+            f"(standard error of the difference: {error})."
         )
-    elif scores[best] == scores[next_best]:
-        lead = f"No clear difference: {best} and {next_best} both get {reached} right."
-    else:
-        lead = (
-            f"No clear difference between {_list([best, *level])}: the best of them, {best}, gets {reached} "
-            f"right, {ahead} more than {next_best}, and the standard error of that difference is "
-            f"{error} points."
-        )
-    if level and behind:
-        lead = (
-            lead.removesuffix(".")
-            + f"; {_list(behind)} {'is' if len(behind) == 1 else 'are'} clearly behind."
-        )
-    seed = "Every objective was trained once, from the same seed: how much another seed would change is not in these errors."
-    return Verdict(lead=lead, beside=f"{_floors(comparison, measure, scores)} {seed}".strip())
+    tail = f"; {_list(behind)} {_be(behind)} clearly behind." if behind else "."
+    who = f"No clear difference between {_list([best, *level])}"
+    if scores[best] == scores[second]:
+        return f"{who}: for {best} as for {second}, {words} gets {_reached(scores[best], size)}{tail}"
+    return (
+        f"{who}: for {best}, {words} gets {_reached(scores[best], size)}, {ahead}, but the standard error "
+        f"of that difference is {error}{tail}"
+    )
+
+
+def _reached(accuracy: float, size: int) -> str:
+    return f"{percent(accuracy)} of {size} test images right"
+
+
+def _capital(sentence: str) -> str:
+    """The sentence with a capital first letter, unless it starts with a name."""
+    return sentence[0].upper() + sentence[1:] if sentence.startswith(("a ", "the ")) else sentence
 
 
 def percent(fraction: float) -> str:
@@ -105,7 +119,7 @@ class _Measure:
 
     @property
     def words(self) -> str:
-        return "with a linear probe" if self.probe else "by the vote of nearest neighbors"
+        return "a linear probe" if self.probe else "the vote of nearest neighbors"
 
     def of(self, scores: Scores) -> float:
         value = scores.probe if self.probe else scores.knn
@@ -134,19 +148,15 @@ def _floors(comparison: Comparison, measure: _Measure, scores: dict[str, float])
         if value is None:
             continue
         above = [name for name, score in scores.items() if _clear(score, value, comparison.test_size)]
-        below = [name for name, score in scores.items() if score < value]
-        what = f"the {floor.name} ({percent(value)})"
-        if len(above) == len(scores):
-            who = "All are" if len(scores) > 2 else "Both are" if len(scores) == 2 else "That is"
-            sentences.append(f"{who} clearly above {what}.")
+        what = f"clearly above the {floor.name} ({percent(value)})"
+        if len(scores) == 1:
+            sentences.append(f"That is {'' if above else 'not '}{what}.")
+        elif len(above) == len(scores):
+            sentences.append(f"{'Both' if len(scores) == 2 else 'All'} are {what}.")
         elif above:
-            sentences.append(
-                f"Only {_list(above)} {'is' if len(above) == 1 else 'are'} clearly above {what}."
-            )
-        elif len(below) == len(scores):
-            sentences.append(f"{'None reaches' if len(scores) > 1 else 'That does not reach'} {what}.")
+            sentences.append(f"Only {_list(above)} {_be(above)} {what}.")
         else:
-            sentences.append(f"{'None is' if len(scores) > 1 else 'That is not'} clearly above {what}.")
+            sentences.append(f"None is {what}.")
     return " ".join(sentences)
 
 
@@ -156,12 +166,18 @@ def _without_accuracy(comparison: Comparison) -> Verdict:
         for outcome in comparison.outcomes
     ]
     return Verdict(
-        lead=f"The training loss went {_list(falls, 'and')}; how good the features are, no number here can say.",
-        beside="There are no labels to test with, so there is no accuracy, and losses of different objectives "
-        "do not compare. What follows shows how the embeddings lie and which pictures are taken for negatives.",
+        lead=f"The training loss went: {_list(falls)}. How good the features are, no number here can say.",
+        beside="There are no labels to test with, so there is no accuracy, and losses of different "
+        "objectives do not compare. What follows shows how the embeddings lie and what is taken for a "
+        "negative.",
     )
 
 
-def _list(names: list[str], last: str = "and") -> str:
+def _list(names: list[str]) -> str:
     """Names in a sentence: a, b and c."""
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" {last} {names[-1]}"
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
+
+
+def _be(names: list[str]) -> str:
+    """The verb that goes with so many names."""
+    return "is" if len(names) == 1 else "are"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from tammes.report.figures.canvas import TEXT, canvas, spread
 from tammes.report.palette import GRID
@@ -28,8 +29,9 @@ def alignment_uniformity(points: Mapping[str, tuple[float, float]], colors: Sequ
     axes.scatter(x, y, c=list(colors), s=46, linewidths=0, zorder=3)
     axes.grid(color=GRID, linewidth=0.6)
     axes.set(xlabel="alignment (closer positives to the left)", ylabel="uniformity (evener spread downward)")
-    axes.margins(x=0.22, y=0.18)
-    axes.autoscale_view()
+    axes.set(xlim=_limits(x, least=0.1), ylim=_limits(y, least=0.5))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
     low, high = axes.get_ylim()
     left, right = axes.get_xlim()
     places = spread(y, gap=0.08 * (high - low))
@@ -45,3 +47,9 @@ def alignment_uniformity(points: Mapping[str, tuple[float, float]], colors: Sequ
             parse_math=False,
         )
     return figure
+
+
+def _limits(values: list[float], *, least: float) -> tuple[float, float]:
+    """Limits with a margin for labels, at least so far apart that trifles do not fill the axis."""
+    middle, span = (min(values) + max(values)) / 2, max(max(values) - min(values), least)
+    return middle - 0.65 * span, middle + 0.75 * span

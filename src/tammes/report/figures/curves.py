@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator
 
 from tammes.report.figures.canvas import TEXT, canvas, spread
-from tammes.report.measurements import Curve
 from tammes.report.palette import GRID, MUTED
+from tammes.report.scores import Curve
 
 
 def accuracy_over_epochs(
@@ -23,7 +23,7 @@ def accuracy_over_epochs(
     >>> import numpy as np
     >>> curve = Curve(epochs=np.array([0, 1]), values=np.array([0.5, 0.9]))
     >>> accuracy_over_epochs({"hcl": curve}, ["#0072b2"]).axes[0].get_ylabel()
-    'kNN accuracy'
+    'kNN accuracy (%)'
     """
     figure, axes = canvas(width=5.2, height=3.1)
     floors = floors or {}
@@ -31,10 +31,9 @@ def accuracy_over_epochs(
         axes.plot(curve.epochs, 100 * curve.values, color=color, linewidth=1.8, marker="o", markersize=2.5)
     for value in floors.values():
         axes.axhline(100 * value, color=MUTED, linewidth=1, linestyle=(0, (1, 2.5)))
-    axes.set(xlabel="epoch", ylabel="kNN accuracy")
+    axes.set(xlabel="epoch", ylabel="kNN accuracy (%)")
     axes.grid(axis="y", color=GRID, linewidth=0.6)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.yaxis.set_major_formatter(PercentFormatter(decimals=None))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     axes.margins(x=0.02)
     last = [100 * curve.last for curve in curves.values()] + [100 * value for value in floors.values()]
     low, high = axes.get_ylim()
@@ -63,7 +62,7 @@ def loss_over_epochs(curve: Curve, color: str) -> Figure:
     >>> loss_over_epochs(Curve(epochs=np.array([1]), values=np.array([4.2])), "#0072b2").axes[0].get_ylabel()
     'training loss'
     """
-    figure, axes = canvas(width=2.6, height=1.7)
+    figure, axes = canvas(width=2.35, height=1.6)
     axes.plot(curve.epochs, curve.values, color=color, linewidth=1.6)
     axes.set(xlabel="epoch", ylabel="training loss")
     axes.grid(axis="y", color=GRID, linewidth=0.6)

@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from tammes.report.figures.canvas import TEXT, canvas
-from tammes.report.measurements import Floats
 from tammes.report.palette import MUTED
+from tammes.report.scores import Floats
 
 
 def similarity_histogram(
@@ -23,7 +23,7 @@ def similarity_histogram(
     >>> similarity_histogram(np.array([0.9]), np.array([-0.1, 0.0]), "#0072b2").axes[0].get_xlabel()
     'cosine similarity'
     """
-    figure, axes = canvas(width=2.9, height=2.0)
+    figure, axes = canvas(width=2.35, height=1.8)
     for similarities, ink, opacity in ((apart, MUTED, 0.28), (together, color, 0.35)):
         density, edges = np.histogram(similarities, bins=60, range=(-1, 1), density=True)
         axes.stairs(density, edges, fill=True, color=ink, alpha=opacity)
@@ -32,7 +32,7 @@ def similarity_histogram(
     axes.set_ylabel("density")
     axes.yaxis.set_major_locator(NullLocator())
     axes.spines["left"].set_visible(False)
-    axes.set_xticks([-1, -0.5, 0, 0.5, 1])
+    axes.set_xticks([-1, 0, 1])
     for line, (word, ink) in enumerate(zip(words, (color, MUTED), strict=True)):
         axes.text(
             0,

@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from tammes.report.figures.canvas import TEXT, canvas
-from tammes.report.measurements import Floats
 from tammes.report.palette import GRID, MUTED
+from tammes.report.scores import Floats
 
 
 def weight_against_similarity(
@@ -28,7 +28,7 @@ def weight_against_similarity(
     >>> figure.axes[0].get_yscale()
     'log'
     """
-    figure, axes = canvas(width=2.9, height=2.3)
+    figure, axes = canvas(width=2.35, height=2.0)
     chosen = np.random.default_rng(0).permutation(len(similarity))[:1500]
     axes.scatter(
         similarity[chosen],
@@ -46,7 +46,7 @@ def weight_against_similarity(
     axes.set_yscale("log")
     axes.set(xlim=(-1, 1), ylim=limits, xlabel="similarity to the anchor", ylabel="weight / uniform weight")
     axes.text(-0.98, 1.08, "uniform", color=MUTED, fontsize=TEXT - 1, va="bottom")
-    axes.set_xticks([-1, -0.5, 0, 0.5, 1])
+    axes.set_xticks([-1, 0, 1])
     axes.yaxis.set_major_locator(LogLocator(numticks=6))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -1,0 +1,166 @@
+"""The figures of a comparison, each drawn, captioned and described."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from tammes.report.comparison import Comparison, Outcome
+from tammes.report.figures.alignment import alignment_uniformity
+from tammes.report.figures.curves import accuracy_over_epochs, loss_over_epochs
+from tammes.report.figures.map import embedding_map, project
+from tammes.report.figures.similarity import similarity_histogram
+from tammes.report.figures.weights import weight_against_similarity
+from tammes.report.negatives import effective_negatives
+from tammes.report.palette import STYLESHEET, objective_color
+from tammes.report.similarities import by_label, by_view, cosine
+from tammes.report.svg import inline_svg
+from tammes.report.verdict import percent
+
+LARGEST_SAMPLE = 600
+"""Pictures beyond which the map and the histograms tell nothing new and only take time and room."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One drawing.
+
+    Args:
+        name: of the objective it is about; where it is about all, its title, or nothing.
+        color: CSS color of the objective.
+        svg: the drawing itself.
+        caption: one line of numbers below it, or nothing.
+    """
+
+    name: str = ""
+    color: str = ""
+    svg: Markup
+    caption: str = ""
+
+
+def css_color(index: int) -> str:
+    """The color of an objective as the page writes it, which follows light and dark.
+
+    >>> css_color(1)
+    'var(--objective-1)'
+    """
+    return STYLESHEET.variable_of[objective_color(index)]
+
+
+def accuracy_panel(comparison: Comparison) -> Panel | None:
+    """Accuracy over epochs, for the objectives of which it was measured; None where it was for none."""
+    curves = {outcome.name: outcome.knn for outcome in comparison.outcomes if outcome.knn is not None}
+    if not curves:
+        return None
+    colors = [
+        objective_color(index) for index, outcome in enumerate(comparison.outcomes) if outcome.knn is not None
+    ]
+    floors = {floor.name: floor.scores.knn for floor in comparison.floors if floor.scores.knn is not None}
+    ends = ", ".join(f"{name} ends at {percent(curve.last)}" for name, curve in curves.items())
+    figure = accuracy_over_epochs(curves, colors, floors=floors)
+    svg = inline_svg(figure, name="accuracy", description=f"kNN accuracy over epochs: {ends}.")
+    return Panel(name="all objectives", svg=svg)
+
+
+def loss_panels(comparison: Comparison) -> list[Panel]:
+    """The training loss of each objective."""
+    panels = []
+    for index, outcome in enumerate(comparison.outcomes):
+        first, last = outcome.loss.values[0], outcome.loss.last
+        svg = inline_svg(
+            loss_over_epochs(outcome.loss, objective_color(index)),
+            name=f"loss-{index}",
+            description=f"Training loss of {outcome.name} over epochs, from {first:.3g} to {last:.3g}.",
+        )
+        panels.append(Panel(name=outcome.name, color=css_color(index), svg=svg))
+    return panels
+
+
+def similarity_panels(comparison: Comparison) -> list[Panel]:
+    """Histograms of similarity for pairs of equal and different label, or, without labels, of views."""
+    labels = comparison.sample.labels
+    panels = []
+    for index, outcome in enumerate(comparison.outcomes):
+        shown = outcome.embeddings[:LARGEST_SAMPLE]
+        split = None if labels is None else by_label(shown, labels[:LARGEST_SAMPLE])
+        words = ("same class", "other class")
+        if split is None:
+            split, words = by_view(outcome.view_a, outcome.view_b), ("two views", "other pictures")
+        caption = (
+            f"median {np.median(split.together):.2f} against {np.median(split.apart):.2f}; "
+            f"told apart {percent(split.separation)} of the time"
+        ).replace("-", "\N{MINUS SIGN}")
+        svg = inline_svg(
+            similarity_histogram(split.together, split.apart, objective_color(index), words=words),
+            name=f"similarity-{index}",
+            description=f"Cosine similarities under {outcome.name}, {words[0]} and {words[1]}: {caption}.",
+        )
+        panels.append(Panel(name=outcome.name, color=css_color(index), svg=svg, caption=caption))
+    return panels
+
+
+def alignment_panel(comparison: Comparison) -> Panel:
+    """Alignment against uniformity of all objectives."""
+    points = {outcome.name: _alignment_uniformity(outcome) for outcome in comparison.outcomes}
+    colors = [objective_color(index) for index in range(len(points))]
+    words = "; ".join(f"{name} {align:.2f}, {uniform:.2f}" for name, (align, uniform) in points.items())
+    figure = alignment_uniformity(points, colors)
+    return Panel(svg=inline_svg(figure, name="alignment", description=f"Alignment and uniformity: {words}."))
+
+
+def _alignment_uniformity(outcome: Outcome) -> tuple[float, float]:
+    positive = np.diagonal(cosine(outcome.view_a, outcome.view_b))
+    shown = outcome.embeddings[:LARGEST_SAMPLE]
+    squared = 2 - 2 * cosine(shown, shown)[np.triu_indices(len(shown), k=1)]
+    return float(np.mean(2 - 2 * positive)), float(np.log(np.mean(np.exp(-2 * squared))))
+
+
+def weight_panels(comparison: Comparison) -> list[Panel]:
+    """Weight against similarity for each coupling, all on one scale."""
+    scatters = [_weights_and_similarities(outcome) for outcome in comparison.outcomes]
+    limits = _weight_limits([weight for _, weight in scatters])
+    panels = []
+    for index, (outcome, (similarity, weight)) in enumerate(zip(comparison.outcomes, scatters, strict=True)):
+        caption = f"worth {effective_negatives(outcome):.0f} of {2 * outcome.pairs - 2} negatives"
+        svg = inline_svg(
+            weight_against_similarity(similarity, weight, objective_color(index), limits=limits),
+            name=f"weights-{index}",
+            description=f"Weight of negatives against their similarity to the anchor under {outcome.name}: "
+            f"from {weight.min():.2g} to {weight.max():.2g} times the uniform weight, {caption}.",
+        )
+        panels.append(Panel(name=outcome.name, color=css_color(index), svg=svg, caption=caption))
+    return panels
+
+
+def _weights_and_similarities(outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
+    """Similarity and relative weight of every negative, (negatives,) each."""
+    views = np.concatenate([outcome.view_a, outcome.view_b])
+    counted = outcome.weights > 0
+    relative = outcome.weights * counted.sum(axis=1, keepdims=True)
+    return cosine(views, views)[counted], relative[counted]
+
+
+def _weight_limits(weights: list[np.ndarray]) -> tuple[float, float]:
+    """Limits of the shared axis: all but the most extreme thousandth, and never less than a tenth to ten."""
+    low = min(float(np.quantile(weight, 0.001)) for weight in weights)
+    high = max(float(np.quantile(weight, 0.999)) for weight in weights)
+    return min(0.1, 10 ** (math.log10(max(low, 1e-6)) - 0.1)), max(10.0, 10 ** (math.log10(high) + 0.1))
+
+
+def map_panels(comparison: Comparison) -> list[Panel]:
+    """A map of the features of each objective."""
+    sample = comparison.sample
+    labels = None if sample.labels is None else sample.labels[:LARGEST_SAMPLE]
+    titles = [sample.title(picture) for picture in range(min(sample.size, LARGEST_SAMPLE))]
+    panels = []
+    for index, outcome in enumerate(comparison.outcomes):
+        places = project(outcome.features[:LARGEST_SAMPLE])
+        svg = inline_svg(
+            embedding_map(places, labels, sample.classes, color=objective_color(index)),
+            name=f"map-{index}",
+            description=f"t-SNE map of the features of {outcome.name} for {len(places)} pictures.",
+            titles=titles,
+        )
+        panels.append(Panel(name=outcome.name, color=css_color(index), svg=svg))
+    return panels

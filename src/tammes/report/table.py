@@ -1,0 +1,135 @@
+"""The table at the head of the page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tammes.report.comparison import Comparison
+from tammes.report.negatives import collision_share, effective_negatives, uniform_collision_share
+from tammes.report.scores import Scores
+from tammes.report.verdict import percent, standard_error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One number as it is shown.
+
+    Args:
+        text: the number, or a dash.
+        error: its standard error, or nothing.
+        best: whether it is the highest accuracy of its column.
+    """
+
+    text: str
+    error: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column's title, and whether it stands under "linear probe"."""
+
+    title: str
+    probe: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One objective, with its color, or one floor, without."""
+
+    name: str
+    color: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """The table of a comparison, ready to be shown."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    note: str
+
+    @property
+    def probes(self) -> int:
+        """The number of columns under "linear probe"."""
+        return sum(column.probe for column in self.columns)
+
+    @property
+    def has_knn(self) -> bool:
+        """Whether the first column is the nearest-neighbor vote."""
+        return bool(self.columns) and self.columns[0].title == "kNN"
+
+
+_ACCURACIES: tuple[tuple[Column, Callable[[Scores], float | None]], ...] = (
+    (Column(title="kNN"), lambda scores: scores.knn),
+    (Column(title="all labels", probe=True), lambda scores: scores.probe),
+    (Column(title="10 %", probe=True), lambda scores: scores.probe_10_percent),
+    (Column(title="1 %", probe=True), lambda scores: scores.probe_1_percent),
+)
+
+
+def score_table(comparison: Comparison, colors: tuple[str, ...]) -> Table:
+    """All accuracies that were measured, what the weights did, and the time.
+
+    Args:
+        comparison: of which this is the table.
+        colors: one CSS color per objective.
+    """
+    contenders = [outcome.scores for outcome in comparison.outcomes]
+    everyone = contenders + [floor.scores for floor in comparison.floors]
+    shown = [(column, of) for column, of in _ACCURACIES if any(of(scores) is not None for scores in everyone)]
+    # A single objective has nobody to be better than.
+    tops = [
+        max(of(scores) or 0.0 for scores in contenders) if len(contenders) > 1 else None for _, of in shown
+    ]
+    labels = comparison.sample.labels
+    columns = [column for column, _ in shown]
+    columns += [Column(title="weight on own class")] if labels is not None else []
+    columns += [Column(title="effective negatives"), Column(title="seconds")]
+
+    rows = []
+    for outcome, color in zip(comparison.outcomes, colors, strict=True):
+        cells = [
+            _accuracy(of(outcome.scores), comparison.test_size, top)
+            for (_, of), top in zip(shown, tops, strict=True)
+        ]
+        cells += [Cell(text=percent(collision_share(outcome, labels)))] if labels is not None else []
+        cells += [Cell(text=f"{effective_negatives(outcome):.0f}"), Cell(text=f"{outcome.seconds:.1f}")]
+        rows.append(Row(name=outcome.name, color=color, cells=tuple(cells)))
+    for floor in comparison.floors:
+        cells = [_accuracy(of(floor.scores), comparison.test_size, None) for _, of in shown]
+        cells += [Cell(text="–")] * (len(columns) - len(cells))
+        rows.append(Row(name=floor.name, color="", cells=tuple(cells)))
+    return Table(columns=tuple(columns), rows=tuple(rows), note=_note(comparison, bool(shown)))
+
+
+def _accuracy(value: float | None, test_size: int, top: float | None) -> Cell:
+    """An accuracy, bold where it reads the same as the top of its column."""
+    if value is None:
+        return Cell(text="–")
+    text = f"{100 * value:.1f}"
+    best = top is not None and text == f"{100 * top:.1f}"
+    return Cell(text=text, error=f"{100 * standard_error(value, test_size):.1f}", best=best)
+
+
+def _note(comparison: Comparison, measured: bool) -> str:
+    """What the columns are, with the numbers that uniform weights would give."""
+    pairs, labels = comparison.outcomes[0].pairs, comparison.sample.labels
+    sentences = []
+    if measured:
+        sentences.append(
+            f"Accuracies in per cent of {comparison.test_size} test images, ± one standard error"
+            + ("; the highest of each column is bold." if len(comparison.outcomes) > 1 else ".")
+        )
+    if labels is not None:
+        level = percent(uniform_collision_share(pairs, np.asarray(labels)))
+        sentences.append(
+            f"Weight on own class: the share of negative weight on false negatives ({level} if uniform)."
+        )
+    sentences.append(
+        f"Effective negatives: how many equally weighted ones would be as concentrated, of {2 * pairs - 2} "
+        f"in a batch of {pairs} pictures."
+    )
+    return " ".join(sentences)
