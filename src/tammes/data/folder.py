@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from jaxtyping import Int64, UInt8
 from PIL import Image, ImageOps
 from torch import Tensor
 
@@ -50,7 +51,7 @@ class FilePixels:
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, row: int) -> Tensor:
+    def __getitem__(self, row: int) -> UInt8[Tensor, "channels size size"]:
         return decode(self.root / self.names[row], size=self.size, channels=self.channels)
 
     def take(self, rows: Sequence[int]) -> "FilePixels":
@@ -165,7 +166,9 @@ def _has_known_white(image: Image.Image) -> bool:
     return image.mode != "F" and (image.mode != "I" or image.format == "PNG")
 
 
-def _classes(root: Path, names: Sequence[str], strict: bool) -> tuple[tuple[str, ...] | None, Tensor | None]:
+def _classes(
+    root: Path, names: Sequence[str], strict: bool
+) -> tuple[tuple[str, ...] | None, Int64[Tensor, " n"] | None]:
     """Class names and the label of each image from the first folder of each path, if all have one."""
     tops = [name.partition("/")[0] if "/" in name else None for name in names]
     loose = sum(top is None for top in tops)
@@ -190,7 +193,7 @@ def _listing(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-def decode(path: Path, *, size: int, channels: int) -> Tensor:
+def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels size size"]:
     """Read one image as uint8 (channels, size, size).
 
     The shorter side is scaled to `size` and the longer cropped to its center, in one antialiased step. The
@@ -214,7 +217,7 @@ def decode(path: Path, *, size: int, channels: int) -> Tensor:
     """
     try:
         with Image.open(path, formats=FORMATS) as image:
-            # Photographs in JPEG are decoded at an eighth, quarter or half where twice `size` remains: quicker.
+            # A large JPEG is decoded at a half, quarter or eighth where twice `size` remains: quicker.
             image.draft(None, (2 * size, 2 * size))
             upright = ImageOps.exif_transpose(image)
             plain = _eight_bits(upright).convert("L" if channels == 1 else "RGB")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 import torch
+from jaxtyping import Float32, Int64, UInt8
 from torch import Tensor
 from torch.utils.data import Dataset
 
@@ -20,7 +21,7 @@ class Pixels(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, row: int, /) -> Tensor:
+    def __getitem__(self, row: int, /) -> UInt8[Tensor, "channels size size"]:
         """Pixels of one image, uint8 (channels, size, size)."""
         ...
 
@@ -63,7 +64,7 @@ class TensorPixels:
     def __len__(self) -> int:
         return len(self.tensor)
 
-    def __getitem__(self, row: int) -> Tensor:
+    def __getitem__(self, row: int) -> UInt8[Tensor, "channels size size"]:
         return self.tensor[row]
 
     def take(self, rows: Sequence[int]) -> "TensorPixels":
@@ -99,7 +100,7 @@ class Images(Dataset[tuple[Tensor, int]]):
 
     pixels: Pixels
     names: tuple[str, ...]
-    labels: Tensor | None = None
+    labels: Int64[Tensor, " n"] | None = None
     classes: tuple[str, ...] | None = None
     skipped: tuple[str, ...] = ()
 
@@ -143,7 +144,7 @@ class Images(Dataset[tuple[Tensor, int]]):
         row = index % n
         return self.pixels[row], row
 
-    def batch(self, indices: Sequence[int]) -> Tensor:
+    def batch(self, indices: Sequence[int]) -> UInt8[Tensor, "batch channels size size"]:
         """Pixels of several images at once, uint8 (len(indices), channels, size, size)."""
         return torch.stack([self[index][0] for index in indices])
 
@@ -158,7 +159,7 @@ class Images(Dataset[tuple[Tensor, int]]):
             skipped=self.skipped,
         )
 
-    def required_labels(self) -> Tensor:
+    def required_labels(self) -> Int64[Tensor, " n"]:
         """The labels, int64 (n,), for work that cannot do without them.
 
         Raises:
@@ -182,7 +183,7 @@ class Images(Dataset[tuple[Tensor, int]]):
         return f"Images({len(self)} images, {self.channels}x{self.size}x{self.size}, {labels})"
 
 
-def as_floats(pixels: Tensor) -> Tensor:
+def as_floats(pixels: UInt8[Tensor, "*shape"]) -> Float32[Tensor, "*shape"]:
     """Pixels as the float32 in [0, 1] that encoders and augmentations take.
 
     Args:

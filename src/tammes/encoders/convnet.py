@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.encoders.encoder import Encoder, check_images
@@ -50,7 +51,7 @@ class ConvNet(Encoder):
         self.features = outputs
         self.layers = nn.Sequential(*layers)
 
-    def forward(self, images: Tensor) -> Tensor:
+    def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
         # (batch, features, height, width) -> (batch, features)
         return self.layers(images).mean(dim=(2, 3))
 

@@ -12,7 +12,7 @@ class Encoder(nn.Module):
     evaluated is what comes out here. A subclass sets `features` to the width of its output.
 
     Example:
-        >>> from tammes.encoders import ConvNetConfig
+        >>> from tammes.encoders import ConvNetConfig, Encoder
         >>> encoder = ConvNetConfig(width=8).build(channels=1, size=8)
         >>> isinstance(encoder, Encoder), encoder.features
         (True, 32)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
+from jaxtyping import Float
 from torch import Tensor, nn
 
 
@@ -31,7 +32,7 @@ class ProjectionHead(nn.Module):
         self.dim = dim
         self.layers = nn.Sequential(*modules[:-1])
 
-    def forward(self, features: Tensor) -> Tensor:
+    def forward(self, features: Float[Tensor, "batch features"]) -> Float[Tensor, "batch dim"]:
         return self.layers(features)
 
 

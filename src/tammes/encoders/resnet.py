@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.encoders.encoder import Encoder, check_images
@@ -116,7 +117,7 @@ class ResNet(Encoder):
                 assert isinstance(last, nn.BatchNorm2d)
                 nn.init.zeros_(last.weight)
 
-    def forward(self, images: Tensor) -> Tensor:
+    def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
         # (batch, features, height, width) -> (batch, features)
         return self.blocks(self.stem(images)).mean(dim=(2, 3))
 

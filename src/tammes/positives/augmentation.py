@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import kornia.augmentation as kornia
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 
@@ -29,7 +30,9 @@ class Augmentation(ABC):
         """The kornia modules that change images (batch, channels, size, size)."""
 
     @torch.no_grad()
-    def __call__(self, images: Tensor, seed: int) -> Tensor:
+    def __call__(
+        self, images: Float[Tensor, "batch channels size size"], seed: int
+    ) -> Float[Tensor, "batch channels size size"]:
         """A random view of each image.
 
         Args:

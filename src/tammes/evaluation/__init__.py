@@ -1,0 +1,14 @@
+"""How good features are, measured by labels the encoder never saw."""
+
+from tammes.evaluation.features import LabeledFeatures
+from tammes.evaluation.knn import KNN, knn_accuracy
+from tammes.evaluation.probe import LinearProbe, ProbeNotConvergedWarning, linear_probe
+
+__all__ = [
+    "KNN",
+    "LabeledFeatures",
+    "LinearProbe",
+    "ProbeNotConvergedWarning",
+    "knn_accuracy",
+    "linear_probe",
+]

@@ -1,0 +1,80 @@
+"""Features with labels: what an evaluation learns from, or is tried on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LabeledFeatures:
+    """Feature vectors and the label of each, checked when made.
+
+    Args:
+        features: floating point (n, features).
+        labels: integers (n,), at least two different ones.
+
+    Raises:
+        ValueError: If features and labels do not match in number, shape or type; if a feature is NaN or
+            infinite (the message has the row); if all labels are the same.
+
+    Example:
+        >>> points = LabeledFeatures(features=torch.eye(3), labels=torch.tensor([0, 0, 1]))
+        >>> len(points)
+        3
+    """
+
+    features: Float[Tensor, "n features"]
+    labels: Int[Tensor, " n"]
+
+    def __post_init__(self) -> None:
+        if self.features.ndim != 2 or not self.features.is_floating_point() or self.features.numel() == 0:
+            got = f"{self.features.dtype} {tuple(self.features.shape)}"
+            raise ValueError(f"expected floating-point features (n, features), got {got}")
+        if self.labels.ndim != 1 or self.labels.is_floating_point() or self.labels.is_complex():
+            got = f"{self.labels.dtype} {tuple(self.labels.shape)}"
+            raise ValueError(f"expected integer labels (n,), got {got}")
+        if len(self.features) != len(self.labels):
+            raise ValueError(
+                f"expected a label for each row of features, got {len(self.features)} rows "
+                f"and {len(self.labels)} labels"
+            )
+        finite = self.features.isfinite().all(dim=1)
+        if not finite.all():
+            row = int(finite.logical_not().nonzero()[0])
+            bad = len(finite) - int(finite.sum())
+            raise ValueError(
+                f"expected finite features, got NaN or infinity in {bad} of {len(finite)} rows, "
+                f"the first of them row {row}; an encoder that has diverged gives such features"
+            )
+        if bool((self.labels == self.labels[0]).all()):
+            raise ValueError(
+                f"expected at least two different labels, got {len(self.labels)} times label "
+                f"{int(self.labels[0])}; one class alone says nothing about features"
+            )
+
+    @classmethod
+    def of(
+        cls, features: Tensor | NDArray[np.floating], labels: Tensor | NDArray[np.integer]
+    ) -> "LabeledFeatures":
+        """The same from tensors or arrays, (n, features) and (n,)."""
+        return cls(features=torch.as_tensor(features), labels=torch.as_tensor(labels))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def check_comparable(train: LabeledFeatures, test: LabeledFeatures) -> None:
+    """Refuse features of different widths: they come from different encoders.
+
+    Raises:
+        ValueError: If the widths differ.
+    """
+    if train.features.shape[1] != test.features.shape[1]:
+        raise ValueError(
+            f"expected features of the same encoder, got {train.features.shape[1]} to learn from "
+            f"and {test.features.shape[1]} to be tried on"
+        )
