@@ -1,0 +1,122 @@
+"""The negatives that some anchors meet: the hardest ones, and a uniform draw to set beside them."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int, Int64
+from torch import Tensor
+
+from tammes.diagnostics.blocks import directions
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Negatives:
+    """Negatives of some anchors.
+
+    Args:
+        indices: (anchors, k) rows of the embeddings.
+        similarities: (anchors, k) their cosines with the anchor.
+    """
+
+    indices: Int64[Tensor, "anchors k"]
+    similarities: Float[Tensor, "anchors k"]
+
+
+@torch.no_grad()
+def hardest_negatives(
+    embeddings: Float[Tensor, "n dim"],
+    anchors: Int[Tensor, " anchors"],
+    *,
+    k: int,
+    ids: Int[Tensor, " n"] | None = None,
+) -> Negatives:
+    """The k rows most similar to each anchor that are neither it nor its positives, most similar first.
+
+    Of equally similar rows the earlier comes first.
+
+    Args:
+        embeddings: (n, dim), of any length above zero.
+        anchors: row numbers (anchors,).
+        k: how many for each anchor.
+        ids: integers (n,); rows with equal ids are positives of each other. Left out, every row has an id
+            of its own.
+
+    Raises:
+        ValueError: If an anchor is no row, or has fewer than k negatives; if a row has length zero or is
+            not finite.
+
+    Example:
+        >>> points = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, 1.0]])
+        >>> hardest_negatives(points, torch.tensor([0]), k=2).indices
+        tensor([[2, 1]])
+    """
+    units = directions(embeddings)
+    indices, similarities = [], []
+    for anchor in _numbers(anchors):
+        allowed = _negatives_of(anchor, len(units), k, ids, units.device)
+        similarity = (units @ units[anchor]).where(allowed, -torch.inf)
+        nearest = similarity.argsort(descending=True, stable=True)[:k]
+        indices.append(nearest)
+        similarities.append(similarity[nearest])
+    return Negatives(indices=torch.stack(indices), similarities=torch.stack(similarities))
+
+
+@torch.no_grad()
+def uniform_negatives(
+    embeddings: Float[Tensor, "n dim"],
+    anchors: Int[Tensor, " anchors"],
+    *,
+    k: int,
+    generator: torch.Generator,
+    ids: Int[Tensor, " n"] | None = None,
+) -> Negatives:
+    """For each anchor k rows at random, without repetition, that are neither it nor its positives.
+
+    Args:
+        embeddings: (n, dim), of any length above zero.
+        anchors: row numbers (anchors,).
+        k: how many for each anchor.
+        generator: what draws, on the CPU.
+        ids: integers (n,); rows with equal ids are positives of each other. Left out, every row has an id
+            of its own.
+
+    Raises:
+        ValueError: If an anchor is no row, or has fewer than k negatives; if a row has length zero or is
+            not finite.
+
+    Example:
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> uniform_negatives(torch.eye(3), torch.tensor([1]), k=2, generator=generator).indices.sort().values
+        tensor([[0, 2]])
+    """
+    units = directions(embeddings)
+    indices, similarities = [], []
+    for anchor in _numbers(anchors):
+        rows = _negatives_of(anchor, len(units), k, ids, units.device).nonzero()[:, 0]
+        drawn = rows[torch.randperm(len(rows), generator=generator)[:k].to(units.device)]
+        indices.append(drawn)
+        similarities.append(units[drawn] @ units[anchor])
+    return Negatives(indices=torch.stack(indices), similarities=torch.stack(similarities))
+
+
+def _numbers(anchors: Int[Tensor, " anchors"]) -> list[int]:
+    if anchors.ndim != 1 or len(anchors) == 0:
+        raise ValueError(f"expected anchors (anchors,), at least one, got {tuple(anchors.shape)}")
+    return [int(anchor) for anchor in anchors]
+
+
+def _negatives_of(
+    anchor: int, n: int, k: int, ids: Int[Tensor, " n"] | None, device: torch.device
+) -> Bool[Tensor, " n"]:
+    """Which rows are negatives of an anchor; refused where they are fewer than k."""
+    if not 0 <= anchor < n:
+        raise ValueError(f"expected anchors from 0 to {n - 1}, rows of the embeddings, got {anchor}")
+    if ids is not None and ids.shape != (n,):
+        raise ValueError(f"expected an id for each of {n} rows, got {tuple(ids.shape)}")
+    ids = torch.arange(n) if ids is None else ids
+    allowed = (ids != ids[anchor]).to(device)
+    if not 1 <= k <= int(allowed.sum()):
+        raise ValueError(
+            f"expected k from 1 to the {int(allowed.sum())} negatives of anchor {anchor}, got k={k}"
+        )
+    return allowed
