@@ -59,28 +59,6 @@ def uniform_draw(pairs: int, anchor: int, count: int) -> list[Negative]:
     return [Negative(picture=int(picture), weight=1.0) for picture in chosen]
 
 
-def collision_share(outcome: Outcome, labels: Integers) -> float:
-    """The share of all negative weight that lies on pictures which carry the anchor's own label.
-
-    Args:
-        outcome: of which the weights are used.
-        labels: (n,) of the sample; the first b are used.
-    """
-    twice = np.tile(labels[: outcome.pairs], 2)
-    return float((outcome.weights * (twice[:, None] == twice[None])).sum(axis=1).mean())
-
-
-def uniform_collision_share(pairs: int, labels: Integers) -> float:
-    """The collision share of uniform weights on the same batch.
-
-    >>> uniform_collision_share(3, np.array([0, 0, 1, 1]))
-    0.3333333333333333
-    """
-    mine = labels[:pairs]
-    same = (mine[:, None] == mine[None]).sum(axis=1) - 1
-    return float(same.mean() / (pairs - 1))
-
-
 def effective_negatives(outcome: Outcome) -> float:
     """How many equally weighted negatives would be as concentrated: the mean over anchors of 1 / sum w^2."""
     return float((1 / (outcome.weights**2).sum(axis=1)).mean())

@@ -4,8 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from markupsafe import Markup
 
+from tammes.diagnostics import alignment, uniformity
 from tammes.report.comparison import Comparison, Outcome
 from tammes.report.figures.alignment import alignment_uniformity
 from tammes.report.figures.curves import accuracy_over_epochs, loss_over_epochs
@@ -110,10 +112,8 @@ def alignment_panel(comparison: Comparison) -> Panel:
 
 
 def _alignment_uniformity(outcome: Outcome) -> tuple[float, float]:
-    positive = np.diagonal(cosine(outcome.view_a, outcome.view_b))
-    shown = outcome.embeddings[:LARGEST_SAMPLE]
-    squared = 2 - 2 * cosine(shown, shown)[np.triu_indices(len(shown), k=1)]
-    return float(np.mean(2 - 2 * positive)), float(np.log(np.mean(np.exp(-2 * squared))))
+    close = alignment(torch.tensor(outcome.view_a), torch.tensor(outcome.view_b))
+    return close, uniformity(torch.tensor(outcome.embeddings))
 
 
 def weight_panels(comparison: Comparison) -> list[Panel]:

@@ -23,7 +23,7 @@ def render(template: str, context: Mapping[str, object]) -> str:
         template: name of a file in `templates/`.
         context: what the template speaks of; text in it is escaped unless it is `markupsafe.Markup`.
 
-    >>> "<h1>a &lt; b</h1>" in render("paper.html.jinja", {"title": "a < b", "kicker": "", "sections": ()})
+    >>> "<title>a &lt; b</title>" in render("base.html.jinja", {"title": "a < b"})
     True
     """
     surroundings = {"stylesheet": STYLESHEET, "version": version("tammes")}

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
-from tammes.report.comparison import Comparison
-from tammes.report.negatives import collision_share, effective_negatives, uniform_collision_share
-from tammes.report.scores import Scores
+from tammes.diagnostics import collision_share, weighted_collision_share
+from tammes.report.comparison import Comparison, Outcome
+from tammes.report.negatives import effective_negatives
+from tammes.report.scores import Integers, Scores
 from tammes.report.verdict import percent, standard_error
 
 
@@ -95,7 +97,7 @@ def score_table(comparison: Comparison, colors: tuple[str, ...]) -> Table:
             _accuracy(of(outcome.scores), comparison.test_size, top)
             for (_, of), top in zip(shown, tops, strict=True)
         ]
-        cells += [Cell(text=percent(collision_share(outcome, labels)))] if labels is not None else []
+        cells += [Cell(text=percent(_weight_on_own_class(outcome, labels)))] if labels is not None else []
         cells += [Cell(text=f"{effective_negatives(outcome):.0f}"), Cell(text=f"{outcome.seconds:.1f}")]
         rows.append(Row(name=outcome.name, color=color, cells=tuple(cells)))
     for floor in comparison.floors:
@@ -114,6 +116,12 @@ def _accuracy(value: float | None, test_size: int, top: float | None) -> Cell:
     return Cell(text=text, error=f"{100 * standard_error(value, test_size):.1f}", best=best)
 
 
+def _weight_on_own_class(outcome: Outcome, labels: Integers) -> float:
+    """The share of negative weight that lies on false negatives, over both views of the batch."""
+    twice = np.tile(np.asarray(labels[: outcome.pairs], dtype=np.int64), 2)
+    return weighted_collision_share(torch.tensor(twice), torch.tensor(outcome.weights))
+
+
 def _note(comparison: Comparison, measured: bool) -> str:
     """What the columns are, with the numbers that uniform weights would give."""
     pairs, labels = comparison.outcomes[0].pairs, comparison.sample.labels
@@ -124,7 +132,7 @@ def _note(comparison: Comparison, measured: bool) -> str:
             + ("; the highest of each column is bold." if len(comparison.outcomes) > 1 else ".")
         )
     if labels is not None:
-        level = percent(uniform_collision_share(pairs, np.asarray(labels)))
+        level = percent(collision_share(torch.tensor(np.asarray(labels[:pairs], dtype=np.int64))))
         sentences.append(
             f"Weight on own class: the share of negative weight on false negatives ({level} if uniform)."
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -35,23 +36,9 @@ def accuracy_over_epochs(
     axes.grid(axis="y", color=GRID, linewidth=0.6)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     axes.margins(x=0.02)
-    last = [100 * curve.last for curve in curves.values()] + [100 * value for value in floors.values()]
-    low, high = axes.get_ylim()
-    # 17 points of line height on axes about 170 points high
-    places = spread(last, gap=0.075 * (high - low))
-    inks = [*colors, *[MUTED] * len(floors)]
-    for name, place, ink in zip([*curves, *floors], places, inks, strict=True):
-        axes.annotate(
-            name,
-            (1.015, place),
-            xycoords=axes.get_yaxis_transform(),
-            color=ink,
-            fontsize=TEXT,
-            fontweight="normal" if ink == MUTED else "bold",
-            va="center",
-            annotation_clip=False,
-            parse_math=False,
-        )
+    ends = {name: 100 * curve.last for name, curve in curves.items()}
+    ends |= {name: 100 * value for name, value in floors.items()}
+    _label_ends(axes, ends, [*colors, *[MUTED] * len(floors)])
     return figure
 
 
@@ -70,3 +57,50 @@ def loss_over_epochs(curve: Curve, color: str) -> Figure:
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
     axes.margins(x=0.02)
     return figure
+
+
+def lines_over_steps(
+    curves: Mapping[str, Curve], colors: Sequence[str], *, label: str, level: tuple[str, float]
+) -> Figure:
+    """Some number over training steps for several objectives, with a level drawn that matters.
+
+    Args:
+        curves: by name; their epochs are steps here.
+        colors: one per curve.
+        label: of the vertical axis.
+        level: what the dashed line is called, and where it lies.
+
+    >>> import numpy as np
+    >>> curve = Curve(epochs=np.array([0, 1]), values=np.array([0.9, 0.7]))
+    >>> lines_over_steps({"a": curve}, ["#0072b2"], label="loss", level=("floor", 0.7)).axes[0].get_xlabel()
+    'step'
+    """
+    figure, axes = canvas(width=4.6, height=2.9)
+    for (_, curve), color in zip(curves.items(), colors, strict=True):
+        axes.plot(curve.epochs, curve.values, color=color, linewidth=1.6)
+    axes.axhline(level[1], color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
+    axes.set(xlabel="step", ylabel=label)
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
+    axes.margins(x=0.02)
+    ends = {name: curve.last for name, curve in curves.items()} | {level[0]: level[1]}
+    _label_ends(axes, ends, [*colors, MUTED])
+    return figure
+
+
+def _label_ends(axes: Axes, ends: Mapping[str, float], inks: Sequence[str]) -> None:
+    """Write names to the right of the axes, at the height where their lines end, as far as there is room."""
+    low, high = axes.get_ylim()
+    # A line of lettering is about a thirteenth of the height of the axes.
+    places = spread(list(ends.values()), gap=0.075 * (high - low))
+    for name, place, ink in zip(ends, places, inks, strict=True):
+        axes.annotate(
+            name,
+            (1.015, place),
+            xycoords=axes.get_yaxis_transform(),
+            color=ink,
+            fontsize=TEXT,
+            fontweight="normal" if ink == MUTED else "bold",
+            va="center",
+            annotation_clip=False,
+            parse_math=False,
+        )
