@@ -34,7 +34,7 @@ class TrainingConfig:
     """
 
     objective: Objective
-    encoder: ConvNetConfig | ResNetConfig = field(default_factory=ConvNetConfig)
+    encoder: ConvNetConfig | ResNetConfig = field(default_factory=ResNetConfig)
     head: ProjectionHeadConfig = field(default_factory=ProjectionHeadConfig)
     augmentation: Photographs | Handwriting = field(default_factory=Photographs)
     optimizer: Adam = field(default_factory=Adam)

@@ -86,12 +86,13 @@ class Metrics(Callback):
         """Finish the row of the epoch."""
         assert isinstance(pl_module, Contrastive)
         epoch = trainer.current_epoch + 1
+        last = pl_module.config.objective.last
         row = Row(
             epoch=epoch,
             step=trainer.global_step,
             loss=self.loss_sum / self.steps,
             knn=self._measure(pl_module, epoch),
-            last=dict(pl_module.config.objective.last),
+            last={name: value for name, value in last.items() if name not in LEADING},
         )
         self.rows.append(row)
         self.loss_sum, self.steps = 0.0, 0

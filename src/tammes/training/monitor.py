@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tammes.data.images import Images
-from tammes.evaluation.knn import knn_accuracy
+from tammes.evaluation import KNN, LabeledFeatures
 from tammes.training.embedding import embed
 from tammes.training.model import Model
 
@@ -16,6 +16,7 @@ class Monitor:
         bank: labeled images that vote.
         held_out: labeled images that are classified; none of them is trained on.
         every: epochs from one measurement to the next; the first weights and the last are always measured.
+        neighbors: how many images of the bank vote (all of a smaller one).
 
     Raises:
         ValueError: for images without labels, or of one class.
@@ -24,6 +25,7 @@ class Monitor:
     bank: Images
     held_out: Images
     every: int = 1
+    neighbors: int = 20
 
     def __post_init__(self) -> None:
         self.bank.required_labels()
@@ -37,6 +39,8 @@ class Monitor:
 
     def accuracy(self, model: Model) -> float:
         """The fraction of held-out images whose class the neighbors name."""
-        bank, _ = embed(model, self.bank)
-        held_out, _ = embed(model, self.held_out)
-        return knn_accuracy(bank, self.bank.required_labels(), held_out, self.held_out.required_labels())
+        bank, held_out = (
+            LabeledFeatures(features=embed(model, images)[0], labels=images.required_labels())
+            for images in (self.bank, self.held_out)
+        )
+        return KNN(neighbors=min(self.neighbors, len(bank))).accuracy(bank, held_out)

@@ -1,0 +1,100 @@
+"""`tammes embed`: what a trained encoder makes of images, as a file for other programs."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+import tyro
+
+from tammes.cli.device import Accelerator, device_of
+from tammes.cli.images import Source
+from tammes.data import Images
+from tammes.training import embed, load_run
+from tammes.training.atomic import write_atomically
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embed:
+    """Write what a trained encoder makes of images to a file, a row for each image.
+
+    tammes embed runs/mine --data FOLDER --out embeddings.parquet
+
+    Args:
+        run: The run's folder.
+        source: What to embed.
+        out: The file: .parquet has the columns name, label (the name of the class), features and
+            projection; .npz has arrays of these names, labels as numbers, and classes.
+        batch_size: Images at a time.
+        workers: Processes that decode images.
+        accelerator: What to compute on; auto takes a GPU where there is one.
+    """
+
+    run: tyro.conf.Positional[Path]
+    source: Annotated[Source, tyro.conf.arg(name="")]
+    out: Path
+    batch_size: int = 512
+    workers: int = 0
+    accelerator: Accelerator = "auto"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the command with the words after `tammes embed`."""
+    choice = tyro.cli(Embed, prog="tammes embed", args=arguments, config=(tyro.conf.FlagCreatePairsOff,))
+    if choice.out.suffix not in (".parquet", ".npz"):
+        raise ValueError(f"--out must end in .parquet or .npz, got {choice.out}")
+    run = load_run(choice.run)
+    model = run.model.to(device_of(choice.accelerator))
+    shape = run.config.images
+    parts = choice.source.load(size=shape.size, channels=shape.channels)
+    embedded = [embed(model, part, batch_size=choice.batch_size, workers=choice.workers) for part in parts]
+    features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))
+    write = _parquet if choice.out.suffix == ".parquet" else _npz
+    choice.out.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(choice.out, write(parts, features, projection))
+    print(f"wrote {len(features)} rows to {choice.out}")
+
+
+def _parquet(parts: Sequence[Images], features: np.ndarray, projection: np.ndarray) -> bytes:
+    labels = [name for part in parts for name in _class_names(part)]
+    table = pa.table(
+        {
+            "name": [name for part in parts for name in part.names],
+            "label": pa.array(labels, pa.string()),
+            "features": _rows(features),
+            "projection": _rows(projection),
+        }
+    )
+    stream = pa.BufferOutputStream()
+    pq.write_table(table, stream)
+    return stream.getvalue().to_pybytes()
+
+
+def _npz(parts: Sequence[Images], features: np.ndarray, projection: np.ndarray) -> bytes:
+    arrays = {
+        "name": np.array([name for part in parts for name in part.names]),
+        "features": features,
+        "projection": projection,
+    }
+    labels = [part.labels for part in parts if part.labels is not None]
+    if labels:
+        arrays["label"] = torch.cat(labels).numpy()
+        arrays["classes"] = np.array(parts[0].classes)
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def _class_names(images: Images) -> list[str | None]:
+    if images.labels is None or images.classes is None:
+        return [None] * len(images)
+    return [images.classes[label] for label in images.labels.tolist()]
+
+
+def _rows(matrix: np.ndarray) -> pa.FixedSizeListArray:
+    return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])

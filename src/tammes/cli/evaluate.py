@@ -1,0 +1,83 @@
+"""`tammes evaluate`: how good a trained encoder is."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+from rich.console import Console
+
+from tammes.cli.device import Accelerator, device_of
+from tammes.cli.images import Split
+from tammes.cli.measure import Measure, encoded
+from tammes.cli.table import score_cells, score_table
+from tammes.data import Images, as_floats
+from tammes.diagnostics import alignment, uniformity
+from tammes.training import Run, embed, load_run
+from tammes.training.embedding import evaluating
+from tammes.training.seeds import Purpose, derive
+
+MOST_PAIRS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate:
+    """Measure a trained encoder on labeled images.
+
+    tammes evaluate runs/mine --data FOLDER --test FOLDER
+
+    The classifiers learn from the images of --data and are tried on those of --test, or on the part that is
+    held out of --data. Training on the same folder with the same --held-out left out the same images.
+
+    Args:
+        run: The run's folder.
+        images: What to measure on.
+        json: Print one JSON object instead of a table.
+        accelerator: What to compute on; auto takes a GPU where there is one.
+    """
+
+    run: tyro.conf.Positional[Path]
+    images: Annotated[Split, tyro.conf.arg(name="")]
+    json: bool = False
+    accelerator: Accelerator = "auto"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the command with the words after `tammes evaluate`."""
+    choice = tyro.cli(
+        Evaluate, prog="tammes evaluate", args=arguments, config=(tyro.conf.FlagCreatePairsOff,)
+    )
+    run = load_run(choice.run)
+    shape = run.config.images
+    train, test = choice.images.load_split(size=shape.size, channels=shape.channels)
+    if test is None:
+        raise ValueError(
+            f"there is nothing to measure on: {choice.images.data} has no labels (a folder for each class "
+            "gives them), or --held-out is 0; name labeled images by --test"
+        )
+    train.required_labels()
+    run.model.to(device_of(choice.accelerator))
+    scores = Measure(train=train, test=test).scores(encoded(run.model))
+    aligned, uniform = _on_the_sphere(run, test)
+    if choice.json:
+        numbers = {**dataclasses.asdict(scores), "alignment": aligned, "uniformity": uniform}
+        print(json.dumps({"run": str(choice.run), "data": choice.images.data, **numbers}))
+        return
+    table = score_table("encoder", "alignment", "uniformity")
+    table.add_row(str(choice.run), *score_cells(scores), f"{aligned:.3f}", f"{uniform:.3f}")
+    Console().print(table)
+
+
+def _on_the_sphere(run: Run, images: Images) -> tuple[float, float]:
+    """Alignment of two views of each image, and uniformity of the images, both of the embeddings."""
+    images = images.subset(range(min(len(images), MOST_PAIRS)))
+    training, device = run.config.training, next(run.model.parameters()).device
+    floats = as_floats(images.batch(range(len(images)))).to(device)
+    seeds = [derive(training.seed, purpose) for purpose in (Purpose.FIRST_VIEW, Purpose.SECOND_VIEW)]
+    with torch.inference_mode(), evaluating(run.model):
+        view_a, view_b = (run.model(training.augmentation(floats, seed=seed))[1].cpu() for seed in seeds)
+    return alignment(view_a, view_b), uniformity(embed(run.model, images)[1])

@@ -1,0 +1,68 @@
+"""The entry point: picks the command before anything heavy is imported."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import tyro
+
+from tammes.cli.failures import exit_code_of
+
+
+def train() -> None:
+    """Train an encoder on your own images."""
+
+
+def embed() -> None:
+    """Write what a trained encoder makes of images to a file."""
+
+
+def evaluate() -> None:
+    """Measure a trained encoder: nearest neighbors, linear probes, alignment and uniformity."""
+
+
+def compare() -> None:
+    """Train several objectives alike, and compare them in a table and a report."""
+
+
+def reproduce() -> None:
+    """Redo an experiment of the papers, and set its numbers beside ours."""
+
+
+COMMANDS = (train, embed, evaluate, compare, reproduce)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `tammes` with these arguments (by default, those of the process).
+
+    Args:
+        arguments: the words after `tammes`.
+
+    Returns:
+        The exit code: 0, 2 for what the user can mend, 128 plus the signal's number after one (130 for
+        Ctrl-C).
+
+    Example:
+        >>> main(["reproduce", "--list"])  # doctest: +ELLIPSIS
+        ...
+    """
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    return exit_code_of(lambda: _dispatch(words))
+
+
+def _dispatch(words: list[str]) -> None:
+    names = [command.__name__ for command in COMMANDS]
+    if words and words[0] in names:
+        # The commands import torch and lightning, which takes seconds; a look at the help should not.
+        importlib.import_module(f"tammes.cli.{words[0]}").main(words[1:])
+        return
+    choice = tyro.extras.SubcommandApp()
+    for command in COMMANDS:
+        choice.command(command)
+    choice.cli(prog="tammes", args=words or ["--help"], description=DESCRIPTION)
+
+
+DESCRIPTION = (
+    "Learn representations by comparing pairs, with the pairs well chosen. "
+    "`tammes COMMAND --help` explains each command."
+)

@@ -1,0 +1,60 @@
+"""What is measured of an encoder: nearest neighbors and linear probes, on images it was not trained on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tammes.data import Images, as_floats
+from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
+from tammes.report import Scores
+from tammes.training import Model, embed
+from tammes.training.seeds import Purpose, derive
+
+Featurize = Callable[[Images], Tensor]
+NEIGHBORS = 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measure:
+    """The same measurements for every encoder, and for what needs none.
+
+    Args:
+        train: labeled images that the classifiers learn from.
+        test: labeled images that they are tried on.
+    """
+
+    train: Images
+    test: Images
+
+    def scores(self, features: Featurize) -> Scores:
+        """The accuracies that these features reach.
+
+        Args:
+            features: maps n images to (n, features).
+        """
+        train = LabeledFeatures(features=features(self.train), labels=self.train.required_labels())
+        test = LabeledFeatures(features=features(self.test), labels=self.test.required_labels())
+        return Scores(
+            knn=KNN(neighbors=min(NEIGHBORS, len(train))).accuracy(train, test),
+            probe=LinearProbe().accuracy(train, test),
+            probe_10_percent=LinearProbe(fraction=0.1).accuracy(train, test),
+            probe_1_percent=LinearProbe(fraction=0.01).accuracy(train, test),
+        )
+
+
+def encoded(model: Model) -> Featurize:
+    """The encoder's features."""
+    return lambda images: embed(model, images)[0]
+
+
+def raw_pixels(images: Images) -> Tensor:
+    """The pixels themselves as features (n, channels * size * size)."""
+    return as_floats(images.batch(range(len(images)))).flatten(1)
+
+
+def at_most(images: Images, count: int) -> Images:
+    """All images, or a random part of them that is the same every time, in random order."""
+    generator = torch.Generator().manual_seed(derive(0, Purpose.HOLDOUT, len(images)))
+    return images.subset(torch.randperm(len(images), generator=generator)[:count].tolist())

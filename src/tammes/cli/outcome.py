@@ -1,0 +1,89 @@
+"""From a trained run to what the report shows of it."""
+
+import numpy as np
+import torch
+
+from tammes.cli.measure import at_most
+from tammes.data import Images, as_floats
+from tammes.report import Curve, Outcome, Sample, Scores
+from tammes.training import Row, Run, embed
+from tammes.training.embedding import evaluating
+from tammes.training.seeds import Purpose, derive
+
+LARGEST_BATCH = 256
+LARGEST_SAMPLE = 1000
+
+
+def choose_sample(train: Images, held_out: Images | None, batch_size: int) -> tuple[Images, bool]:
+    """The pictures of the report, in random order, and whether they were held out of training.
+
+    The held-out ones, if they suffice for a batch like those of training, which the objective needs.
+    """
+    pairs = min(batch_size, LARGEST_BATCH)
+    if held_out is not None and len(held_out) >= pairs:
+        return at_most(held_out, LARGEST_SAMPLE), True
+    return at_most(train, LARGEST_SAMPLE), False
+
+
+def report_sample(images: Images) -> Sample:
+    """Pictures as the report wants them."""
+    return Sample(
+        images=images.batch(range(len(images))).numpy(),
+        labels=None if images.labels is None else images.labels.numpy(),
+        classes=images.classes,
+        names=images.names,
+    )
+
+
+def report_outcome(name: str, run: Run, sample: Images, scores: Scores, seconds: float) -> Outcome:
+    """One trained objective as the report wants it.
+
+    Args:
+        name: as the user wrote it.
+        run: the trained run.
+        sample: the pictures of the report.
+        scores: of the trained encoder.
+        seconds: of its training.
+    """
+    training = run.config.training
+    objective = training.objective
+    features, embeddings = embed(run.model, sample)
+    pairs = min(training.batch_size, LARGEST_BATCH, len(sample))
+    images = as_floats(sample.batch(range(pairs)))
+    views = [
+        training.augmentation(images, seed=derive(training.seed, purpose, run.metrics[-1].step))
+        for purpose in (Purpose.FIRST_VIEW, Purpose.SECOND_VIEW)
+    ]
+    with torch.no_grad(), evaluating(run.model):
+        device = next(run.model.parameters()).device
+        view_a, view_b = (run.model(view.to(device))[1].float().cpu() for view in views)
+        labels = None if sample.labels is None else sample.labels[:pairs]
+        generator = torch.Generator().manual_seed(derive(training.seed, Purpose.OBJECTIVE))
+        objective(view_a, view_b, labels=labels, generator=generator)
+        weights = objective.weights(view_a, view_b, labels=labels, generator=generator)
+    return Outcome(
+        name=name,
+        objective=repr(objective),
+        scores=scores,
+        seconds=seconds,
+        loss=_loss_curve(run.metrics),
+        knn=_knn_curve(run.metrics),
+        features=features.numpy(),
+        embeddings=embeddings.numpy(),
+        view_a=view_a.numpy(),
+        view_b=view_b.numpy(),
+        weights=weights.numpy(),
+        last=dict(objective.last),
+    )
+
+
+def _loss_curve(rows: tuple[Row, ...]) -> Curve:
+    points = [(row.epoch, row.loss) for row in rows if row.loss is not None]
+    return Curve(epochs=np.array([e for e, _ in points]), values=np.array([v for _, v in points]))
+
+
+def _knn_curve(rows: tuple[Row, ...]) -> Curve | None:
+    points = [(row.epoch, row.knn) for row in rows if row.knn is not None]
+    if not points:
+        return None
+    return Curve(epochs=np.array([e for e, _ in points]), values=np.array([v for _, v in points]))

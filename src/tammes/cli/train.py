@@ -1,0 +1,190 @@
+"""`tammes train`: one objective on the user's own images, kept in a folder."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+from rich.console import Console
+
+from tammes.cli.device import Accelerator, device_of
+from tammes.cli.encoder import Encoder, resnet18
+from tammes.cli.images import Split, size_and_channels
+from tammes.cli.measure import Measure, at_most, encoded
+from tammes.cli.objective import objective_type
+from tammes.cli.outcome import choose_sample, report_outcome, report_sample
+from tammes.cli.table import score_cells, score_table
+from tammes.data import Images
+from tammes.encoders import ProjectionHeadConfig
+from tammes.objective import Objective
+from tammes.positives.augmentation import Handwriting, Photographs
+from tammes.report import Run as ReportRun
+from tammes.report import Scores, write_run
+from tammes.training import (
+    Adam,
+    Constant,
+    Cosine,
+    Machine,
+    Monitor,
+    Run,
+    RunFolder,
+    TrainingConfig,
+    train,
+)
+
+if TYPE_CHECKING:
+    ObjectiveChoice = Objective
+else:
+    ObjectiveChoice = objective_type()
+
+# Measuring is for watching, and must not take longer than training: so many images are enough.
+MOST_WATCHED = 2_000
+MOST_MEASURED = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """Train an encoder on your own images: name an objective, then settings in any order.
+
+    tammes train hcl --data FOLDER --temperature 0.5 --beta 1 --class-prior 0.1
+
+    Args:
+        objective: What is minimized: a named method, or `objective` with every part spelled out.
+        images: What to learn from.
+        size: Height and width that images are scaled and cropped to, in pixels (a folder's default is 32).
+        channels: 3 for color, 1 for gray (a folder's default is 3).
+        out: The run's folder: config.yaml, model.safetensors, checkpoints, metrics.csv, report.html
+            (by default runs/ and the name of the data).
+        resume: Go on with the run in that folder; it ends as if it had never stopped.
+        overwrite: Replace the run in that folder.
+        encoder: The network whose features are wanted.
+        head: The small network between features and compared embeddings.
+        augmentation: How views are made; by default `handwriting` for the digits, else `photographs`.
+        batch_size: Images per step; an image's negatives are the others of its batch.
+        epochs: How often every image is visited.
+        seed: Of the weights, the order of the images and their views.
+        learning_rate: Of Adam.
+        weight_decay: Of Adam.
+        schedule: The learning rate over the steps.
+        precision: Of the network's arithmetic; bf16-mixed is faster on recent GPUs.
+        accelerator: What to compute on; auto takes a GPU where there is one.
+        workers: Processes that decode images.
+        checkpoint_every: Steps between checkpoints within an epoch.
+        measure_every: Epochs between measurements of the nearest-neighbor accuracy.
+    """
+
+    objective: Annotated[ObjectiveChoice, tyro.conf.arg(name="")]
+    images: Annotated[Split, tyro.conf.arg(name="")]
+    size: int | None = None
+    channels: Literal[1, 3] | None = None
+    out: Path | None = None
+    resume: bool = False
+    overwrite: bool = False
+    encoder: Encoder = field(default_factory=resnet18)
+    head: ProjectionHeadConfig = field(default_factory=ProjectionHeadConfig)
+    augmentation: Photographs | Handwriting | None = None
+    batch_size: int = 256
+    epochs: int = 100
+    seed: int = 0
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-6
+    schedule: Constant | Cosine = field(default_factory=Constant)
+    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    accelerator: Accelerator = "auto"
+    workers: int = 0
+    checkpoint_every: int = 500
+    measure_every: int = 1
+
+    def config(self) -> TrainingConfig:
+        """What determines the weights."""
+        usual = Handwriting() if self.images.data == "digits" else Photographs()
+        return TrainingConfig(
+            objective=self.objective,
+            encoder=self.encoder,
+            head=self.head,
+            augmentation=self.augmentation or usual,
+            optimizer=Adam(
+                learning_rate=self.learning_rate, weight_decay=self.weight_decay, schedule=self.schedule
+            ),
+            batch_size=self.batch_size,
+            epochs=self.epochs,
+            seed=self.seed,
+            precision=self.precision,
+        )
+
+    def folder(self) -> RunFolder:
+        """Where the run is kept."""
+        path = self.out or Path("runs") / Path(self.images.data).resolve().name
+        return RunFolder(
+            path=path,
+            resume=self.resume,
+            overwrite=self.overwrite,
+            checkpoint_every=self.checkpoint_every,
+        )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the command with the words after `tammes train`."""
+    markers = (tyro.conf.CascadeSubcommandArgs, tyro.conf.FlagCreatePairsOff)
+    choice = tyro.cli(Train, prog="tammes train", args=arguments, config=markers)
+    size, channels = size_and_channels(choice.images.data, choice.size, choice.channels)
+    images, held_out = choice.images.load_split(size=size, channels=channels)
+    config, folder = choice.config(), choice.folder()
+    monitor = None
+    if held_out is not None:
+        monitor = Monitor(
+            bank=at_most(images, MOST_WATCHED),
+            held_out=at_most(held_out, MOST_WATCHED),
+            every=choice.measure_every,
+        )
+    machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
+    run = train(config, images, source=choice.images.data, folder=folder, monitor=monitor, machine=machine)
+    run.model.to(device_of(choice.accelerator))
+    scores = Scores()
+    if held_out is not None:
+        measure = Measure(train=at_most(images, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
+        scores = measure.scores(encoded(run.model))
+    command = shlex.join(["tammes", "train", *arguments])
+    _write_report(folder.report, command, choice, run, images, held_out, scores)
+    console = Console()
+    if held_out is not None:
+        table = score_table("trained encoder")
+        table.add_row(str(folder.path), *score_cells(scores))
+        console.print(table)
+    console.print(f"The run is in {folder.path}; open {folder.report}", highlight=False)
+
+
+def _write_report(
+    path: Path,
+    command: str,
+    choice: Train,
+    run: Run,
+    images: Images,
+    held_out: Images | None,
+    scores: Scores,
+) -> None:
+    """The page of the run."""
+    training = run.config.training
+    sample, is_held_out = choose_sample(images, held_out, training.batch_size)
+    settings = {
+        "encoder": repr(training.encoder),
+        "views": repr(training.augmentation),
+        "images": f"{len(images)}, {images.channels}x{images.size}x{images.size}",
+        "batch size": str(training.batch_size),
+        "epochs": str(training.epochs),
+        "optimizer": repr(training.optimizer),
+        "seed": str(training.seed),
+        "pictures below": "held out of training" if is_held_out else "from the training images",
+    }
+    outcome = report_outcome(path.parent.name, run, sample, scores, run.seconds or 0.0)
+    page = ReportRun(
+        data=choice.images.data,
+        settings=settings,
+        command=command,
+        sample=report_sample(sample),
+        outcome=outcome,
+        test_size=0 if held_out is None else min(len(held_out), MOST_MEASURED),
+    )
+    write_run(path, page)
