@@ -20,7 +20,16 @@ SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", 
 # What desktops leave behind unasked; hidden files are passed over as well.
 LITTER = frozenset({"thumbs.db", "desktop.ini"})
 # What Pillow's decoders are known to raise on damaged files.
-DAMAGE = (OSError, EOFError, SyntaxError, ValueError, TypeError, IndexError, struct.error)
+DAMAGE = (
+    OSError,
+    EOFError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    IndexError,
+    struct.error,
+    Image.DecompressionBombError,
+)
 NAMED = 5
 
 
@@ -112,7 +121,8 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
         found = f"only {_listing(skipped)}" if skipped else "no files"
         raise ValueError(f"expected images ({wanted}) in {root} or in folders below it, found {found}")
     if skipped:
-        message = f"{len(skipped)} files in {root} are no images that can be read: {_listing(skipped)}"
+        total = len(names) + len(skipped)
+        message = f"{len(skipped)} of {total} files in {root} cannot be read as images: {_listing(skipped)}"
         if strict:
             raise ValueError(f"{message}; remove them, or do without `strict` to leave them out")
         warnings.warn(f"{message}; they are left out", SkippedFilesWarning, stacklevel=2)
@@ -157,7 +167,7 @@ def is_image(path: Path) -> bool:
     try:
         with Image.open(path, formats=FORMATS) as image:
             return _has_known_white(image)
-    except (*DAMAGE, Image.DecompressionBombError):
+    except DAMAGE:
         return False
 
 
@@ -176,7 +186,7 @@ def _classes(
         return None, None
     if loose:
         message = (
-            f"{loose} images lie in {root} itself and {len(tops) - loose} in folders inside it, "
+            f"{loose} of {len(tops)} images lie in {root} itself and the others in folders inside it, "
             "so that it is unclear whether the folders are classes"
         )
         if strict:

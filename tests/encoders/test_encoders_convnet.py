@@ -1,0 +1,38 @@
+import pytest
+import torch
+
+from tammes.encoders import ConvNetConfig
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("size", [8, 15, 28, 32, 64])
+def test_features_are_four_times_the_width_at_every_size(channels: int, size: int) -> None:
+    encoder = ConvNetConfig(width=16).build(channels=channels, size=size)
+    images = torch.rand(3, channels, size, size)
+    assert encoder.features == 64
+    assert encoder(images).shape == (3, 64)
+    assert encoder.layers(images).shape[-1] == 2
+
+
+def test_what_an_image_becomes_depends_on_it_alone() -> None:
+    encoder = ConvNetConfig(width=8).build(channels=1, size=8)
+    images = torch.rand(6, 1, 8, 8)
+    together = encoder(images)
+    assert torch.allclose(together[2:4], encoder(images[2:4]), atol=1e-6)
+    assert torch.allclose(together, encoder.eval()(images), atol=1e-6)
+    assert not list(encoder.buffers())
+
+
+def test_gradients_reach_every_weight() -> None:
+    encoder = ConvNetConfig(width=8).build(channels=1, size=8)
+    encoder(torch.rand(4, 1, 8, 8)).square().mean().backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in encoder.parameters())
+
+
+def test_impossible_settings_are_refused() -> None:
+    with pytest.raises(ValueError, match="positive multiple of 8, got 12"):
+        ConvNetConfig(width=12)
+    with pytest.raises(ValueError, match="positive multiple of 8, got 0"):
+        ConvNetConfig(width=0)
+    with pytest.raises(ValueError, match="at least 8 pixels a side for this encoder, got size=4"):
+        ConvNetConfig().build(channels=1, size=4)

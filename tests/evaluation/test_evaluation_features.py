@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+import torch
+
+from tammes.evaluation import LabeledFeatures
+
+
+def test_arrays_and_tensors_are_the_same() -> None:
+    features, labels = np.eye(3), np.array([0, 1, 1])
+    of_arrays = LabeledFeatures.of(features, labels)
+    of_tensors = LabeledFeatures.of(torch.from_numpy(features), torch.from_numpy(labels))
+    assert torch.equal(of_arrays.features, of_tensors.features)
+    assert torch.equal(of_arrays.labels, of_tensors.labels)
+    assert len(of_arrays) == 3
+
+
+@pytest.mark.parametrize(
+    ("features", "labels", "message"),
+    [
+        (torch.ones(3), torch.tensor([0, 1, 1]), r"\(n, features\), got torch.float32 \(3,\)"),
+        (torch.ones(3, 2, dtype=torch.int64), torch.tensor([0, 1, 1]), "floating-point features"),
+        (torch.ones(0, 2), torch.zeros(0, dtype=torch.int64), r"got torch.float32 \(0, 2\)"),
+        (torch.ones(3, 2), torch.tensor([0.0, 1, 1]), "integer labels"),
+        (torch.ones(3, 2), torch.tensor([[0, 1, 1]]), r"integer labels \(n,\), got torch.int64 \(1, 3\)"),
+        (torch.ones(3, 2), torch.tensor([0, 1]), "got 3 rows and 2 labels"),
+        (torch.ones(3, 2), torch.tensor([7, 7, 7]), "two different labels, got 3 times label 7"),
+        (
+            torch.tensor([[0.0, 1], [torch.nan, 1], [1, torch.inf]]),
+            torch.tensor([0, 1, 1]),
+            "NaN or infinity in 2 of 3 rows, the first of them row 1",
+        ),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(
+    features: torch.Tensor, labels: torch.Tensor, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        LabeledFeatures(features=features, labels=labels)

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.neighbors import KNeighborsClassifier
+
+from tammes.evaluation import KNN, LabeledFeatures, knn_accuracy
+from tammes.evaluation.knn import nearest_columns
+
+
+def points(n: int, dim: int, classes: int, seed: int) -> LabeledFeatures:
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randint(classes, (n,), generator=generator)
+    labels[:2] = torch.tensor([0, 1])
+    features = torch.randn(n, dim, generator=generator, dtype=torch.float64)
+    return LabeledFeatures(features=features + torch.eye(classes, dim)[labels], labels=labels)
+
+
+@given(n=st.integers(2, 60), classes=st.integers(2, 6), seed=st.integers(0, 2**32), data=st.data())
+def test_votes_are_those_of_scikit_learn(n: int, classes: int, seed: int, data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, n))
+    temperature = data.draw(st.sampled_from([None, 0.07, 0.5]))
+    train, test = points(n, 5, classes, seed), points(20, 5, classes, seed + 1)
+    reference = KNeighborsClassifier(
+        k,
+        metric="cosine",
+        algorithm="brute",
+        weights="uniform" if temperature is None else lambda distance: np.exp(-distance / temperature),
+    ).fit(train.features.numpy(), train.labels.numpy())
+    probability = np.sort(reference.predict_proba(test.features.numpy()), axis=1)
+    decided = probability[:, -1] > probability[:, -2] + 1e-9
+    expected = reference.predict(test.features.numpy())
+    predicted = KNN(neighbors=k, temperature=temperature).predict(train, test.features).numpy()
+    assert (predicted == expected)[decided].all()
+
+
+@given(seed=st.integers(0, 2**32), block=st.sampled_from([1, 7, 100]))
+def test_blocks_change_nothing(seed: int, block: int) -> None:
+    train, test = points(30, 4, 3, seed), points(25, 4, 3, seed + 1)
+    whole = KNN(neighbors=4).predict(train, test.features)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tammes.evaluation.knn.BLOCK", block)
+        assert torch.equal(KNN(neighbors=4).predict(train, test.features), whole)
+
+
+@given(rows=st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1), k=st.integers(1, 6))
+def test_of_equals_the_earlier_is_the_neighbor(rows: list[list[int]], k: int) -> None:
+    similarity = torch.tensor(rows, dtype=torch.float32)
+    expected = similarity.argsort(dim=1, descending=True, stable=True)[:, :k].sort(dim=1).values
+    assert torch.equal(nearest_columns(similarity, k), expected)
+
+
+def test_ties_between_classes_go_to_the_more_similar_then_the_smaller_label() -> None:
+    def winner(*train: tuple[float, int]) -> int:
+        """Training points at an angle from the query, with their labels; all of them vote."""
+        angles = torch.tensor([angle for angle, _ in train], dtype=torch.float64)
+        features = torch.stack([angles.cos(), angles.sin()], dim=1)
+        bank = LabeledFeatures(features=features, labels=torch.tensor([label for _, label in train]))
+        query = torch.tensor([[1.0, 0.0]], dtype=torch.float64)
+        return int(KNN(neighbors=len(train)).predict(bank, query))
+
+    assert winner((0.1, 5), (0.2, 3)) == 5
+    assert winner((0.2, 5), (0.1, 3)) == 3
+    assert winner((0.1, 5), (0.1, 3)) == 3
+    assert winner((0.0, 9), (0.4, 5), (0.3, 3), (0.1, 5), (0.1, 3)) == 3
+
+
+def test_a_low_temperature_follows_the_nearest_and_overflows_nowhere() -> None:
+    train = LabeledFeatures(
+        features=torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]]), labels=torch.tensor([0, 1, 1])
+    )
+    query = torch.tensor([[1.0, 0.1]])
+    assert KNN(neighbors=3).predict(train, query).tolist() == [1]
+    assert KNN(neighbors=3, temperature=1e-6).predict(train, query).tolist() == [0]
+    assert KNN(neighbors=3, temperature=1e6).predict(train, query).tolist() == [1]
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+def test_only_directions_count(scale: float) -> None:
+    train, test = points(30, 4, 3, seed=1), points(20, 4, 3, seed=2)
+    scaled = LabeledFeatures(features=(train.features * scale).float(), labels=train.labels)
+    assert torch.equal(
+        KNN(neighbors=5).predict(scaled, test.features.float()),
+        KNN(neighbors=5).predict(train, test.features),
+    )
+
+
+def test_a_vector_of_length_zero_is_like_nothing() -> None:
+    train = LabeledFeatures(
+        features=torch.tensor([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]), labels=torch.tensor([4, 5, 6])
+    )
+    queries = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
+    assert KNN(neighbors=1).predict(train, queries).tolist() == [5, 4]
+
+
+def test_half_precision_is_taken() -> None:
+    train = points(30, 4, 3, seed=1)
+    half = LabeledFeatures(features=train.features.bfloat16(), labels=train.labels)
+    assert KNN(neighbors=1).accuracy(half, half) == 1.0
+
+
+def test_labels_may_be_any_integers() -> None:
+    train = LabeledFeatures(features=torch.eye(2), labels=torch.tensor([-3, 1000]))
+    assert KNN(neighbors=1).predict(train, torch.eye(2)).tolist() == [-3, 1000]
+
+
+def test_accuracy_is_the_fraction_that_is_right() -> None:
+    features = torch.eye(4)
+    right, half_right = torch.tensor([0, 1, 2, 3]), torch.tensor([0, 1, 3, 2])
+    assert knn_accuracy(features, right, features, half_right, KNN(neighbors=1)) == 0.5
+
+
+def test_what_cannot_vote_is_refused() -> None:
+    train = LabeledFeatures(features=torch.eye(3), labels=torch.tensor([0, 1, 1]))
+    wide = LabeledFeatures(features=torch.eye(4), labels=torch.tensor([0, 1, 1, 0]))
+    with pytest.raises(ValueError, match="neighbors=4 and 3 points; ask for fewer"):
+        KNN(neighbors=4).accuracy(train, train)
+    with pytest.raises(ValueError, match="same encoder, got 3 to learn from and 4 to be tried on"):
+        KNN(neighbors=1).accuracy(train, wide)
+    with pytest.raises(ValueError, match="at least one neighbor"):
+        KNN(neighbors=0)
+    with pytest.raises(ValueError, match="positive temperature, got 0"):
+        KNN(temperature=0)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        knn_accuracy(np.full((2, 2), np.nan), np.array([0, 1]), np.eye(2), np.array([0, 1]))
