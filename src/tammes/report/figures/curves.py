@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tammes.report.figures.canvas import TEXT, canvas, spread
+from tammes.report.figures.canvas import TEXT, canvas, quiet, spread
 from tammes.report.palette import GRID, MUTED
 from tammes.report.scores import Curve
 
@@ -76,6 +76,23 @@ def lines_over_steps(
     'step'
     """
     figure, axes = canvas(width=4.6, height=2.9)
+    draw_lines(axes, curves, colors, label=label, level=level)
+    return figure
+
+
+def draw_lines(
+    axes: Axes, curves: Mapping[str, Curve], colors: Sequence[str], *, label: str, level: tuple[str, float]
+) -> None:
+    """Draw `lines_over_steps` on axes that stand in a larger figure.
+
+    >>> import numpy as np
+    >>> axes = Figure().add_subplot()
+    >>> curve = Curve(epochs=np.array([0, 1]), values=np.array([0.9, 0.7]))
+    >>> draw_lines(axes, {"a": curve}, ["#0072b2"], label="loss", level=("floor", 0.7))
+    >>> [text.get_text() for text in axes.texts]
+    ['a', 'floor']
+    """
+    quiet(axes)
     for (_, curve), color in zip(curves.items(), colors, strict=True):
         axes.plot(curve.epochs, curve.values, color=color, linewidth=1.6)
     axes.axhline(level[1], color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
@@ -84,7 +101,6 @@ def lines_over_steps(
     axes.margins(x=0.02)
     ends = {name: curve.last for name, curve in curves.items()} | {level[0]: level[1]}
     _label_ends(axes, ends, [*colors, MUTED])
-    return figure
 
 
 def _label_ends(axes: Axes, ends: Mapping[str, float], inks: Sequence[str]) -> None:

@@ -1,15 +1,15 @@
 """Embeddings in three dimensions, on a map of the sphere."""
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tammes.report.figures.canvas import TEXT
 from tammes.report.palette import CLASSES, GRID, MUTED
 from tammes.report.scores import Floats, Integers
 
 
 def sphere_map(points: Floats, labels: Integers) -> Figure:
-    """Points of the unit sphere on an equal-area (Mollweide) map, with their mean direction in the middle.
+    """Points of the unit sphere on an equal-area (Hammer) map, with their mean direction in the middle.
 
     A representation that has collapsed is one dot in the middle, one that is spread out fills the ellipse.
 
@@ -17,25 +17,50 @@ def sphere_map(points: Floats, labels: Integers) -> Figure:
         points: (n, 3), of any length above zero.
         labels: (n,), for the colors, which repeat after ten.
 
-    >>> sphere_map(np.eye(3), np.array([0, 1, 2])).axes[0].name
-    'mollweide'
+    >>> sphere_map(np.eye(3), np.array([0, 1, 2])).axes[0].get_aspect()
+    1.0
     """
-    unit = points / np.linalg.norm(points, axis=1, keepdims=True)
-    turned = unit @ _mean_to_front(unit.mean(axis=0))
-    longitude = np.arctan2(turned[:, 1], turned[:, 0])
-    latitude = np.arcsin(np.clip(turned[:, 2], -1, 1))
-    figure = Figure(figsize=(2.6, 1.5), layout="constrained")
+    figure = Figure(figsize=(2.6, 1.4), layout="constrained")
     figure.patch.set_alpha(0)
-    axes = figure.add_subplot(projection="mollweide")
-    axes.patch.set_alpha(0)
-    axes.grid(color=GRID, linewidth=0.5)
-    axes.spines["geo"].set_color(MUTED)
-    axes.set_xticklabels([])
-    axes.set_yticklabels([])
-    inks = [CLASSES[int(label) % len(CLASSES)] for label in labels]
-    axes.scatter(longitude, latitude, c=inks, s=6, linewidths=0, alpha=0.8)
-    axes.set_xlabel("the sphere, equal areas", fontsize=TEXT - 1, color=MUTED)
+    draw_sphere(figure.add_subplot(), points, labels)
     return figure
+
+
+def draw_sphere(axes: Axes, points: Floats, labels: Integers) -> None:
+    """Draw `sphere_map` on axes that stand in a larger figure.
+
+    >>> axes = Figure().add_subplot()
+    >>> draw_sphere(axes, np.eye(3), np.array([0, 1, 2]))
+    >>> len(axes.collections[0].get_offsets())
+    3
+    """
+    along = np.linspace(-1, 1, 61)
+    for longitude in np.pi * np.array([-1, -2 / 3, -1 / 3, 0, 1 / 3, 2 / 3, 1]):
+        edge = abs(longitude) == np.pi
+        line = hammer(np.full(61, longitude), along * np.pi / 2)
+        axes.plot(*line.T, color=MUTED if edge else GRID, linewidth=0.9 if edge else 0.5)
+    for latitude in np.pi * np.array([-1 / 3, -1 / 6, 0, 1 / 6, 1 / 3]):
+        axes.plot(*hammer(along * np.pi, np.full(61, latitude)).T, color=GRID, linewidth=0.5)
+    unit = points / np.linalg.norm(points, axis=1, keepdims=True)
+    x, y, z = (unit @ _mean_to_front(unit.mean(axis=0))).T
+    inks = [CLASSES[int(label) % len(CLASSES)] for label in labels]
+    places = hammer(np.arctan2(y, x), np.arcsin(np.clip(z, -1, 1)))
+    axes.scatter(*places.T, c=inks, s=7, linewidths=0, alpha=0.8, zorder=3, rasterized=True)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+
+
+def hammer(longitude: Floats, latitude: Floats) -> np.ndarray:
+    """Places on the equal-area map, (n, 2), of longitudes in [-pi, pi] and latitudes in [-pi/2, pi/2].
+
+    The map is an ellipse with half axes 2 sqrt(2) and sqrt(2).
+
+    >>> hammer(np.array([0.0, np.pi]), np.array([0.0, 0.0])).round(3).tolist()
+    [[0.0, 0.0], [2.828, 0.0]]
+    """
+    scale = np.sqrt(1 + np.cos(latitude) * np.cos(longitude / 2))
+    across = 2 * np.sqrt(2) * np.cos(latitude) * np.sin(longitude / 2) / scale
+    return np.column_stack([across, np.sqrt(2) * np.sin(latitude) / scale])
 
 
 def _mean_to_front(mean: np.ndarray) -> np.ndarray:
