@@ -144,8 +144,9 @@ class Objective:
             n, m = negatives.shape
             exponents = weight.value(negatives.anchors @ negatives.others.T, slice(0, m))
             mask = negatives.mask(slice(0, n), slice(0, m))
-            assert mask is not None  # every anchor has itself or a positive to leave out
-            arranged = torch.softmax(exponents.masked_fill_(mask, -torch.inf), dim=1)
+            arranged = torch.softmax(
+                exponents if mask is None else exponents.masked_fill_(mask, -torch.inf), dim=1
+            )
             weights = torch.empty_like(arranged)
             weights[order[:, None], candidate_order[None, :]] = arranged
         return weights

@@ -55,6 +55,15 @@ def raw_pixels(images: Images) -> Tensor:
 
 
 def at_most(images: Images, count: int) -> Images:
-    """All images, or a random part of them that is the same every time, in random order."""
+    """All images, or a random part of them that is the same every time; their order stays."""
+    return images if len(images) <= count else images.subset(sorted(_shuffled_rows(images)[:count]))
+
+
+def shuffled(images: Images, count: int) -> Images:
+    """All images or a part of them, in a random order that is the same every time."""
+    return images.subset(_shuffled_rows(images)[:count])
+
+
+def _shuffled_rows(images: Images) -> list[int]:
     generator = torch.Generator().manual_seed(derive(0, Purpose.HOLDOUT, len(images)))
-    return images.subset(torch.randperm(len(images), generator=generator)[:count].tolist())
+    return torch.randperm(len(images), generator=generator).tolist()

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from tammes.cli.measure import at_most
+from tammes.cli.measure import shuffled
 from tammes.data import Images, as_floats
 from tammes.report import Curve, Outcome, Sample, Scores
 from tammes.training import Row, Run, embed
@@ -21,8 +21,8 @@ def choose_sample(train: Images, held_out: Images | None, batch_size: int) -> tu
     """
     pairs = min(batch_size, LARGEST_BATCH)
     if held_out is not None and len(held_out) >= pairs:
-        return at_most(held_out, LARGEST_SAMPLE), True
-    return at_most(train, LARGEST_SAMPLE), False
+        return shuffled(held_out, LARGEST_SAMPLE), True
+    return shuffled(train, LARGEST_SAMPLE), False
 
 
 def report_sample(images: Images) -> Sample:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol
 
 import torch
 from jaxtyping import Float32, Int64, UInt8
@@ -25,7 +25,7 @@ class Pixels(Protocol):
         """Pixels of one image, uint8 (channels, size, size)."""
         ...
 
-    def take(self, rows: Sequence[int]) -> Self:
+    def take(self, rows: Sequence[int]) -> "Pixels":
         """The pixels of these rows, in this order."""
         ...
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 Pointwise = Callable[[Tensor], Tensor]
@@ -71,8 +71,8 @@ class Exponent:
             value = value + self.column[columns]
         return value
 
-    def at_pairs(self, similarity: Float[Tensor, " e"], candidate: Tensor) -> Float[Tensor, " e"]:
-        """x on single pairs; differentiable where the exponent says so."""
+    def at_pairs(self, similarity: Float[Tensor, "*e"], candidate: Int[Tensor, " c"]) -> Float[Tensor, "*e"]:
+        """x at similarities whose candidates are named along the last axis, with the gradient it says."""
         value = similarity * self.gradient_slope + similarity.detach() * (self.slope - self.gradient_slope)
         if self.tilt is not None:
             value = value + self.tilt(similarity if self.tilt_has_gradient else similarity.detach())

@@ -10,7 +10,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tammes.reduce.permutation import position, row_keys
+from tammes.reduce.lottery import row_keys, tickets
+
+_CHUNK = 1 << 22
+"""How many tickets are held at a time while the winning ones are sought."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,20 +87,39 @@ class Negatives:
 
     def mask(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
         """True where a tile's entry is no negative, or None where all of them are."""
+        excluded = self._excluded(rows, columns)
+        if self.subset is None:
+            return excluded
+        lost = self._tickets(rows, columns) > self._last_winner[rows, None]
+        return lost if excluded is None else lost.logical_or_(excluded)
+
+    def _excluded(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
         start, stop = self.start[rows], self.stop[rows]
-        touched = int(start[0]) < columns.stop and int(stop[-1]) > columns.start
-        if not touched and self.subset is None:
+        if int(start[0]) >= columns.stop or int(stop[-1]) <= columns.start:
             return None
         column = torch.arange(columns.start, columns.stop, device=self.anchors.device)
-        start, stop = start[:, None], stop[:, None]
-        mask = (column >= start) & (column < stop)
-        if self.subset is None:
-            return mask
+        return (column >= start[:, None]) & (column < stop[:, None])
+
+    def _tickets(self, rows: slice, columns: slice) -> Int[Tensor, "r c"]:
         assert self.rows is not None
-        # Negatives are numbered 0..N_i-1 by skipping the range of those that are none.
-        rank = column - torch.where(column >= stop, stop - start, 0)
-        place = position(rank, self.available[rows, None], row_keys(self.seed, self.rows[rows, None]))
-        return mask | (place >= self.subset)
+        column = torch.arange(columns.start, columns.stop, device=self.anchors.device)
+        return tickets(row_keys(self.seed, self.rows[rows]), column)
+
+    @cached_property
+    def _last_winner(self) -> Int[Tensor, " n"]:
+        """`(n,)`, the k-th smallest ticket among each anchor's negatives."""
+        assert self.subset is not None
+        n, m = self.shape
+        cutoff = torch.empty_like(self.keys)
+        step = max(1, _CHUNK // m)
+        for first in range(0, n, step):
+            rows = slice(first, min(first + step, n))
+            drawn = self._tickets(rows, slice(0, m))
+            excluded = self._excluded(rows, slice(0, m))
+            if excluded is not None:
+                drawn.masked_fill_(excluded, torch.iinfo(drawn.dtype).max)
+            cutoff[rows] = drawn.kthvalue(self.subset, dim=1).values
+        return cutoff
 
     def without_subset(self) -> Negatives:
         """The same negatives before a subset was drawn."""

@@ -119,7 +119,7 @@ def pair_similarity(
         >>> pair_similarity(z, None, torch.tensor([0, 1]), torch.tensor([1, 1])).tolist()
         [0.6000000238418579, 1.0]
     """
-    return _PairSimilarity.apply(anchors, candidates, anchor, candidate)
+    return _PairSimilarity.apply(anchors, candidates, anchor, candidate)  # type: ignore[no-untyped-call]
 
 
 class _PairSimilarity(torch.autograd.Function):

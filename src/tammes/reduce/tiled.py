@@ -54,7 +54,9 @@ class Tiled(Engine):
         self, negatives: Negatives, exponents: tuple[Exponent, ...]
     ) -> tuple[Float[Tensor, " n"], ...]:
         """See `Engine.log_sum_exp`."""
-        return _LogSumExp.apply(negatives.anchors, negatives.candidates, negatives, exponents, self.side)
+        return _LogSumExp.apply(  # type: ignore[no-untyped-call]
+            negatives.anchors, negatives.candidates, negatives, exponents, self.side
+        )
 
     def expectation(
         self,
@@ -67,7 +69,7 @@ class Tiled(Engine):
     ) -> Float[Tensor, "n p"]:
         """See `Engine.expectation`."""
         weighting = _Weighting(exponent=weight, log_total=log_total.detach(), term=term, scale=scale)
-        return _Expectation.apply(
+        return _Expectation.apply(  # type: ignore[no-untyped-call]
             negatives.anchors, negatives.candidates, offsets, negatives, weighting, self.side
         )
 

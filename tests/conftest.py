@@ -1,0 +1,33 @@
+"""What all tests share: shapes are checked at run time, and one thread so that workers do not fight."""
+
+from jaxtyping import install_import_hook
+
+# The annotated shapes of the algebra hold on every call that a test makes.
+install_import_hook(
+    [
+        "tammes.contrast",
+        "tammes.coupling",
+        "tammes.reduce",
+        "tammes.selection",
+    ],
+    "beartype.beartype",
+)
+
+import pytest  # noqa: E402
+import torch  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+settings.register_profile(
+    "tammes", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tammes")
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> None:
+    torch.set_num_threads(1)
