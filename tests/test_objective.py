@@ -52,6 +52,17 @@ CONTRASTS = [
 ]
 
 
+def name_of(objective: tammes.Objective) -> str:
+    parts = [
+        objective.coupling,
+        objective.selection,
+        objective.correction,
+        objective.perturbation,
+        objective.contrast,
+    ]
+    return "-".join(type(part).__name__ for part in parts)
+
+
 def combinations() -> list[tammes.Objective]:
     """Every combination that is not refused; which ones are is tested on its own."""
     out = []
@@ -90,7 +101,8 @@ def value_and_gradient(
     return value, gradient
 
 
-@pytest.mark.parametrize("objective", combinations(), ids=repr)
+@pytest.mark.filterwarnings("ignore::tammes.SinkhornWarning")  # the engines take the same steps regardless
+@pytest.mark.parametrize("objective", combinations(), ids=name_of)
 def test_every_combination_is_the_same_tiled_and_dense(objective: tammes.Objective) -> None:
     """One view, ids shared by two to five rows, so that every anchor has one to four positives."""
     ids = torch.repeat_interleave(torch.arange(6), torch.tensor([2, 3, 2, 5, 4, 2]))
@@ -177,7 +189,7 @@ def test_transport_then_subset_then_debias_by_hand() -> None:
     """The plan is fitted on all negatives, then restricted to the drawn ones and normalized again."""
     ids = torch.arange(6).repeat(2)
     z = torch.nn.functional.normalize(batch(2, ids), dim=1).detach()
-    whole = tammes.Objective(temperature=0.5, coupling=COUPLINGS[4])
+    whole = tammes.Objective(temperature=0.5, coupling=tammes.Transport(epsilon=0.3, tolerance=1e-12))
     drawn = dataclasses.replace(whole, selection=tammes.Subset(k=4))
     pairs = tammes.Pairs(anchors=z, ids=ids)
     plan = whole.weights(pairs)
@@ -239,7 +251,7 @@ EXTREME = [
 
 @pytest.mark.parametrize("temperature", [0.01, 0.07, 1.0, 10.0])
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("objective", EXTREME, ids=repr)
+@pytest.mark.parametrize("objective", EXTREME, ids=name_of)
 @pytest.mark.parametrize("rows", ["apart", "duplicated", "all equal", "opposite"])
 def test_finite_everywhere(
     objective: tammes.Objective, kind: torch.dtype, temperature: float, rows: str
@@ -265,7 +277,7 @@ def test_finite_everywhere(
 
 
 @pytest.mark.parametrize("temperature", [0.01, 0.1, 1.0])
-@pytest.mark.parametrize("objective", EXTREME[:8], ids=repr)
+@pytest.mark.parametrize("objective", EXTREME[:8], ids=name_of)
 def test_float32_is_near_float64(objective: tammes.Objective, temperature: float) -> None:
     objective = dataclasses.replace(objective, temperature=temperature)
     a, b = torch.randn(30, 8), torch.randn(30, 8)
