@@ -90,9 +90,7 @@ class Compare:
 
     def __post_init__(self) -> None:
         if not self.objectives:
-            raise ValueError(
-                "name at least one objective, for example: tammes compare simclr hcl --data digits"
-            )
+            raise ValueError("name at least one objective, as in: tammes compare simclr hcl --data digits")
         twice = {name for name in self.objectives if self.objectives.count(name) > 1}
         if twice:
             raise ValueError(f"{', '.join(sorted(twice))} was named twice: name each objective once")
@@ -237,7 +235,8 @@ def _settings(choice: Compare, images: Images, is_held_out: bool) -> dict[str, s
     config = choice.config(choice.objectives[0], choice.seed)
     seeds = str(choice.seed)
     if choice.seeds > 1:
-        seeds = f"{choice.seed} to {choice.seed + choice.seeds - 1}: scores are means, the figures are of the first"
+        last = choice.seed + choice.seeds - 1
+        seeds = f"{choice.seed} to {last}: scores are means, the figures are of the first"
     return {
         "encoder": repr(config.encoder),
         "views": repr(config.augmentation),

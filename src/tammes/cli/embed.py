@@ -4,7 +4,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -76,7 +76,7 @@ def _parquet(parts: Sequence[Images], features: np.ndarray, projection: np.ndarr
 
 
 def _npz(parts: Sequence[Images], features: np.ndarray, projection: np.ndarray) -> bytes:
-    arrays = {
+    arrays: dict[str, Any] = {
         "name": np.array([name for part in parts for name in part.names]),
         "features": features,
         "projection": projection,

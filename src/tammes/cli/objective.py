@@ -71,7 +71,7 @@ def _from_shell(maker: Callable[..., Any]) -> Callable[..., Any]:
 def _defaults(maker: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     """The parameters of a function or a dataclass, each with its default (or inspect's mark for none)."""
     factories = {}
-    if inspect.isclass(maker):
+    if dataclasses.is_dataclass(maker):
         factories = {field.name: field.default_factory for field in dataclasses.fields(maker)}
     for name, parameter in inspect.signature(maker).parameters.items():
         factory = factories.get(name, dataclasses.MISSING)
@@ -88,13 +88,17 @@ def _choice(annotation: Any, default: Any) -> Any:
     """An annotation with each abstract class replaced by the union of what derives from it."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         members = [m for m in typing.get_args(annotation) if typing.get_origin(m) is not Callable]
-        return typing.Union[tuple(_choice(member, default) for member in members)]  # noqa: UP007
-    if annotation is types.NoneType:
+        if any(_is_part(member) for member in members):
+            return typing.Union[tuple(_choice(member, default) for member in members)]  # noqa: UP007
+    elif annotation is types.NoneType:
         return Annotated[None, tyro.conf.subcommand("none", default=None, description="Leave it out.")]
-    if inspect.isclass(annotation) and inspect.isabstract(annotation):
-        annotation = typing.Union[tuple(annotation.__subclasses__())]  # noqa: UP007
-        return _choice(annotation, default)
-    if dataclasses.is_dataclass(annotation):
+    elif _is_part(annotation) and inspect.isabstract(annotation):
+        return typing.Union[tuple(_choice(cls, default) for cls in annotation.__subclasses__())]  # noqa: UP007
+    elif _is_part(annotation):
         given = default if type(default) is annotation else NO_DEFAULT
         return Annotated[annotation, _subcommand(annotation, default=given)]
     return annotation
+
+
+def _is_part(annotation: Any) -> bool:
+    return inspect.isabstract(annotation) or dataclasses.is_dataclass(annotation)

@@ -1,4 +1,4 @@
-"""The numbers of named objectives as shared flags: one temperature for all, one beta for all that have one."""
+"""The numbers of named objectives as flags that they share."""
 
 import inspect
 from dataclasses import dataclass

@@ -118,6 +118,11 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         write_atomically(self.config, text.encode())
 
+    def forget_unstarted(self) -> None:
+        """Delete what was written of a run that failed before its first checkpoint: nothing to go on with."""
+        if not self.checkpoint.exists():
+            self._delete()
+
     def _delete(self) -> None:
         """Delete what a run writes and nothing else; config.yaml goes last, so that a folder half deleted
         is still known as a run's."""

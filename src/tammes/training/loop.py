@@ -108,6 +108,10 @@ def train(
             raise _stopped(request, trainer.global_step, folder) from None
         except SystemExit:  # what lightning makes of a second Ctrl-C
             raise KeyboardInterrupt from None
+        except ValueError:
+            if folder is not None:
+                folder.forget_unstarted()
+            raise
     seconds = time.perf_counter() - start - metrics.seconds_aside
     if folder is not None:
         save_weights(folder.weights, model)
@@ -116,7 +120,7 @@ def train(
 
 def _loader(
     images: Images, config: TrainingConfig, machine: Machine, first_step: int
-) -> DataLoader[tuple[Tensor, Tensor]]:
+) -> DataLoader[tuple[Tensor, int]]:
     order = Order(len(images), batch_size=config.batch_size, seed=config.seed, first_step=first_step)
     return DataLoader(
         images,
