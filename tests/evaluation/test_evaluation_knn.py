@@ -80,10 +80,8 @@ def test_a_low_temperature_follows_the_nearest_and_overflows_nowhere() -> None:
 def test_only_directions_count(scale: float) -> None:
     train, test = points(30, 4, 3, seed=1), points(20, 4, 3, seed=2)
     scaled = LabeledFeatures(features=(train.features * scale).float(), labels=train.labels)
-    assert torch.equal(
-        KNN(neighbors=5).predict(scaled, test.features.float()),
-        KNN(neighbors=5).predict(train, test.features),
-    )
+    knn = KNN(neighbors=5)
+    assert torch.equal(knn.predict(scaled, test.features.float()), knn.predict(train, test.features))
 
 
 def test_a_vector_of_length_zero_is_like_nothing() -> None:
@@ -98,6 +96,24 @@ def test_half_precision_is_taken() -> None:
     train = points(30, 4, 3, seed=1)
     half = LabeledFeatures(features=train.features.bfloat16(), labels=train.labels)
     assert KNN(neighbors=1).accuracy(half, half) == 1.0
+
+
+def test_memory_grows_with_the_points_not_with_their_square(monkeypatch: pytest.MonkeyPatch) -> None:
+    largest = 0
+
+    class Watch(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, arguments=(), keywords=None):  # type: ignore[no-untyped-def]
+            nonlocal largest
+            result = function(*arguments, **(keywords or {}))
+            if isinstance(result, torch.Tensor):
+                largest = max(largest, result.numel())
+            return result
+
+    monkeypatch.setattr("tammes.evaluation.knn.BLOCK", 4000)
+    train, test = points(400, 4, 3, seed=1), points(400, 4, 3, seed=2)
+    with Watch():
+        KNN(neighbors=5).predict(train, test.features)
+    assert largest == 4000
 
 
 def test_labels_may_be_any_integers() -> None:

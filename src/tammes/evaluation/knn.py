@@ -146,12 +146,25 @@ def nearest_columns(similarity: Float[Tensor, "rows columns"], k: int) -> Int[Te
         >>> nearest_columns(torch.tensor([[0.5, 0.9, 0.5, 0.5]]), k=2)
         tensor([[0, 1]])
     """
-    threshold = similarity.topk(k, dim=1).values[:, -1:]
-    above = similarity > threshold
-    level = similarity == threshold
+    columns = similarity.shape[1]
+    values, nearest = similarity.topk(min(k + 1, columns), dim=1)
+    if k == columns:
+        return nearest.sort(dim=1).values
+    nearest = nearest[:, :k].sort(dim=1).values
+    tied = values[:, k - 1] == values[:, k]
+    if tied.any():
+        nearest[tied] = _earlier_first(similarity[tied], values[tied, k - 1, None], k)
+    return nearest
+
+
+def _earlier_first(
+    similarity: Float[Tensor, "rows columns"], least: Float[Tensor, "rows 1"], k: int
+) -> Int[Tensor, "rows k"]:
+    """All columns above the k-th greatest value of their row, and of those that equal it the first."""
+    above, level = similarity > least, similarity == least
     room = k - above.sum(dim=1, keepdim=True)
     chosen = above | (level & (level.cumsum(dim=1) <= room))
-    return chosen.nonzero()[:, 1].view(-1, k)
+    return chosen.nonzero()[:, 1].view(-1, k)  # nonzero goes row by row: (rows * k, 2) -> (rows, k)
 
 
 def _directions(features: Float[Tensor, "n features"]) -> Float[Tensor, "n features"]:
