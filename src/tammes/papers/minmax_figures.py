@@ -23,17 +23,14 @@ Results = Mapping[str, Sequence[Trained]]
 
 def overview(results: Results, untrained: str, level: float) -> Figure:
     """The first seed on one sheet: the test images on the sphere, and loss and cosine over steps."""
-    figure = Figure(figsize=(11, 5.4), layout="constrained")
+    figure = Figure(figsize=(11, 5.2), layout="constrained")
     colors = _colors(results, untrained)
-    grid = figure.add_gridspec(2, 2 * len(results), height_ratios=(1, 1.9))
-    for index, (name, repeats) in enumerate(results.items()):
-        axes = figure.add_subplot(grid[0, 2 * index : 2 * index + 2])
+    grid = figure.add_gridspec(2, 1, height_ratios=(1, 2.6))
+    above, below = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+    for axes, (name, repeats) in zip(above.subplots(1, len(results)), results.items(), strict=True):
         draw_sphere(axes, repeats[0].embeddings, _labels())
         axes.set_title(name, fontsize=9, fontweight="bold", color=colors.get(name, MUTED))
-    half = len(results)
-    halves = (slice(0, half), slice(half, 2 * half))
-    for place, lines in zip(halves, _lines(results, untrained, level), strict=True):
-        axes = figure.add_subplot(grid[1, place])
+    for axes, lines in zip(below.subplots(1, 2), _lines(results, untrained, level), strict=True):
         draw_lines(axes, lines.curves, list(colors.values()), label=lines.label, level=lines.level)
     return figure
 

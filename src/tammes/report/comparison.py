@@ -72,11 +72,14 @@ class Sample:
 
     def title(self, picture: int) -> str:
         """What one picture is called: its name, its class, or both; its number if it has neither."""
-        words = [] if self.names is None else [self.names[picture]]
+        words = [] if self.names is None else [_readable(self.names[picture])]
         if self.labels is not None:
-            label = int(self.labels[picture])
-            words.append(f"class {label if self.classes is None else self.classes[label]}")
+            words.append(f"class {self.class_name(int(self.labels[picture]))}")
         return ", ".join(words) or f"picture {picture}"
+
+    def class_name(self, label: int) -> str:
+        """What a class is called: its name, or its number if it has none."""
+        return str(label) if self.classes is None else _readable(self.classes[label])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -227,6 +230,11 @@ class Run:
 
     def __post_init__(self) -> None:
         _check_outcome(self.outcome, self.sample, self.test_size)
+
+
+def _readable(name: str) -> str:
+    """A name that can be written down: file names may hold bytes that stand for no letter."""
+    return name.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:

@@ -84,7 +84,7 @@ def _page(comparison: Comparison, kicker: str) -> str:
 def _similarity_words(labeled: bool) -> str:
     if labeled:
         return (
-            "Cosine similarity of the embeddings that the objective compares, for pairs of test pictures of "
+            "Cosine similarity of the embeddings that the objective compares, for pairs of pictures of "
             "one class and of different classes. The less the two overlap, the better; “told apart” is how "
             "often a pair of one class is the more similar one."
         )

@@ -152,12 +152,13 @@ def map_panels(comparison: Comparison) -> list[Panel]:
     """A map of the features of each objective."""
     sample = comparison.sample
     labels = None if sample.labels is None else sample.labels[:LARGEST_SAMPLE]
+    classes = [] if labels is None else [sample.class_name(label) for label in range(int(labels.max()) + 1)]
     titles = [sample.title(picture) for picture in range(min(sample.size, LARGEST_SAMPLE))]
     panels = []
     for index, outcome in enumerate(comparison.outcomes):
         places = project(outcome.features[:LARGEST_SAMPLE])
         svg = inline_svg(
-            embedding_map(places, labels, sample.classes, color=objective_color(index)),
+            embedding_map(places, labels, classes, color=objective_color(index)),
             name=f"map-{index}",
             description=f"t-SNE map of the features of {outcome.name} for {len(places)} pictures.",
             titles=titles,

@@ -1,5 +1,7 @@
 """A map of the features in two dimensions."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
@@ -12,6 +14,9 @@ from tammes.report.scores import Floats, Integers
 
 POINTS = "points"
 """The id of the group of points in the drawing, so that the page can give each a title."""
+
+
+LONGEST_NAME = 16
 
 
 def project(features: Floats) -> np.ndarray:
@@ -34,7 +39,7 @@ def project(features: Floats) -> np.ndarray:
 def embedding_map(
     places: Floats,
     labels: Integers | None,
-    classes: tuple[str, ...] | None,
+    classes: Sequence[str],
     *,
     color: str,
 ) -> Figure:
@@ -43,7 +48,7 @@ def embedding_map(
     Args:
         places: (n, 2).
         labels: (n,) or None, when all dots take `color`.
-        classes: names of the labels; the numbers themselves where None.
+        classes: names of the labels; what is longer than sixteen letters is cut. Empty without labels.
         color: of dots without label.
 
     >>> figure = embedding_map(np.zeros((3, 2)), np.array([0, 0, 1]), ("cat", "dog"), color="#0072b2")
@@ -64,7 +69,7 @@ def embedding_map(
         text = axes.text(
             across,
             up,
-            str(label) if classes is None else classes[label],
+            _cut(classes[label]),
             ha="center",
             va="center",
             fontsize=TEXT + 1,
@@ -74,6 +79,10 @@ def embedding_map(
         text.set_path_effects([withStroke(linewidth=2.5, foreground=PAPER)])
     axes.set_aspect("equal", adjustable="datalim")
     return figure
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def _most_frequent(labels: Integers, count: int) -> np.ndarray:

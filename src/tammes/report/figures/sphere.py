@@ -45,7 +45,7 @@ def draw_sphere(axes: Axes, points: Floats, labels: Integers) -> None:
     x, y, z = (unit @ _mean_to_front(unit.mean(axis=0))).T
     inks = [CLASSES[int(label) % len(CLASSES)] for label in labels]
     places = hammer(np.arctan2(y, x), np.arcsin(np.clip(z, -1, 1)))
-    axes.scatter(*places.T, c=inks, s=7, linewidths=0, alpha=0.8, zorder=3, rasterized=True)
+    axes.scatter(places[:, 0], places[:, 1], c=inks, s=7, linewidths=0, alpha=0.8, zorder=3, rasterized=True)
     axes.set_aspect("equal")
     axes.set_axis_off()
 
