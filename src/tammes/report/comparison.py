@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tammes.report.expect import expect_finite, expect_shape
+from tammes.report.expect import expect_directions, expect_finite, expect_shape
 from tammes.report.scores import Curve, Floats, Floor, Integers, Scores
 
 
@@ -102,7 +102,8 @@ class Outcome:
         last: `objective.last` of these views: named numbers for a small table; or empty.
 
     Raises:
-        ValueError: where shapes do not fit, numbers are not finite, or rows of weights do not sum to one.
+        ValueError: where shapes do not fit, numbers are not finite, an embedding has length zero, or rows of
+            weights do not sum to one.
 
     >>> rng = np.random.default_rng(0)
     >>> view, uniform = rng.normal(size=(3, 2)), np.kron(np.ones((2, 2)), 1 - np.eye(3)) / 4
@@ -141,9 +142,9 @@ class Outcome:
                 f"{where}.view_a expected views of 2 to {size} pictures (the first ones), got {self.pairs}"
             )
         expect_finite(f"{where}.features", self.features)
-        expect_finite(f"{where}.embeddings", self.embeddings)
-        expect_finite(f"{where}.view_a", self.view_a)
-        expect_finite(f"{where}.view_b", self.view_b)
+        expect_directions(f"{where}.embeddings", self.embeddings)
+        expect_directions(f"{where}.view_a", self.view_a)
+        expect_directions(f"{where}.view_b", self.view_b)
         expect_finite(f"{where}.weights", self.weights)
         sums = self.weights.sum(axis=1)
         if np.any(self.weights < 0) or np.any(np.abs(sums - 1) > 1e-3):

@@ -20,3 +20,13 @@ def expect_finite(name: str, array: np.ndarray) -> None:
         raise ValueError(
             f"{name} expected finite numbers, got {array[bad][0]} in row {np.argwhere(bad)[0][0]}"
         )
+
+
+def expect_directions(name: str, vectors: np.ndarray) -> None:
+    """Raise for vectors (n, dim) that have no direction: not finite, or of length zero."""
+    expect_finite(name, vectors)
+    zero = ~vectors.any(axis=1)
+    if zero.any():
+        raise ValueError(
+            f"{name} expected vectors of positive length, got zeros in row {np.argwhere(zero)[0][0]}"
+        )

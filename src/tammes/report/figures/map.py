@@ -15,7 +15,6 @@ from tammes.report.scores import Floats, Integers
 POINTS = "points"
 """The id of the group of points in the drawing, so that the page can give each a title."""
 
-
 LONGEST_NAME = 16
 
 
@@ -23,14 +22,21 @@ def project(features: Floats) -> np.ndarray:
     """Places in the plane, (n, 2), by t-SNE of the unit features: neighbors stay near, distances mean little.
 
     Args:
-        features: (n, features); always the same picture for the same features.
+        features: (n, features), n at least 4. The same features always lie in the same places; features that
+            are all equal lie all in one.
 
     >>> project(np.eye(6)).shape
     (6, 2)
     """
     unit = features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
-    perplexity = min(30.0, (len(features) - 1) / 3)
-    tsne = TSNE(perplexity=perplexity, init="pca", random_state=0, max_iter=500)
+    left, spread, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)
+    if spread[0] < 1e-6 * np.sqrt(len(unit)):
+        return np.zeros((len(unit), 2))
+    # t-SNE starts from the first two principal components, small.
+    start = np.zeros((len(unit), 2))
+    start[:, : min(2, len(spread))] = (left * spread)[:, :2] * (1e-4 * np.sqrt(len(unit)) / spread[0])
+    perplexity = min(30.0, (len(unit) - 1) / 3)
+    tsne = TSNE(perplexity=perplexity, init=start.astype(np.float32), random_state=0, max_iter=500)
     # For so few points several threads spend their time waiting for one another: one is ten times as fast.
     with threadpool_limits(1):
         return np.asarray(tsne.fit_transform(unit.astype(np.float32)))

@@ -1,0 +1,142 @@
+"""What is drawn is what was given, and every axis says what it is."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from tammes.report import Curve
+from tammes.report.figures.alignment import alignment_uniformity
+from tammes.report.figures.curves import accuracy_over_epochs, lines_over_steps, loss_over_epochs
+from tammes.report.figures.map import embedding_map, project
+from tammes.report.figures.similarity import similarity_histogram
+from tammes.report.figures.sphere import hammer, sphere_map
+from tammes.report.figures.weights import weight_against_similarity
+from tammes.report.palette import CLASSES, MUTED
+
+COLORS = ["#0072b2", "#d55e00"]
+CURVES = {
+    "a": Curve(epochs=np.array([0, 1, 2]), values=np.array([0.1, 0.5, 0.75])),
+    "b$": Curve(epochs=np.array([0, 2]), values=np.array([0.2, 0.76])),
+}
+
+
+def labeled(axes) -> bool:
+    return bool(axes.get_xlabel()) and bool(axes.get_ylabel())
+
+
+def test_accuracies_are_drawn_in_per_cent_with_their_floors():
+    axes = accuracy_over_epochs(CURVES, COLORS, floors={"pixels": 0.4}).axes[0]
+    assert labeled(axes)
+    first, second, floor = axes.lines
+    np.testing.assert_allclose(first.get_xydata(), [[0, 10], [1, 50], [2, 75]])
+    np.testing.assert_allclose(second.get_ydata(), [20, 76])
+    np.testing.assert_allclose(floor.get_ydata(), 40)
+    assert [text.get_text() for text in axes.texts] == ["a", "b$", "pixels"]
+    assert [to_hex(text.get_color()) for text in axes.texts] == [*COLORS, MUTED]
+
+
+def test_loss_is_drawn_as_it_is():
+    axes = loss_over_epochs(CURVES["a"], COLORS[0]).axes[0]
+    assert labeled(axes)
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), CURVES["a"].values)
+
+
+def test_lines_have_their_level():
+    axes = lines_over_steps(CURVES, COLORS, label="loss", level=("log 2", 0.69)).axes[0]
+    assert labeled(axes)
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), CURVES["b$"].values)
+    np.testing.assert_allclose(axes.lines[2].get_ydata(), 0.69)
+
+
+def test_histograms_are_densities():
+    together, apart = np.array([0.9, 0.95, 1.0]), np.array([-1.0, 0.0])
+    axes = similarity_histogram(together, apart, COLORS[0]).axes[0]
+    assert labeled(axes)
+    for patch, values in zip(axes.patches[::2], (apart, together), strict=True):
+        heights, edges, _ = patch.get_data()
+        expected, _ = np.histogram(values, bins=edges)
+        np.testing.assert_allclose(heights * np.diff(edges), expected / len(values))
+        np.testing.assert_allclose((heights * np.diff(edges)).sum(), 1)
+
+
+def test_alignment_lies_across_and_uniformity_up():
+    axes = alignment_uniformity({"a": (0.3, -2.0), "b": (0.5, -2.5)}, COLORS).axes[0]
+    assert labeled(axes)
+    np.testing.assert_allclose(axes.collections[0].get_offsets(), [[0.3, -2.0], [0.5, -2.5]])
+    assert [to_hex(color) for color in axes.collections[0].get_facecolor()] == COLORS
+
+
+def test_trifles_do_not_fill_the_axes():
+    axes = alignment_uniformity({"a": (0.3, -2.0), "b": (0.3001, -2.0001)}, COLORS).axes[0]
+    assert np.ptp(axes.get_xlim()) >= 0.1
+    assert np.ptp(axes.get_ylim()) >= 0.5
+
+
+def test_weights_show_the_median_and_the_uniform_level():
+    similarity = np.repeat([-0.525, 0.225], 9)
+    weight = np.concatenate([np.linspace(0.1, 0.3, 9), np.linspace(2, 4, 9)])
+    axes = weight_against_similarity(similarity, weight, COLORS[0], limits=(0.05, 20)).axes[0]
+    assert labeled(axes)
+    assert axes.get_yscale() == "log"
+    median, uniform = axes.lines
+    np.testing.assert_allclose(median.get_xydata(), [[-0.525, 0.2], [0.225, 3.0]])
+    np.testing.assert_allclose(uniform.get_ydata(), 1)
+    drawn = axes.collections[0].get_offsets()
+    assert sorted(map(tuple, drawn.tolist())) == sorted(zip(similarity, weight, strict=True))
+
+
+def test_map_colors_the_ten_most_frequent_classes():
+    labels = np.concatenate([np.repeat(np.arange(10), 2), [10, 11]])
+    places = np.random.default_rng(0).normal(size=(22, 2))
+    axes = embedding_map(places, labels, [f"c{k}" for k in range(12)], color=COLORS[0]).axes[0]
+    np.testing.assert_allclose(axes.collections[0].get_offsets(), places)
+    inks = [to_hex(color) for color in axes.collections[0].get_facecolor()]
+    assert inks == [CLASSES[label] if label < 10 else MUTED for label in labels]
+    assert [text.get_text() for text in axes.texts] == [f"c{k}" for k in range(10)]
+
+
+def test_map_without_labels_has_the_color_of_the_objective():
+    axes = embedding_map(np.zeros((3, 2)), None, (), color=COLORS[1]).axes[0]
+    assert {to_hex(color) for color in axes.collections[0].get_facecolor()} == {COLORS[1]}
+    assert not axes.texts
+
+
+def test_long_class_names_are_cut():
+    axes = embedding_map(np.zeros((1, 2)), np.array([0]), ["x" * 40], color=COLORS[0]).axes[0]
+    assert axes.texts[0].get_text() == "x" * 15 + "…"
+
+
+def test_neighbors_stay_neighbors_on_the_map():
+    rng = np.random.default_rng(0)
+    features = np.repeat(np.eye(3), 15, axis=0) + 0.02 * rng.normal(size=(45, 3))
+    places = project(features)
+    np.testing.assert_array_equal(places, project(features))
+    distance = np.linalg.norm(places[:, None] - places[None], axis=2)
+    np.fill_diagonal(distance, np.inf)
+    assert np.all(distance.argmin(axis=1) // 15 == np.arange(45) // 15)
+
+
+@pytest.mark.parametrize("features", [np.ones((8, 4)), np.zeros((8, 4))])
+def test_equal_features_lie_in_one_place(features):
+    np.testing.assert_array_equal(project(features), 0)
+
+
+def test_features_of_one_dimension_have_a_map():
+    assert np.isfinite(project(np.array([[1.0], [-1.0], [2.0], [-2.0], [0.5]]))).all()
+
+
+def test_sphere_has_its_mean_in_the_middle():
+    points = np.array([0.0, -1.0, 0.0]) + 0.05 * np.random.default_rng(0).normal(size=(50, 3))
+    drawn = sphere_map(points, np.zeros(50, int)).axes[0].collections[0].get_offsets()
+    np.testing.assert_allclose(drawn.mean(axis=0), 0, atol=0.01)
+    assert np.abs(drawn).max() < 0.4
+
+
+def test_the_map_of_the_sphere_keeps_areas():
+    rng = np.random.default_rng(0)
+    longitude, latitude = rng.uniform(-3, 3, 50), rng.uniform(-1.4, 1.4, 50)
+    step = 1e-5
+    across = (hammer(longitude + step, latitude) - hammer(longitude - step, latitude)) / (2 * step)
+    up = (hammer(longitude, latitude + step) - hammer(longitude, latitude - step)) / (2 * step)
+    area = across[:, 0] * up[:, 1] - across[:, 1] * up[:, 0]
+    np.testing.assert_allclose(area, np.cos(latitude), rtol=1e-6)

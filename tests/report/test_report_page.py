@@ -1,0 +1,220 @@
+"""The page is one valid file that shows what it was given and fetches nothing."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from tammes.report import Comparison, Run, Sample, Scores, write_comparison, write_run
+
+VOID = {"meta", "link", "img", "br"}
+HOSTILE = "<script>alert(1)</script> $x^{ & \"'"
+
+
+class Reader(HTMLParser):
+    """Reads a page, complains about tags that do not match, and keeps what the tests ask for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.text.append(data)
+
+    def of(self, *tags: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.tags if tag in tags]
+
+    @property
+    def words(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.text))
+
+
+def read(path) -> Reader:
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+@pytest.fixture
+def page(comparison: Comparison, tmp_path) -> Reader:
+    write_comparison(tmp_path / "report.html", comparison)
+    return read(tmp_path / "report.html")
+
+
+def check_self_contained(reader: Reader) -> None:
+    for tag, attributes in reader.tags:
+        assert tag not in ("script", "iframe", "object", "embed", "base")
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            if name in ("src", "href", "xlink:href", "srcset", "action", "data"):
+                assert value.startswith(("data:", "#")), f"{tag} {name}={value[:60]}"
+
+
+def check_accessible(reader: Reader) -> None:
+    assert reader.of("html") == [{"lang": "en"}]
+    assert all(picture.get("alt") for picture in reader.of("img"))
+    assert all(drawing.get("role") == "img" and drawing.get("aria-label") for drawing in reader.of("svg"))
+    assert all("scope" in cell for cell in reader.of("th"))
+    ids = Counter(attributes["id"] for _, attributes in reader.tags if "id" in attributes)
+    assert max(ids.values()) == 1
+
+
+def test_page_is_self_contained_and_accessible(page: Reader, tmp_path):
+    check_self_contained(page)
+    check_accessible(page)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"url\((?!#)", text)
+    assert "@import" not in text
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+
+
+def test_page_says_what_was_compared_and_how_to_redo_it(page: Reader, comparison: Comparison):
+    assert "simclr and hcl on pets" in page.words
+    assert comparison.command in page.words
+    for outcome in comparison.outcomes:
+        assert outcome.objective in page.words
+    assert "encoder convnet" in page.words
+    assert "No clear difference between hcl and simclr" in page.words
+
+
+def test_page_has_every_figure_once_per_objective(page: Reader):
+    labels = [drawing["aria-label"] for drawing in page.of("svg")]
+    assert sum(label.startswith("kNN accuracy over epochs") for label in labels) == 1
+    assert sum(label.startswith("Alignment and uniformity: simclr ") for label in labels) == 1
+    for name in ("simclr", "hcl"):
+        assert sum(label.startswith(f"Training loss of {name} ") for label in labels) == 1
+        assert sum(label.startswith(f"Cosine similarities under {name},") for label in labels) == 1
+        assert sum(f"to the anchor under {name}:" in label for label in labels) == 1
+        assert sum(label.startswith(f"t-SNE map of the features of {name} ") for label in labels) == 1
+    assert len(labels) == 10
+
+
+def test_collisions_are_marked_where_the_label_is_the_anchors(page: Reader, comparison: Comparison):
+    classes = [picture["alt"] for picture in page.of("img")]
+    marked = sum("same class as the anchor" in alt for alt in classes)
+    assert marked == sum(entry.get("class") == "collision" for entry in page.of("li"))
+    assert 0 < marked < len(classes)
+    anchor = None
+    for alt in classes:
+        named = re.search(r"class (\w+)", alt)[1]
+        if "uniform weight" not in alt:
+            anchor = named
+        else:
+            assert ("same class as the anchor" in alt) == (named == anchor)
+
+
+def test_same_comparison_gives_the_same_file(comparison: Comparison, tmp_path):
+    write_comparison(tmp_path / "a.html", comparison)
+    write_comparison(tmp_path / "b.html", comparison)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_hostile_names_are_shown_as_they_are(comparison: Comparison, tmp_path):
+    outcomes = (replace(comparison.outcomes[0], name=HOSTILE, objective=HOSTILE),)
+    sample = replace(
+        comparison.sample, classes=(HOSTILE, "\udcff", "x" * 200), names=(HOSTILE,) * comparison.sample.size
+    )
+    hostile = replace(
+        comparison,
+        data=HOSTILE,
+        settings={HOSTILE: HOSTILE},
+        command=HOSTILE,
+        outcomes=outcomes,
+        sample=sample,
+    )
+    write_comparison(tmp_path / "report.html", hostile)
+    reader = read(tmp_path / "report.html")
+    check_self_contained(reader)
+    check_accessible(reader)
+    assert f"{HOSTILE} on {HOSTILE}" in reader.words
+
+
+def test_without_labels_the_page_says_so(comparison: Comparison, make_outcome, tmp_path):
+    run = Run(
+        data="holidays",
+        settings={},
+        command="tammes train holidays",
+        sample=replace(comparison.sample, labels=None, classes=None),
+        outcome=make_outcome("hcl", Scores(), knn=False),
+    )
+    write_run(tmp_path / "report.html", run)
+    reader = read(tmp_path / "report.html")
+    check_self_contained(reader)
+    check_accessible(reader)
+    assert "There are no labels to test with" in reader.words
+    assert "Without labels there is no accuracy to draw" in reader.words
+    assert "classes cannot be shown" in reader.words
+    assert "same class" not in reader.words
+    assert not any(entry.get("class") == "collision" for entry in reader.of("li"))
+    assert len(reader.of("svg")) == 5  # loss, similarity, alignment, weights, map
+
+
+def test_one_objective_is_a_run(comparison: Comparison, tmp_path):
+    run = Run(
+        data="pets",
+        settings=comparison.settings,
+        command="tammes train pets",
+        sample=comparison.sample,
+        outcome=comparison.outcomes[1],
+        floors=comparison.floors,
+        test_size=comparison.test_size,
+    )
+    write_run(tmp_path / "report.html", run)
+    reader = read(tmp_path / "report.html")
+    assert "hcl on pets" in reader.words
+    assert "A linear probe of hcl gets 94.0 % of 400 test images right" in reader.words
+    assert "the highest of each column" not in reader.words
+
+
+def test_many_classes_and_many_objectives(comparison: Comparison, make_outcome, tmp_path):
+    size = comparison.sample.size
+    sample = replace(
+        comparison.sample, labels=np.arange(size) % 20, classes=tuple(f"class-{k}" for k in range(20))
+    )
+    outcomes = tuple(make_outcome(f"objective {index}") for index in range(9))
+    write_comparison(tmp_path / "report.html", replace(comparison, sample=sample, outcomes=outcomes))
+    reader = read(tmp_path / "report.html")
+    check_accessible(reader)
+    assert "the ten most frequent classes are colored" in reader.words
+    assert "objective 0, objective 1" in reader.words
+
+
+def test_classes_of_one_picture_each_compare_views_instead(comparison: Comparison, tmp_path):
+    sample = replace(comparison.sample, labels=np.arange(comparison.sample.size), classes=None)
+    write_comparison(tmp_path / "report.html", replace(comparison, sample=sample))
+    labels = [drawing["aria-label"] for drawing in read(tmp_path / "report.html").of("svg")]
+    assert sum("two views and other pictures" in label for label in labels) == 2
+
+
+def test_a_collapsed_encoder_has_a_page_too(comparison: Comparison, sample: Sample, tmp_path):
+    outcome = comparison.outcomes[0]
+    collapsed = replace(
+        outcome,
+        features=np.ones_like(outcome.features),
+        embeddings=np.ones_like(outcome.embeddings),
+        view_a=np.ones_like(outcome.view_a),
+        view_b=np.ones_like(outcome.view_b),
+    )
+    write_comparison(tmp_path / "report.html", replace(comparison, outcomes=(collapsed,)))
+    assert "told apart 50.0 % of the time" in read(tmp_path / "report.html").words

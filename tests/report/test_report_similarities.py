@@ -1,0 +1,36 @@
+"""Pairs are split by label or by view."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from tammes.report.similarities import Similarities, by_label, by_view
+
+numbers = st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), min_size=1, max_size=12)
+
+
+@given(together=numbers, apart=numbers)
+def test_separation_is_the_area_under_the_roc_curve(together, apart):
+    ours = Similarities(together=np.array(together), apart=np.array(apart)).separation
+    truth = [1] * len(together) + [0] * len(apart)
+    np.testing.assert_allclose(ours, roc_auc_score(truth, together + apart))
+
+
+def test_every_pair_is_counted_once():
+    labels = np.array([0, 0, 0, 1, 1])
+    split = by_label(np.random.default_rng(0).normal(size=(5, 3)), labels)
+    assert split is not None
+    assert (len(split.together), len(split.apart)) == (3 + 1, 3 * 2)
+
+
+def test_one_class_alone_has_nothing_to_compare():
+    assert by_label(np.eye(3), np.zeros(3, int)) is None
+    assert by_label(np.eye(3), np.arange(3)) is None
+
+
+def test_views_of_one_picture_belong_together():
+    view = np.random.default_rng(0).normal(size=(4, 3))
+    split = by_view(view, 2 * view)
+    np.testing.assert_allclose(split.together, 1)
+    assert len(split.apart) == 12
