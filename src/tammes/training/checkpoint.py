@@ -88,7 +88,8 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
-        raise ValueError(f"{path} is damaged or no checkpoint: {str(error).splitlines()[0]}") from error
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ValueError(f"{path} is damaged or no checkpoint: {reason}") from error
     if not isinstance(checkpoint, dict) or CONFIG not in checkpoint:
         raise ValueError(f"{path} is no checkpoint of a Tammes run")
     return checkpoint

@@ -1,0 +1,38 @@
+"""A run so small that a test can do it many times: 22 images of noise, 5 steps an epoch."""
+
+import torch
+
+from tammes import Subset, recipes
+from tammes.data import Images, TensorPixels
+from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
+from tammes.positives.augmentation import Handwriting
+from tammes.training import Adam, Cosine, TrainingConfig
+
+EPOCHS = 3
+
+
+def random_images(count: int, *, classes: int = 2, seed: int = 0) -> Images:
+    """Noise, brighter in the upper half for one class."""
+    generator = torch.Generator().manual_seed(seed)
+    pixels = torch.randint(0, 100, (count, 1, 8, 8), dtype=torch.uint8, generator=generator)
+    labels = torch.arange(count) % classes
+    pixels[labels == 0, :, :4] += 120
+    return Images(
+        pixels=TensorPixels(pixels),
+        names=tuple(f"image {i}" for i in range(count)),
+        labels=labels,
+        classes=tuple(f"class {c}" for c in range(classes)),
+    )
+
+
+def make_config() -> TrainingConfig:
+    """An objective that draws random numbers, a schedule, an optimizer with state: all that can go wrong."""
+    return TrainingConfig(
+        objective=recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1, selection=Subset(k=3)),
+        encoder=ConvNetConfig(width=8),
+        head=ProjectionHeadConfig(dim=8),
+        augmentation=Handwriting(),
+        optimizer=Adam(schedule=Cosine(warmup_epochs=1)),
+        batch_size=4,
+        epochs=EPOCHS,
+    )

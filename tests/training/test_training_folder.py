@@ -1,0 +1,166 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tammes import recipes
+from tammes.encoders import ConvNetConfig
+from tammes.training import Adam, Constant, ImagesSummary, RunConfig, RunFolder
+from tammes.training.checkpoint import CONFIG, load_checkpoint
+from tammes.training.config_file import to_yaml
+from tammes.training.folder import read_config
+from tiny import make_config
+
+
+def run_config() -> RunConfig:
+    constant = replace(make_config(), optimizer=Adam(schedule=Constant()))
+    return RunConfig(training=constant, images=ImagesSummary(source="here", count=22, channels=1, size=8))
+
+
+def save(folder: RunFolder, config: RunConfig, step: int) -> None:
+    folder.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    torch.save({CONFIG: to_yaml(config), "global_step": step}, folder.checkpoint)
+
+
+def test_a_new_folder_gets_its_config(tmp_path: Path) -> None:
+    folder = RunFolder(path=tmp_path / "deep" / "run")
+    assert folder.open(run_config()) is None
+    assert read_config(folder.config) == run_config()
+
+
+def test_a_run_that_exists_is_refused(tmp_path: Path) -> None:
+    RunFolder(path=tmp_path).open(run_config())
+    with pytest.raises(ValueError, match=r"there is a run in .* already.*--resume.*--overwrite"):
+        RunFolder(path=tmp_path).open(run_config())
+
+
+def test_other_files_are_refused_and_never_deleted(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    for how in ({}, {"overwrite": True}):
+        with pytest.raises(ValueError, match="is not empty and holds no run"):
+            RunFolder(path=tmp_path, **how).open(run_config())
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+    file = RunFolder(path=tmp_path / "thesis.tex")
+    with pytest.raises(ValueError, match="is a file"):
+        file.open(run_config())
+
+
+def test_overwriting_deletes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> None:
+    folder = RunFolder(path=tmp_path, overwrite=True)
+    folder.open(run_config())
+    save(folder, run_config(), step=3)
+    for file in (folder.weights, folder.metrics, folder.report, tmp_path / "notes.txt"):
+        file.write_text("old")
+    other = replace(run_config(), training=replace(run_config().training, seed=7))
+    assert folder.open(other) is None
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["config.yaml", "notes.txt"]
+    assert read_config(folder.config) == other
+
+
+def test_resume_and_overwrite_exclude_each_other(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="exclude each other"):
+        RunFolder(path=tmp_path, resume=True, overwrite=True)
+    with pytest.raises(ValueError, match="checkpoint_every must be at least 1 step, got 0"):
+        RunFolder(path=tmp_path, checkpoint_every=0)
+
+
+def test_there_must_be_something_to_resume(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no run to resume in .*no config\.yaml"):
+        RunFolder(path=tmp_path / "typo", resume=True).open(run_config())
+    assert not (tmp_path / "typo").exists()
+
+
+def test_before_the_first_checkpoint_a_resumed_run_begins_anew(tmp_path: Path) -> None:
+    RunFolder(path=tmp_path).open(run_config())
+    assert RunFolder(path=tmp_path, resume=True).open(run_config()) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": 3}, r"training\.seed was 0, now 3"),
+        ({"batch_size": 5}, r"training\.batch_size was 4, now 5"),
+        ({"encoder": ConvNetConfig(width=16)}, r"training\.encoder\.width was 8, now 16"),
+        (
+            {"objective": recipes.simclr(temperature=0.5)},
+            r"training\.objective\.coupling was 'Hard', now 'Uniform'",
+        ),
+    ],
+)
+def test_a_run_with_other_settings_is_refused_and_the_field_named(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    folder = RunFolder(path=tmp_path, resume=True)
+    RunFolder(path=tmp_path).open(run_config())
+    other = replace(run_config(), training=replace(run_config().training, **change))
+    with pytest.raises(ValueError, match=f"{message}.*same settings, or start a new run"):
+        folder.open(other)
+    assert read_config(folder.config) == run_config()
+
+
+def test_other_images_are_refused(tmp_path: Path) -> None:
+    RunFolder(path=tmp_path).open(run_config())
+    more = replace(run_config(), images=replace(run_config().images, count=23))
+    with pytest.raises(ValueError, match=r"images\.count was 22, now 23"):
+        RunFolder(path=tmp_path, resume=True).open(more)
+
+
+def test_a_checkpoint_from_another_run_is_refused(tmp_path: Path) -> None:
+    folder = RunFolder(path=tmp_path, resume=True)
+    RunFolder(path=tmp_path).open(run_config())
+    save(folder, replace(run_config(), training=replace(run_config().training, seed=9)), step=3)
+    with pytest.raises(
+        ValueError, match=r"last\.ckpt belongs to a run with other settings: training\.seed was 9"
+    ):
+        folder.open(run_config())
+
+
+def test_more_epochs_are_allowed_and_fewer_only_while_they_are_ahead(tmp_path: Path) -> None:
+    folder = RunFolder(path=tmp_path, resume=True)
+    RunFolder(path=tmp_path).open(run_config())
+    save(folder, run_config(), step=8)  # in the second of three epochs of five steps
+
+    def ask_for(epochs: int) -> object:
+        return folder.open(replace(run_config(), training=replace(run_config().training, epochs=epochs)))
+
+    assert ask_for(2)
+    assert ask_for(30)
+    assert read_config(folder.config).training.epochs == 30
+    with pytest.raises(ValueError, match="has gone 8 steps already, beyond the 1 epochs"):
+        ask_for(1)
+
+
+def test_a_cosine_cannot_be_extended(tmp_path: Path) -> None:
+    cosine = replace(run_config(), training=make_config())
+    RunFolder(path=tmp_path).open(cosine)
+    longer = replace(cosine, training=replace(make_config(), epochs=9))
+    with pytest.raises(ValueError, match="falls to zero over the epochs it was started with"):
+        RunFolder(path=tmp_path, resume=True).open(longer)
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing of the kind", b"PK\x03\x04 half an archive"])
+def test_a_damaged_checkpoint_is_named(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "last.ckpt"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=r"last\.ckpt is damaged or no checkpoint"):
+        load_checkpoint(file)
+
+
+class Evil:
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Path.touch, (Path("executed"),))
+
+
+def test_nothing_in_a_checkpoint_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.save({CONFIG: Evil()}, tmp_path / "last.ckpt")
+    with pytest.raises(ValueError, match="is damaged or no checkpoint"):
+        load_checkpoint(tmp_path / "last.ckpt")
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
+    torch.save({"state_dict": {}}, tmp_path / "last.ckpt")
+    with pytest.raises(ValueError, match="is no checkpoint of a Tammes run"):
+        load_checkpoint(tmp_path / "last.ckpt")

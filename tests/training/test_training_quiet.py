@@ -1,0 +1,24 @@
+import logging
+import warnings
+
+import pytest
+
+from tammes.training.quiet import CHATTY, quiet
+
+
+def test_only_the_named_messages_are_silenced() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with quiet():
+            warnings.warn("The 'train_dataloader' does not have many workers which may be", stacklevel=1)
+            warnings.warn("something that matters", stacklevel=1)
+    assert [str(warning.message) for warning in caught] == ["something that matters"]
+
+
+@pytest.mark.parametrize("name", CHATTY)
+def test_the_loggers_speak_again_afterwards(name: str) -> None:
+    level = logging.getLogger(name).level
+    with quiet():
+        assert not logging.getLogger(name).isEnabledFor(logging.INFO)
+        assert logging.getLogger(name).isEnabledFor(logging.WARNING)
+    assert logging.getLogger(name).level == level
