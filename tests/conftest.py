@@ -6,9 +6,7 @@ from jaxtyping import install_import_hook
 install_import_hook(
     [
         "tammes.contrast",
-        "tammes.coupling",
         "tammes.reduce",
-        "tammes.selection",
     ],
     "beartype.beartype",
 )

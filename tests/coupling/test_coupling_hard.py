@@ -1,0 +1,33 @@
+"""Hard weights and their clip."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+import tammes
+
+
+def test_the_clip_acts_inside_the_weights_only() -> None:
+    a, b = 3 * torch.randn(6, 4, dtype=torch.float64), 3 * torch.randn(6, 4, dtype=torch.float64)
+    objective = tammes.recipes.jsd(beta=1.5, clip=2.0)
+    z = torch.cat([a, b])
+    logits = z @ z.T
+    assert float(logits.abs().max()) > 2
+    identity = torch.arange(6).repeat(2)
+    raw = torch.exp(1.5 * logits.clamp(-2, 2)) * (identity[:, None] != identity[None, :])
+    torch.testing.assert_close(objective.weights(a, b), raw / raw.sum(1, keepdim=True))
+
+
+@pytest.mark.parametrize("beta", [-1.0, math.nan, math.inf])
+def test_beta_out_of_range(beta: float) -> None:
+    with pytest.raises(ValueError, match="beta"):
+        tammes.Hard(beta=beta)
+
+
+@pytest.mark.parametrize("clip", [0.0, -1.0, math.nan])
+def test_clip_out_of_range(clip: float) -> None:
+    with pytest.raises(ValueError, match="clip must be a positive bound"):
+        tammes.Hard(beta=1.0, clip=clip)

@@ -1,0 +1,112 @@
+"""Transport: the plan's marginals, its properties, and what is said when there is none."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tammes
+from tammes.reduce import Tiled
+
+
+@given(seed=st.integers(0, 10_000), epsilon=st.floats(0.1, 5.0), side=st.integers(2, 20))
+def test_rows_and_columns_of_the_plan_have_equal_mass(seed: int, epsilon: float, side: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    a = torch.randn(8, 4, generator=generator, dtype=torch.float64)
+    b = torch.randn(8, 4, generator=generator, dtype=torch.float64)
+    objective = tammes.Objective(
+        temperature=0.5,
+        coupling=tammes.Transport(epsilon=epsilon, tolerance=1e-9, max_iterations=2000),
+        engine=Tiled(side=side),
+    )
+    plan = objective.weights(a, b)
+    torch.testing.assert_close(plan.sum(0), torch.ones(16, dtype=torch.float64), rtol=0, atol=1e-6)
+    # A symmetric problem has a symmetric plan.
+    torch.testing.assert_close(plan, plan.T, rtol=0, atol=1e-6)
+    assert float(plan.diagonal().abs().max()) == 0
+    assert float(plan.diagonal(8).abs().max()) == 0
+
+
+@given(seed=st.integers(0, 10_000))
+def test_smaller_epsilon_is_harder(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    a, b = torch.randn(10, 4, generator=generator), torch.randn(10, 4, generator=generator)
+    similarity = []
+    for epsilon in (0.2, 0.6, 3.0):
+        objective = tammes.recipes.hcl_ot(temperature=0.5, epsilon=epsilon)
+        objective(a, b)
+        similarity.append(objective.last["weighted_negative_similarity"])
+    # Product-coupling-improving (Jiang et al. 2023, sec. VI): never easier than the uniform coupling.
+    assert similarity[0] >= similarity[1] >= similarity[2] >= objective.last["negative_similarity"] - 1e-5
+
+
+def test_a_rectangular_plan_meets_both_marginals() -> None:
+    ids, candidate_ids = torch.arange(5), torch.tensor([0, 1, 2, 3, 4, 0, 1])
+    pairs = tammes.Pairs(
+        anchors=torch.randn(5, 3, dtype=torch.float64),
+        ids=ids,
+        candidates=torch.randn(7, 3, dtype=torch.float64),
+        candidate_ids=candidate_ids,
+    )
+    coupling = tammes.Transport(epsilon=0.5, tolerance=1e-10)
+    plan = tammes.Objective(temperature=1.0, coupling=coupling).weights(pairs)
+    torch.testing.assert_close(plan.sum(0), torch.full((7,), 5 / 7, dtype=torch.float64), rtol=1e-8, atol=0)
+    assert not bool((plan > 0)[ids[:, None] == candidate_ids[None, :]].any())
+
+
+def test_no_gradient_flows_through_the_plan() -> None:
+    """The gradient is that of the loss with the weights written in as constants."""
+    a = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
+    b = torch.randn(6, 3, dtype=torch.float64)
+    objective = tammes.recipes.bcl(temperature=1.0, coupling=tammes.Transport(epsilon=0.2))
+    (ours,) = torch.autograd.grad(objective(a, b), a)
+    weights = objective.weights(a, b)
+    z = torch.nn.functional.normalize(torch.cat([a, b]), dim=1)
+    loss = ((weights * (z @ z.T)).sum(1) - (z * z.roll(6, 0)).sum(1)).mean()
+    (constant,) = torch.autograd.grad(loss, a)
+    torch.testing.assert_close(ours, constant, rtol=1e-8, atol=1e-12)
+
+
+def test_iterations_that_run_out_are_said() -> None:
+    objective = tammes.Objective(
+        temperature=0.5, coupling=tammes.Transport(epsilon=0.01, max_iterations=2, tolerance=1e-6)
+    )
+    with pytest.warns(tammes.SinkhornWarning, match=r"after 2 iterations with a marginal error of .*epsilon"):
+        loss = objective(torch.randn(8, 3), torch.randn(8, 3))
+    assert bool(torch.isfinite(loss))
+    assert objective.last["sinkhorn_iterations"] == 2
+    assert objective.last["sinkhorn_error"] > 1e-6
+
+
+def test_a_plan_that_cannot_be_is_said() -> None:
+    """Five of eight rows exclude one another: their mass has nowhere to go."""
+    ids = torch.tensor([0, 0, 0, 0, 0, 1, 1, 1])
+    objective = tammes.recipes.hcl_ot(temperature=0.5, epsilon=1.0)
+    with pytest.warns(tammes.SinkhornWarning, match="more than half of the rows exclude one another"):
+        loss = objective(tammes.Pairs(anchors=torch.randn(8, 3), ids=ids))
+    assert bool(torch.isfinite(loss))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"epsilon": 1.0, "cost": "squared"}, "cost must be a Cost or a function"),
+        ({"epsilon": 1.0, "tolerance": 0.0}, "tolerance"),
+        ({"epsilon": 1.0, "max_iterations": 0}, "max_iterations"),
+    ],
+)
+def test_fields_out_of_range(fields: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tammes.Transport(**fields)
+
+
+def test_kappa_must_be_finite() -> None:
+    with pytest.raises(ValueError, match="kappa must be a finite number"):
+        tammes.ExponentialEuclidean(kappa=math.inf)

@@ -1,0 +1,67 @@
+"""Pairs: positives by id, shapes checked."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tammes
+
+
+@given(ids=st.lists(st.integers(0, 4), min_size=2, max_size=30))
+def test_positives_are_all_pairs_of_equal_id(ids: list[int]) -> None:
+    ids = [*ids, *set(ids)]  # every id at least twice
+    pairs = tammes.Pairs(anchors=torch.zeros(len(ids), 2), ids=torch.tensor(ids))
+    edges = pairs.positives()
+    expected = {(i, j) for i in range(len(ids)) for j in range(len(ids)) if i != j and ids[i] == ids[j]}
+    found = list(zip(edges.anchor.tolist(), edges.candidate.tolist(), strict=True))
+    assert sorted(found) == sorted(expected)
+    assert edges.anchor.tolist() == sorted(edges.anchor.tolist())
+    assert edges.count.tolist() == [ids.count(each) - 1 for each in ids]
+
+
+@given(data=st.data())
+def test_positives_among_other_candidates(data: st.DataObject) -> None:
+    candidate_ids = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=12))
+    ids = data.draw(st.lists(st.sampled_from(candidate_ids), min_size=1, max_size=12))
+    pairs = tammes.Pairs(
+        anchors=torch.zeros(len(ids), 2),
+        ids=torch.tensor(ids),
+        candidates=torch.zeros(len(candidate_ids), 2),
+        candidate_ids=torch.tensor(candidate_ids),
+    )
+    edges = pairs.positives()
+    expected = {(i, j) for i, a in enumerate(ids) for j, b in enumerate(candidate_ids) if a == b}
+    assert set(zip(edges.anchor.tolist(), edges.candidate.tolist(), strict=True)) == expected
+
+
+def test_an_anchor_without_a_positive_is_named() -> None:
+    pairs = tammes.Pairs(anchors=torch.zeros(5, 2), ids=torch.tensor([3, 3, 9, 4, 4]))
+    with pytest.raises(ValueError, match=r"1 of 5 anchors have no positive, first row 2 \(id 9\)"):
+        pairs.positives()
+
+
+Z, I = torch.zeros(4, 2), torch.arange(4)  # noqa: E741
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"anchors": torch.zeros(4), "ids": I}, "floating-point matrix"),
+        ({"anchors": Z.long(), "ids": I}, "floating-point matrix"),
+        ({"anchors": Z, "ids": I[:3]}, "ids must name each of the 4 anchors once"),
+        ({"anchors": Z, "ids": I.float()}, "ids must be integers"),
+        ({"anchors": Z, "ids": I > 1}, "ids must be integers"),
+        ({"anchors": Z, "ids": I, "labels": I[:2]}, "labels must name each"),
+        ({"anchors": Z, "ids": I, "candidate_ids": I}, "without candidates"),
+        ({"anchors": Z, "ids": I, "candidates": Z}, "without candidate_ids"),
+        ({"anchors": Z, "ids": I, "candidates": torch.zeros(4, 3), "candidate_ids": I}, "same space"),
+        ({"anchors": Z, "ids": I, "candidates": Z, "candidate_ids": I[:1]}, "each of the 4 candidates"),
+        ({"anchors": Z, "ids": I, "candidates": Z, "candidate_ids": I, "labels": I}, "or for neither"),
+    ],
+)
+def test_what_does_not_fit_is_refused(fields: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tammes.Pairs(**fields)

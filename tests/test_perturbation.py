@@ -1,0 +1,36 @@
+"""Feature modification: its shift is the worst case in the ball."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import normalize, softplus
+
+import tammes
+
+
+def test_no_point_of_the_ball_is_worse() -> None:
+    """Robinson (2023), Definition 2: random perturbations within epsilon never exceed the closed form."""
+    epsilon, t = 0.3, 0.5
+    v, positive = normalize(torch.randn(5), dim=0), normalize(torch.randn(5), dim=0)
+    negatives = normalize(torch.randn(7, 5), dim=1)
+
+    def loss(positive: torch.Tensor, negatives: torch.Tensor) -> float:
+        return float(softplus(torch.logsumexp(negatives @ v / t, 0) - positive @ v / t))
+
+    shift = tammes.FeatureModification(epsilon=epsilon).shift(1.0, t)
+    worst = float(softplus(torch.logsumexp(negatives @ v / t, 0) - positive @ v / t + 2 * shift))
+    assert math.isclose(worst, loss(positive - epsilon * v, negatives + epsilon * v), rel_tol=1e-5)
+    for _ in range(300):
+        moved = positive + epsilon * normalize(torch.randn(5), dim=0)
+        assert loss(moved, negatives + epsilon * normalize(torch.randn(7, 5), dim=1)) <= worst
+
+
+@pytest.mark.parametrize("field", ["epsilon", "alpha"])
+@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
+def test_fields_out_of_range(field: str, value: float) -> None:
+    fields = {"epsilon": 0.1, "alpha": 1.0} | {field: value}
+    with pytest.raises(ValueError, match=f"{field} must be a finite number of at least 0"):
+        tammes.FeatureModification(**fields)
