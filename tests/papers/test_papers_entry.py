@@ -1,0 +1,63 @@
+"""Entries are found, say what they try, and do it."""
+
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from tammes.papers import Entry, entries
+from tammes.papers.entry import check_budget
+
+
+def nothing(out: Path, *, budget: float, seed: int) -> None:
+    """An entry that tries nothing."""
+
+
+def test_every_entry_has_a_name_of_its_own_a_statement_and_a_source():
+    found = entries()
+    assert "transport-degeneracy" in [entry.name for entry in found]
+    assert len({entry.name for entry in found}) == len(found)
+    for entry in found:
+        assert len(entry.statement) > 40
+        assert "arXiv" in entry.source or "Proceedings" in entry.source
+
+
+def test_entries_come_in_the_order_of_their_names():
+    names = [entry.name for entry in entries()]
+    assert names == sorted(names)
+
+
+@pytest.mark.parametrize("name", ["Two Words", "a_b", "", "Straße", "a/b"])
+def test_names_can_be_typed(name):
+    with pytest.raises(ValueError, match="lower-case letters, digits and hyphens"):
+        Entry(name=name, statement="s", source="s", run=nothing)
+
+
+@pytest.mark.parametrize("texts", [{"statement": " ", "source": "s"}, {"statement": "s", "source": ""}])
+def test_texts_are_not_empty(texts):
+    with pytest.raises(ValueError, match="expected a statement and a source"):
+        Entry(name="a", run=nothing, **texts)
+
+
+@pytest.mark.parametrize("budget", [0.0, -1.0, 1.5, float("nan")])
+def test_budget_is_a_part(budget):
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        check_budget(budget)
+
+
+@pytest.fixture(scope="module", params=entries(), ids=lambda entry: entry.name)
+def reproduced(request, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("papers") / "new" / request.param.name
+    request.param.run(out, budget=0.01, seed=0)
+    return out
+
+
+def test_every_entry_writes_a_table_a_figure_and_a_page(reproduced: Path):
+    assert sorted(path.name for path in reproduced.iterdir()) == ["figure.svg", "report.html", "table.csv"]
+    entry = next(entry for entry in entries() if entry.name == reproduced.name)
+    page = (reproduced / "report.html").read_text(encoding="utf-8")
+    assert entry.statement in page
+    assert f"tammes reproduce {entry.name}" in page
+    assert version("tammes") in page
+    assert "<script" not in page
+    assert len((reproduced / "table.csv").read_text(encoding="utf-8").splitlines()) > 1
