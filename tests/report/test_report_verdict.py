@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
-
 from tammes.report import Comparison, Floor, Scores
-from tammes.report.verdict import error_of_difference, standard_error, verdict
+from tammes.report.verdict import verdict
 
 
 def with_scores(comparison: Comparison, make_outcome, **scores: Scores) -> Comparison:
@@ -74,7 +72,11 @@ def test_without_accuracies_nothing_is_claimed(comparison, make_outcome):
     assert "no labels" in told.beside
 
 
-def test_standard_errors_are_binomial():
-    # p = 0.8, n = 400: sqrt(0.16 / 400) = 0.02, but for the step inward
-    assert standard_error(0.8, 400) == pytest.approx(0.02, rel=0.01)
-    assert error_of_difference(0.8, 0.8, 400) == pytest.approx(0.02 * 2**0.5, rel=0.01)
+def test_seeds_that_disagree_take_the_difference_back(comparison, make_outcome):
+    clear = with_scores(comparison, make_outcome, a=Scores(probe=0.8), b=Scores(probe=0.95))
+    assert "trained once, from the same seed" in verdict(clear).beside
+    seeds = tuple(Scores(probe=probe) for probe in (0.7, 1.0, 0.7, 0.8))
+    unsteady = replace(clear, outcomes=(replace(clear.outcomes[0], seeds=seeds), clear.outcomes[1]))
+    assert verdict(unsteady).lead.startswith("No clear difference")
+    every = replace(clear, outcomes=tuple(replace(outcome, seeds=seeds) for outcome in clear.outcomes))
+    assert "trained 4 times, from different seeds" in verdict(every).beside

@@ -89,7 +89,9 @@ class Outcome:
     Args:
         name: as the user wrote it: "hcl", or "hcl-ot epsilon=0.3" where one name stands twice.
         objective: its repr, which shows all parts.
-        scores: its accuracies on the test images.
+        scores: its accuracies on the test images; means if there are several seeds.
+        seeds: the accuracies of each seed, where there are several, or empty. Curves, embeddings and weights
+            are those of one of them.
         seconds: wall-clock time of its training alone.
         loss: the training loss over epochs.
         knn: nearest-neighbor accuracy over epochs, starting at epoch 0 where possible; or None.
@@ -117,6 +119,7 @@ class Outcome:
     name: str
     objective: str
     scores: Scores
+    seeds: tuple[Scores, ...] = ()
     seconds: float
     loss: Curve = field(repr=False)
     knn: Curve | None = field(default=None, repr=False)

@@ -89,7 +89,8 @@ class Floor:
 
     Args:
         name: in words, "untrained encoder" or "raw pixels".
-        scores: measured exactly as for the trained encoders.
+        scores: measured exactly as for the trained encoders; a mean if there are several seeds.
+        seeds: the scores of each seed, where there are several; or empty.
 
     >>> Floor(name="raw pixels", scores=Scores(knn=0.9)).name
     'raw pixels'
@@ -97,3 +98,4 @@ class Floor:
 
     name: str
     scores: Scores
+    seeds: tuple[Scores, ...] = ()

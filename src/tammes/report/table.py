@@ -8,9 +8,10 @@ import torch
 
 from tammes.diagnostics import collision_share, weighted_collision_share
 from tammes.report.comparison import Comparison, Outcome
+from tammes.report.estimate import estimate
 from tammes.report.negatives import effective_negatives
-from tammes.report.scores import Integers, Scores
-from tammes.report.verdict import percent, standard_error
+from tammes.report.scores import Floor, Integers, Scores
+from tammes.report.verdict import percent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,26 +95,30 @@ def score_table(comparison: Comparison, colors: tuple[str, ...]) -> Table:
     rows = []
     for outcome, color in zip(comparison.outcomes, colors, strict=True):
         cells = [
-            _accuracy(of(outcome.scores), comparison.test_size, top)
+            _accuracy(of, outcome, comparison.test_size, top)
             for (_, of), top in zip(shown, tops, strict=True)
         ]
         cells += [Cell(text=percent(_weight_on_own_class(outcome, labels)))] if labels is not None else []
         cells += [Cell(text=f"{effective_negatives(outcome):.0f}"), Cell(text=f"{outcome.seconds:.1f}")]
         rows.append(Row(name=outcome.name, color=color, cells=tuple(cells)))
     for floor in comparison.floors:
-        cells = [_accuracy(of(floor.scores), comparison.test_size, None) for _, of in shown]
+        cells = [_accuracy(of, floor, comparison.test_size, None) for _, of in shown]
         cells += [Cell(text="–")] * (len(columns) - len(cells))
         rows.append(Row(name=floor.name, color="", cells=tuple(cells)))
     return Table(columns=tuple(columns), rows=tuple(rows), note=_note(comparison, bool(shown)))
 
 
-def _accuracy(value: float | None, test_size: int, top: float | None) -> Cell:
+def _accuracy(
+    of: Callable[[Scores], float | None], measured: Outcome | Floor, test_size: int, top: float | None
+) -> Cell:
     """An accuracy, bold where it reads the same as the top of its column."""
+    value = of(measured.scores)
     if value is None:
         return Cell(text="–")
+    seeds = [each for each in map(of, measured.seeds) if each is not None]
+    error = estimate(value, test_size, seeds).error
     text = f"{100 * value:.1f}"
-    best = top is not None and text == f"{100 * top:.1f}"
-    return Cell(text=text, error=f"{100 * standard_error(value, test_size):.1f}", best=best)
+    return Cell(text=text, error=f"{100 * error:.1f}", best=top is not None and text == f"{100 * top:.1f}")
 
 
 def _weight_on_own_class(outcome: Outcome, labels: Integers) -> float:

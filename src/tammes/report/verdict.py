@@ -1,18 +1,11 @@
 """What the numbers say, and what they do not, in a sentence or two."""
 
-import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tammes.report.comparison import Comparison
-from tammes.report.scores import Scores
-
-CLEAR = 2.0
-"""Standard errors by which two accuracies must differ before the page calls the difference clear."""
-
-ONE_SEED = (
-    "Every objective was trained once, from the same seed: how much another seed would change is not in "
-    "these errors."
-)
+from tammes.report.comparison import Comparison, Outcome
+from tammes.report.estimate import Estimate, estimate
+from tammes.report.scores import Floor, Scores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,38 +14,11 @@ class Verdict:
 
     Args:
         lead: one sentence.
-        beside: what must be known beside it: the floors, the one seed; may be empty.
+        beside: what must be known beside it: the floors, the number of seeds; may be empty.
     """
 
     lead: str
     beside: str
-
-
-def standard_error(accuracy: float, test_size: int) -> float:
-    """Standard error of an accuracy, sqrt(p (1 - p) / n), with p a little inward so that it is never zero.
-
-    Args:
-        accuracy: fraction of n test images.
-        test_size: n.
-
-    >>> round(standard_error(0.9, 400), 4)
-    0.0151
-    >>> standard_error(1.0, 400) > 0
-    True
-    """
-    inward = (accuracy * test_size + 1) / (test_size + 2)
-    return math.sqrt(inward * (1 - inward) / test_size)
-
-
-def error_of_difference(first: float, second: float, test_size: int) -> float:
-    """Standard error of the difference of two accuracies, as if their test images were different ones.
-
-    They are the same ones, so the true error is smaller as a rule: this errs on the careful side.
-
-    >>> round(error_of_difference(0.9, 0.8, 400), 3)
-    0.025
-    """
-    return math.hypot(standard_error(first, test_size), standard_error(second, test_size))
 
 
 def verdict(comparison: Comparison) -> Verdict:
@@ -60,41 +26,53 @@ def verdict(comparison: Comparison) -> Verdict:
     measure = _measure(comparison)
     if measure is None:
         return _without_accuracy(comparison)
-    scores = {outcome.name: measure.of(outcome.scores) for outcome in comparison.outcomes}
-    floors = _floors(comparison, measure, scores)
-    if len(scores) == 1:
-        ((name, score),) = scores.items()
-        lead = f"{measure.words} of {name} gets {_reached(score, comparison.test_size)}."
+    estimates = {outcome.name: measure.estimate(outcome, comparison) for outcome in comparison.outcomes}
+    floors = _floors(comparison, measure, estimates)
+    if len(estimates) == 1:
+        ((name, accuracy),) = estimates.items()
+        lead = f"{measure.words} of {name} gets {_reached(accuracy, comparison.test_size)}."
         return Verdict(lead=_capital(lead), beside=floors)
-    lead = _best(scores, measure.words, comparison.test_size)
-    return Verdict(lead=_capital(lead), beside=f"{floors} {ONE_SEED}".strip())
+    lead = _best(estimates, measure.words, comparison.test_size)
+    return Verdict(lead=_capital(lead), beside=f"{floors} {_seeds(comparison)}".strip())
 
 
-def _best(scores: dict[str, float], words: str, size: int) -> str:
+def _best(estimates: Mapping[str, Estimate], words: str, size: int) -> str:
     """The sentence about the best of several objectives and those that cannot be told from it."""
-    best, *others = sorted(scores, key=lambda name: -scores[name])
-    second = others[0]
-    behind = [name for name in others if _clear(scores[best], scores[name], size)]
+    best, *others = sorted(estimates, key=lambda name: -estimates[name].value)
+    first, second = estimates[best], estimates[others[0]]
+    behind = [name for name in others if first.clearly_above(estimates[name])]
     level = [name for name in others if name not in behind]
-    ahead = f"{100 * (scores[best] - scores[second]):.1f} points more than for {second}"
-    error = f"{100 * error_of_difference(scores[best], scores[second], size):.1f}"
+    ahead = f"{100 * (first.value - second.value):.1f} points more than for {others[0]}"
+    error = f"{100 * first.error_of_difference(second):.1f}"
     if not level:
         return (
-            f"{best} is clearly best: {words} of it gets {_reached(scores[best], size)}, {ahead} "
+            f"{best} is clearly best: {words} of it gets {_reached(first, size)}, {ahead} "
             f"(standard error of the difference: {error})."
         )
     tail = f"; {_list(behind)} {_be(behind)} clearly behind." if behind else "."
     who = f"No clear difference between {_list([best, *level])}"
-    if scores[best] == scores[second]:
-        return f"{who}: for {best} as for {second}, {words} gets {_reached(scores[best], size)}{tail}"
+    if first.value == second.value:
+        return f"{who}: for {best} as for {others[0]}, {words} gets {_reached(first, size)}{tail}"
     return (
-        f"{who}: for {best}, {words} gets {_reached(scores[best], size)}, {ahead}, but the standard error "
+        f"{who}: for {best}, {words} gets {_reached(first, size)}, {ahead}, but the standard error "
         f"of that difference is {error}{tail}"
     )
 
 
-def _reached(accuracy: float, size: int) -> str:
-    return f"{percent(accuracy)} of {size} test images right"
+def _reached(accuracy: Estimate, size: int) -> str:
+    return f"{percent(accuracy.value)} of {size} test images right"
+
+
+def _seeds(comparison: Comparison) -> str:
+    """How many seeds there were, and whether their differences are in the errors."""
+    counts = {max(1, len(outcome.seeds)) for outcome in comparison.outcomes}
+    if counts == {1}:
+        return (
+            "Every objective was trained once, from the same seed: how much another seed would change is "
+            "not in these errors."
+        )
+    fewest = f"{min(counts)} times" if len(counts) == 1 else f"{min(counts)} to {max(counts)} times"
+    return f"Every objective was trained {fewest}, from different seeds; numbers are means over these."
 
 
 def _capital(sentence: str) -> str:
@@ -115,44 +93,44 @@ def percent(fraction: float) -> str:
 class _Measure:
     """The accuracy that the verdict goes by."""
 
-    probe: bool
+    words: str
+    of: Callable[[Scores], float | None]
 
-    @property
-    def words(self) -> str:
-        return "a linear probe" if self.probe else "the vote of nearest neighbors"
+    def estimate(self, measured: Outcome | Floor, comparison: Comparison) -> Estimate:
+        """This accuracy of an objective or a floor, which must have it."""
+        value = self.of(measured.scores)
+        assert value is not None  # chosen so
+        seeds = [each for each in map(self.of, measured.seeds) if each is not None]
+        return estimate(value, comparison.test_size, seeds)
 
-    def of(self, scores: Scores) -> float:
-        value = scores.probe if self.probe else scores.knn
-        assert value is not None  # _measure chose one that all objectives have
-        return value
+
+_MEASURES = (
+    _Measure(words="a linear probe", of=lambda scores: scores.probe),
+    _Measure(words="the vote of nearest neighbors", of=lambda scores: scores.knn),
+)
 
 
 def _measure(comparison: Comparison) -> _Measure | None:
     """The linear probe if every objective has it, or else the vote if every one has that."""
-    if all(outcome.scores.probe is not None for outcome in comparison.outcomes):
-        return _Measure(probe=True)
-    if all(outcome.scores.knn is not None for outcome in comparison.outcomes):
-        return _Measure(probe=False)
+    for measure in _MEASURES:
+        if all(measure.of(outcome.scores) is not None for outcome in comparison.outcomes):
+            return measure
     return None
 
 
-def _clear(high: float, low: float, size: int) -> bool:
-    return high - low > CLEAR * error_of_difference(high, low, size)
-
-
-def _floors(comparison: Comparison, measure: _Measure, scores: dict[str, float]) -> str:
+def _floors(comparison: Comparison, measure: _Measure, estimates: Mapping[str, Estimate]) -> str:
     """One sentence for each floor: which objectives are clearly above it."""
     sentences = []
     for floor in comparison.floors:
-        value = floor.scores.probe if measure.probe else floor.scores.knn
-        if value is None:
+        if measure.of(floor.scores) is None:
             continue
-        above = [name for name, score in scores.items() if _clear(score, value, comparison.test_size)]
-        what = f"clearly above the {floor.name} ({percent(value)})"
-        if len(scores) == 1:
+        level = measure.estimate(floor, comparison)
+        above = [name for name, accuracy in estimates.items() if accuracy.clearly_above(level)]
+        what = f"clearly above the {floor.name} ({percent(level.value)})"
+        if len(estimates) == 1:
             sentences.append(f"That is {'' if above else 'not '}{what}.")
-        elif len(above) == len(scores):
-            sentences.append(f"{'Both' if len(scores) == 2 else 'All'} are {what}.")
+        elif len(above) == len(estimates):
+            sentences.append(f"{'Both' if len(estimates) == 2 else 'All'} are {what}.")
         elif above:
             sentences.append(f"Only {_list(above)} {_be(above)} {what}.")
         else:
