@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tammes.reduce import Dense, Engine, Exponent, Negatives, Tiled
-from tammes.reduce.tiled import _range_is_safe
+from tammes.reduce.fixed_shift import range_is_safe
 
 
 @st.composite
@@ -92,7 +92,7 @@ sides = st.integers(1, 40)
 @given(negatives=problems(), side=sides, steep=st.sampled_from([5.0, 900.0]))
 def test_log_sum_exp(negatives: Negatives, side: int, steep: float) -> None:
     exponents = exponents_for(negatives, steep)
-    assert _range_is_safe(negatives, exponents) == (steep == 5.0 and negatives.subset is None)
+    assert range_is_safe(negatives, exponents) == (steep == 5.0 and negatives.subset is None)
     assert_engines_agree(
         lambda engine: list(engine.log_sum_exp(negatives, exponents)), leaves(negatives), side
     )

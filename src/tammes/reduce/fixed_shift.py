@@ -1,0 +1,109 @@
+"""Log-sum-exps of exponents known to lie close together: one fixed shift.
+
+With |s_ij| bounded, the largest value of slope * s_ij is known beforehand. No maximum need be run after,
+and one exponential serves a tile's rows and, where S is symmetric, its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from tammes.reduce.exponent import Exponent
+from tammes.reduce.negatives import Negatives
+from tammes.reduce.tiles import SlopeTiles, Workspace, similarity_tile, tiles, without
+
+_SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
+"""How far apart exponents may lie so that exp of (exponent - largest) stays a normal number."""
+
+
+def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool:
+    """Whether the fixed shift loses nothing: no underflow, and weights that are the same both ways."""
+    limit = _SAFE_RANGE[negatives.anchors.dtype]
+    if negatives.subset is not None or any(exponent.tilt is not None for exponent in exponents):
+        return False
+    return all(2 * abs(e.slope) * negatives.bound + _spread(e.column) < limit for e in exponents)
+
+
+def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> list[Tensor]:
+    """`(n,)` for each exponent: log sum_j e^{x_ij}."""
+    factors = [_column_factor(negatives, exponent) for exponent in exponents]
+    totals = [negatives.anchors.new_zeros(negatives.shape[0]) for _ in exponents]
+    workspace = Workspace(negatives, side)
+    for rows, columns in tiles(negatives, side):
+        exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
+        for tile, (factor, _), total in zip(exponentials, factors, totals, strict=True):
+            total[rows].addmv_(tile, factor[columns])
+            if negatives.symmetric and rows != columns:
+                total[columns].addmv_(tile.T, factor[rows])
+    return [
+        total.log_().add_(largest).add_(_shift(negatives, exponent))
+        for exponent, (_, largest), total in zip(exponents, factors, totals, strict=True)
+    ]
+
+
+def slopes(
+    negatives: Negatives,
+    exponents: tuple[Exponent, ...],
+    sums: list[Tensor],
+    gradients: list[Tensor],
+    side: int,
+) -> SlopeTiles:
+    """d loss / d s_ij = sum_r gradient_ri slope_r e^{x_rij - sum_ri}, and the same with i and j exchanged.
+
+    The exponential is shared; what stands before it is a matrix of rank one, or two where S is symmetric.
+    """
+    live = [r for r, exponent in enumerate(exponents) if exponent.gradient_slope != 0.0]
+    exponents = tuple(exponents[r] for r in live)
+    left, right = [], []
+    for exponent, r in zip(exponents, live, strict=True):
+        by_column, largest = _column_factor(negatives, exponent)
+        rescale = torch.exp(_shift(negatives, exponent) + largest - sums[r])
+        by_row = gradients[r] * exponent.gradient_slope * rescale
+        left.append(torch.stack([by_row, by_column] if negatives.symmetric else [by_row], dim=1))
+        right.append(torch.stack([by_column, by_row] if negatives.symmetric else [by_column]))
+    workspace = Workspace(negatives, side)
+    for rows, columns in tiles(negatives, side):
+        total: Tensor | None = None
+        exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
+        for tile, by_rows, by_columns in zip(exponentials, left, right, strict=True):
+            before = workspace.tile(len(exponents) + 1, rows, columns)
+            torch.mm(by_rows[rows], by_columns[:, columns], out=before)
+            total = tile.mul_(before) if total is None else total.addcmul_(tile, before)
+        if total is not None:
+            yield rows, columns, total
+
+
+def _exponentials(
+    negatives: Negatives,
+    exponents: tuple[Exponent, ...],
+    rows: slice,
+    columns: slice,
+    workspace: Workspace,
+) -> Iterator[Tensor]:
+    """e^{slope * s_ij - shift} on a tile, zero where there is no negative, for each exponent."""
+    similarity = similarity_tile(negatives, rows, columns, out=workspace.tile(0, rows, columns))
+    mask = negatives.mask(rows, columns)
+    for r, exponent in enumerate(exponents):
+        shift = similarity.new_tensor(-_shift(negatives, exponent))
+        tile = workspace.tile(r + 1, rows, columns)
+        yield without(torch.add(shift, similarity, alpha=exponent.slope, out=tile).exp_(), mask, 0.0)
+
+
+def _spread(column: Tensor | None) -> float:
+    return 0.0 if column is None else float(column.max() - column.min())
+
+
+def _shift(negatives: Negatives, exponent: Exponent) -> float:
+    """The largest value that slope * s_ij can take."""
+    return abs(exponent.slope) * negatives.bound
+
+
+def _column_factor(negatives: Negatives, exponent: Exponent) -> tuple[Tensor, Tensor | float]:
+    """e^{column_j - largest} and the largest, so that a row's sum is a product with this vector."""
+    if exponent.column is None:
+        return negatives.anchors.new_ones(negatives.shape[1]), 0.0
+    largest = exponent.column.max()
+    return torch.exp(exponent.column - largest), largest

@@ -1,0 +1,107 @@
+"""The tiles of S: which there are, in which direction they are read, and what their slopes become."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tammes.reduce.exponent import Exponent, Pointwise
+from tammes.reduce.negatives import Negatives
+
+SlopeTiles = Iterator[tuple[slice, slice, Tensor]]
+"""Tiles of d loss / d s_ij; where S is symmetric s_ij and s_ji are one, and so is their slope."""
+
+
+class Workspace:
+    """Memory for a few tiles, taken once: fresh pages for every tile would cost as much as the arithmetic."""
+
+    def __init__(self, negatives: Negatives, side: int) -> None:
+        self._size = min(side, negatives.shape[0]) * min(side, negatives.shape[1])
+        self._like = negatives.anchors
+        self._held: list[Tensor] = []
+
+    def tile(self, number: int, rows: slice, columns: slice) -> Float[Tensor, "r c"]:
+        """The memory of tile `number`, in the shape asked for; what stood there is overwritten."""
+        while len(self._held) <= number:
+            self._held.append(self._like.new_empty(self._size))
+        shape = rows.stop - rows.start, columns.stop - columns.start
+        return self._held[number][: shape[0] * shape[1]].view(shape)
+
+
+def tiles(negatives: Negatives, side: int) -> Iterator[tuple[slice, slice]]:
+    """Tiles of nearly equal size that cover S, or its upper triangle where S is symmetric."""
+    n, m = negatives.shape
+    rows, columns = _blocks(n, side), _blocks(m, side)
+    for number, block in enumerate(rows):
+        for other in columns[number:] if negatives.symmetric else columns:
+            yield block, other
+
+
+def _blocks(size: int, side: int) -> list[slice]:
+    parts = -(-size // side)
+    edges = [size * part // parts for part in range(parts + 1)]
+    return [slice(first, last) for first, last in itertools.pairwise(edges)]
+
+
+def similarity_tile(
+    negatives: Negatives, rows: slice, columns: slice, out: Tensor | None = None
+) -> Float[Tensor, "r c"]:
+    """s_ij on a tile."""
+    return torch.mm(negatives.anchors[rows], negatives.others[columns].T, out=out)
+
+
+def oriented_tiles(negatives: Negatives, side: int) -> Iterator[tuple[slice, slice, Tensor]]:
+    """Every tile of S by its rows; where S is symmetric the lower ones are the upper ones turned over."""
+    for rows, columns in tiles(negatives, side):
+        similarity = similarity_tile(negatives, rows, columns)
+        yield rows, columns, similarity
+        if negatives.symmetric and rows != columns:
+            yield columns, rows, similarity.T
+
+
+def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor], Tensor], side: int) -> SlopeTiles:
+    """Tiles of `slope(rows, columns, similarity)`, the two orientations of a symmetric S added up."""
+    for rows, columns in tiles(negatives, side):
+        similarity = similarity_tile(negatives, rows, columns)
+        total = slope(rows, columns, similarity)
+        if negatives.symmetric:
+            mirrored = total if rows == columns else slope(columns, rows, similarity.T)
+            total = total + mirrored.T
+        yield rows, columns, total
+
+
+def embedding_gradients(negatives: Negatives, slopes: SlopeTiles) -> tuple[Tensor, Tensor | None]:
+    """d loss / d anchors and d loss / d candidates from d loss / d S: one product with each side."""
+    anchors, others = negatives.anchors, negatives.others
+    to_anchors = torch.zeros_like(anchors)
+    to_others = to_anchors if negatives.symmetric else torch.zeros_like(others)
+    for rows, columns, slope in slopes:
+        to_anchors[rows].addmm_(slope, others[columns])
+        if not (negatives.symmetric and rows == columns):
+            to_others[columns].addmm_(slope.T, anchors[rows])
+    return to_anchors, None if negatives.symmetric else to_others
+
+
+def without(tile: Tensor, mask: Tensor | None, value: float) -> Tensor:
+    """The tile, overwritten by `value` where it holds no negative."""
+    return tile if mask is None else tile.masked_fill_(mask, value)
+
+
+def exponent_slope(exponent: Exponent, similarity: Tensor) -> Tensor | float:
+    """d x_ij / d s_ij, of the part through which the gradient flows."""
+    if exponent.tilt is None or not exponent.tilt_has_gradient:
+        return exponent.gradient_slope
+    return exponent.gradient_slope + with_derivative(exponent.tilt, similarity)[1]
+
+
+def with_derivative(function: Pointwise, argument: Tensor) -> tuple[Tensor, Tensor]:
+    """A pointwise function and its derivative, on a tile."""
+    with torch.enable_grad():
+        argument = argument.detach().requires_grad_()
+        value = function(argument)
+        (derivative,) = torch.autograd.grad(value.sum(), argument)
+    return value.detach(), derivative
