@@ -14,6 +14,12 @@ def test_features_are_four_times_the_width_at_every_size(channels: int, size: in
     assert encoder.layers(images).shape[-1] == 2
 
 
+@pytest.mark.parametrize(("size", "side"), [(8, 8), (16, 16), (17, 9), (28, 14), (32, 16), (64, 16)])
+def test_the_first_convolution_shrinks_to_at_most_sixteen_pixels(size: int, side: int) -> None:
+    encoder = ConvNetConfig(width=8).build(channels=1, size=size)
+    assert encoder.layers[0](torch.rand(1, 1, size, size)).shape == (1, 8, side, side)
+
+
 def test_what_an_image_becomes_depends_on_it_alone() -> None:
     encoder = ConvNetConfig(width=8).build(channels=1, size=8)
     images = torch.rand(6, 1, 8, 8)

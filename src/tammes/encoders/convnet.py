@@ -7,15 +7,17 @@ from torch import Tensor, nn
 
 from tammes.encoders.encoder import Encoder, check_images
 
-# A stage halves the image until it is this small; then its last two convolutions see all of it.
+# The first convolution shrinks an image to at most this size: larger images cost little more than small ones.
+LARGEST_MAP = 16
+# Stages halve the map until it is this small, when every convolution sees all of it.
 SMALLEST_MAP = 2
 CHANNELS_PER_GROUP = 8
 
 
-def stage(inputs: int, outputs: int, stride: int) -> list[nn.Module]:
-    """A 3x3 convolution, normalized and rectified."""
+def layer(inputs: int, outputs: int, kernel: int = 3, stride: int = 1) -> list[nn.Module]:
+    """A convolution, normalized and rectified."""
     return [
-        nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False),
+        nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False),
         nn.GroupNorm(outputs // CHANNELS_PER_GROUP, outputs),
         nn.ReLU(inplace=True),
     ]
@@ -25,7 +27,8 @@ class ConvNet(Encoder):
     """3x3 convolutions that halve the image and double the width until 2 pixels remain, then an average.
 
     For size 8 and width w that is w, 2w, 2w, 4w, 4w channels at 8, 4, 4, 2, 2 pixels a side. From 4w on the
-    width stays.
+    width stays. Images larger than 16 pixels are first shrunk to that by a convolution with a larger
+    kernel and stride.
 
     Normalization is by groups of channels of one image, not by the batch: what an image becomes then
     depends on that image alone, in training as in evaluation, so that the two views of a pair cannot tell
@@ -42,12 +45,14 @@ class ConvNet(Encoder):
 
     def __init__(self, *, channels: int, size: int, width: int) -> None:
         super().__init__()
-        layers = stage(channels, width, stride=1)
+        stride = -(-size // LARGEST_MAP)
+        layers = layer(channels, width, kernel=2 * stride + 1, stride=stride)
+        side = -(-size // stride)
         outputs = width
-        while size > SMALLEST_MAP:
+        while side > SMALLEST_MAP:
             inputs, outputs = outputs, min(2 * outputs, 4 * width)
-            layers += stage(inputs, outputs, stride=2) + stage(outputs, outputs, stride=1)
-            size = (size + 1) // 2
+            layers += layer(inputs, outputs, stride=2) + layer(outputs, outputs)
+            side = -(-side // 2)
         self.features = outputs
         self.layers = nn.Sequential(*layers)
 
