@@ -1,6 +1,9 @@
 """A run so small that a test can do it many times: 22 images of noise, 5 steps an epoch."""
 
+from pathlib import Path
+
 import torch
+from PIL import Image
 
 from tammes import Subset, recipes
 from tammes.data import Images, TensorPixels
@@ -23,6 +26,15 @@ def random_images(count: int, *, classes: int = 2, seed: int = 0) -> Images:
         labels=labels,
         classes=tuple(f"class {c}" for c in range(classes)),
     )
+
+
+def write_images(root: Path, *classes: str, count: int = 6) -> Path:
+    """A folder of small files, with a folder for each class."""
+    for number, name in enumerate(classes):
+        (root / name).mkdir(parents=True)
+        for i in range(count):
+            Image.new("RGB", (12, 10), (40 * i, 90 * number, 0)).save(root / name / f"{i}.png")
+    return root
 
 
 def make_config() -> TrainingConfig:

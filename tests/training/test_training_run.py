@@ -74,5 +74,5 @@ def test_weights_of_another_encoder_are_refused(folder: Path, tmp_path: Path) ->
     other = copy(folder, tmp_path / "other", "config.yaml", "model.safetensors")
     text = (other / "config.yaml").read_text()
     (other / "config.yaml").write_text(text.replace("width: 8", "width: 16"))
-    with pytest.raises(ValueError, match="does not fit .*size mismatch"):
+    with pytest.raises(ValueError, match=r"does not fit .*size mismatch"):
         load_run(other)

@@ -1,0 +1,326 @@
+"""The commands as a user types them: exit codes, what is printed, and what is written."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from tammes.cli.main import main
+from tammes.training import atomic, load_run
+from tiny import write_images
+
+SETTINGS = {
+    "--temperature": "0.5",
+    "--size": "8",
+    "--batch-size": "4",
+    "--epochs": "2",
+    "--accelerator": "cpu",
+    "--measure-every": "2",
+}
+SIMCLR = " ".join(["simclr", *(f"{flag} {value}" for flag, value in SETTINGS.items())])
+NETWORK = "encoder:convnet --encoder.width 8 --head.dim 8"
+
+
+def run(words: str, *more: str | Path) -> int:
+    return main([*words.split(), *map(str, more)])
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_images(tmp_path_factory.mktemp("data") / "pets", "cat", "dog", count=9)
+
+
+@pytest.fixture(scope="module")
+def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("trained") / "run"
+    assert run(f"train {SIMCLR} {NETWORK}", "--data", data, "--out", out) == 0
+    return out
+
+
+def fails(capsys: pytest.CaptureFixture[str], words: str, *more: str | Path) -> str:
+    """What a command says that must fail as something the user can mend."""
+    capsys.readouterr()
+    assert run(words, *more) == 2
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    return " ".join(message.replace("│", " ").split())
+
+
+def test_train_leaves_a_whole_run(trained: Path) -> None:
+    assert sorted(file.name for file in trained.iterdir()) == [
+        "checkpoints",
+        "config.yaml",
+        "metrics.csv",
+        "model.safetensors",
+        "report.html",
+    ]
+    config = load_run(trained).config
+    assert (config.images.count, config.images.size, config.training.epochs) == (16, 8, 2)
+    assert "tammes train simclr" in (trained / "report.html").read_text()
+
+
+def test_the_folder_is_named_after_the_data(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(f"train {SIMCLR} {NETWORK}", "--data", data) == 0
+    assert (tmp_path / "runs/pets/report.html").exists()
+    assert "The run is in runs/pets" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_run_that_exists_is_kept(trained: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = f"train {SIMCLR} {NETWORK} --data {data} --out {trained}"
+    before = (trained / "model.safetensors").read_bytes()
+    assert "there is a run in" in fails(capsys, command)
+    assert "training.seed was 0, now 5" in fails(capsys, f"{command} --seed 5 --resume")
+    assert "exclude each other" in fails(capsys, f"{command} --resume --overwrite")
+    assert (trained / "model.safetensors").read_bytes() == before
+    assert run(f"{command} --resume") == 0
+    assert (trained / "model.safetensors").read_bytes() == before
+
+
+def test_images_without_labels_train_too(tmp_path: Path) -> None:
+    flat = write_images(tmp_path / "flat", ".", count=9)
+    assert run(f"train {SIMCLR} {NETWORK}", "--data", flat, "--out", tmp_path / "run") == 0
+    assert "knn" in (tmp_path / "run/metrics.csv").read_text().splitlines()[0]
+    assert load_run(tmp_path / "run").metrics[-1].knn is None
+
+
+def test_every_setting_reaches_the_config(data: Path, tmp_path: Path) -> None:
+    words = (
+        "train objective --temperature 0.2 coupling:hard --coupling.beta 0.5 selection:subset "
+        "--selection.k 2 correction:debias --correction.class-prior 0.1 encoder:resnet18 "
+        "--encoder.zero-init-residual "
+        "augmentation:photographs --augmentation.hue 0 schedule:cosine --schedule.warmup-epochs 1 "
+        "--head.dim 16 --learning-rate 0.002 --weight-decay 0 --seed 3 --channels 1 --size 8 --batch-size 5 "
+        "--epochs 1 --held-out 0 --accelerator cpu"
+    )
+    assert run(words, "--data", data, "--out", tmp_path / "run") == 0
+    config = load_run(tmp_path / "run").config
+    training = config.training
+    assert repr(training.objective).startswith("Objective(temperature=0.2, coupling=Hard(beta=0.5")
+    assert (config.images.count, config.images.channels) == (18, 1)
+    assert repr(training.encoder) == "ResNetConfig(depth=18, small_image_stem=True, zero_init_residual=True)"
+    assert "hue=0.0" in repr(training.augmentation)
+    assert repr(training.optimizer.schedule) == "Cosine(warmup_epochs=1.0)"
+    assert (training.optimizer.learning_rate, training.head.dim, training.seed) == (0.002, 16, 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--temperature 0", "temperature must be a positive number, got 0.0"),
+        ("--batch-size 500", "the batch (500) is larger than the data (16 images)"),
+        ("--batch-size 1", "batch_size must be at least 2"),
+        ("--epochs 0", "epochs must be at least 1"),
+        ("--held-out 1", "held_out must be a fraction"),
+        ("--learning-rate -1", "learning_rate must be positive"),
+        ("--size 2", "expected images of at least"),
+        ("--data nowhere", "expected a folder of images at nowhere, found no such folder"),
+        ("selection:subset --selection.k 100", "k = 100 negatives were asked for"),
+        ("--epoch 3", "Unrecognized options: --epoch"),
+        ("--channels 2", "2"),
+    ],
+)
+def test_bad_settings_are_refused_and_leave_nothing(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str, message: str
+) -> None:
+    out = tmp_path / "run"
+    flags = {**SETTINGS, "--data": str(data), "--out": str(out), **dict([words.split(" ", 1)])}
+    given = " ".join(f"{flag} {value}" for flag, value in flags.items())
+    assert message in fails(capsys, f"train simclr {NETWORK} {given}")
+    assert not out.exists() or not list(out.iterdir())
+
+
+@pytest.mark.filterwarnings("default")
+def test_files_that_are_no_images_are_counted_or_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pets = write_images(tmp_path / "pets", "cat", "dog", count=9)
+    (pets / "cat/broken.png").write_bytes(b"no image")
+    command = f"train {SIMCLR} {NETWORK} --data {pets} --out {tmp_path / 'run'}"
+    message = fails(capsys, f"{command} --strict")
+    assert "cat/broken.png" in message
+    assert run(command) == 0
+    assert "tammes: warning: 1 of 19 files in" in capsys.readouterr().err
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "found no files" in fails(capsys, f"train {SIMCLR} --data {empty} {NETWORK}")
+
+
+def test_a_full_disk_is_one_line(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    message = fails(capsys, f"train {SIMCLR} {NETWORK} --data {data} --out {tmp_path / 'run'}")
+    assert message == "tammes: No space left on device"
+
+
+def test_ctrl_c_leaves_a_checkpoint_that_goes_on(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    words = f"train {SIMCLR} {NETWORK} --data {data} --out {out}".replace("--epochs 2", "--epochs 3000")
+    script = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        f"from tammes.cli.main import main; sys.exit(main({words.split()!r}))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (out / "checkpoints/last.ckpt").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1].startswith("tammes: stopped after")
+    assert "Traceback" not in errors
+    before = (out / "checkpoints/last.ckpt").stat().st_mtime_ns
+    steps = int(errors.split("stopped after ")[1].split()[0])
+    more = words.replace("--epochs 3000", f"--epochs {steps // 4 + 1}")
+    assert main([*more.split(), "--resume"]) == 0
+    assert (out / "checkpoints/last.ckpt").stat().st_mtime_ns > before
+    assert load_run(out).metrics[-1].step == 4 * (steps // 4 + 1)
+
+
+def test_embed_writes_a_row_for_each_image(trained: Path, data: Path, tmp_path: Path) -> None:
+    assert run("embed", trained, "--data", data, "--out", tmp_path / "new/e.parquet") == 0
+    table = pq.read_table(tmp_path / "new/e.parquet").to_pydict()
+    assert table["name"][:2] == ["cat/0.png", "cat/1.png"]
+    assert table["label"] == ["cat"] * 9 + ["dog"] * 9
+    assert run("embed", trained, "--data", data, "--out", tmp_path / "e.npz") == 0
+    with np.load(tmp_path / "e.npz") as arrays:
+        assert arrays["features"].shape == (18, load_run(trained).model.encoder.features)
+        assert arrays["projection"].shape == (18, 8)
+        assert np.array_equal(np.array(table["features"], dtype=np.float32), arrays["features"])
+        assert np.array_equal(np.array(table["projection"], dtype=np.float32), arrays["projection"])
+        assert arrays["classes"][arrays["label"]].tolist() == table["label"]
+
+
+def test_embed_without_labels(trained: Path, tmp_path: Path) -> None:
+    flat = write_images(tmp_path / "flat", ".", count=3)
+    assert run("embed", trained, "--data", flat, "--out", tmp_path / "e.parquet") == 0
+    assert pq.read_table(tmp_path / "e.parquet")["label"].null_count == 3
+    assert run("embed", trained, "--data", flat, "--out", tmp_path / "e.npz") == 0
+    with np.load(tmp_path / "e.npz") as arrays:
+        assert set(arrays) == {"name", "features", "projection"}
+
+
+def test_embed_refuses(trained: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = f"embed --data {data} --out"
+    assert ".parquet or .npz, got e.txt" in fails(capsys, f"{command} e.txt {trained}")
+    assert "there is no run in" in fails(capsys, f"{command} {tmp_path / 'e.npz'} {tmp_path}")
+    digits = f"embed --data digits --out {tmp_path / 'e.npz'} {trained}"
+    assert "the digits are 8x8 pixels and gray" in fails(capsys, digits)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/config.yaml").write_text((trained / "config.yaml").read_text())
+    assert "has not finished" in fails(capsys, f"{command} {tmp_path / 'e.npz'} {tmp_path / 'run'}")
+
+
+def test_evaluate_prints_a_table_or_json(
+    trained: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run("evaluate --json --accelerator cpu", trained, "--data", data, "--test", data) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    assert set(numbers) == {
+        "run", "data", "knn", "probe", "probe_10_percent", "probe_1_percent", "alignment", "uniformity",
+    }  # fmt: skip
+    assert all(0 <= numbers[name] <= 1 for name in ("knn", "probe", "probe_10_percent", "probe_1_percent"))
+    assert 0 <= numbers["alignment"] <= 4
+    assert run("evaluate", trained, "--data", data, "--test", data) == 0
+    assert f"{100 * numbers['probe']:.1f}" in capsys.readouterr().out
+
+
+def test_evaluate_refuses_what_has_no_labels(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flat = write_images(tmp_path / "flat", ".", count=3)
+    one = write_images(tmp_path / "one", "cat")
+    assert "has no labels" in fails(capsys, f"evaluate {trained} --data {flat}")
+    assert "at least two classes" in fails(capsys, f"evaluate {trained} --data {one}")
+
+
+def test_compare_sets_objectives_side_by_side(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "150")
+    words = "compare simclr hcl-ot --size 8 --batch-size 4 --epochs 1 --held-out 0.3 --seeds 2 --epsilon 0.5"
+    report = tmp_path / "new/report.html"
+    assert run(f"{words} {NETWORK}", "--data", data, "--report", report) == 0
+    table = capsys.readouterr().out
+    for name in ("simclr", "hcl-ot", "untrained encoder", "raw pixels", "±"):
+        assert name in table
+    page = report.read_text()
+    assert "Transport(epsilon=0.5" in page
+    assert "0 to 1: scores are means" in page
+
+
+def test_compare_without_labels_still_writes_the_page(tmp_path: Path) -> None:
+    flat = write_images(tmp_path / "flat", ".", count=9)
+    words = f"compare simclr --size 8 --batch-size 4 --epochs 1 {NETWORK}"
+    assert run(words, "--data", flat, "--report", tmp_path / "r.html") == 0
+    assert "simclr" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("compare --data digits", "name at least one objective"),
+        ("compare simclr simclr --data digits", "simclr was named twice"),
+        ("compare simclr --seeds 0 --data digits", "seeds must be at least 1"),
+        ("compare simcrl --data digits", "simcrl"),
+        ("compare simclr", "--data"),
+        ("compare simclr --data digits --size 16", "the digits are 8x8 pixels"),
+        ("compare hcl --class-prior 1.5 --data digits", "class_prior must be a probability"),
+        ("reproduce", "name what to reproduce"),
+        (
+            "reproduce riemann-hypothesis",
+            "there is no entry riemann-hypothesis; there is transport-degeneracy",
+        ),
+        ("reproduce transport-degeneracy --budget 2", "above 0 and at most 1"),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_wrong_words_end_with_a_line_and_2(
+    words: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in fails(capsys, words)
+
+
+def test_reproduce_lists_and_redoes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("reproduce --list") == 0
+    assert "transport-degeneracy" in capsys.readouterr().out
+    assert run("reproduce transport-degeneracy --budget 0.01", "--out", tmp_path / "out") == 0
+    assert (tmp_path / "out/report.html").exists()
+
+
+@pytest.mark.parametrize("command", ["", "train", "embed", "evaluate", "compare", "reproduce"])
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(f"{command} --help") == 0
+    assert f"usage: tammes {command}".strip() in capsys.readouterr().out
+
+
+def test_help_imports_nothing_heavy_of_its_own() -> None:
+    script = (
+        "import sys; sys.modules['tammes'] = type(sys)('tammes'); "
+        "import importlib.util, pathlib; "
+        "sys.modules['tammes'].__path__ = [str(pathlib.Path(sys.argv[1]))]; "
+        "from tammes.cli.main import main; main(['--help']); "
+        "heavy = {'torch', 'lightning', 'kornia', 'sklearn', 'matplotlib'} & set(sys.modules); "
+        "assert not heavy, heavy"
+    )
+    package = Path(atomic.__file__).parents[1]
+    subprocess.run([sys.executable, "-c", script, str(package)], check=True, stdout=subprocess.DEVNULL)

@@ -1,0 +1,79 @@
+import errno
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tammes import recipes
+from tammes.cli.failures import exit_code_of
+from tammes.training import Stopped
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def command() -> None:
+        raise error
+
+    return command
+
+
+def test_what_the_user_can_mend_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of(lambda: recipes.simclr(temperature=-1) and None) == 2
+    output = capsys.readouterr()
+    assert output.err == "tammes: temperature must be a positive number, got -1\n"
+    assert output.out == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "x.png"), "x.png: No such file"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
+        (OSError("something of the system"), "something of the system"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line(
+    error: OSError, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code_of(raising(error)) == 2
+    assert capsys.readouterr().err.startswith(f"tammes: {message}")
+
+
+def test_a_value_error_from_elsewhere_is_a_bug_and_keeps_its_traceback() -> None:
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        exit_code_of(lambda: np.zeros(2) + np.zeros(3) and None)
+    with pytest.raises(KeyError):
+        exit_code_of(raising(KeyError("a bug")))
+
+
+def test_signals_have_the_shells_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of(raising(KeyboardInterrupt())) == 130
+    assert exit_code_of(raising(Stopped("after step 3", signal.SIGINT))) == 130
+    assert exit_code_of(raising(Stopped("after step 3", signal.SIGTERM))) == 143
+    assert capsys.readouterr().err.splitlines() == ["tammes: stopped", *2 * ["tammes: after step 3"]]
+
+
+def test_exits_keep_their_code() -> None:
+    assert exit_code_of(lambda: sys.exit(2)) == 2
+    assert exit_code_of(lambda: sys.exit(0)) == 0
+    assert exit_code_of(lambda: sys.exit()) == 0
+    assert exit_code_of(lambda: sys.exit("reason")) == 1
+
+
+def test_each_kind_of_warning_is_a_line_once(capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> None:
+        for error in (0.1, 0.2):
+            warnings.warn(f"error {error}", UserWarning, stacklevel=1)
+        warnings.warn("another kind", RuntimeWarning, stacklevel=1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert exit_code_of(command) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" (")[0] for line in lines] == [
+        "tammes: warning: error 0.1",
+        "tammes: warning: another kind",
+    ]

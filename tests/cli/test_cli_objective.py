@@ -1,0 +1,114 @@
+from typing import Any
+
+import pytest
+import tyro
+
+import tammes
+from tammes import recipes
+from tammes.cli.objective import named_recipes, objective_type
+
+
+def parse(*words: str) -> Any:
+    return tyro.cli(objective_type(), args=words, config=(tyro.conf.CascadeSubcommandArgs,))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("simclr --temperature 0.5", recipes.simclr(temperature=0.5)),
+        ("dcl --temperature 0.5 --class-prior 0.1", recipes.dcl(temperature=0.5, class_prior=0.1)),
+        (
+            "hcl --temperature 0.5 --beta 1 --class-prior 0.1",
+            recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1),
+        ),
+        (
+            "hcl --temperature 0.5 --beta 1 selection:subset --selection.k 3",
+            recipes.hcl(temperature=0.5, beta=1.0, selection=tammes.Subset(k=3)),
+        ),
+        (
+            "hcl-ot --temperature 0.5 --epsilon 0.3 cost:exponential-euclidean --cost.kappa 1",
+            recipes.hcl_ot(temperature=0.5, epsilon=0.3, cost=tammes.ExponentialEuclidean(kappa=1.0)),
+        ),
+        (
+            "triplet --margin 0.5 coupling:hard --coupling.beta 2",
+            recipes.triplet(margin=0.5, coupling=tammes.Hard(beta=2.0)),
+        ),
+        ("logistic", recipes.logistic()),
+        ("logistic --weight 3", recipes.logistic(weight=3.0)),
+        ("hinge selection:other-labels", recipes.hinge(selection=tammes.OtherLabels())),
+        ("ifm --temperature 0.5 --epsilon 0.1", recipes.ifm(temperature=0.5, epsilon=0.1)),
+        ("jsd --beta 1", recipes.jsd(beta=1.0)),
+        ("objective --temperature 0.5", tammes.Objective(temperature=0.5)),
+        (
+            "objective --temperature 0.5 --no-normalize coupling:hard --coupling.beta 1 selection:subset "
+            "--selection.k 256 selection.among:other-labels perturbation:feature-modification "
+            "--perturbation.epsilon 0.1 contrast:info-nce --contrast.limit",
+            tammes.Objective(
+                temperature=0.5,
+                normalize=False,
+                coupling=tammes.Hard(beta=1.0),
+                selection=tammes.Subset(k=256, among=tammes.OtherLabels()),
+                perturbation=tammes.FeatureModification(epsilon=0.1),
+                contrast=tammes.InfoNCE(limit=True),
+            ),
+        ),
+        (
+            "objective --temperature 1 coupling:transport --coupling.epsilon 0.1 --coupling.max-iterations 9 "
+            "coupling.cost:exponential-euclidean --coupling.cost.kappa 3 "
+            "correction:debias --correction.class-prior 0.2 contrast:bcl",
+            tammes.Objective(
+                temperature=1.0,
+                coupling=tammes.Transport(
+                    epsilon=0.1, max_iterations=9, cost=tammes.ExponentialEuclidean(kappa=3.0)
+                ),
+                correction=tammes.Debias(class_prior=0.2),
+                contrast=tammes.BCL(),
+            ),
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_words_make_the_objective(words: str, expected: tammes.Objective) -> None:
+    assert parse(*words.split()) == expected
+
+
+def test_every_recipe_is_a_word() -> None:
+    assert list(named_recipes()) == [
+        "simclr", "dcl", "hcl", "hcl-ot", "bcl", "triplet", "logistic", "hinge", "ifm", "jsd",
+    ]  # fmt: skip
+
+
+def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as end:
+        parse(*words, "--help")
+    assert end.value.code == 0
+    return " ".join(capsys.readouterr().out.replace("│", " ").split())
+
+
+def test_help_explains_every_word_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    top = help_of(capsys)
+    for name, recipe in named_recipes().items():
+        assert recipe.__doc__ is not None
+        assert " ".join(recipe.__doc__.split("\n")[0].split()) in top, name
+    spelled_out = help_of(capsys, "objective")
+    for part in ("coupling:transport", "selection:subset", "correction:debias", "contrast:softplus"):
+        assert part in spelled_out
+    assert "tau+, the probability that a candidate is a false negative" in help_of(capsys, "hcl")
+    assert "engine" not in spelled_out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("hcl --temperature 0.5", "--beta"),
+        ("hcl --temperature 0.5 --beta one", "one"),
+        ("hcl --temperature 0.5 --beta 1 --margin 2", "--margin"),
+        ("nonsense", "nonsense"),
+        ("objective --temperature 0.5 coupling:hard --coupling.beta -1", "beta"),
+    ],
+)
+def test_wrong_words_are_named(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        parse(*words.split())
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
