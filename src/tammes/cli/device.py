@@ -13,8 +13,9 @@ def device_of(accelerator: Accelerator) -> torch.device:
     Raises:
         ValueError: for a GPU where there is none.
 
-    >>> device_of("cpu")
-    device(type='cpu')
+    Example:
+        >>> device_of("cpu")
+        device(type='cpu')
     """
     available = torch.cuda.is_available()
     if accelerator == "gpu" and not available:

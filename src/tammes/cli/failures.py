@@ -26,8 +26,9 @@ def exit_code_of(command: Callable[[], None]) -> int:
     Returns:
         0, 2, 130 after Ctrl-C, 143 after SIGTERM, or what tyro exits with.
 
-    >>> exit_code_of(lambda: None)
-    0
+    Example:
+        >>> exit_code_of(lambda: None)
+        0
     """
     try:
         with _warnings_in_a_line():

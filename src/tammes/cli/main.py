@@ -44,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Example:
         >>> main(["reproduce", "--list"])  # doctest: +ELLIPSIS
-        ...
+        ┏...
+        0
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
     return exit_code_of(lambda: _dispatch(words))

@@ -18,8 +18,9 @@ NO_DEFAULT = inspect.Parameter.empty
 def named_recipes() -> dict[str, Callable[..., Objective]]:
     """The recipes by their names on the command line, in the order of their file.
 
-    >>> list(named_recipes())[:4]
-    ['simclr', 'dcl', 'hcl', 'hcl-ot']
+    Example:
+        >>> list(named_recipes())[:4]
+        ['simclr', 'dcl', 'hcl', 'hcl-ot']
     """
     public = {
         name: recipe

@@ -32,8 +32,9 @@ class Settings:
     def objective(self, name: str) -> Objective:
         """The recipe of this name with the settings it takes.
 
-        >>> Settings(beta=2.0).objective("hcl").coupling.beta
-        2.0
+        Example:
+            >>> Settings(beta=2.0).objective("hcl").coupling.beta
+            2.0
         """
         recipe = named_recipes()[name]
         values = {

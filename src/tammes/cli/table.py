@@ -27,8 +27,9 @@ def score_table(first: str, *more: str) -> Table:
 def score_cells(*scores: Scores) -> list[str]:
     """The accuracies of one or several runs as cells: their mean, and their standard deviation if several.
 
-    >>> score_cells(Scores(knn=0.5), Scores(knn=0.7))[0]
-    '60.0 ± 14.1'
+    Example:
+        >>> score_cells(Scores(knn=0.5), Scores(knn=0.7))[0]
+        '60.0 ± 14.1'
     """
     columns = (
         [run.knn for run in scores],
@@ -42,8 +43,9 @@ def score_cells(*scores: Scores) -> list[str]:
 def spread(values: Sequence[float | None], scale: float = 1.0) -> str:
     """Mean and standard deviation, or a dash where nothing was measured.
 
-    >>> spread([1.0]), spread([None])
-    ('1.0', '-')
+    Example:
+        >>> spread([1.0]), spread([None])
+        ('1.0', '-')
     """
     known = [scale * value for value in values if value is not None]
     if not known:

@@ -16,11 +16,12 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         OSError: where the content cannot be written, for example on a full disk.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_atomically(Path(folder, "note.txt"), b"all of it")
-    ...     Path(folder, "note.txt").read_bytes()
-    b'all of it'
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_atomically(Path(folder, "note.txt"), b"all of it")
+        ...     Path(folder, "note.txt").read_bytes()
+        b'all of it'
     """
     beside = path.with_name(path.name + ".partial")
     try:

@@ -28,9 +28,10 @@ class TrainingConfig:
     Raises:
         ValueError: for a batch of fewer than two images, fewer than one epoch, or a negative seed.
 
-    >>> import tammes
-    >>> TrainingConfig(objective=tammes.recipes.simclr(temperature=0.5), epochs=3).optimizer.learning_rate
-    0.001
+    Example:
+        >>> import tammes
+        >>> TrainingConfig(objective=tammes.recipes.simclr(temperature=0.5), epochs=3).optimizer.learning_rate
+        0.001
     """
 
     objective: Objective
@@ -64,8 +65,9 @@ class ImagesSummary:
         channels: 1 or 3.
         size: Height and width in pixels.
 
-    >>> ImagesSummary(source="digits", count=1438, channels=1, size=16).count
-    1438
+    Example:
+        >>> ImagesSummary(source="digits", count=1438, channels=1, size=16).count
+        1438
     """
 
     source: str

@@ -21,11 +21,12 @@ def to_yaml(config: object) -> str:
     Raises:
         ValueError: for a value that YAML cannot hold, such as a function of the user's own.
 
-    >>> @dataclasses.dataclass(frozen=True)
-    ... class Point:
-    ...     x: float
-    >>> to_yaml(Point(x=0.5))
-    'kind: Point\\nx: 0.5\\n'
+    Example:
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Point:
+        ...     x: float
+        >>> to_yaml(Point(x=0.5))
+        'kind: Point\\nx: 0.5\\n'
     """
     return yaml.safe_dump(to_plain(config), sort_keys=False, allow_unicode=True)
 
@@ -39,15 +40,16 @@ def from_yaml(cls: type[T], text: str) -> T:
         ValueError: for text that is no YAML, an unknown or missing key, a value of another type, or one
             that the class itself refuses; the message names the key.
 
-    >>> @dataclasses.dataclass(frozen=True)
-    ... class Point:
-    ...     x: float
-    >>> from_yaml(Point, "{kind: Point, x: 2}")
-    Point(x=2.0)
-    >>> from_yaml(Point, "{x: 2, z: 3}")
-    Traceback (most recent call last):
-        ...
-    ValueError: unknown key z of Point; it has x
+    Example:
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Point:
+        ...     x: float
+        >>> from_yaml(Point, "{kind: Point, x: 2}")
+        Point(x=2.0)
+        >>> from_yaml(Point, "{x: 2, z: 3}")
+        Traceback (most recent call last):
+            ...
+        ValueError: unknown key z of Point; it has x
     """
     try:
         plain = yaml.safe_load(text)
@@ -79,11 +81,12 @@ def to_plain(value: object, where: str = "") -> Plain:
 def differences(old: object, new: object) -> Iterator[tuple[str, Plain, Plain]]:
     """Where two configurations differ: the path of each field, its old and its new value.
 
-    >>> @dataclasses.dataclass(frozen=True)
-    ... class Point:
-    ...     x: float
-    >>> list(differences(Point(1.0), Point(2.0)))
-    [('x', 1.0, 2.0)]
+    Example:
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Point:
+        ...     x: float
+        >>> list(differences(Point(1.0), Point(2.0)))
+        [('x', 1.0, 2.0)]
     """
     yield from _differences(to_plain(old), to_plain(new), "")
 

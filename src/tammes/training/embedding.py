@@ -24,14 +24,15 @@ def embed(model: Model, images: Images, batch_size: int = 512, workers: int = 0)
         Features (n, features), which serve other tasks, and embeddings (n, dim), which the objective
         compares; float32 on the CPU.
 
-    >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
-    >>> encoder = ConvNetConfig(width=8).build(channels=1, size=8)
-    >>> model = Model(encoder, ProjectionHeadConfig(dim=16).build(encoder.features))
-    >>> from tammes.data.images import TensorPixels
-    >>> pixels = torch.zeros(3, 1, 8, 8, dtype=torch.uint8)
-    >>> images = Images(pixels=TensorPixels(pixels), names=("a", "b", "c"))
-    >>> [tuple(part.shape) for part in embed(model, images)]
-    [(3, 64), (3, 16)]
+    Example:
+        >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
+        >>> encoder = ConvNetConfig(width=8).build(channels=1, size=8)
+        >>> model = Model(encoder, ProjectionHeadConfig(dim=16).build(encoder.features))
+        >>> from tammes.data.images import TensorPixels
+        >>> pixels = torch.zeros(3, 1, 8, 8, dtype=torch.uint8)
+        >>> images = Images(pixels=TensorPixels(pixels), names=("a", "b", "c"))
+        >>> [tuple(part.shape) for part in embed(model, images)]
+        [(3, 32), (3, 16)]
     """
     device = next(model.parameters()).device
     # With a generator of its own the loader leaves torch's global one alone.

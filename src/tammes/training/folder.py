@@ -27,8 +27,9 @@ class RunFolder:
     Raises:
         ValueError: for both resume and overwrite, or a checkpoint_every below 1.
 
-    >>> RunFolder(path=Path("runs/first")).metrics.as_posix()
-    'runs/first/metrics.csv'
+    Example:
+        >>> RunFolder(path=Path("runs/first")).metrics.as_posix()
+        'runs/first/metrics.csv'
     """
 
     path: Path

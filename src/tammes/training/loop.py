@@ -37,8 +37,9 @@ class Machine:
     Raises:
         ValueError: for a negative number of workers.
 
-    >>> Machine().workers
-    0
+    Example:
+        >>> Machine().workers
+        0
     """
 
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
@@ -81,14 +82,16 @@ def train(
         OSError: for a disk that is full or cannot be written to; the last checkpoint survives.
         Stopped: on Ctrl-C or SIGTERM, after a checkpoint.
 
-    >>> import tammes
-    >>> from tammes.encoders import ConvNetConfig
-    >>> pixels = torch.randint(0, 256, (8, 1, 8, 8), dtype=torch.uint8)
-    >>> images = Images(pixels=TensorPixels(pixels), names=("",) * 8)
-    >>> config = TrainingConfig(objective=tammes.recipes.simclr(temperature=0.5),
-    ...     encoder=ConvNetConfig(width=8), batch_size=4, epochs=1)
-    >>> train(config, images).metrics[-1].step
-    2
+    Example:
+        >>> import tammes
+        >>> from tammes.data import TensorPixels
+        >>> from tammes.encoders import ConvNetConfig
+        >>> pixels = torch.randint(0, 256, (8, 1, 8, 8), dtype=torch.uint8)
+        >>> images = Images(pixels=TensorPixels(pixels), names=("",) * 8)
+        >>> config = TrainingConfig(objective=tammes.recipes.simclr(temperature=0.5),
+        ...     encoder=ConvNetConfig(width=8), batch_size=4, epochs=1)
+        >>> train(config, images).metrics[-1].step
+        2
     """
     whole = RunConfig(training=config, images=ImagesSummary.of(images, source))
     Order(len(images), batch_size=config.batch_size, seed=config.seed)  # refuses a batch larger than the data

@@ -11,12 +11,13 @@ from tammes.training.seeds import Purpose, derive
 class Model(nn.Module):
     """An encoder and its projection head.
 
-    >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
-    >>> encoder = ConvNetConfig(width=8).build(channels=1, size=8)
-    >>> model = Model(encoder, ProjectionHeadConfig(dim=16).build(encoder.features))
-    >>> features, embeddings = model(torch.rand(4, 1, 8, 8))
-    >>> tuple(embeddings.shape)
-    (4, 16)
+    Example:
+        >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
+        >>> encoder = ConvNetConfig(width=8).build(channels=1, size=8)
+        >>> model = Model(encoder, ProjectionHeadConfig(dim=16).build(encoder.features))
+        >>> features, embeddings = model(torch.rand(4, 1, 8, 8))
+        >>> tuple(embeddings.shape)
+        (4, 16)
     """
 
     def __init__(self, encoder: Encoder, head: ProjectionHead) -> None:

@@ -12,8 +12,9 @@ from torch import nn
 class Constant:
     """The same learning rate from the first step to the last.
 
-    >>> Constant().factor(step=7, steps=10, steps_per_epoch=5)
-    1.0
+    Example:
+        >>> Constant().factor(step=7, steps=10, steps_per_epoch=5)
+        1.0
     """
 
     def factor(self, *, step: int, steps: int, steps_per_epoch: int) -> float:
@@ -34,8 +35,9 @@ class Cosine:
     Raises:
         ValueError: for a negative warm-up.
 
-    >>> Cosine(warmup_epochs=0).factor(step=5, steps=10, steps_per_epoch=5)
-    0.5
+    Example:
+        >>> Cosine(warmup_epochs=0).factor(step=5, steps=10, steps_per_epoch=5)
+        0.5
     """
 
     warmup_epochs: float = 10.0
@@ -65,8 +67,9 @@ class Adam:
     Raises:
         ValueError: for a learning rate that is not positive or a negative weight decay.
 
-    >>> Adam(learning_rate=3e-4).build([torch.nn.Parameter(torch.zeros(1))]).defaults["lr"]
-    0.0003
+    Example:
+        >>> Adam(learning_rate=3e-4).build([torch.nn.Parameter(torch.zeros(1))]).defaults["lr"]
+        0.0003
     """
 
     learning_rate: float = 1e-3

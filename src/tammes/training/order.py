@@ -23,9 +23,10 @@ class Order(Sampler[int]):
     Raises:
         ValueError: for a batch larger than the data.
 
-    >>> whole, rest = Order(5, batch_size=2, seed=0), Order(5, batch_size=2, seed=0, first_step=1)
-    >>> list(whole)[2:] == list(rest)
-    True
+    Example:
+        >>> whole, rest = Order(5, batch_size=2, seed=0), Order(5, batch_size=2, seed=0, first_step=1)
+        >>> list(whole)[2:] == list(rest)
+        True
     """
 
     def __init__(self, images: int, *, batch_size: int, seed: int, first_step: int = 0) -> None:

@@ -34,10 +34,11 @@ def derive(seed: int, purpose: Purpose, *position: int) -> int:
     Raises:
         ValueError: for a negative seed.
 
-    >>> derive(0, Purpose.ORDER, 3) == derive(0, Purpose.ORDER, 3)
-    True
-    >>> derive(0, Purpose.ORDER, 3) == derive(0, Purpose.ORDER, 4)
-    False
+    Example:
+        >>> derive(0, Purpose.ORDER, 3) == derive(0, Purpose.ORDER, 3)
+        True
+        >>> derive(0, Purpose.ORDER, 3) == derive(0, Purpose.ORDER, 4)
+        False
     """
     if seed < 0:
         raise ValueError(f"seed must be 0 or more, got {seed}")

@@ -25,9 +25,10 @@ class StopRequest:
     A step is never cut in half: half an optimizer step would be neither the old weights nor the new ones.
     Outside of the main thread, where Python sets no handlers, it does nothing.
 
-    >>> with StopRequest() as request:
-    ...     request.signal_number is None
-    True
+    Example:
+        >>> with StopRequest() as request:
+        ...     request.signal_number is None
+        True
     """
 
     def __init__(self) -> None:
