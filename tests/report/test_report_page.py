@@ -162,8 +162,8 @@ def test_without_labels_the_page_says_so(comparison: Comparison, make_outcome, t
     reader = read(tmp_path / "report.html")
     check_self_contained(reader)
     check_accessible(reader)
-    assert "There are no labels to test with" in reader.words
-    assert "Without labels there is no accuracy to draw" in reader.words
+    assert "There are no test labels" in reader.words
+    assert "Without test labels there is no accuracy to draw" in reader.words
     assert "classes cannot be shown" in reader.words
     assert "same class" not in reader.words
     assert not any(entry.get("class") == "collision" for entry in reader.of("li"))

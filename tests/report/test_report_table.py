@@ -48,10 +48,10 @@ def test_weight_on_own_class_is_the_sum_over_false_negatives(comparison: Compari
     outcome = comparison.outcomes[1]
     labels = np.tile(comparison.sample.labels[: outcome.pairs], 2)
     share = (outcome.weights * (labels[:, None] == labels)).sum(axis=1).mean()
-    assert table.rows[1].cells[4].text == f"{100 * share:.1f} %"
+    assert table.rows[1].cells[4].text == f"{100 * share:.1f}\xa0%"
     # 12 pictures of 3 classes: of 22 negatives 6 are of the anchor's class
-    assert table.rows[0].cells[4].text == f"{100 * 6 / 22:.1f} %"
-    assert f"({100 * 6 / 22:.1f} % if uniform)" in table.note
+    assert table.rows[0].cells[4].text == f"{100 * 6 / 22:.1f}\xa0%"
+    assert f"({100 * 6 / 22:.1f}\xa0% if uniform)" in table.note
 
 
 @pytest.mark.parametrize("measured", [True, False])

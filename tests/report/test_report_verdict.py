@@ -3,7 +3,14 @@
 from dataclasses import replace
 
 from tammes.report import Comparison, Floor, Scores
-from tammes.report.verdict import verdict
+from tammes.report.verdict import Verdict
+from tammes.report.verdict import verdict as protected
+
+
+def verdict(comparison: Comparison) -> Verdict:
+    """The verdict with ordinary spaces."""
+    told = protected(comparison)
+    return Verdict(lead=told.lead.replace("\xa0", " "), beside=told.beside.replace("\xa0", " "))
 
 
 def with_scores(comparison: Comparison, make_outcome, **scores: Scores) -> Comparison:
@@ -67,9 +74,10 @@ def test_one_objective_is_compared_with_nobody(comparison, make_outcome):
 
 def test_without_accuracies_nothing_is_claimed(comparison, make_outcome):
     told = verdict(with_scores(comparison, make_outcome, a=Scores()))
-    assert "a from 5 to 4.25" in told.lead
-    assert "no number here can say" in told.lead
-    assert "no labels" in told.beside
+    assert "from 5 to 4.25 for a" in told.lead
+    assert "that does not say" in told.lead
+    assert "no test labels" in told.beside
+    assert "compare" not in told.beside
 
 
 def test_seeds_that_disagree_take_the_difference_back(comparison, make_outcome):

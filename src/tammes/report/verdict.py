@@ -81,12 +81,12 @@ def _capital(sentence: str) -> str:
 
 
 def percent(fraction: float) -> str:
-    """A fraction in per cent with one decimal.
+    r"""A fraction in per cent with one decimal, not to be broken across lines.
 
     >>> percent(0.9715)
-    '97.2 %'
+    '97.2\xa0%'
     """
-    return f"{100 * fraction:.1f} %"
+    return f"{100 * fraction:.1f}\N{NO-BREAK SPACE}%"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,14 +140,14 @@ def _floors(comparison: Comparison, measure: _Measure, estimates: Mapping[str, E
 
 def _without_accuracy(comparison: Comparison) -> Verdict:
     falls = [
-        f"{outcome.name} from {outcome.loss.values[0]:.3g} to {outcome.loss.last:.3g}"
+        f"from {outcome.loss.values[0]:.3g} to {outcome.loss.last:.3g} for {outcome.name}"
         for outcome in comparison.outcomes
     ]
+    compare = ", and losses of different objectives do not compare" if len(falls) > 1 else ""
     return Verdict(
-        lead=f"The training loss went: {_list(falls)}. How good the features are, no number here can say.",
-        beside="There are no labels to test with, so there is no accuracy, and losses of different "
-        "objectives do not compare. What follows shows how the embeddings lie and what is taken for a "
-        "negative.",
+        lead=f"The training loss went {_list(falls)}; how good the features are, that does not say.",
+        beside=f"There are no test labels, so there is no accuracy{compare}. What follows shows how the "
+        "embeddings lie and what is taken for a negative.",
     )
 
 
