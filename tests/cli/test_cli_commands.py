@@ -175,7 +175,9 @@ def test_ctrl_c_leaves_a_checkpoint_that_goes_on(data: Path, tmp_path: Path) -> 
     )
     process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
-    while not (out / "checkpoints/last.ckpt").exists() and time.monotonic() < deadline:
+    while not (out / "checkpoints/last.ckpt").exists():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline, "no checkpoint in two minutes"
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)

@@ -41,7 +41,7 @@ else:
     Name = Literal[tuple(named_recipes())]
 
 MOST_WATCHED = 2_000
-MOST_MEASURED = 10_000
+MOST_MEASURED = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +181,8 @@ def _floors(choice: Compare, images: Images, held_out: Images) -> tuple[Trial, .
     for seed in range(choice.seed, choice.seed + choice.seeds):
         config = choice.config(choice.objectives[0], seed)
         whole = RunConfig(training=config, images=ImagesSummary.of(images, choice.images.data))
-        untrained.append(measure.scores(encoded(build_model(whole))))
+        model = build_model(whole).to(device_of(choice.accelerator))
+        untrained.append(measure.scores(encoded(model)))
     return (
         Trial(name="untrained encoder", scores=tuple(untrained)),
         Trial(name="raw pixels", scores=(measure.scores(raw_pixels),)),

@@ -10,14 +10,14 @@ import tyro
 from rich.console import Console
 
 from tammes.cli.device import Accelerator, device_of
-from tammes.cli.encoder import Encoder, resnet18
+from tammes.cli.encoder import Encoder
 from tammes.cli.images import Split, size_and_channels
 from tammes.cli.measure import Measure, at_most, encoded
 from tammes.cli.objective import objective_type
 from tammes.cli.outcome import choose_sample, report_outcome, report_sample
 from tammes.cli.table import score_cells, score_table
 from tammes.data import Images
-from tammes.encoders import ProjectionHeadConfig
+from tammes.encoders import ProjectionHeadConfig, ResNetConfig
 from tammes.objective import Objective
 from tammes.positives.augmentation import Handwriting, Photographs
 from tammes.report import Run as ReportRun
@@ -41,7 +41,7 @@ else:
 
 # Measuring is for watching, and must not take longer than training: so many images are enough.
 MOST_WATCHED = 2_000
-MOST_MEASURED = 10_000
+MOST_MEASURED = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class Train:
     out: Path | None = None
     resume: bool = False
     overwrite: bool = False
-    encoder: Encoder = field(default_factory=resnet18)
+    encoder: Encoder = field(default_factory=ResNetConfig)
     head: ProjectionHeadConfig = field(default_factory=ProjectionHeadConfig)
     augmentation: Photographs | Handwriting | None = None
     batch_size: int = 256

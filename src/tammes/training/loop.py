@@ -1,6 +1,5 @@
 """The loop, from images to a trained encoder, on lightning's Trainer."""
 
-import time
 from dataclasses import dataclass
 from typing import Literal
 
@@ -100,7 +99,6 @@ def train(
     metrics = Metrics(None if folder is None else folder.metrics, monitor)
     loader = _loader(images, config, machine, first_step=checkpoint["global_step"] if checkpoint else 0)
     module = Contrastive(config, model, labels=images.labels, steps_per_epoch=len(loader))
-    start = time.perf_counter()
     with StopRequest() as request:
         saver = _saver(folder, whole, request)
         trainer = _trainer(config, machine, [metrics, saver])
@@ -115,7 +113,7 @@ def train(
             if folder is not None:
                 folder.forget_unstarted()
             raise
-    seconds = time.perf_counter() - start - metrics.seconds_aside
+    seconds = metrics.seconds
     if folder is not None:
         save_weights(folder.weights, model)
     return Run(config=whole, model=model, metrics=tuple(metrics.rows), seconds=seconds)

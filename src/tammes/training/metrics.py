@@ -55,7 +55,6 @@ class Metrics(Callback):
 
     Attributes:
         rows: one for each epoch so far.
-        seconds_aside: time spent measuring, which is not training time.
     """
 
     def __init__(self, file: Path | None, monitor: Monitor | None) -> None:
@@ -64,11 +63,19 @@ class Metrics(Callback):
         self.rows: list[Row] = []
         self.loss_sum = 0.0
         self.steps = 0
-        self.seconds_aside = 0.0
+        self.seconds_before = 0.0
+        self.start: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time of training, without measuring, over all parts of a resumed run."""
+        running = 0.0 if self.start is None else time.perf_counter() - self.start
+        return self.seconds_before + running
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Start the file, or cut it back to the checkpoint."""
         assert isinstance(pl_module, Contrastive)
+        self.start = time.perf_counter()
         if not self.rows and trainer.global_step == 0 and self.monitor is not None:
             self.rows.append(Row(epoch=0, step=0, knn=self._measure(pl_module, 0)))
         self._write()
@@ -101,20 +108,22 @@ class Metrics(Callback):
     def state_dict(self) -> dict[str, Any]:
         """Plain numbers, so that checkpoints load without unpickling anything."""
         rows = [[row.epoch, row.step, row.loss, row.knn, dict(row.last)] for row in self.rows]
-        return {"rows": rows, "loss_sum": self.loss_sum, "steps": self.steps}
+        return {"rows": rows, "loss_sum": self.loss_sum, "steps": self.steps, "seconds": self.seconds}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go back to where the checkpoint was written."""
         names = ("epoch", "step", "loss", "knn", "last")
         self.rows = [Row(**dict(zip(names, row, strict=True))) for row in state_dict["rows"]]
         self.loss_sum, self.steps = state_dict["loss_sum"], state_dict["steps"]
+        self.seconds_before = state_dict["seconds"]
 
     def _measure(self, module: Contrastive, epoch: int) -> float | None:
         if self.monitor is None or not self.monitor.due(epoch, module.config.epochs):
             return None
-        start = time.perf_counter()
+        assert self.start is not None
+        before = time.perf_counter()
         accuracy = self.monitor.accuracy(module.model)
-        self.seconds_aside += time.perf_counter() - start
+        self.start += time.perf_counter() - before  # as if no time had passed
         return accuracy
 
     def _write(self) -> None:

@@ -21,8 +21,7 @@ class Run:
         config: everything the run was made from.
         model: the trained encoder and head, on the CPU.
         metrics: a row for each epoch.
-        seconds: wall-clock time of training, without measuring accuracies and without earlier parts of a
-            resumed run.
+        seconds: wall-clock time of training, without measuring accuracies; None for a run read back.
     """
 
     config: RunConfig
