@@ -18,7 +18,7 @@ def alignment_uniformity(points: Mapping[str, tuple[float, float]], colors: Sequ
         points: (alignment, uniformity) by name.
         colors: one per point.
 
-    Source: Wang and Isola 2020, equations for L_align (alpha = 2) and L_uniform (t = 2), figure 3.
+    Source: Wang and Isola (2020), section 4, with exponent 2 and scale 2.
 
     >>> alignment_uniformity({"hcl": (0.3, -2.5)}, ["#0072b2"]).axes[0].get_xlabel()
     'alignment (closer positives to the left)'
