@@ -65,7 +65,7 @@ def numbers_of_call(
     - `debias_floor_fraction`: the share of anchors whose correction stands on its floor
     - `sinkhorn_iterations`, `sinkhorn_error`: of a transport plan
     """
-    weighted = dataclasses.replace(weighted, negatives=weighted.negatives.detached())
+    weighted = dataclasses.replace(weighted, negatives=weighted.negatives.detached)
     plain = dataclasses.replace(weighted, weight=Exponent())
     counts = weighted.negatives.count.double()
     similarity = positives.similarity.detach()

@@ -122,7 +122,7 @@ class Transport(Coupling):
         kernel = self._kernel()
         if not self.constrained:
             return Fit(weight=kernel)
-        negatives = negatives.without_subset().detached()
+        negatives = negatives.without_subset().detached
         with torch.no_grad():
             sinkhorn = _symmetric_sinkhorn if negatives.symmetric else _alternating_sinkhorn
             column, iterations, error = sinkhorn(

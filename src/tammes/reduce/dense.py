@@ -48,7 +48,7 @@ class Dense(Engine):
 
     def hardest(self, negatives: Negatives) -> Int[Tensor, " n"]:
         """See `Engine.hardest`."""
-        similarity, mask = _matrix(negatives.detached())
+        similarity, mask = _matrix(negatives.detached)
         return similarity.masked_fill(mask, -torch.inf).argmax(dim=1)
 
 

@@ -1,7 +1,7 @@
 """Log-sum-exps of exponents known to lie close together: one fixed shift.
 
-With |s_ij| bounded, the largest value of slope * s_ij is known beforehand. No maximum need be run after,
-and one exponential serves a tile's rows and, where S is symmetric, its columns.
+With |s_ij| bounded, so is slope * (s_ij - bound), and from above by zero. No maximum need be run after, and
+one exponential serves a tile's rows and, where S is symmetric, its columns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.tiles import SlopeTiles, Workspace, similarity_tile, tiles, without
+from tammes.reduce.tiles import SlopeTiles, Workspace, tiles, without
 
 _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
 """How far apart exponents may lie so that exp of (exponent - largest) stays a normal number."""
@@ -22,9 +22,9 @@ _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
 def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool:
     """Whether the fixed shift loses nothing: no underflow, and weights that are the same both ways."""
     limit = _SAFE_RANGE[negatives.anchors.dtype]
-    if negatives.subset is not None or any(exponent.tilt is not None for exponent in exponents):
+    if negatives.subset is not None or any(e.tilt is not None or e.slope <= 0 for e in exponents):
         return False
-    return all(2 * abs(e.slope) * negatives.bound + _spread(e.column) < limit for e in exponents)
+    return all(2 * e.slope * negatives.bound + _spread(e.column) < limit for e in exponents)
 
 
 def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> list[Tensor]:
@@ -39,7 +39,7 @@ def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -
             if negatives.symmetric and rows != columns:
                 total[columns].addmv_(tile.T, factor[rows])
     return [
-        total.log_().add_(largest).add_(_shift(negatives, exponent))
+        total.log_().add_(largest).add_(exponent.slope * negatives.bound)
         for exponent, (_, largest), total in zip(exponents, factors, totals, strict=True)
     ]
 
@@ -60,7 +60,7 @@ def slopes(
     left, right = [], []
     for exponent, r in zip(exponents, live, strict=True):
         by_column, largest = _column_factor(negatives, exponent)
-        rescale = torch.exp(_shift(negatives, exponent) + largest - sums[r])
+        rescale = torch.exp(exponent.slope * negatives.bound + largest - sums[r])
         by_row = gradients[r] * exponent.gradient_slope * rescale
         left.append(torch.stack([by_row, by_column] if negatives.symmetric else [by_row], dim=1))
         right.append(torch.stack([by_column, by_row] if negatives.symmetric else [by_column]))
@@ -83,22 +83,24 @@ def _exponentials(
     columns: slice,
     workspace: Workspace,
 ) -> Iterator[Tensor]:
-    """e^{slope * s_ij - shift} on a tile, zero where there is no negative, for each exponent."""
-    similarity = similarity_tile(negatives, rows, columns, out=workspace.tile(0, rows, columns))
-    mask = negatives.mask(rows, columns)
+    """e^{slope * (s_ij - bound)} on a tile, zero where there is no negative, for each exponent."""
+    gap = _gap_tile(negatives, rows, columns, workspace)
     for r, exponent in enumerate(exponents):
-        shift = similarity.new_tensor(-_shift(negatives, exponent))
-        tile = workspace.tile(r + 1, rows, columns)
-        yield without(torch.add(shift, similarity, alpha=exponent.slope, out=tile).exp_(), mask, 0.0)
+        yield torch.mul(gap, exponent.slope, out=workspace.tile(r + 1, rows, columns)).exp_()
+
+
+def _gap_tile(negatives: Negatives, rows: slice, columns: slice, workspace: Workspace) -> Tensor:
+    """s_ij - bound on a tile, minus infinity where there is no negative."""
+    if negatives.kept_gap is not None:
+        return negatives.kept_gap[rows, columns]
+    anchors, others = negatives.anchors[rows], negatives.others[columns]
+    highest = anchors.new_tensor(-negatives.bound)
+    gap = torch.addmm(highest, anchors, others.T, out=workspace.tile(0, rows, columns))
+    return without(gap, negatives.mask(rows, columns), -torch.inf)
 
 
 def _spread(column: Tensor | None) -> float:
     return 0.0 if column is None else float(column.max() - column.min())
-
-
-def _shift(negatives: Negatives, exponent: Exponent) -> float:
-    """The largest value that slope * s_ij can take."""
-    return abs(exponent.slope) * negatives.bound
 
 
 def _column_factor(negatives: Negatives, exponent: Exponent) -> tuple[Tensor, Tensor | float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,8 @@ from tammes.reduce.lottery import row_keys, tickets
 
 _CHUNK = 1 << 22
 """How many tickets are held at a time while the winning ones are sought."""
+_KEPT = 512 * 512
+"""Up to how many entries S is kept: a constant, about one tile, so that memory stays linear."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,11 +97,9 @@ class Negatives:
         return lost if excluded is None else lost.logical_or_(excluded)
 
     def _excluded(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
-        start, stop = self.start[rows], self.stop[rows]
-        if int(start[0]) >= columns.stop or int(stop[-1]) <= columns.start:
+        if int(self.start[rows.start]) >= columns.stop or int(self.stop[rows.stop - 1]) <= columns.start:
             return None
-        column = torch.arange(columns.start, columns.stop, device=self.anchors.device)
-        return (column >= start[:, None]) & (column < stop[:, None])
+        return self.keys[rows, None] == self._keys_of_candidates[columns]
 
     def _tickets(self, rows: slice, columns: slice) -> Int[Tensor, "r c"]:
         assert self.rows is not None
@@ -140,10 +141,29 @@ class Negatives:
             rows=None,
         )
 
+    @cached_property
     def detached(self) -> Negatives:
         """The same negatives, cut from the graph of their embeddings."""
-        candidates = None if self.candidates is None else self.candidates.detach()
-        return dataclasses.replace(self, anchors=self.anchors.detach(), candidates=candidates)
+        same = copy.copy(self)  # with all that was found out about the keys
+        object.__setattr__(same, "anchors", self.anchors.detach())
+        object.__setattr__(same, "candidates", None if self.candidates is None else self.candidates.detach())
+        return same
+
+    @cached_property
+    def kept_similarity(self) -> Float[Tensor, "n m"] | None:
+        """S itself where it is small enough to be kept between passes; of detached negatives only."""
+        n, m = self.shape
+        return self.anchors @ self.others.T if n * m <= _KEPT else None
+
+    @cached_property
+    def kept_gap(self) -> Float[Tensor, "n m"] | None:
+        """s_ij - bound, and minus infinity where there is no negative; kept like S."""
+        if self.kept_similarity is None:
+            return None
+        n, m = self.shape
+        gap = self.kept_similarity - self.bound
+        mask = self.mask(slice(0, n), slice(0, m))
+        return gap if mask is None else gap.masked_fill_(mask, -torch.inf)
 
     @property
     def _keys_of_candidates(self) -> Tensor:

@@ -79,7 +79,7 @@ class Tiled(Engine):
 
     def hardest(self, negatives: Negatives) -> Int[Tensor, " n"]:
         """See `Engine.hardest`."""
-        negatives = negatives.detached()
+        negatives = negatives.detached
         largest = negatives.anchors.new_full((len(negatives.anchors),), -torch.inf)
         where = torch.zeros_like(largest, dtype=torch.long)
         for rows, columns, similarity in oriented_tiles(negatives, self.side):
@@ -101,7 +101,7 @@ class _LogSumExp(torch.autograd.Function):
         exponents: tuple[Exponent, ...],
         side: int,
     ) -> tuple[Tensor, ...]:
-        negatives = negatives.detached()
+        negatives = negatives.detached
         with torch.autocast(anchors.device.type, enabled=False):
             way = fixed_shift if fixed_shift.range_is_safe(negatives, exponents) else running_maximum
             sums = way.log_sums(negatives, exponents, side)
@@ -143,7 +143,7 @@ class _Expectation(torch.autograd.Function):
         weighting: _Weighting,
         side: int,
     ) -> Tensor:
-        negatives = negatives.detached()
+        negatives = negatives.detached
         means = torch.zeros_like(offsets)
         with torch.autocast(anchors.device.type, enabled=False):
             for rows, columns, similarity in oriented_tiles(negatives, side):

@@ -47,11 +47,11 @@ def _blocks(size: int, side: int) -> list[slice]:
     return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
 
-def similarity_tile(
-    negatives: Negatives, rows: slice, columns: slice, out: Tensor | None = None
-) -> Float[Tensor, "r c"]:
-    """s_ij on a tile."""
-    return torch.mm(negatives.anchors[rows], negatives.others[columns].T, out=out)
+def similarity_tile(negatives: Negatives, rows: slice, columns: slice) -> Float[Tensor, "r c"]:
+    """s_ij on a tile, to be read only; `negatives` are detached."""
+    if negatives.kept_similarity is not None:
+        return negatives.kept_similarity[rows, columns]
+    return negatives.anchors[rows] @ negatives.others[columns].T
 
 
 def oriented_tiles(negatives: Negatives, side: int) -> Iterator[tuple[slice, slice, Tensor]]:
