@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 else:
     Name = Literal[tuple(named_recipes())]
 
+# The accuracy over epochs is drawn from about so many points.
+CURVE_POINTS = 20
 MOST_WATCHED = 2_000
 MOST_MEASURED = 5_000
 
@@ -161,7 +163,11 @@ def _train(choice: Compare, name: str, images: Images, held_out: Images | None) 
     """Train and measure one objective, once for each seed."""
     monitor = None
     if held_out is not None:
-        monitor = Monitor(bank=at_most(images, MOST_WATCHED), held_out=at_most(held_out, MOST_WATCHED))
+        monitor = Monitor(
+            bank=at_most(images, MOST_WATCHED),
+            held_out=at_most(held_out, MOST_WATCHED),
+            every=max(1, choice.epochs // CURVE_POINTS),
+        )
     machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
     runs, scores = [], []
     for seed in range(choice.seed, choice.seed + choice.seeds):

@@ -5,8 +5,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Loggers at level INFO: which accelerators exist, advertisement, "max_epochs reached", "restored states".
-CHATTY = ("lightning.pytorch.utilities.rank_zero", "lightning.fabric.utilities.rank_zero")
+# What these say at level INFO: which accelerators exist, an advertisement, "max_epochs reached", "restored
+# states"; and "Received SIGTERM", of which `Stopped` tells more.
+CHATTY = (
+    "lightning.pytorch.utilities.rank_zero",
+    "lightning.fabric.utilities.rank_zero",
+    "lightning.pytorch.trainer.connectors.signal_connector",
+)
 
 MESSAGES = (
     # Images that lie in memory need no worker processes; for folders the setting is ours to document.
