@@ -1,0 +1,39 @@
+"""The examples in the documents run, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+
+# Examples that name the reader's own files, or train for minutes: other tests cover what they show. Blocks
+# marked `py` instead of `python` are outlines, with dots where the reader fills in.
+NOT_RUN = {"training.md", "data.md"}
+
+
+@pytest.mark.parametrize("document", [d for d in DOCUMENTS if d.name not in NOT_RUN], ids=lambda d: d.name)
+def test_examples_run(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in BLOCK.findall(document.read_text()):
+        exec(compile(block, document.name, "exec"), names)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in LINK.findall(document.read_text()):
+        if "://" not in target:
+            assert (document.parent / target).exists(), target
+
+
+def test_there_are_examples_to_run() -> None:
+    assert len(BLOCK.findall((ROOT / "README.md").read_text())) >= 1
