@@ -150,7 +150,7 @@ def test_memory_grows_linearly() -> None:
 def _peak_bytes(rows: int) -> int:
     z = torch.nn.functional.normalize(torch.randn(rows, 16), dim=1).requires_grad_()
     negatives = Negatives(anchors=z, keys=torch.arange(rows) // 2, bound=1.001)
-    with torch.profiler.profile(profile_memory=True) as profile:
+    with torch.profiler.profile(profile_memory=True, acc_events=True) as profile:
         (total,) = Tiled().log_sum_exp(negatives, (Exponent(slope=2.0, gradient_slope=2.0),))
         total.sum().backward()
     held, peak = 0, 0
