@@ -107,6 +107,7 @@ def test_fields_out_of_range(fields: dict, message: str) -> None:
         tammes.Transport(**fields)
 
 
-def test_kappa_must_be_finite() -> None:
-    with pytest.raises(ValueError, match="kappa must be a finite number"):
-        tammes.ExponentialEuclidean(kappa=math.inf)
+@pytest.mark.parametrize("kappa", [math.inf, math.nan, 1000.0, -1000.0])
+def test_kappa_out_of_range(kappa: float) -> None:
+    with pytest.raises(ValueError, match="kappa must be a number between -100 and 100"):
+        tammes.ExponentialEuclidean(kappa=kappa)

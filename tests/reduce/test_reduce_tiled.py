@@ -51,6 +51,10 @@ def exponents_for(negatives: Negatives, steep: float) -> tuple[Exponent, ...]:
         Exponent(slope=steep, gradient_slope=1.0),
         Exponent(slope=1.5, column=column),
         Exponent(slope=3.0, gradient_slope=3.0, column=column),
+        Exponent(tilt=lambda s: -torch.exp(2 - 2 * s), tilt_range=(-55.0, -1.0), column=column),
+        Exponent(
+            slope=2.0, gradient_slope=1.0, tilt=lambda s: -torch.exp(2 - 2 * s), tilt_range=(-55.0, -1.0)
+        ),
     )
 
 

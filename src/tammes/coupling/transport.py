@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from abc import ABC, abstractmethod
@@ -49,10 +50,11 @@ class ExponentialEuclidean(Cost):
     """c = e^{|x - y|^2 - kappa} = e^{2 - 2s - kappa}: grows faster for what lies far from the anchor.
 
     Args:
-        kappa: trades the cost against the entropy; subtracted from a squared distance.
+        kappa: trades the cost against the entropy; subtracted from a squared distance, so of its size:
+            between -100 and 100.
 
     Raises:
-        ValueError: kappa is not finite.
+        ValueError: kappa outside that range.
 
     Source: Jiang et al. (2023), sec. VII-C.
 
@@ -64,12 +66,17 @@ class ExponentialEuclidean(Cost):
     kappa: float
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.kappa):
-            raise ValueError(f"kappa must be a finite number, got {self.kappa}")
+        if not abs(self.kappa) <= 100:
+            raise ValueError(f"kappa must be a number between -100 and 100, got {self.kappa}")
 
     def exponent(self, epsilon: float) -> Exponent:
         """See `Cost.exponent`."""
-        return Exponent(tilt=lambda s: torch.exp(2 - 2 * s - self.kappa) / -epsilon)
+
+        def tilt(similarity: Tensor) -> Tensor:
+            return torch.exp(similarity * -2 + (2 - self.kappa)).div_(-epsilon)
+
+        most, least = math.exp(4 - self.kappa), math.exp(-self.kappa)
+        return Exponent(tilt=tilt, tilt_range=(-most / epsilon, -least / epsilon))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +153,7 @@ class Transport(Coupling):
 
 
 def _with_column(kernel: Exponent, column: Tensor) -> Exponent:
-    return Exponent(slope=kernel.slope, tilt=kernel.tilt, column=column)
+    return dataclasses.replace(kernel, column=column)
 
 
 def _symmetric_sinkhorn(

@@ -25,6 +25,8 @@ class Exponent:
         gradient_slope: the part of `slope` through which the gradient flows; the rest is a constant.
         tilt: a pointwise function of the similarity for what is not linear in it, or None.
         tilt_has_gradient: whether the gradient flows through `tilt`.
+        tilt_range: the least and the largest value of `tilt` on [-1, 1], where they are known and `tilt`
+            takes minus infinity to minus infinity; it may then be summed in a quicker way.
         column: `(m,)`, added to every row, never differentiated; or None.
 
     Example:
@@ -37,6 +39,7 @@ class Exponent:
     gradient_slope: float = 0.0
     tilt: Pointwise | None = None
     tilt_has_gradient: bool = False
+    tilt_range: tuple[float, float] | None = None
     column: Float[Tensor, " m"] | None = None
 
     @property
@@ -55,10 +58,11 @@ class Exponent:
 
     def squared(self) -> Exponent:
         """The exponent of the squared weight, without gradient."""
-        tilt = self.tilt
+        tilt, limits = self.tilt, self.tilt_range
         return Exponent(
             slope=2 * self.slope,
             tilt=None if tilt is None else (lambda s: 2 * tilt(s)),
+            tilt_range=None if limits is None else (2 * limits[0], 2 * limits[1]),
             column=None if self.column is None else 2 * self.column,
         )
 

@@ -1,11 +1,12 @@
 """Log-sum-exps of exponents known to lie close together: one fixed shift.
 
-With |s_ij| bounded, so is slope * (s_ij - bound), and from above by zero. No maximum need be run after, and
-one exponential serves a tile's rows and, where S is symmetric, its columns.
+With |s_ij| bounded, so is slope * s_ij + tilt(s_ij). No maximum need be run after, and one exponential serves
+a tile's rows and, where S is symmetric, its columns.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import torch
@@ -22,9 +23,13 @@ _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
 def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool:
     """Whether the fixed shift loses nothing: no underflow, and weights that are the same both ways."""
     limit = _SAFE_RANGE[negatives.anchors.dtype]
-    if negatives.subset is not None or any(e.tilt is not None or e.slope <= 0 for e in exponents):
+    if negatives.subset is not None:
         return False
-    return all(2 * e.slope * negatives.bound + _spread(e.column) < limit for e in exponents)
+    for exponent in exponents:
+        low, high = _limits(negatives, exponent)
+        if not high - low + _spread(exponent.column) < limit:
+            return False
+    return True
 
 
 def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> list[Tensor]:
@@ -39,7 +44,7 @@ def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -
             if negatives.symmetric and rows != columns:
                 total[columns].addmv_(tile.T, factor[rows])
     return [
-        total.log_().add_(largest).add_(exponent.slope * negatives.bound)
+        total.log_().add_(largest).add_(_limits(negatives, exponent)[1])
         for exponent, (_, largest), total in zip(exponents, factors, totals, strict=True)
     ]
 
@@ -60,7 +65,7 @@ def slopes(
     left, right = [], []
     for exponent, r in zip(exponents, live, strict=True):
         by_column, largest = _column_factor(negatives, exponent)
-        rescale = torch.exp(exponent.slope * negatives.bound + largest - sums[r])
+        rescale = torch.exp(_limits(negatives, exponent)[1] + largest - sums[r])
         by_row = gradients[r] * exponent.gradient_slope * rescale
         left.append(torch.stack([by_row, by_column] if negatives.symmetric else [by_row], dim=1))
         right.append(torch.stack([by_column, by_row] if negatives.symmetric else [by_column]))
@@ -83,10 +88,15 @@ def _exponentials(
     columns: slice,
     workspace: Workspace,
 ) -> Iterator[Tensor]:
-    """e^{slope * (s_ij - bound)} on a tile, zero where there is no negative, for each exponent."""
+    """e^{x_ij - largest x} on a tile, zero where there is no negative, for each exponent; `col` left out."""
     gap = _gap_tile(negatives, rows, columns, workspace)
     for r, exponent in enumerate(exponents):
-        yield torch.mul(gap, exponent.slope, out=workspace.tile(r + 1, rows, columns)).exp_()
+        tile = workspace.tile(r + 1, rows, columns)
+        if exponent.tilt is None or exponent.tilt_range is None:
+            yield torch.mul(gap, exponent.slope, out=tile).exp_()
+            continue
+        torch.sub(exponent.tilt(gap + negatives.bound), exponent.tilt_range[1], out=tile)
+        yield (tile.add_(gap, alpha=exponent.slope) if exponent.slope else tile).exp_()
 
 
 def _gap_tile(negatives: Negatives, rows: slice, columns: slice, workspace: Workspace) -> Tensor:
@@ -97,6 +107,17 @@ def _gap_tile(negatives: Negatives, rows: slice, columns: slice, workspace: Work
     highest = anchors.new_tensor(-negatives.bound)
     gap = torch.addmm(highest, anchors, others.T, out=workspace.tile(0, rows, columns))
     return without(gap, negatives.mask(rows, columns), -torch.inf)
+
+
+def _limits(negatives: Negatives, exponent: Exponent) -> tuple[float, float]:
+    """The least and the largest value of slope * s + tilt(s); no bound where nothing is known."""
+    if exponent.tilt is None:
+        low, high = (0.0, 0.0) if exponent.slope > 0 else (-math.inf, math.inf)
+    elif exponent.tilt_range is None or exponent.tilt_has_gradient or negatives.bound > 1.01:
+        low, high = -math.inf, math.inf
+    else:
+        low, high = exponent.tilt_range
+    return low - exponent.slope * negatives.bound, high + exponent.slope * negatives.bound
 
 
 def _spread(column: Tensor | None) -> float:
