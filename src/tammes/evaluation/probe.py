@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 from torch import Tensor
 
 from tammes.evaluation.features import LabeledFeatures, check_comparable
@@ -71,7 +72,8 @@ class LinearProbe:
         classifier = make_pipeline(
             StandardScaler(), LogisticRegression(C=1 / self.regularization, max_iter=self.iterations)
         )
-        with warnings.catch_warnings(record=True) as caught:
+        # The solver's steps are short: where others use the machine too, threads wait for one another.
+        with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             classifier.fit(x, labels[rows])
         for warning in caught:
