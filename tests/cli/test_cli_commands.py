@@ -63,7 +63,10 @@ def test_train_leaves_a_whole_run(trained: Path) -> None:
     ]
     config = load_run(trained).config
     assert (config.images.count, config.images.size, config.training.epochs) == (16, 8, 2)
-    assert "tammes train simclr" in (trained / "report.html").read_text()
+    page = (trained / "report.html").read_text()
+    assert "tammes train simclr" in page
+    assert "clearly above the untrained encoder" in page
+    assert "clearly above the raw pixels" in page
 
 
 def test_the_folder_is_named_after_the_data(
@@ -263,6 +266,7 @@ def test_compare_sets_objectives_side_by_side(
     page = report.read_text()
     assert "Transport(epsilon=0.5" in page
     assert "0 to 1: scores are means" in page
+    assert "Every objective was trained 2 times, from different seeds" in page
 
 
 def test_compare_without_labels_still_writes_the_page(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """`tammes compare`: several objectives on the same images, seeds and budget."""
 
 import shlex
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,27 +12,18 @@ from rich.table import Table
 
 from tammes.cli.device import Accelerator, device_of
 from tammes.cli.encoder import Encoder
-from tammes.cli.images import DIGITS, Split, size_and_channels
-from tammes.cli.measure import Measure, at_most, encoded, raw_pixels
+from tammes.cli.images import Split, size_and_channels, usual_augmentation
+from tammes.cli.measure import Measure, encoded
 from tammes.cli.objective import named_recipes
-from tammes.cli.outcome import choose_sample, report_outcome, report_sample
+from tammes.cli.outcome import choose_sample, report_outcome, report_sample, report_settings
 from tammes.cli.settings import Settings
 from tammes.cli.table import score_cells, score_table, spread
+from tammes.cli.trial import Trial, floors
 from tammes.data import Images
 from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
 from tammes.positives.augmentation import Handwriting, Photographs
-from tammes.report import Comparison, Floor, Scores, write_comparison
-from tammes.training import (
-    Adam,
-    ImagesSummary,
-    Machine,
-    Monitor,
-    Run,
-    RunConfig,
-    TrainingConfig,
-    build_model,
-    train,
-)
+from tammes.report import Comparison, Scores, write_comparison
+from tammes.training import Adam, Machine, TrainingConfig, train
 
 if TYPE_CHECKING:
     Name = str
@@ -42,8 +32,6 @@ else:
 
 # The accuracy over epochs is drawn from about so many points.
 CURVE_POINTS = 20
-MOST_WATCHED = 2_000
-MOST_MEASURED = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,40 +89,15 @@ class Compare:
 
     def config(self, name: str, seed: int) -> TrainingConfig:
         """What one of the trainings is determined by."""
-        usual = Handwriting() if self.images.data == DIGITS else Photographs()
         return TrainingConfig(
             objective=self.settings.objective(name),
             encoder=self.encoder,
             head=self.head,
-            augmentation=self.augmentation or usual,
+            augmentation=self.augmentation or usual_augmentation(self.images.data),
             optimizer=Adam(learning_rate=self.learning_rate, weight_decay=self.weight_decay),
             batch_size=self.batch_size,
             epochs=self.epochs,
             seed=seed,
-        )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Trial:
-    """One objective, or a floor: its scores, one for each seed, and the runs behind them."""
-
-    name: str
-    scores: tuple[Scores, ...]
-    runs: tuple[Run, ...] = ()
-
-    @property
-    def mean(self) -> Scores:
-        """The mean over the seeds."""
-
-        def mean(values: list[float | None]) -> float | None:
-            known = [value for value in values if value is not None]
-            return statistics.mean(known) if known else None
-
-        return Scores(
-            knn=mean([score.knn for score in self.scores]),
-            probe=mean([score.probe for score in self.scores]),
-            probe_10_percent=mean([score.probe_10_percent for score in self.scores]),
-            probe_1_percent=mean([score.probe_1_percent for score in self.scores]),
         )
 
 
@@ -144,30 +107,33 @@ def main(arguments: Sequence[str]) -> None:
     choice = tyro.cli(Compare, prog="tammes compare", args=arguments, config=markers)
     size, channels = size_and_channels(choice.images.data, choice.size, choice.channels)
     images, held_out = choice.images.load_split(size=size, channels=channels)
+    measure = None if held_out is None else Measure.of(images, held_out)
     console = Console()
     trials = []
     for number, name in enumerate(choice.objectives, start=1):
         console.print(f"{name} ({number} of {len(choice.objectives)})", highlight=False)
-        trials.append(_train(choice, name, images, held_out))
-    floors = () if held_out is None else _floors(choice, images, held_out)
-    console.print(_table(trials, floors))
-    _write_report(choice, ["tammes", "compare", *arguments], trials, floors, images, held_out)
+        trials.append(_train(choice, name, images, measure))
+    beside = () if measure is None else _floors(choice, trials, measure)
+    console.print(_table(trials, beside))
+    sample, settings = _sample_and_settings(choice, trials, images, held_out)
+    page = Comparison(
+        data=choice.images.data,
+        settings=settings,
+        command=shlex.join(["tammes", "compare", *arguments]),
+        sample=report_sample(sample),
+        outcomes=tuple(report_outcome(trial, sample) for trial in trials),
+        floors=tuple(trial.floor for trial in beside),
+        test_size=0 if measure is None else len(measure.test),
+    )
+    choice.report.parent.mkdir(parents=True, exist_ok=True)
+    write_comparison(choice.report, page)
     console.print(f"open {choice.report}", highlight=False)
 
 
-def _measure(images: Images, held_out: Images) -> Measure:
-    return Measure(train=at_most(images, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
-
-
-def _train(choice: Compare, name: str, images: Images, held_out: Images | None) -> Trial:
+def _train(choice: Compare, name: str, images: Images, measure: Measure | None) -> Trial:
     """Train and measure one objective, once for each seed."""
-    monitor = None
-    if held_out is not None:
-        monitor = Monitor(
-            bank=at_most(images, MOST_WATCHED),
-            held_out=at_most(held_out, MOST_WATCHED),
-            every=max(1, choice.epochs // CURVE_POINTS),
-        )
+    every = max(1, choice.epochs // CURVE_POINTS)
+    monitor = None if measure is None else measure.monitor(every=every)
     machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
     runs, scores = [], []
     for seed in range(choice.seed, choice.seed + choice.seeds):
@@ -176,81 +142,31 @@ def _train(choice: Compare, name: str, images: Images, held_out: Images | None) 
         )
         run.model.to(device_of(choice.accelerator))
         runs.append(run)
-        scores.append(Scores() if held_out is None else _measure(images, held_out).scores(encoded(run.model)))
+        scores.append(Scores() if measure is None else measure.scores(encoded(run.model)))
     return Trial(name=name, scores=tuple(scores), runs=tuple(runs))
 
 
-def _floors(choice: Compare, images: Images, held_out: Images) -> tuple[Trial, ...]:
-    """What costs no training: the encoder as it is made, and no encoder at all."""
-    measure = _measure(images, held_out)
-    untrained = []
-    for seed in range(choice.seed, choice.seed + choice.seeds):
-        config = choice.config(choice.objectives[0], seed)
-        whole = RunConfig(training=config, images=ImagesSummary.of(images, choice.images.data))
-        model = build_model(whole).to(device_of(choice.accelerator))
-        untrained.append(measure.scores(encoded(model)))
-    return (
-        Trial(name="untrained encoder", scores=tuple(untrained)),
-        Trial(name="raw pixels", scores=(measure.scores(raw_pixels),)),
-    )
+def _floors(choice: Compare, trials: Sequence[Trial], measure: Measure) -> tuple[Trial, ...]:
+    return floors([run.config for run in trials[0].runs], measure, device_of(choice.accelerator))
 
 
-def _table(trials: Sequence[Trial], floors: Sequence[Trial]) -> Table:
+def _table(trials: Sequence[Trial], beside: Sequence[Trial]) -> Table:
     table = score_table("objective", "seconds")
     for trial in trials:
         seconds = spread([run.seconds for run in trial.runs])
         table.add_row(trial.name, *score_cells(*trial.scores), seconds)
     table.add_section()
-    for trial in floors:
+    for trial in beside:
         table.add_row(trial.name, *score_cells(*trial.scores), "-")
     return table
 
 
-def _write_report(
-    choice: Compare,
-    command: Sequence[str],
-    trials: Sequence[Trial],
-    floors: Sequence[Trial],
-    images: Images,
-    held_out: Images | None,
-) -> None:
+def _sample_and_settings(
+    choice: Compare, trials: Sequence[Trial], images: Images, held_out: Images | None
+) -> tuple[Images, dict[str, str]]:
     sample, is_held_out = choose_sample(images, held_out, choice.batch_size)
-    outcomes = [
-        report_outcome(
-            trial.name,
-            trial.runs[0],
-            sample,
-            trial.mean,
-            statistics.mean(run.seconds or 0.0 for run in trial.runs),
-        )
-        for trial in trials
-    ]
-    page = Comparison(
-        data=choice.images.data,
-        settings=_settings(choice, images, is_held_out),
-        command=shlex.join(command),
-        sample=report_sample(sample),
-        outcomes=tuple(outcomes),
-        floors=tuple(Floor(name=trial.name, scores=trial.mean) for trial in floors),
-        test_size=0 if held_out is None else min(len(held_out), MOST_MEASURED),
-    )
-    choice.report.parent.mkdir(parents=True, exist_ok=True)
-    write_comparison(choice.report, page)
-
-
-def _settings(choice: Compare, images: Images, is_held_out: bool) -> dict[str, str]:
-    config = choice.config(choice.objectives[0], choice.seed)
-    seeds = str(choice.seed)
+    settings = report_settings(trials[0].runs[0].config.training, images, is_held_out)
     if choice.seeds > 1:
         last = choice.seed + choice.seeds - 1
-        seeds = f"{choice.seed} to {last}: scores are means, the figures are of the first"
-    return {
-        "encoder": repr(config.encoder),
-        "views": repr(config.augmentation),
-        "images": f"{len(images)}, {images.channels}x{images.size}x{images.size}",
-        "batch size": str(config.batch_size),
-        "epochs": str(config.epochs),
-        "optimizer": repr(config.optimizer),
-        "seed": seeds,
-        "pictures below": "held out of training" if is_held_out else "from the training images",
-    }
+        settings["seed"] = f"{choice.seed} to {last}: scores are means, the figures are of the first"
+    return sample, settings

@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 
 from tammes.data import Images, digits, folder
+from tammes.positives.augmentation import Handwriting, Photographs
 from tammes.training.seeds import Purpose, derive
 
 DIGITS = "digits"
@@ -76,6 +77,11 @@ def size_and_channels(
     if data == DIGITS:
         return size or 8, channels or 1
     return size or FOLDER_SIZE, channels or 3
+
+
+def usual_augmentation(data: str) -> Photographs | Handwriting:
+    """The views that suit the data: a mirrored digit is none."""
+    return Handwriting() if data == DIGITS else Photographs()
 
 
 def hold_out(images: Images, fraction: float) -> tuple[Images, Images]:

@@ -6,16 +6,23 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d
 
 from tammes.data import Images, as_floats
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.report import Scores
-from tammes.training import Model, embed
+from tammes.training import Model, Monitor, embed
 from tammes.training.seeds import Purpose, derive
 
 Featurize = Callable[[Images], Tensor]
 NEIGHBORS = 20
 DRAWS = 10
+# Measuring must not take longer than training.
+MOST_WATCHED = 2_000
+MOST_MEASURED = 5_000
+# Of pixels as features.
+LARGEST_SIDE = 16
+BATCH = 500
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,6 +36,17 @@ class Measure:
 
     train: Images
     test: Images
+
+    @classmethod
+    def of(cls, images: Images, held_out: Images) -> "Measure":
+        """On at most 5,000 images to learn from and 5,000 of those held out."""
+        return cls(train=at_most(images, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
+
+    def monitor(self, *, every: int) -> Monitor:
+        """What watches an encoder learn: the accuracy after every so many epochs, on at most 2,000 images."""
+        return Monitor(
+            bank=at_most(self.train, MOST_WATCHED), held_out=at_most(self.test, MOST_WATCHED), every=every
+        )
 
     def scores(self, features: Featurize) -> Scores:
         """The accuracies that these features reach.
@@ -58,9 +76,14 @@ def encoded(model: Model) -> Featurize:
     return lambda images: embed(model, images)[0]
 
 
-def raw_pixels(images: Images) -> Tensor:
-    """The pixels themselves as features (n, channels * size * size)."""
-    return as_floats(images.batch(range(len(images)))).flatten(1)
+def pixels(images: Images) -> Tensor:
+    """The pixels themselves as features; those of large images averaged down to 16x16.
+
+    That bounds the memory they take, and the time of the probes.
+    """
+    side, rows = min(images.size, LARGEST_SIDE), range(len(images))
+    batches = (as_floats(images.batch(rows[start : start + BATCH])) for start in rows[::BATCH])
+    return torch.cat([adaptive_avg_pool2d(batch, side).flatten(1) for batch in batches])
 
 
 def at_most(images: Images, count: int) -> Images:

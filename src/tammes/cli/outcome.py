@@ -1,12 +1,15 @@
-"""From a trained run to what the report shows of it."""
+"""From trained runs to what the report shows of them."""
+
+import statistics
 
 import numpy as np
 import torch
 
 from tammes.cli.measure import shuffled
+from tammes.cli.trial import Trial
 from tammes.data import Images, as_floats
-from tammes.report import Curve, Outcome, Sample, Scores
-from tammes.training import Row, Run, embed
+from tammes.report import Curve, Outcome, Sample
+from tammes.training import Row, TrainingConfig, embed
 from tammes.training.embedding import evaluating
 from tammes.training.seeds import Purpose, derive
 
@@ -35,16 +38,34 @@ def report_sample(images: Images) -> Sample:
     )
 
 
-def report_outcome(name: str, run: Run, sample: Images, scores: Scores, seconds: float) -> Outcome:
-    """One trained objective as the report wants it.
+def report_settings(config: TrainingConfig, images: Images, is_held_out: bool) -> dict[str, str]:
+    """What the report says of the training, in words and in the order to be shown.
 
     Args:
-        name: as the user wrote it.
-        run: the trained run.
-        sample: the pictures of the report.
-        scores: of the trained encoder.
-        seconds: of its training.
+        config: of the training.
+        images: that it learned from.
+        is_held_out: whether the report's pictures were held out.
     """
+    return {
+        "encoder": repr(config.encoder),
+        "views": repr(config.augmentation),
+        "images": f"{len(images)}, {images.channels}x{images.size}x{images.size}",
+        "batch size": str(config.batch_size),
+        "epochs": str(config.epochs),
+        "optimizer": repr(config.optimizer),
+        "seed": str(config.seed),
+        "pictures below": "held out of training" if is_held_out else "from the training images",
+    }
+
+
+def report_outcome(trial: Trial, sample: Images) -> Outcome:
+    """One trained objective as the report wants it; the figures are of its first seed.
+
+    Args:
+        trial: with a run for each seed.
+        sample: the pictures of the report.
+    """
+    run = trial.runs[0]
     training = run.config.training
     objective = training.objective
     features, embeddings = embed(run.model, sample)
@@ -59,13 +80,13 @@ def report_outcome(name: str, run: Run, sample: Images, scores: Scores, seconds:
         view_a, view_b = (run.model(view.to(device))[1].float().cpu() for view in views)
         labels = None if sample.labels is None else sample.labels[:pairs]
         generator = torch.Generator().manual_seed(derive(training.seed, Purpose.OBJECTIVE))
-        objective(view_a, view_b, labels=labels, generator=generator)
         weights = objective.weights(view_a, view_b, labels=labels, generator=generator)
     return Outcome(
-        name=name,
+        name=trial.name,
         objective=repr(objective),
-        scores=scores,
-        seconds=seconds,
+        scores=trial.mean,
+        seeds=trial.scores,
+        seconds=statistics.mean(run.seconds or 0.0 for run in trial.runs),
         loss=_loss_curve(run.metrics),
         knn=_knn_curve(run.metrics),
         features=features.numpy(),
@@ -73,7 +94,6 @@ def report_outcome(name: str, run: Run, sample: Images, scores: Scores, seconds:
         view_a=view_a.numpy(),
         view_b=view_b.numpy(),
         weights=weights.numpy(),
-        last=dict(objective.last),
     )
 
 

@@ -11,12 +11,12 @@ from rich.console import Console
 
 from tammes.cli.device import Accelerator, device_of
 from tammes.cli.encoder import Encoder
-from tammes.cli.images import Split, size_and_channels
-from tammes.cli.measure import Measure, at_most, encoded
+from tammes.cli.images import Split, size_and_channels, usual_augmentation
+from tammes.cli.measure import Measure, encoded
 from tammes.cli.objective import objective_type
-from tammes.cli.outcome import choose_sample, report_outcome, report_sample
+from tammes.cli.outcome import choose_sample, report_outcome, report_sample, report_settings
 from tammes.cli.table import score_cells, score_table
-from tammes.data import Images
+from tammes.cli.trial import Trial, floors
 from tammes.encoders import ProjectionHeadConfig, ResNetConfig
 from tammes.objective import Objective
 from tammes.positives.augmentation import Handwriting, Photographs
@@ -27,8 +27,6 @@ from tammes.training import (
     Constant,
     Cosine,
     Machine,
-    Monitor,
-    Run,
     RunFolder,
     TrainingConfig,
     train,
@@ -38,10 +36,6 @@ if TYPE_CHECKING:
     ObjectiveChoice = Objective
 else:
     ObjectiveChoice = objective_type()
-
-# Measuring is for watching, and must not take longer than training: so many images are enough.
-MOST_WATCHED = 2_000
-MOST_MEASURED = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,12 +93,11 @@ class Train:
 
     def config(self) -> TrainingConfig:
         """What determines the weights."""
-        usual = Handwriting() if self.images.data == "digits" else Photographs()
         return TrainingConfig(
             objective=self.objective,
             encoder=self.encoder,
             head=self.head,
-            augmentation=self.augmentation or usual,
+            augmentation=self.augmentation or usual_augmentation(self.images.data),
             optimizer=Adam(
                 learning_rate=self.learning_rate, weight_decay=self.weight_decay, schedule=self.schedule
             ),
@@ -132,59 +125,31 @@ def main(arguments: Sequence[str]) -> None:
     size, channels = size_and_channels(choice.images.data, choice.size, choice.channels)
     images, held_out = choice.images.load_split(size=size, channels=channels)
     config, folder = choice.config(), choice.folder()
-    monitor = None
-    if held_out is not None:
-        monitor = Monitor(
-            bank=at_most(images, MOST_WATCHED),
-            held_out=at_most(held_out, MOST_WATCHED),
-            every=choice.measure_every,
-        )
+    measure = None if held_out is None else Measure.of(images, held_out)
+    monitor = None if measure is None else measure.monitor(every=choice.measure_every)
     machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
     run = train(config, images, source=choice.images.data, folder=folder, monitor=monitor, machine=machine)
     run.model.to(device_of(choice.accelerator))
-    scores = Scores()
-    if held_out is not None:
-        measure = Measure(train=at_most(images, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
-        scores = measure.scores(encoded(run.model))
-    command = shlex.join(["tammes", "train", *arguments])
-    _write_report(folder.report, command, choice, run, images, held_out, scores)
+    scores = Scores() if measure is None else measure.scores(encoded(run.model))
+    trial = Trial(name=folder.path.resolve().name, scores=(scores,), runs=(run,))
+    beside = () if measure is None else floors([run.config], measure, device_of(choice.accelerator))
     console = Console()
-    if held_out is not None:
+    if measure is not None:
         table = score_table("trained encoder")
         table.add_row(str(folder.path), *score_cells(scores))
+        table.add_section()
+        for floor in beside:
+            table.add_row(floor.name, *score_cells(*floor.scores))
         console.print(table)
-    console.print(f"The run is in {folder.path}; open {folder.report}", highlight=False)
-
-
-def _write_report(
-    path: Path,
-    command: str,
-    choice: Train,
-    run: Run,
-    images: Images,
-    held_out: Images | None,
-    scores: Scores,
-) -> None:
-    """The page of the run."""
-    training = run.config.training
-    sample, is_held_out = choose_sample(images, held_out, training.batch_size)
-    settings = {
-        "encoder": repr(training.encoder),
-        "views": repr(training.augmentation),
-        "images": f"{len(images)}, {images.channels}x{images.size}x{images.size}",
-        "batch size": str(training.batch_size),
-        "epochs": str(training.epochs),
-        "optimizer": repr(training.optimizer),
-        "seed": str(training.seed),
-        "pictures below": "held out of training" if is_held_out else "from the training images",
-    }
-    outcome = report_outcome(path.parent.name, run, sample, scores, run.seconds or 0.0)
+    sample, is_held_out = choose_sample(images, held_out, config.batch_size)
     page = ReportRun(
         data=choice.images.data,
-        settings=settings,
-        command=command,
+        settings=report_settings(config, images, is_held_out),
+        command=shlex.join(["tammes", "train", *arguments]),
         sample=report_sample(sample),
-        outcome=outcome,
-        test_size=0 if held_out is None else min(len(held_out), MOST_MEASURED),
+        outcome=report_outcome(trial, sample),
+        floors=tuple(floor.floor for floor in beside),
+        test_size=0 if measure is None else len(measure.test),
     )
-    write_run(path, page)
+    write_run(folder.report, page)
+    console.print(f"The run is in {folder.path}; open {folder.report}", highlight=False)

@@ -90,8 +90,8 @@ class Outcome:
         name: as the user wrote it: "hcl", or "hcl-ot epsilon=0.3" where one name stands twice.
         objective: its repr, which shows all parts.
         scores: its accuracies on the test images; means if there are several seeds.
-        seeds: the accuracies of each seed, where there are several, or empty. Curves, embeddings and weights
-            are those of one of them.
+        seeds: the accuracies of each seed; a single one, or none, says nothing of how much they vary. Curves,
+            embeddings and weights are those of one of them.
         seconds: wall-clock time of its training alone.
         loss: the training loss over epochs.
         knn: nearest-neighbor accuracy over epochs, starting at epoch 0 where possible; or None.
@@ -101,7 +101,6 @@ class Outcome:
         view_b: (b, dim) embeddings of another view of the same.
         weights: (2b, 2b) of `objective.weights(view_a, view_b)`: rows sum to one, 0 where no negative. For an
             objective that needs labels hand them to it; for a selection that draws, one draw will do.
-        last: `objective.last` of these views: named numbers for a small table; or empty.
 
     Raises:
         ValueError: where shapes do not fit, numbers are not finite, an embedding has length zero, or rows of
@@ -128,7 +127,6 @@ class Outcome:
     view_a: Floats = field(repr=False)
     view_b: Floats = field(repr=False)
     weights: Floats = field(repr=False)
-    last: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         where = f"Outcome({self.name!r})"

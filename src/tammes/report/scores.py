@@ -90,7 +90,7 @@ class Floor:
     Args:
         name: in words, "untrained encoder" or "raw pixels".
         scores: measured exactly as for the trained encoders; a mean if there are several seeds.
-        seeds: the scores of each seed, where there are several; or empty.
+        seeds: the scores of each seed; a single one, or none, says nothing of how much they vary.
 
     >>> Floor(name="raw pixels", scores=Scores(knn=0.9)).name
     'raw pixels'

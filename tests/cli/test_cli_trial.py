@@ -1,0 +1,34 @@
+import torch
+
+from tammes.cli.measure import LARGEST_SIDE, Measure, pixels
+from tammes.cli.trial import Trial, floors
+from tammes.data import Images, TensorPixels, as_floats
+from tammes.report import Scores
+from tammes.training import ImagesSummary, RunConfig
+from tiny import make_config, random_images
+
+
+def test_the_mean_is_over_what_was_measured() -> None:
+    trial = Trial(name="a", scores=(Scores(knn=0.5, probe=0.2), Scores(knn=0.75)))
+    assert trial.mean == Scores(knn=0.625, probe=0.2)
+    assert trial.floor.seeds == trial.scores
+
+
+def test_floors_are_one_untrained_encoder_for_each_seed_and_the_pixels() -> None:
+    images = random_images(22)
+    config = RunConfig(training=make_config(), images=ImagesSummary.of(images, "noise"))
+    measure = Measure(train=images, test=random_images(8, seed=1))
+    untrained, raw = floors([config, config], measure, torch.device("cpu"))
+    assert (untrained.name, raw.name) == ("untrained encoder", "raw pixels")
+    assert untrained.scores[0] == untrained.scores[1]
+    # One class is brighter in its upper half, which a linear map of the pixels sees.
+    assert raw.scores[0].probe == 1.0
+
+
+def test_small_images_are_their_own_features_and_large_ones_are_averaged() -> None:
+    small = random_images(3)
+    assert torch.equal(pixels(small), as_floats(small.batch(range(3))).flatten(1))
+    drawn = torch.randint(0, 256, (2, 3, 4 * LARGEST_SIDE, 4 * LARGEST_SIDE), dtype=torch.uint8)
+    large = Images(pixels=TensorPixels(drawn), names=("a", "b"))
+    averaged = as_floats(drawn).unfold(2, 4, 4).unfold(3, 4, 4).mean(dim=(4, 5)).flatten(1)
+    torch.testing.assert_close(pixels(large), averaged)
