@@ -49,6 +49,34 @@ def test_without_a_probe_the_vote_counts(comparison, make_outcome):
     assert "the vote of nearest neighbors" in told.lead
 
 
+def test_what_another_column_tells_apart_is_said_too(comparison, make_outcome):
+    scores = {
+        "a": Scores(probe=0.95, knn=0.95, probe_10_percent=0.9, probe_1_percent=0.87),
+        "b": Scores(probe=0.96, knn=0.95, probe_10_percent=0.92, probe_1_percent=0.75),
+        "c": Scores(probe=0.95, knn=0.94, probe_10_percent=0.8, probe_1_percent=0.74),
+    }
+    told = verdict(with_scores(comparison, make_outcome, **scores))
+    assert told.lead.startswith("No clear difference between b, a and c")
+    assert told.lead.endswith(
+        ". Clear elsewhere in the table: with 10 % of the labels, b (92.0 %) is above c (80.0 %); "
+        "with 1 % of the labels, a (87.0 %) is above b (75.0 %) and c (74.0 %)."
+    )
+
+
+def test_another_column_that_contradicts_the_lead_is_heard(comparison, make_outcome):
+    scores = {"a": Scores(probe=0.8, knn=0.95), "b": Scores(probe=0.95, knn=0.8)}
+    told = verdict(with_scores(comparison, make_outcome, **scores))
+    assert told.lead.startswith("b is clearly best")
+    assert told.lead.endswith("by nearest neighbors, a (95.0 %) is above b (80.0 %).")
+
+
+def test_other_columns_that_agree_or_are_not_complete_are_not_mentioned(comparison, make_outcome):
+    agree = {"a": Scores(probe=0.8, knn=0.7), "b": Scores(probe=0.95, knn=0.9)}
+    assert "elsewhere" not in verdict(with_scores(comparison, make_outcome, **agree)).lead
+    partly = {"a": Scores(probe=0.95), "b": Scores(probe=0.95, knn=0.1), "c": Scores(probe=0.95, knn=0.9)}
+    assert "elsewhere" not in verdict(with_scores(comparison, make_outcome, **partly)).lead
+
+
 def test_floors_are_set_beside(comparison, make_outcome):
     scores = {"a": Scores(probe=0.95), "b": Scores(probe=0.7)}
     told = verdict(with_scores(comparison, make_outcome, **scores))

@@ -20,6 +20,7 @@ from tammes.report.render import render
 from tammes.report.strips import anchor_strips
 from tammes.report.table import score_table
 from tammes.report.verdict import verdict
+from tammes.report.wording import listed
 
 
 def write_comparison(path: Path, comparison: Comparison) -> None:
@@ -57,7 +58,7 @@ def _page(comparison: Comparison, kicker: str) -> str:
     labels = comparison.sample.labels
     context = {
         "kicker": kicker,
-        "title": f"{_list(names)} on {comparison.data}",
+        "title": f"{listed(names)} on {comparison.data}",
         "comparison": comparison,
         "verdict": verdict(comparison),
         "table": score_table(comparison, colors),
@@ -101,8 +102,3 @@ def _negatives_words(labeled: bool) -> str:
         "greatest weight (below each picture, as a multiple of the uniform weight; among equals, the most "
         "similar)."
     )
-
-
-def _list(names: list[str]) -> str:
-    """Names in a title: a, b and c."""
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"

@@ -18,7 +18,7 @@ from tammes.report.negatives import effective_negatives
 from tammes.report.palette import STYLESHEET, objective_color
 from tammes.report.similarities import by_label, by_view, cosine
 from tammes.report.svg import inline_svg
-from tammes.report.verdict import percent
+from tammes.report.wording import percent
 
 LARGEST_SAMPLE = 600
 """Pictures beyond which the map and the histograms tell nothing new and only take time and room."""

@@ -11,7 +11,7 @@ from tammes.report.comparison import Comparison, Outcome
 from tammes.report.estimate import estimate
 from tammes.report.negatives import effective_negatives
 from tammes.report.scores import Floor, Integers, Scores
-from tammes.report.verdict import percent
+from tammes.report.wording import percent
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tammes.report.comparison import Comparison, Outcome
 from tammes.report.estimate import Estimate, estimate
 from tammes.report.scores import Floor, Scores
+from tammes.report.wording import listed, percent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +14,7 @@ class Verdict:
     """The lead of the page.
 
     Args:
-        lead: one sentence.
+        lead: one sentence, and a second where another accuracy says what the first does not.
         beside: what must be known beside it: the floors, the number of seeds; may be empty.
     """
 
@@ -32,8 +33,9 @@ def verdict(comparison: Comparison) -> Verdict:
         ((name, accuracy),) = estimates.items()
         lead = f"{measure.words} of {name} gets {_reached(accuracy, comparison.test_size)}."
         return Verdict(lead=_capital(lead), beside=floors)
-    lead = _best(estimates, measure.words, comparison.test_size)
-    return Verdict(lead=_capital(lead), beside=f"{floors} {_seeds(comparison)}".strip())
+    lead = _capital(_best(estimates, measure.words, comparison.test_size))
+    others = _other_columns(comparison, measure, estimates)
+    return Verdict(lead=f"{lead} {others}".strip(), beside=f"{floors} {_seeds(comparison)}".strip())
 
 
 def _best(estimates: Mapping[str, Estimate], words: str, size: int) -> str:
@@ -49,14 +51,30 @@ def _best(estimates: Mapping[str, Estimate], words: str, size: int) -> str:
             f"{best} is clearly best: {words} of it gets {_reached(first, size)}, {ahead} "
             f"(standard error of the difference: {error})."
         )
-    tail = f"; {_list(behind)} {_be(behind)} clearly behind." if behind else "."
-    who = f"No clear difference between {_list([best, *level])}"
+    tail = f"; {listed(behind)} {_be(behind)} clearly behind." if behind else "."
+    who = f"No clear difference between {listed([best, *level])}"
     if first.value == second.value:
         return f"{who}: for {best} as for {others[0]}, {words} gets {_reached(first, size)}{tail}"
     return (
         f"{who}: for {best}, {words} gets {_reached(first, size)}, {ahead}, but the standard error "
         f"of that difference is {error}{tail}"
     )
+
+
+def _other_columns(comparison: Comparison, judge: "_Measure", judged: Mapping[str, Estimate]) -> str:
+    """The sentence about clear differences that other accuracies show, and the one judged by does not."""
+    found = []
+    for measure in _MEASURES:
+        if measure is judge or not measure.complete(comparison):
+            continue
+        estimates = {outcome.name: measure.estimate(outcome, comparison) for outcome in comparison.outcomes}
+        best = max(estimates, key=lambda name: estimates[name].value)
+        behind = [name for name in estimates if estimates[best].clearly_above(estimates[name])]
+        if all(judged[best].clearly_above(judged[name]) for name in behind):
+            continue
+        below = listed([f"{name} ({percent(estimates[name].value)})" for name in behind])
+        found.append(f"{measure.where}, {best} ({percent(estimates[best].value)}) is above {below}")
+    return f"Clear elsewhere in the table: {'; '.join(found)}." if found else ""
 
 
 def _reached(accuracy: Estimate, size: int) -> str:
@@ -80,21 +98,17 @@ def _capital(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:] if sentence.startswith(("a ", "the ")) else sentence
 
 
-def percent(fraction: float) -> str:
-    r"""A fraction in per cent with one decimal, not to be broken across lines.
-
-    >>> percent(0.9715)
-    '97.2\xa0%'
-    """
-    return f"{100 * fraction:.1f}\N{NO-BREAK SPACE}%"
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Measure:
     """The accuracy that the verdict goes by."""
 
     words: str
+    where: str
     of: Callable[[Scores], float | None]
+
+    def complete(self, comparison: Comparison) -> bool:
+        """Whether every objective has this accuracy."""
+        return all(self.of(outcome.scores) is not None for outcome in comparison.outcomes)
 
     def estimate(self, measured: Outcome | Floor, comparison: Comparison) -> Estimate:
         """This accuracy of an objective or a floor, which must have it."""
@@ -104,18 +118,22 @@ class _Measure:
         return estimate(value, comparison.test_size, seeds)
 
 
-_MEASURES = (
-    _Measure(words="a linear probe", of=lambda scores: scores.probe),
-    _Measure(words="the vote of nearest neighbors", of=lambda scores: scores.knn),
+_PROBE = _Measure(words="a linear probe", where="with all labels", of=lambda scores: scores.probe)
+_VOTE = _Measure(
+    words="the vote of nearest neighbors", where="by nearest neighbors", of=lambda scores: scores.knn
 )
+_FEW = _Measure(
+    words="a linear probe", where="with 10 % of the labels", of=lambda scores: scores.probe_10_percent
+)
+_FEWEST = _Measure(
+    words="a linear probe", where="with 1 % of the labels", of=lambda scores: scores.probe_1_percent
+)
+_MEASURES = (_PROBE, _VOTE, _FEW, _FEWEST)
 
 
 def _measure(comparison: Comparison) -> _Measure | None:
     """The linear probe if every objective has it, or else the vote if every one has that."""
-    for measure in _MEASURES:
-        if all(measure.of(outcome.scores) is not None for outcome in comparison.outcomes):
-            return measure
-    return None
+    return next((measure for measure in (_PROBE, _VOTE) if measure.complete(comparison)), None)
 
 
 def _floors(comparison: Comparison, measure: _Measure, estimates: Mapping[str, Estimate]) -> str:
@@ -132,7 +150,7 @@ def _floors(comparison: Comparison, measure: _Measure, estimates: Mapping[str, E
         elif len(above) == len(estimates):
             sentences.append(f"{'Both' if len(estimates) == 2 else 'All'} are {what}.")
         elif above:
-            sentences.append(f"Only {_list(above)} {_be(above)} {what}.")
+            sentences.append(f"Only {listed(above)} {_be(above)} {what}.")
         else:
             sentences.append(f"None is {what}.")
     return " ".join(sentences)
@@ -145,15 +163,10 @@ def _without_accuracy(comparison: Comparison) -> Verdict:
     ]
     compare = ", and losses of different objectives do not compare" if len(falls) > 1 else ""
     return Verdict(
-        lead=f"The training loss went {_list(falls)}; how good the features are, that does not say.",
+        lead=f"The training loss went {listed(falls)}; how good the features are, that does not say.",
         beside=f"There are no test labels, so there is no accuracy{compare}. What follows shows how the "
         "embeddings lie and what is taken for a negative.",
     )
-
-
-def _list(names: list[str]) -> str:
-    """Names in a sentence: a, b and c."""
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
 
 
 def _be(names: list[str]) -> str:
