@@ -138,7 +138,7 @@ class Photographs(Augmentation):
             p=self.jitter_probability,
         )
         modules: list[nn.Module] = [
-            # "slice" resizes the images one by one, and takes twice the time.
+            # "resample" draws and cuts the whole batch at once; "slice", the default, goes image by image.
             kornia.RandomResizedCrop((size, size), scale=(self.smallest_crop, 1.0), cropping_mode="resample"),
             kornia.RandomHorizontalFlip(p=self.flip_probability),
             jitter,
