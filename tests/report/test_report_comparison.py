@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tammes.report import Comparison, Outcome, Run, Sample, Scores
+from tammes.report import Comparison, Sample
 
 
 def test_sample_wants_bytes():
@@ -109,8 +109,7 @@ def test_accuracies_need_the_size_of_the_test_set(comparison: Comparison):
         replace(comparison, test_size=0)
 
 
-def test_run_wants_its_own_sample(sample: Sample, make_outcome):
-    other = replace(sample, images=sample.images[:9], labels=None, names=None)
-    outcome: Outcome = make_outcome(scores=Scores())
+def test_comparison_wants_its_own_sample(comparison: Comparison):
+    few = replace(comparison.sample, images=comparison.sample.images[:9], labels=None, names=None)
     with pytest.raises(ValueError, match="expected 9 rows, one per picture"):
-        Run(data="x", settings={}, command="x", sample=other, outcome=outcome)
+        replace(comparison, sample=few)

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from tammes.report import Comparison, Run, Sample, Scores, write_comparison, write_run
+from tammes.report import Comparison, Sample, Scores, write_comparison
 
 VOID = {"meta", "link", "img", "br"}
 HOSTILE = "<script>alert(1)</script> $x^{ & \"'"
@@ -151,14 +151,14 @@ def test_hostile_names_are_shown_as_they_are(comparison: Comparison, tmp_path):
 
 
 def test_without_labels_the_page_says_so(comparison: Comparison, make_outcome, tmp_path):
-    run = Run(
+    run = Comparison(
         data="holidays",
         settings={},
         command="tammes train holidays",
         sample=replace(comparison.sample, labels=None, classes=None),
-        outcome=make_outcome("hcl", Scores(), knn=False),
+        outcomes=(make_outcome("hcl", Scores(), knn=False),),
     )
-    write_run(tmp_path / "report.html", run)
+    write_comparison(tmp_path / "report.html", run)
     reader = read(tmp_path / "report.html")
     check_self_contained(reader)
     check_accessible(reader)
@@ -171,18 +171,9 @@ def test_without_labels_the_page_says_so(comparison: Comparison, make_outcome, t
 
 
 def test_one_objective_is_a_run(comparison: Comparison, tmp_path):
-    run = Run(
-        data="pets",
-        settings=comparison.settings,
-        command="tammes train pets",
-        sample=comparison.sample,
-        outcome=comparison.outcomes[1],
-        floors=comparison.floors,
-        test_size=comparison.test_size,
-    )
-    write_run(tmp_path / "report.html", run)
+    write_comparison(tmp_path / "report.html", replace(comparison, outcomes=comparison.outcomes[1:]))
     reader = read(tmp_path / "report.html")
-    assert "hcl on pets" in reader.words
+    assert "Run hcl on pets" in reader.words
     assert "A linear probe of hcl gets 94.0 % of 400 test images right" in reader.words
     assert "the highest of each column" not in reader.words
 

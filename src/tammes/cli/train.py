@@ -20,8 +20,7 @@ from tammes.cli.trial import Trial, floors
 from tammes.encoders import ProjectionHeadConfig, ResNetConfig
 from tammes.objective import Objective
 from tammes.positives.augmentation import Handwriting, Photographs
-from tammes.report import Run as ReportRun
-from tammes.report import Scores, write_run
+from tammes.report import Comparison, Scores, write_comparison
 from tammes.training import (
     Adam,
     Constant,
@@ -142,14 +141,14 @@ def main(arguments: Sequence[str]) -> None:
             table.add_row(floor.name, *score_cells(*floor.scores))
         console.print(table)
     sample, is_held_out = choose_sample(images, held_out, config.batch_size)
-    page = ReportRun(
+    page = Comparison(
         data=choice.images.data,
         settings=report_settings(config, images, is_held_out),
         command=shlex.join(["tammes", "train", *arguments]),
         sample=report_sample(sample),
-        outcome=report_outcome(trial, sample),
+        outcomes=(report_outcome(trial, sample),),
         floors=tuple(floor.floor for floor in beside),
         test_size=0 if measure is None else len(measure.test),
     )
-    write_run(folder.report, page)
+    write_comparison(folder.report, page)
     console.print(f"The run is in {folder.path}; open {folder.report}", highlight=False)

@@ -1,7 +1,7 @@
 """Networks from images to feature vectors, and the head that projects features for comparison."""
 
 from tammes.encoders.convnet import ConvNet, ConvNetConfig
-from tammes.encoders.encoder import Encoder, EncoderConfig
+from tammes.encoders.encoder import Encoder
 from tammes.encoders.mlp import ProjectionHead, ProjectionHeadConfig
 from tammes.encoders.resnet import ResNet, ResNetConfig
 
@@ -9,7 +9,6 @@ __all__ = [
     "ConvNet",
     "ConvNetConfig",
     "Encoder",
-    "EncoderConfig",
     "ProjectionHead",
     "ProjectionHeadConfig",
     "ResNet",

@@ -1,6 +1,4 @@
-"""What every encoder is: a module from images to feature vectors, and a configuration that builds it."""
-
-from typing import Protocol
+"""What every encoder is: a module from images to feature vectors."""
 
 from torch import nn
 
@@ -19,14 +17,6 @@ class Encoder(nn.Module):
     """
 
     features: int
-
-
-class EncoderConfig(Protocol):
-    """The settings of an encoder, which build it once the images' channels and size are known."""
-
-    def build(self, channels: int, size: int) -> Encoder:
-        """Build the encoder for images (batch, channels, size, size), with weights from torch's generator."""
-        ...
 
 
 def check_images(channels: int, size: int, smallest: int) -> None:

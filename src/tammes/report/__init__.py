@@ -1,7 +1,7 @@
-"""The page: what a comparison or a run found, as one self-contained HTML file."""
+"""The page: what a comparison or a single run found, as one self-contained HTML file."""
 
-from tammes.report.comparison import Comparison, Outcome, Run, Sample
-from tammes.report.page import write_comparison, write_run
+from tammes.report.comparison import Comparison, Outcome, Sample
+from tammes.report.page import write_comparison
 from tammes.report.scores import Curve, Floor, Scores
 
 __all__ = [
@@ -9,9 +9,7 @@ __all__ = [
     "Curve",
     "Floor",
     "Outcome",
-    "Run",
     "Sample",
     "Scores",
     "write_comparison",
-    "write_run",
 ]

@@ -162,14 +162,14 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Comparison:
-    """Several objectives on the same data, seed and budget: what `write_comparison` writes down.
+    """One objective or several on the same data, seeds and budget: what `write_comparison` writes down.
 
     Args:
         data: in words, "digits" or the name of the folder.
         settings: what all objectives share, in words ("encoder": "convnet", "epochs": "20", "seed": "0"),
             in the order to be shown.
         command: the exact command that does it again.
-        sample: the held-out pictures.
+        sample: held-out pictures (or, where nothing is held out, training pictures: say so in `settings`).
         outcomes: one per objective, with different names, in the order given by the user.
         floors: the untrained encoder and raw pixels; may be empty.
         test_size: the number of test images behind each accuracy, for its standard error; 0 without labels.
@@ -203,35 +203,6 @@ class Comparison:
                 f"Comparison.outcomes expected views of the same pictures for each objective, got {pairs} "
                 "pictures: use one batch for all"
             )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Run:
-    """One objective, trained on the user's data: what `write_run` writes down.
-
-    Args:
-        data: in words, the name of the folder.
-        settings: in words, in the order to be shown.
-        command: the exact command that does it again.
-        sample: held-out pictures (or, where nothing is held out, training pictures: say so in `settings`).
-        outcome: the trained objective.
-        floors: the untrained encoder and raw pixels; may be empty.
-        test_size: the number of test images behind each accuracy; 0 without labels.
-
-    Raises:
-        ValueError: where the outcome is about another sample.
-    """
-
-    data: str
-    settings: Mapping[str, str]
-    command: str
-    sample: Sample
-    outcome: Outcome
-    floors: tuple[Floor, ...] = ()
-    test_size: int = 0
-
-    def __post_init__(self) -> None:
-        _check_outcome(self.outcome, self.sample, self.test_size)
 
 
 def _readable(name: str) -> str:

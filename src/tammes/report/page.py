@@ -1,10 +1,10 @@
-"""From a comparison or a run to one self-contained HTML file."""
+"""From a comparison to one self-contained HTML file."""
 
 from pathlib import Path
 
 import numpy as np
 
-from tammes.report.comparison import Comparison, Run
+from tammes.report.comparison import Comparison
 from tammes.report.palette import CLASSES
 from tammes.report.panels import (
     LARGEST_SAMPLE,
@@ -24,40 +24,17 @@ from tammes.report.wording import listed
 
 
 def write_comparison(path: Path, comparison: Comparison) -> None:
-    """Write the page of a comparison; it needs no network and no second file.
+    """Write the page of a comparison, or of a single run; it needs no network and no second file.
 
     Args:
         path: of the HTML file; its folder must exist, a file of this name is replaced.
-        comparison: what is shown.
+        comparison: what is shown. Without labels the page says so, and leaves out what would need them.
     """
-    path.write_text(_page(comparison, "Comparison"), encoding="utf-8")
-
-
-def write_run(path: Path, run: Run) -> None:
-    """Write the page of a single run; it needs no network and no second file.
-
-    Args:
-        path: of the HTML file; its folder must exist, a file of this name is replaced.
-        run: what is shown. Where it has no labels the page says so, and leaves out what would need them.
-    """
-    alone = Comparison(
-        data=run.data,
-        settings=run.settings,
-        command=run.command,
-        sample=run.sample,
-        outcomes=(run.outcome,),
-        floors=run.floors,
-        test_size=run.test_size,
-    )
-    path.write_text(_page(alone, "Run"), encoding="utf-8")
-
-
-def _page(comparison: Comparison, kicker: str) -> str:
     colors = tuple(css_color(index) for index in range(len(comparison.outcomes)))
     names = [outcome.name for outcome in comparison.outcomes]
     labels = comparison.sample.labels
     context = {
-        "kicker": kicker,
+        "kicker": "Comparison" if len(names) > 1 else "Run",
         "title": f"{listed(names)} on {comparison.data}",
         "comparison": comparison,
         "verdict": verdict(comparison),
@@ -79,7 +56,7 @@ def _page(comparison: Comparison, kicker: str) -> str:
             for outcome, color in zip(comparison.outcomes, colors, strict=True)
         ],
     }
-    return render("comparison.html.jinja", context)
+    path.write_text(render("comparison.html.jinja", context), encoding="utf-8")
 
 
 def _similarity_words(labeled: bool) -> str:
