@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tammes.report import Comparison, Sample
+from tammes.report import Comparison, Sample, Scores
 
 
 def test_sample_wants_bytes():
@@ -104,9 +104,10 @@ def test_comparison_wants_the_same_pictures(comparison: Comparison, make_outcome
         replace(comparison, outcomes=(*comparison.outcomes, few))
 
 
-def test_accuracies_need_the_size_of_the_test_set(comparison: Comparison):
+@pytest.mark.parametrize("scores", [Scores(probe=0.5), Scores(probe_1_percent=0.5)])
+def test_accuracies_need_the_size_of_the_test_set(comparison: Comparison, make_outcome, scores):
     with pytest.raises(ValueError, match="test images behind the accuracies of 'simclr', got 0"):
-        replace(comparison, test_size=0)
+        replace(comparison, outcomes=(make_outcome(scores=scores),), test_size=0)
 
 
 def test_comparison_wants_its_own_sample(comparison: Comparison):

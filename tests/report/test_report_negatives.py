@@ -42,9 +42,11 @@ def test_uniform_weights_are_one_and_effective_negatives_are_all(make_outcome):
     assert effective_negatives(make_outcome(hard=4.0)) < PAIRS
 
 
-def test_uniform_draw_never_draws_the_anchor():
+def test_uniform_draw_never_draws_the_anchor(make_outcome):
+    outcome = make_outcome()
+    assert len(uniform_draw(outcome, 0, 100)) == PAIRS - 1
     for anchor in range(PAIRS):
-        drawn = [negative.picture for negative in uniform_draw(PAIRS, anchor, 6)]
+        drawn = [negative.picture for negative in uniform_draw(outcome, anchor, 6)]
         assert anchor not in drawn
         assert len(set(drawn)) == 6
 

@@ -23,9 +23,3 @@ def test_curve_says_what_is_wrong(epochs, values, words):
 def test_scores_are_fractions():
     with pytest.raises(ValueError, match=r"Scores.probe_1_percent expected a fraction .* got 97"):
         Scores(probe_1_percent=97.0)
-
-
-def test_the_page_ranks_by_the_probe_and_else_by_the_vote():
-    assert Scores(knn=0.5, probe=0.6).best == 0.6
-    assert Scores(knn=0.5).best == 0.5
-    assert Scores().best is None

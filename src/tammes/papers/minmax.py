@@ -250,7 +250,7 @@ def _mean_cosine(unit: Tensor) -> float:
 
 def _pixels(images: Images) -> Tensor:
     """All images as floats, (n, 1, 8, 8)."""
-    return as_floats(torch.stack([images[row][0] for row in range(len(images))]))
+    return as_floats(images.batch(range(len(images))))
 
 
 def _two_views(images: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:

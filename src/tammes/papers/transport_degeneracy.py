@@ -54,7 +54,7 @@ from tammes.papers.minmax import (
     logistic,
     train,
 )
-from tammes.papers.minmax_figures import line_panels, numbers, overview, sphere_panels
+from tammes.papers.minmax_figures import Results, line_panels, numbers, overview, sphere_panels
 from tammes.papers.page import Figure, Finding, PaperPage, write_page, write_table
 
 STEPS, SEEDS = 400, 3
@@ -84,9 +84,6 @@ REMARKS = (
     "Nearest neighbors do not see how far apart points are, only which are nearer: after a collapse they "
     "still read something from the little spread that is left.",
 )
-
-Results = Mapping[str, Sequence[Trained]]
-"""The encoders trained against each adversary, one for each seed, and the untrained ones."""
 
 
 def run(out: Path, *, budget: float, seed: int) -> None:

@@ -217,7 +217,7 @@ def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:
             f"Outcome({outcome.name!r}).embeddings expected {sample.size} rows, one per picture of the "
             f"sample, got {len(outcome.embeddings)}"
         )
-    if outcome.scores.best is not None and test_size < 1:
+    if outcome.scores != Scores() and test_size < 1:
         raise ValueError(
             f"test_size expected the number of test images behind the accuracies of {outcome.name!r}, "
             f"got {test_size}"

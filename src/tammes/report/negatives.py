@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
+from tammes.diagnostics import uniform_negatives
 from tammes.report.comparison import Outcome
 from tammes.report.scores import Integers
 from tammes.report.similarities import cosine
@@ -48,15 +50,15 @@ def relative_to_uniform(outcome: Outcome, anchor: int) -> np.ndarray:
     return (row[:pairs] + row[pairs:]) * (pairs - 1)
 
 
-def uniform_draw(pairs: int, anchor: int, count: int) -> list[Negative]:
-    """Negatives of one anchor drawn without regard to any weight, always the same ones.
-
-    >>> len(uniform_draw(pairs=8, anchor=2, count=5))
-    5
-    """
-    others = np.delete(np.arange(pairs), anchor)
-    chosen = np.random.default_rng(anchor).permutation(others)[:count]
-    return [Negative(picture=int(picture), weight=1.0) for picture in chosen]
+def uniform_draw(outcome: Outcome, anchor: int, count: int) -> list[Negative]:
+    """Negatives of one anchor drawn without regard to any weight, always the same ones; `count` at most."""
+    drawn = uniform_negatives(
+        torch.tensor(outcome.view_a),
+        torch.tensor([anchor]),
+        k=min(count, outcome.pairs - 1),
+        generator=torch.Generator().manual_seed(anchor),
+    )
+    return [Negative(picture=picture, weight=1.0) for picture in drawn.indices[0].tolist()]
 
 
 def effective_negatives(outcome: Outcome) -> float:

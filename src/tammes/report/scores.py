@@ -61,8 +61,8 @@ class Scores:
     Raises:
         ValueError: for a number outside [0, 1].
 
-    >>> Scores(knn=0.95).best
-    0.95
+    >>> Scores(knn=0.95)
+    Scores(knn=0.95, probe=None, probe_10_percent=None, probe_1_percent=None)
     """
 
     knn: float | None = None
@@ -76,11 +76,6 @@ class Scores:
                 raise ValueError(
                     f"Scores.{name} expected a fraction in [0, 1], got {value}: divide per cent by 100"
                 )
-
-    @property
-    def best(self) -> float | None:
-        """The number the page ranks by: the probe with all labels, or else the nearest-neighbor vote."""
-        return self.knn if self.probe is None else self.probe
 
 
 @dataclass(frozen=True, kw_only=True)

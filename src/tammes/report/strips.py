@@ -50,10 +50,10 @@ class Anchor:
 
 def anchor_strips(comparison: Comparison) -> list[Anchor]:
     """The first anchors of different classes, each with a row per objective and a uniform one."""
-    sample, pairs = comparison.sample, comparison.outcomes[0].pairs
+    sample, first = comparison.sample, comparison.outcomes[0]
     shown = []
-    for anchor in anchors(sample.labels, pairs, ANCHORS):
-        rows = [_strip("drawn uniformly", "", uniform_draw(pairs, anchor, LENGTH), sample, anchor)]
+    for anchor in anchors(sample.labels, first.pairs, ANCHORS):
+        rows = [_strip("drawn uniformly", "", uniform_draw(first, anchor, LENGTH), sample, anchor)]
         for index, outcome in enumerate(comparison.outcomes):
             color = STYLESHEET.variable_of[objective_color(index)]
             rows.append(_strip(outcome.name, color, hardest(outcome, anchor, LENGTH), sample, anchor))
