@@ -7,7 +7,7 @@ import torch
 from tammes import recipes
 from tammes.encoders import ConvNetConfig
 from tammes.training import Adam, Constant, ImagesSummary, RunConfig, RunFolder
-from tammes.training.checkpoint import CONFIG, load_checkpoint
+from tammes.training.checkpoint import CONFIG, NEEDED, load_checkpoint
 from tammes.training.config_file import to_yaml
 from tammes.training.folder import read_config
 from tiny import make_config
@@ -20,7 +20,8 @@ def run_config() -> RunConfig:
 
 def save(folder: RunFolder, config: RunConfig, step: int) -> None:
     folder.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    torch.save({CONFIG: to_yaml(config), "global_step": step}, folder.checkpoint)
+    rest = dict.fromkeys(NEEDED, {})
+    torch.save({**rest, CONFIG: to_yaml(config), "global_step": step}, folder.checkpoint)
 
 
 def test_a_new_folder_gets_its_config(tmp_path: Path) -> None:
@@ -145,6 +146,32 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(ValueError, match=r"last\.ckpt is damaged or no checkpoint"):
         load_checkpoint(file)
+
+
+def test_a_checkpoint_cut_off_or_changed_anywhere_is_damaged(tmp_path: Path) -> None:
+    folder = RunFolder(path=tmp_path)
+    save(folder, run_config(), step=3)
+    content = folder.checkpoint.read_bytes()
+    for at in range(0, len(content), len(content) // 40):
+        folder.checkpoint.write_bytes(content[:at])
+        with pytest.raises(ValueError, match=r"is damaged or no checkpoint .* anew by --overwrite") as raised:
+            load_checkpoint(folder.checkpoint)
+        assert "weights_only" not in str(raised.value)
+    in_pickle = content.index(CONFIG.encode())
+    folder.checkpoint.write_bytes(content[:in_pickle] + b"\xff" + content[in_pickle + 1 :])
+    with pytest.raises(ValueError, match="is damaged or no checkpoint"):
+        load_checkpoint(folder.checkpoint)
+
+
+def test_a_file_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        load_checkpoint(tmp_path)
+
+
+def test_a_part_of_a_checkpoint_is_refused(tmp_path: Path) -> None:
+    torch.save({CONFIG: "", "state_dict": {}}, tmp_path / "last.ckpt")
+    with pytest.raises(ValueError, match="no whole checkpoint: global_step, optimizer_states"):
+        load_checkpoint(tmp_path / "last.ckpt")
 
 
 class Evil:

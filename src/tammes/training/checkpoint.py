@@ -14,6 +14,19 @@ from tammes.training.atomic import write_atomically
 from tammes.training.stop import StopRequest
 
 CONFIG = "tammes_config"
+# What of lightning's checkpoints a run cannot go on without.
+NEEDED = ("global_step", "state_dict", "optimizer_states", "lr_schedulers", "loops", "callbacks")
+# What torch is known to raise on files that were cut off or changed.
+DAMAGE = (
+    OSError,
+    EOFError,
+    RuntimeError,
+    pickle.UnpicklingError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+)
 
 
 class StopAfterStep(Exception):  # noqa: N818 - no error: it ends the loop where it may be ended
@@ -83,13 +96,22 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         path: the file.
 
     Raises:
-        ValueError: for a file that is no checkpoint of a run.
+        ValueError: for a file that is no checkpoint of a run, or only a part of one.
+        OSError: for a file that cannot be read.
     """
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise ValueError(f"{path} is damaged or no checkpoint: {reason}") from error
+    except DAMAGE as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise  # not what stands in the file, but the file
+        # Torch's own words would advise to load the file unsafely.
+        raise ValueError(
+            f"{path} is damaged or no checkpoint ({type(error).__name__}): put back a copy of it, or start "
+            "the run anew by --overwrite (overwrite=True)"
+        ) from error
     if not isinstance(checkpoint, dict) or CONFIG not in checkpoint:
         raise ValueError(f"{path} is no checkpoint of a Tammes run")
+    missing = [name for name in NEEDED if name not in checkpoint]
+    if missing:
+        raise ValueError(f"{path} is no whole checkpoint: {', '.join(missing)} is not in it")
     return checkpoint
