@@ -1,3 +1,4 @@
+import pytest
 import torch
 from torch import nn
 
@@ -38,3 +39,11 @@ def test_every_module_gets_its_mode_back() -> None:
     with evaluating(network):
         assert not any(module.training for module in network.modules())
     assert [module.training for module in network.modules()] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"), [({"batch_size": 0}, "at least 1 image, got 0"), ({"workers": -1}, "got -1")]
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        embed(model(), random_images(3), **settings)

@@ -24,6 +24,10 @@ def embed(model: Model, images: Images, batch_size: int = 512, workers: int = 0)
         Features (n, features), which serve other tasks, and embeddings (n, dim), which the objective
         compares; float32 on the CPU.
 
+    Raises:
+        ValueError: for a batch size below 1, a negative number of workers, or an image that cannot be
+            decoded.
+
     Example:
         >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
         >>> encoder = ConvNetConfig(width=8).build(channels=1, size=8)
@@ -34,6 +38,10 @@ def embed(model: Model, images: Images, batch_size: int = 512, workers: int = 0)
         >>> [tuple(part.shape) for part in embed(model, images)]
         [(3, 32), (3, 16)]
     """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1 image, got {batch_size}")
+    if workers < 0:
+        raise ValueError(f"workers must be 0 or more, got {workers}")
     device = next(model.parameters()).device
     # With a generator of its own the loader leaves torch's global one alone.
     loader = DataLoader(images, batch_size=batch_size, num_workers=workers, generator=torch.Generator())
