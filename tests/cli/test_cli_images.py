@@ -79,3 +79,4 @@ def test_sizes_suit_the_data() -> None:
     assert size_and_channels("digits", None, None) == (8, 1)
     assert size_and_channels("folder", None, None) == (32, 3)
     assert size_and_channels("folder", 64, 1) == (64, 1)
+    assert size_and_channels("folder", 0, 1)[0] == 0  # for the folder to refuse, not for us to replace

@@ -11,6 +11,7 @@ from tammes.positives.augmentation import Handwriting, Photographs
 from tammes.training.seeds import Purpose, derive
 
 DIGITS = "digits"
+DIGITS_SIZE = 8
 FOLDER_SIZE = 32
 
 
@@ -74,9 +75,8 @@ def size_and_channels(
     data: str, size: int | None, channels: Literal[1, 3] | None
 ) -> tuple[int, Literal[1, 3]]:
     """What was asked for, or else what suits the data: the digits are 8x8 and gray."""
-    if data == DIGITS:
-        return size or 8, channels or 1
-    return size or FOLDER_SIZE, channels or 3
+    usual: tuple[int, Literal[1, 3]] = (DIGITS_SIZE, 1) if data == DIGITS else (FOLDER_SIZE, 3)
+    return usual[0] if size is None else size, channels or usual[1]
 
 
 def usual_augmentation(data: str) -> Photographs | Handwriting:
