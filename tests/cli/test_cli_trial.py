@@ -1,6 +1,6 @@
 import torch
 
-from tammes.cli.measure import LARGEST_SIDE, Measure, pixels
+from tammes.cli.measure import LARGEST_SIDE, Measure, at_most, pixels
 from tammes.cli.trial import Trial, floors
 from tammes.data import Images, TensorPixels, as_floats
 from tammes.report import Scores
@@ -32,3 +32,12 @@ def test_small_images_are_their_own_features_and_large_ones_are_averaged() -> No
     large = Images(pixels=TensorPixels(drawn), names=("a", "b"))
     averaged = as_floats(drawn).unfold(2, 4, 4).unfold(3, 4, 4).mean(dim=(4, 5)).flatten(1)
     torch.testing.assert_close(pixels(large), averaged)
+
+
+def test_a_part_of_the_images_holds_all_classes() -> None:
+    images = random_images(40)
+    by_class = images.subset(sorted(range(40), key=lambda row: int(images.required_labels()[row])))
+    part = at_most(by_class, 10)
+    assert part.names == at_most(by_class, 10).names
+    assert set(part.required_labels().tolist()) == {0, 1}
+    assert at_most(images, 40) is images

@@ -165,7 +165,8 @@ def _sample_and_settings(
     choice: Compare, trials: Sequence[Trial], images: Images, held_out: Images | None
 ) -> tuple[Images, dict[str, str]]:
     sample, is_held_out = choose_sample(images, held_out, choice.batch_size)
-    settings = report_settings(trials[0].runs[0].config.training, images, is_held_out)
+    config = trials[0].runs[0].config.training
+    settings = report_settings(config, images, measured=held_out is not None, is_held_out=is_held_out)
     if choice.seeds > 1:
         last = choice.seed + choice.seeds - 1
         settings["seed"] = f"{choice.seed} to {last}: scores are means, the figures are of the first"

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from tammes.cli.device import Accelerator, device_of
 from tammes.cli.images import Split
-from tammes.cli.measure import Measure, encoded
+from tammes.cli.measure import Measure, at_most, encoded
 from tammes.cli.table import score_cells, score_table
 from tammes.data import Images, as_floats
 from tammes.diagnostics import alignment, uniformity
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _on_the_sphere(run: Run, images: Images) -> tuple[float, float]:
     """Alignment of two views of each image, and uniformity of the images, both of the embeddings."""
-    images = images.subset(range(min(len(images), MOST_PAIRS)))
+    images = at_most(images, MOST_PAIRS)
     training, device = run.config.training, next(run.model.parameters()).device
     floats = as_floats(images.batch(range(len(images)))).to(device)
     seeds = [derive(training.seed, purpose) for purpose in (Purpose.FIRST_VIEW, Purpose.SECOND_VIEW)]

@@ -5,7 +5,7 @@ import statistics
 import numpy as np
 import torch
 
-from tammes.cli.measure import shuffled
+from tammes.cli.measure import DRAWS, shuffled
 from tammes.cli.trial import Trial
 from tammes.data import Images, as_floats
 from tammes.report import Curve, Outcome, Sample
@@ -38,14 +38,18 @@ def report_sample(images: Images) -> Sample:
     )
 
 
-def report_settings(config: TrainingConfig, images: Images, is_held_out: bool) -> dict[str, str]:
+def report_settings(
+    config: TrainingConfig, images: Images, *, measured: bool, is_held_out: bool
+) -> dict[str, str]:
     """What the report says of the training, in words and in the order to be shown.
 
     Args:
         config: of the training.
         images: that it learned from.
+        measured: whether there are accuracies.
         is_held_out: whether the report's pictures were held out.
     """
+    draws = f"means over {DRAWS} draws of labels, the same for all; their spread is not in the errors"
     return {
         "encoder": repr(config.encoder),
         "views": repr(config.augmentation),
@@ -54,6 +58,7 @@ def report_settings(config: TrainingConfig, images: Images, is_held_out: bool) -
         "epochs": str(config.epochs),
         "optimizer": repr(config.optimizer),
         "seed": str(config.seed),
+        **({"10 % and 1 %": draws} if measured else {}),
         "pictures below": "held out of training" if is_held_out else "from the training images",
     }
 

@@ -137,17 +137,17 @@ def main(arguments: Sequence[str]) -> None:
         table = score_table("trained encoder")
         table.add_row(str(folder.path), *score_cells(scores))
         table.add_section()
-        for floor in beside:
-            table.add_row(floor.name, *score_cells(*floor.scores))
+        for each in beside:
+            table.add_row(each.name, *score_cells(*each.scores))
         console.print(table)
     sample, is_held_out = choose_sample(images, held_out, config.batch_size)
     page = Comparison(
         data=choice.images.data,
-        settings=report_settings(config, images, is_held_out),
+        settings=report_settings(config, images, measured=measure is not None, is_held_out=is_held_out),
         command=shlex.join(["tammes", "train", *arguments]),
         sample=report_sample(sample),
         outcomes=(report_outcome(trial, sample),),
-        floors=tuple(floor.floor for floor in beside),
+        floors=tuple(each.floor for each in beside),
         test_size=0 if measure is None else len(measure.test),
     )
     write_comparison(folder.report, page)
