@@ -288,7 +288,7 @@ def test_a_run_without_a_folder_writes_nothing(tmp_path: Path, monkeypatch: pyte
     assert not list(tmp_path.iterdir())
 
 
-def test_training_lowers_the_loss_and_beats_the_first_weights() -> None:
+def test_training_lowers_the_loss() -> None:
     config = replace(make_config(), epochs=15, batch_size=20, optimizer=Adam(learning_rate=3e-3))
     config = replace(config, objective=recipes.simclr(temperature=0.5))
     images = random_images(80)
