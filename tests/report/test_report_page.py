@@ -176,6 +176,8 @@ def test_one_objective_is_a_run(comparison: Comparison, tmp_path):
     assert "Run hcl on pets" in reader.words
     assert "A linear probe of hcl gets 94.0 % of 400 test images right" in reader.words
     assert "the highest of each column" not in reader.words
+    assert "different objectives" not in reader.words
+    assert "all objectives" not in reader.words
 
 
 def test_many_classes_and_many_objectives(comparison: Comparison, make_outcome, tmp_path):

@@ -96,8 +96,19 @@ def test_floors_are_set_beside(comparison, make_outcome):
 def test_one_objective_is_compared_with_nobody(comparison, make_outcome):
     told = verdict(with_scores(comparison, make_outcome, a=Scores(probe=0.95)))
     assert told.lead == "A linear probe of a gets 95.0 % of 400 test images right."
+    assert told.beside == "That is clearly above the raw pixels (70.0 %)."
     assert "best" not in told.lead
     assert "seed" not in told.beside
+
+
+def test_one_objective_is_set_beside_all_floors_at_once(comparison, make_outcome):
+    names = {"coin": 0.3, "oracle": 0.99, "die": 0.2}
+    floors = tuple(Floor(name=name, scores=Scores(probe=probe)) for name, probe in names.items())
+    told = verdict(with_scores(replace(comparison, floors=floors), make_outcome, a=Scores(probe=0.95)))
+    assert told.beside == (
+        "That is clearly above the coin (30.0 %) and the die (20.0 %). "
+        "That is not clearly above the oracle (99.0 %)."
+    )
 
 
 def test_without_accuracies_nothing_is_claimed(comparison, make_outcome):

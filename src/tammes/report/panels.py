@@ -62,7 +62,7 @@ def accuracy_panel(comparison: Comparison) -> Panel | None:
     ends = ", ".join(f"{name} ends at {percent(curve.last)}" for name, curve in curves.items())
     figure = accuracy_over_epochs(curves, colors, floors=floors)
     svg = inline_svg(figure, name="accuracy", description=f"kNN accuracy over epochs: {ends}.")
-    return Panel(name="all objectives", svg=svg)
+    return Panel(name="all objectives" if len(comparison.outcomes) > 1 else "", svg=svg)
 
 
 def loss_panels(comparison: Comparison) -> list[Panel]:

@@ -137,22 +137,28 @@ def _measure(comparison: Comparison) -> _Measure | None:
 
 
 def _floors(comparison: Comparison, measure: _Measure, estimates: Mapping[str, Estimate]) -> str:
-    """One sentence for each floor: which objectives are clearly above it."""
+    """Which objectives are clearly above which floors."""
+    levels = {
+        f"the {floor.name} ({percent(level.value)})": level
+        for floor in comparison.floors
+        if measure.of(floor.scores) is not None
+        for level in [measure.estimate(floor, comparison)]
+    }
+    if len(estimates) == 1:
+        (accuracy,) = estimates.values()
+        above = [what for what, level in levels.items() if accuracy.clearly_above(level)]
+        rest = [what for what in levels if what not in above]
+        sentences = [f"That is clearly above {listed(above)}."] if above else []
+        sentences += [f"That is not clearly above {listed(rest)}."] if rest else []
+        return " ".join(sentences)
     sentences = []
-    for floor in comparison.floors:
-        if measure.of(floor.scores) is None:
-            continue
-        level = measure.estimate(floor, comparison)
+    for what, level in levels.items():
         above = [name for name, accuracy in estimates.items() if accuracy.clearly_above(level)]
-        what = f"clearly above the {floor.name} ({percent(level.value)})"
-        if len(estimates) == 1:
-            sentences.append(f"That is {'' if above else 'not '}{what}.")
-        elif len(above) == len(estimates):
-            sentences.append(f"{'Both' if len(estimates) == 2 else 'All'} are {what}.")
-        elif above:
-            sentences.append(f"Only {listed(above)} {_be(above)} {what}.")
+        if len(above) == len(estimates):
+            who = "Both are" if len(estimates) == 2 else "All are"
         else:
-            sentences.append(f"None is {what}.")
+            who = f"Only {listed(above)} {_be(above)}" if above else "None is"
+        sentences.append(f"{who} clearly above {what}.")
     return " ".join(sentences)
 
 
