@@ -301,3 +301,18 @@ def test_a_file_that_may_not_be_read_is_left_out(tmp_path: Path) -> None:
     path = picture(tmp_path / "secret.png")
     path.chmod(0)
     assert not is_image(path)
+
+
+def test_names_that_are_no_utf8_are_made_printable(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"caf\xe9")
+    try:
+        (tmp_path / odd).mkdir()
+    except OSError:
+        pytest.skip("this file system has UTF-8 names only")
+    for name in (f"{odd}/{odd}.png", "tea/1.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (8, 8), "red").save(tmp_path / name)
+    images = folder(tmp_path, size=4)
+    assert images.names == ("caf\ufffd/caf\ufffd.png", "tea/1.png")
+    assert images.classes == ("caf\ufffd", "tea")
+    assert images[0][0][:, 0, 0].tolist() == [255, 0, 0]

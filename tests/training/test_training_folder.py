@@ -20,7 +20,7 @@ def run_config() -> RunConfig:
 
 def save(folder: RunFolder, config: RunConfig, step: int) -> None:
     folder.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    rest = dict.fromkeys(NEEDED, {})
+    rest = {key: {} for key in NEEDED}
     torch.save({**rest, CONFIG: to_yaml(config), "global_step": step}, folder.checkpoint)
 
 

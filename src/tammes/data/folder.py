@@ -130,10 +130,10 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
     classes, labels = _classes(root, names, strict)
     return Images(
         pixels=FilePixels(root=root, names=tuple(names), channels=channels, size=size),
-        names=tuple(names),
+        names=_printable(names),
         labels=labels,
-        classes=classes,
-        skipped=tuple(skipped),
+        classes=None if classes is None else _printable(classes),
+        skipped=_printable(skipped),
     )
 
 
@@ -200,7 +200,12 @@ def _classes(
 
 def _listing(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    return ", ".join(_printable(names[:NAMED])) + more
+
+
+def _printable(names: Sequence[str]) -> tuple[str, ...]:
+    """Names as text that every file can hold: a file system's need not be UTF-8."""
+    return tuple(os.fsencode(name).decode(errors="replace") for name in names)
 
 
 def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels size size"]:
@@ -232,7 +237,10 @@ def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels s
             upright = ImageOps.exif_transpose(image)
             plain = _eight_bits(upright).convert("L" if channels == 1 else "RGB")
     except DAMAGE as error:
-        raise ValueError(f"expected an image that can be decoded, got {path}: {error}") from error
+        raise ValueError(
+            f"expected an image that can be decoded, got {path}: {error}; "
+            "remove it, or put a whole copy in its place"
+        ) from error
     side = min(plain.size)
     left, top = (plain.width - side) / 2, (plain.height - side) / 2
     if plain.size != (size, size):
