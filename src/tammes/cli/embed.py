@@ -14,6 +14,7 @@ import tyro
 
 from tammes.cli.device import Accelerator, device_of
 from tammes.cli.images import Source
+from tammes.cli.target import prepare
 from tammes.data import Images
 from tammes.training import embed, load_run
 from tammes.training.atomic import write_atomically
@@ -48,6 +49,7 @@ def main(arguments: Sequence[str]) -> None:
     choice = tyro.cli(Embed, prog="tammes embed", args=arguments, config=(tyro.conf.FlagCreatePairsOff,))
     if choice.out.suffix not in (".parquet", ".npz"):
         raise ValueError(f"--out must end in .parquet or .npz, got {choice.out}")
+    prepare(choice.out)
     run = load_run(choice.run)
     model = run.model.to(device_of(choice.accelerator))
     shape = run.config.images
@@ -55,7 +57,6 @@ def main(arguments: Sequence[str]) -> None:
     embedded = [embed(model, part, batch_size=choice.batch_size, workers=choice.workers) for part in parts]
     features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))
     write = _parquet if choice.out.suffix == ".parquet" else _npz
-    choice.out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(choice.out, write(parts, features, projection))
     print(f"wrote {len(features)} rows to {choice.out}")
 
