@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import gc
 import itertools
 import math
+import pickle
 import warnings
 import weakref
 
@@ -517,6 +519,14 @@ def test_last_holds_no_graph() -> None:
     gc.collect()
     assert alive() is None
     assert objective.last["effective_negatives"] > 0
+
+
+def test_objectives_travel_between_processes() -> None:
+    objective = recipes.hcl_ot(temperature=0.5, epsilon=0.3, class_prior=0.1)
+    objective(good(), good())
+    for copied in (pickle.loads(pickle.dumps(objective)), copy.deepcopy(objective)):
+        assert copied == objective
+        assert dict(copied.last) == {}
 
 
 def test_uniform_negatives_count_fully() -> None:

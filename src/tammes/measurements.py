@@ -33,6 +33,10 @@ class Measurements(Mapping[str, float]):
         """Forgets the numbers of the call before and takes those of this one."""
         self._open, self._known = dict(numbers), {}
 
+    def __reduce__(self) -> tuple[type[Measurements], tuple[()]]:
+        """Copies and other processes start without numbers: these belong to a call, not to an objective."""
+        return Measurements, ()
+
     def __getitem__(self, name: str) -> float:
         if name not in self._known:
             self._known[name] = float(self._open[name]())
