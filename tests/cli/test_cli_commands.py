@@ -269,6 +269,17 @@ def test_compare_sets_objectives_side_by_side(
     assert "Every objective was trained 2 times, from different seeds" in page
 
 
+def test_compare_refuses_before_the_first_training(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = f"compare simclr dcl --epochs 1 --batch-size 4 --data {data} --report"
+    message = fails(capsys, f"{command} {tmp_path / 'new.html'} --class-prior 1.2")
+    assert message.startswith("tammes: class_prior must be a probability")
+    assert "is a folder: name a file" in fails(capsys, f"{command} {tmp_path}")
+    main(f"{command} {tmp_path}".split())
+    assert "simclr (1 of 2)" not in capsys.readouterr().out
+
+
 def test_compare_without_labels_still_writes_the_page(tmp_path: Path) -> None:
     flat = write_images(tmp_path / "flat", ".", count=9)
     words = f"compare simclr --size 8 --batch-size 4 --epochs 1 {NETWORK}"

@@ -18,6 +18,7 @@ from tammes.cli.objective import named_recipes
 from tammes.cli.outcome import choose_sample, report_outcome, report_sample, report_settings
 from tammes.cli.settings import Settings
 from tammes.cli.table import score_cells, score_table, spread
+from tammes.cli.target import prepare
 from tammes.cli.trial import Trial, floors
 from tammes.data import Images
 from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
@@ -105,6 +106,10 @@ def main(arguments: Sequence[str]) -> None:
     """Run the command with the words after `tammes compare`."""
     markers = (tyro.conf.CascadeSubcommandArgs, tyro.conf.FlagCreatePairsOff)
     choice = tyro.cli(Compare, prog="tammes compare", args=arguments, config=markers)
+    # What can be refused is refused before the first of several trainings, not after it.
+    for name in choice.objectives:
+        choice.config(name, choice.seed)
+    prepare(choice.report)
     size, channels = size_and_channels(choice.images.data, choice.size, choice.channels)
     images, held_out = choice.images.load_split(size=size, channels=channels)
     measure = None if held_out is None else Measure.of(images, held_out)
@@ -125,7 +130,6 @@ def main(arguments: Sequence[str]) -> None:
         floors=tuple(trial.floor for trial in beside),
         test_size=0 if measure is None else len(measure.test),
     )
-    choice.report.parent.mkdir(parents=True, exist_ok=True)
     write_comparison(choice.report, page)
     console.print(f"open {choice.report}", highlight=False)
 
