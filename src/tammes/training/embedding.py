@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader
 
 from tammes.data.images import Images, as_floats
 from tammes.training.model import Model
+from tammes.training.workers import plain_errors
 
 
 def embed(model: Model, images: Images, batch_size: int = 512, workers: int = 0) -> tuple[Tensor, Tensor]:
@@ -46,7 +47,7 @@ def embed(model: Model, images: Images, batch_size: int = 512, workers: int = 0)
     # With a generator of its own the loader leaves torch's global one alone.
     loader = DataLoader(images, batch_size=batch_size, num_workers=workers, generator=torch.Generator())
     parts = []
-    with torch.inference_mode(), evaluating(model):
+    with torch.inference_mode(), evaluating(model), plain_errors():
         for pixels, _ in loader:
             features, embeddings = model(as_floats(pixels.to(device)))
             parts.append((features.float().cpu(), embeddings.float().cpu()))

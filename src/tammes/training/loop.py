@@ -22,6 +22,7 @@ from tammes.training.order import Order
 from tammes.training.quiet import quiet
 from tammes.training.run import Run, save_weights
 from tammes.training.stop import Stopped, StopRequest
+from tammes.training.workers import plain_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class Machine:
         progress: Show a progress bar.
 
     Raises:
-        ValueError: for a negative number of workers.
+        ValueError: for a negative number of workers, or a GPU where there is none.
 
     Example:
         >>> Machine().workers
@@ -48,6 +49,8 @@ class Machine:
     def __post_init__(self) -> None:
         if self.workers < 0:
             raise ValueError(f"workers must be 0 or more, got {self.workers}")
+        if self.accelerator == "gpu" and not torch.cuda.is_available():
+            raise ValueError("no GPU that PyTorch can use was found: take the accelerator cpu, or auto")
 
 
 def train(
@@ -103,7 +106,7 @@ def train(
         saver = _saver(folder, whole, request)
         trainer = _trainer(config, machine, [metrics, saver])
         try:
-            with quiet():
+            with quiet(), plain_errors():
                 trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
         except StopAfterStep:
             raise _stopped(request, trainer.global_step, folder) from None
