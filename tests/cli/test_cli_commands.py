@@ -330,6 +330,17 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert f"usage: tammes {command}".strip() in capsys.readouterr().out
 
 
+def test_a_terminal_without_our_signs_gets_question_marks() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "tammes", "reproduce", "--list"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+    )
+    assert ended.returncode == 0
+    assert b"transport-degeneracy" in ended.stdout
+    assert b"?" in ended.stdout
+
+
 def test_help_imports_nothing_heavy_of_its_own() -> None:
     script = (
         "import sys; sys.modules['tammes'] = type(sys)('tammes'); "

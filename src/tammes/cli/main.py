@@ -1,6 +1,7 @@
 """The entry point: picks the command before anything heavy is imported."""
 
 import importlib
+import io
 import sys
 from collections.abc import Sequence
 
@@ -48,6 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Better a question mark for a sign that a terminal lacks than no table after hours of training.
+            stream.reconfigure(errors="replace")
     return exit_code_of(lambda: _dispatch(words))
 
 
