@@ -5,7 +5,6 @@ from jaxtyping import install_import_hook
 # The annotated shapes of the algebra hold on every call that a test makes.
 install_import_hook(
     [
-        "tammes.contrast",
         "tammes.reduce",
     ],
     "beartype.beartype",

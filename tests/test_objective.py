@@ -372,7 +372,7 @@ def test_not_finite_embeddings_are_named(bad: float) -> None:
 def test_zero_length_embeddings_are_named() -> None:
     a, b = good(), good()
     a[3] = 0
-    with pytest.raises(ValueError, match="length zero, first anchor row 3 of view 0"):
+    with pytest.raises(ValueError, match=r"length zero .*, first anchor row 3 of view 0"):
         recipes.simclr(temperature=0.5)(a, b)
     assert bool(torch.isfinite(recipes.logistic()(a, b)))
 
@@ -433,6 +433,99 @@ def test_pairs_and_views_do_not_mix() -> None:
         recipes.simclr(temperature=0.5)(pairs, good())
     with pytest.raises(ValueError, match="belong to the Pairs"):
         recipes.simclr(temperature=0.5)(pairs, ids=torch.arange(4))
+
+
+@pytest.mark.parametrize("kind", [torch.uint8, torch.int16, torch.int32, torch.uint16])
+@pytest.mark.parametrize("k", [1, 3, 12])
+def test_ids_of_any_integer_type(kind: torch.dtype, k: int) -> None:
+    objective = recipes.simclr(temperature=0.5, selection=tammes.Subset(k=k))
+    a, b = good(8), good(8)
+    weights = objective.weights(a, b, ids=torch.arange(8).to(kind))
+    assert torch.equal((weights > 0).sum(1), torch.full((16,), k))
+
+
+def test_the_anchor_without_a_positive_is_named_as_it_was_given() -> None:
+    with pytest.raises(ValueError, match=r"first row 6 \(id 1\)"):
+        recipes.simclr(temperature=0.5)(good(8), ids=torch.tensor([5, 5, 3, 3, 2, 2, 1, 9]))
+
+
+def test_nearly_zero_embeddings_are_refused() -> None:
+    """Their squares underflow, and the direction would be wrong."""
+    with pytest.raises(ValueError, match="length zero"):
+        recipes.simclr(temperature=0.5)(1e-22 * good(), good())
+    a, b = good().double(), good().double()
+    torch.testing.assert_close(
+        recipes.simclr(temperature=0.5)(1e-12 * a.float(), b.float()).double(),
+        recipes.simclr(temperature=0.5)(a, b),
+        rtol=1e-5,
+        atol=1e-6,
+    )
+
+
+def test_embeddings_without_dimensions() -> None:
+    with pytest.raises(ValueError, match="at least one dimension"):
+        recipes.logistic()(torch.randn(4, 0), torch.randn(4, 0))
+
+
+@pytest.mark.parametrize("temperature", [1e300, 1e38])
+def test_a_huge_temperature_makes_all_pairs_alike(temperature: float) -> None:
+    loss = recipes.simclr(temperature=temperature)(good(), good())
+    torch.testing.assert_close(loss, torch.tensor(math.log(7.0)))
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        recipes.simclr(temperature=1e-38),
+        recipes.hcl(temperature=0.5, beta=1e300),
+        recipes.hcl_ot(temperature=0.5, epsilon=1e-320),
+    ],
+    ids=lambda o: f"{o.temperature}-{o.coupling}",
+)
+def test_values_beyond_the_type_are_refused(objective: tammes.Objective) -> None:
+    with pytest.raises(ValueError, match=r"beyond torch.float32|NaN or infinity"):
+        objective(good(), good())
+
+
+def test_raw_embeddings_too_long_for_their_type() -> None:
+    with pytest.raises(ValueError, match=r"beyond torch.float32: the embeddings are too long"):
+        recipes.hinge()(4e18 * good(), 4e18 * good())
+
+
+def test_a_generator_is_a_generator() -> None:
+    objective = recipes.simclr(temperature=0.5, selection=tammes.Subset(k=2))
+    with pytest.raises(ValueError, match=r"generator must be a torch.Generator or None, got 3"):
+        objective(good(), good(), generator=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [torch.tensor(0.5), "0.5", None, [0.5], True])
+def test_numbers_are_plain_numbers(value: object) -> None:
+    """A tensor would be taken for its value, and no gradient would ever reach it."""
+    for make in (
+        lambda: recipes.simclr(temperature=value),
+        lambda: tammes.Hard(beta=value),
+        lambda: tammes.Transport(epsilon=value),
+        lambda: tammes.Debias(class_prior=value),
+        lambda: tammes.FeatureModification(epsilon=value),
+        lambda: tammes.Triplet(margin=value),
+        lambda: tammes.ExponentialEuclidean(kappa=value),
+    ):
+        with pytest.raises(ValueError, match=r"must be a .*number|must be a probability"):
+            make()
+
+
+@pytest.mark.parametrize("engine", [Dense(), Tiled()])
+def test_second_derivatives_are_refused(engine: object) -> None:
+    """Taken as constants, closed-form gradients would make them silently wrong."""
+    objective = dataclasses.replace(recipes.hcl(temperature=0.5, beta=1.0), engine=engine)
+    a = torch.randn(6, 3, requires_grad=True)
+    (gradient,) = torch.autograd.grad(objective(a, good(6)), a, create_graph=True)
+    with pytest.raises(RuntimeError, match="second derivatives of an objective are not available"):
+        torch.autograd.grad(gradient.square().sum(), a)
+    softplus = dataclasses.replace(recipes.jsd(beta=1.0), engine=engine)
+    (gradient,) = torch.autograd.grad(softplus(a, good(6)), a, create_graph=True)
+    with pytest.raises(RuntimeError, match="second derivatives"):
+        gradient.square().sum().backward()
 
 
 # Fields, and what is told of the last call.

@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from tammes.finite import is_number
+
 
 class Correction(ABC):
     """Turns a number over all negatives into one over the true negatives."""
@@ -66,12 +68,12 @@ class Debias(Correction):
     least_similarity: float = -1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.class_prior < 1:
+        if not (is_number(self.class_prior) and 0 <= self.class_prior < 1):
             raise ValueError(
                 f"class_prior must be a probability in [0, 1), got {self.class_prior}; "
                 "with ten equally frequent classes it is 0.1"
             )
-        if not self.least_similarity < 1:
+        if not (is_number(self.least_similarity) and self.least_similarity < 1):
             raise ValueError(
                 f"least_similarity must lie below 1 (it is -1 for unit vectors), got {self.least_similarity}"
             )

@@ -43,10 +43,11 @@ def _checked(rows: Tensor, normalize: bool, name: Callable[[int], str]) -> tuple
         )
     if not normalize:
         return rows, float(norms.detach().max())
-    if not bool(norms.all()):
-        zero = norms == 0
+    shortest = 1e3 * torch.finfo(rows.dtype).tiny ** 0.5  # below it squares lose their digits
+    zero = norms < shortest
+    if bool(zero.any()):
         raise ValueError(
-            f"{int(zero.sum())} of {len(rows)} embeddings have length zero, first "
+            f"{int(zero.sum())} of {len(rows)} embeddings have length zero (below {shortest:.0e}), first "
             f"{name(int(zero.nonzero()[0]))}, and no direction to normalize to: check the encoder, or set "
             "normalize=False"
         )

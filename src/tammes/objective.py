@@ -19,6 +19,7 @@ from tammes.contrast import Contrast, InfoNCE
 from tammes.contrast.contrast import Shift
 from tammes.correction import Correction
 from tammes.coupling import Coupling, Uniform
+from tammes.finite import is_finite
 from tammes.measurements import Measurements, numbers_of_call
 from tammes.normalization import in_full_precision
 from tammes.pairs import Pairs
@@ -79,7 +80,7 @@ class Objective:
     last: Measurements = field(default_factory=Measurements, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.temperature) and self.temperature > 0):
+        if not (is_finite(self.temperature) and self.temperature > 0):
             raise ValueError(f"temperature must be a positive number, got {self.temperature}")
         _check_kinds(self)
         _check_sense(self)
@@ -109,6 +110,7 @@ class Objective:
             pairs, negatives, _, _ = self._negatives(pairs, bound, generator)
             engine = choose(negatives) if self.engine is None else self.engine
             fit = self.coupling.fit(negatives, self.temperature, engine)
+            _check_range((abs(fit.weight.slope) + 1 / self.temperature) * bound, pairs.anchors.dtype)
             weighted = WeightedNegatives(
                 negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
             )
@@ -187,7 +189,7 @@ class Objective:
         )
         fewest = int(negatives.available.argmin())
         least = int(negatives.available[fewest])
-        row = pairs.row_name(int(order[fewest]))
+        row = arranged.row_name(fewest)
         if least == 0:
             raise ValueError(
                 f"anchor {row} has no negative: all candidates share its "
@@ -251,6 +253,17 @@ def _as_pairs(views: tuple[Tensor | Pairs, ...], ids: Tensor | None, labels: Ten
     return InBatch()(*views, ids=ids, labels=labels)  # type: ignore[arg-type]
 
 
+def _check_range(largest: float, kind: torch.dtype) -> None:
+    """Refuses exponents that would overflow; far below the type's end, since they are added and scaled."""
+    if not largest < torch.finfo(kind).max ** 0.75:
+        raise ValueError(
+            f"exponents of up to {largest:.1e} are beyond {kind}: the embeddings are too long, or the "
+            "temperature, beta or epsilon is too extreme; normalize, or use moderate values"
+        )
+
+
 def _seed(generator: torch.Generator | None) -> int:
+    if not isinstance(generator, torch.Generator | None):
+        raise ValueError(f"generator must be a torch.Generator or None, got {generator!r}")
     device = None if generator is None else generator.device
     return int(torch.randint(2**62, (), generator=generator, device=device))

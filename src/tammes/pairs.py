@@ -41,6 +41,7 @@ class Pairs:
         labels: `(n,)` integers or None; classes, for selections that need them.
         candidate_labels: `(m,)`, for the candidates likewise.
         views: how many views were stacked to make the anchors; used to name a row in an error.
+        origin: `(n,)`, the rows that the anchors were before they were arranged; used likewise.
 
     Raises:
         ValueError: shapes or types that do not fit together.
@@ -58,16 +59,22 @@ class Pairs:
     labels: Int[Tensor, " n"] | None = None
     candidate_labels: Int[Tensor, " m"] | None = None
     views: int = 1
+    origin: Int[Tensor, " n"] | None = None
 
     def __post_init__(self) -> None:
         _check_rows("anchors", self.anchors, self.ids, self.labels)
+        if self.candidates is not None and self.candidate_ids is not None:
+            _check_rows("candidates", self.candidates, self.candidate_ids, self.candidate_labels)
+        for name in ("ids", "candidate_ids", "labels", "candidate_labels"):
+            numbers = vars(self)[name]
+            if isinstance(numbers, Tensor) and not numbers.is_floating_point():
+                object.__setattr__(self, name, numbers.long())  # the narrower types lack operations
         if self.candidates is None:
             if self.candidate_ids is not None or self.candidate_labels is not None:
                 raise ValueError("candidate_ids or candidate_labels came without candidates")
             return
         if self.candidate_ids is None:
             raise ValueError("candidates came without candidate_ids, which say whose positives they are")
-        _check_rows("candidates", self.candidates, self.candidate_ids, self.candidate_labels)
         if (self.labels is None) != (self.candidate_labels is None):
             raise ValueError("labels must be given for the anchors and the candidates, or for neither")
         if self.anchors.shape[1] != self.candidates.shape[1]:
@@ -88,6 +95,7 @@ class Pairs:
 
     def row_name(self, row: int) -> str:
         """How to name anchor `row` to the one who gave the views."""
+        row = row if self.origin is None else int(self.origin[row])
         per_view = len(self.anchors) // self.views
         return f"row {row}" if self.views == 1 else f"row {row % per_view} of view {row // per_view}"
 
@@ -138,14 +146,14 @@ class Pairs:
             candidates=picked(self.candidates, candidate_order),
             candidate_ids=picked(self.candidate_ids, candidate_order),
             candidate_labels=picked(self.candidate_labels, candidate_order),
-            views=1,
+            origin=order,
         )
 
 
 def _check_rows(name: str, rows: Tensor, ids: Tensor, labels: Tensor | None) -> None:
-    if rows.ndim != 2 or not rows.is_floating_point():
+    if rows.ndim != 2 or rows.shape[1] == 0 or not rows.is_floating_point():
         raise ValueError(
-            f"{name} must be a floating-point matrix (rows, dimension); "
+            f"{name} must be a floating-point matrix (rows, dimension) of at least one dimension; "
             f"got shape {tuple(rows.shape)} of {rows.dtype}"
         )
     for what, numbers in (("ids", ids), ("labels", labels)):

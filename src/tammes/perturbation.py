@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from torch import Tensor
+
+from tammes.finite import is_finite
 
 
 class Perturbation(ABC):
@@ -50,7 +51,7 @@ class FeatureModification(Perturbation):
 
     def __post_init__(self) -> None:
         for name, value in (("epsilon", self.epsilon), ("alpha", self.alpha)):
-            if not (math.isfinite(value) and value >= 0):
+            if not (is_finite(value) and value >= 0):
                 raise ValueError(f"{name} must be a finite number of at least 0, got {value}")
 
     def shift(self, norms: Tensor | float, temperature: float) -> Tensor | float:

@@ -98,7 +98,7 @@ class Subset(Selection):
     among: All | OtherLabels = field(default_factory=All)
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.k, int) and self.k >= 1):
+        if not (isinstance(self.k, int) and not isinstance(self.k, bool) and self.k >= 1):
             raise ValueError(f"k must be a whole number of at least 1 negative, got {self.k}")
         if not isinstance(self.among, All | OtherLabels):
             raise ValueError(f"a subset is drawn among All() or OtherLabels(), got among={self.among!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tammes
-from tammes.reduce import Tiled
+from tammes.reduce import Dense, Tiled
 
 
 @given(seed=st.integers(0, 10_000), epsilon=st.floats(0.1, 5.0), side=st.integers(2, 20))
@@ -105,6 +106,33 @@ def test_a_plan_that_cannot_be_is_said() -> None:
 def test_fields_out_of_range(fields: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tammes.Transport(**fields)
+
+
+@pytest.mark.parametrize("constrained", [True, False])
+@pytest.mark.parametrize("cost", [torch.log, lambda s: s * math.nan, lambda s: s / 0])
+def test_costs_that_are_not_finite(cost: Callable, constrained: bool) -> None:
+    objective = tammes.Objective(
+        temperature=0.5, coupling=tammes.Transport(epsilon=0.3, cost=cost, constrained=constrained)
+    )
+    with pytest.raises(ValueError, match="the cost must be finite for similarities"):
+        objective(torch.randn(8, 4), torch.randn(8, 4))
+
+
+@pytest.mark.parametrize("cost", [lambda s: None, lambda s: s.sum(1), lambda s: 1.0])
+def test_costs_of_another_shape(cost: Callable) -> None:
+    objective = tammes.Objective(temperature=0.5, coupling=tammes.Transport(epsilon=0.3, cost=cost))
+    with pytest.raises(ValueError, match="entry by entry"):
+        objective(torch.randn(8, 4), torch.randn(8, 4))
+
+
+def test_a_cost_may_work_in_place() -> None:
+    a, b = torch.randn(8, 4), torch.randn(8, 4)
+    values = []
+    for cost in (lambda s: 1 - s, lambda s: s.neg_().add_(1)):
+        for engine in (Tiled(side=5), Dense()):
+            coupling = tammes.Transport(epsilon=0.3, cost=cost)
+            values.append(tammes.Objective(temperature=0.5, coupling=coupling, engine=engine)(a, b))
+    torch.testing.assert_close(torch.stack(values), values[0].expand(4))
 
 
 @pytest.mark.parametrize("kappa", [math.inf, math.nan, 1000.0, -1000.0])

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from tammes.contrast.contrast import Contrast, Shift
+from tammes.finite import is_finite
 from tammes.reduce import Positives, WeightedNegatives
 from tammes.reduce.weighted import Sample
 
@@ -102,7 +103,7 @@ class Logistic(Contrast):
 
 
 def _check_weight(weight: float | None) -> None:
-    if weight is not None and not (math.isfinite(weight) and weight > 0):
+    if weight is not None and not (is_finite(weight) and weight > 0):
         raise ValueError(
             f"weight (Q) must be a positive number, or None for the number of negatives, got {weight}"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tammes.contrast.contrast import Contrast, Shift
+from tammes.finite import is_finite
 from tammes.reduce import Positives, WeightedNegatives
 from tammes.reduce.weighted import Sample
 
@@ -38,7 +38,7 @@ class Triplet(Contrast):
     debiasable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.margin) and self.margin > 0):
+        if not (is_finite(self.margin) and self.margin > 0):
             raise ValueError(f"margin must be a positive number, got {self.margin}")
 
     def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:

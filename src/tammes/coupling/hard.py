@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from torch import Tensor
 
 from tammes.coupling.coupling import Coupling, Fit
+from tammes.finite import is_finite, is_number
 from tammes.reduce import Engine, Exponent, Negatives
 
 
@@ -40,9 +40,9 @@ class Hard(Coupling):
     clip: float | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.beta) and self.beta >= 0):
+        if not (is_finite(self.beta) and self.beta >= 0):
             raise ValueError(f"beta (concentration) must be a finite number of at least 0, got {self.beta}")
-        if self.clip is not None and not self.clip > 0:
+        if self.clip is not None and not (is_number(self.clip) and self.clip > 0):
             raise ValueError(f"clip must be a positive bound on logits, or None, got {self.clip}")
 
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:

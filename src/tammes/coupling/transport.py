@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from tammes.coupling.coupling import Coupling, Fit
+from tammes.finite import is_finite, is_number
 from tammes.reduce import Engine, Exponent, Negatives
 
 
@@ -66,7 +67,7 @@ class ExponentialEuclidean(Cost):
     kappa: float
 
     def __post_init__(self) -> None:
-        if not abs(self.kappa) <= 100:
+        if not (is_number(self.kappa) and abs(self.kappa) <= 100):
             raise ValueError(f"kappa must be a number between -100 and 100, got {self.kappa}")
 
     def exponent(self, epsilon: float) -> Exponent:
@@ -115,26 +116,26 @@ class Transport(Coupling):
     max_iterations: int = 500
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
+        if not (is_finite(self.epsilon) and self.epsilon > 0):
             raise ValueError(f"epsilon (entropy weight) must be a positive number, got {self.epsilon}")
         if not (isinstance(self.cost, Cost) or callable(self.cost)):
             raise ValueError(f"cost must be a Cost or a function of the similarity, got {self.cost!r}")
-        if not self.tolerance > 0:
+        if not (is_finite(self.tolerance) and self.tolerance > 0):
             raise ValueError(f"tolerance must be a positive number, got {self.tolerance}")
-        if self.max_iterations < 1:
-            raise ValueError(f"max_iterations must be at least 1, got {self.max_iterations}")
+        if not (isinstance(self.max_iterations, int) and self.max_iterations >= 1):
+            raise ValueError(f"max_iterations must be a whole number above 0, got {self.max_iterations}")
 
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:
         """See `Coupling.fit`: Sinkhorn's iterations in the log domain, without gradient."""
         kernel = self._kernel()
-        if not self.constrained:
-            return Fit(weight=kernel)
         negatives = negatives.without_subset().detached
         with torch.no_grad():
+            if not self.constrained:
+                (log_sum,) = engine.log_sum_exp(negatives, (kernel,))
+                _check_finite(log_sum, self)
+                return Fit(weight=kernel)
             sinkhorn = _symmetric_sinkhorn if negatives.symmetric else _alternating_sinkhorn
-            column, iterations, error = sinkhorn(
-                negatives, kernel, engine, self.tolerance, self.max_iterations
-            )
+            column, iterations, error = sinkhorn(negatives, kernel, engine, self)
         if not error <= self.tolerance:
             warnings.warn(
                 f"Sinkhorn stopped after {iterations} iterations with a marginal error of {error:.2e}, above "
@@ -149,7 +150,27 @@ class Transport(Coupling):
         cost = self.cost
         if isinstance(cost, Cost):
             return cost.exponent(self.epsilon)
-        return Exponent(tilt=lambda s: cost(s) / -self.epsilon)
+        return Exponent(tilt=lambda similarity: _costs(cost, similarity) / -self.epsilon)
+
+
+def _costs(cost: Callable[[Tensor], Tensor], similarity: Tensor) -> Tensor:
+    """The costs that a user's function gives, which may work in place on what it is handed."""
+    costs = cost(similarity.clone())
+    if not isinstance(costs, Tensor) or costs.shape != similarity.shape:
+        got = tuple(costs.shape) if isinstance(costs, Tensor) else type(costs).__name__
+        raise ValueError(
+            f"cost must map similarities to costs entry by entry: given shape {tuple(similarity.shape)}, it "
+            f"returned {got}"
+        )
+    return costs
+
+
+def _check_finite(log_sum: Tensor, transport: Transport) -> None:
+    if not bool(torch.isfinite(log_sum).all()):
+        raise ValueError(
+            f"{transport!r} gives NaN or infinity: the cost must be finite for similarities in [-1, 1], and "
+            "cost / epsilon within the range of the embeddings' type"
+        )
 
 
 def _with_column(kernel: Exponent, column: Tensor) -> Exponent:
@@ -157,7 +178,7 @@ def _with_column(kernel: Exponent, column: Tensor) -> Exponent:
 
 
 def _symmetric_sinkhorn(
-    negatives: Negatives, kernel: Exponent, engine: Engine, tolerance: float, max_iterations: int
+    negatives: Negatives, kernel: Exponent, engine: Engine, transport: Transport
 ) -> tuple[Tensor, int, float]:
     """The potential u = v plus log p by the averaged update, the number of updates, and the error left."""
     log_size = math.log(negatives.shape[0])
@@ -165,16 +186,17 @@ def _symmetric_sinkhorn(
     iterations = 0
     while True:
         (log_sum,) = engine.log_sum_exp(negatives, (_with_column(kernel, potential),))
+        _check_finite(log_sum, transport)
         residual = potential + log_size + log_sum  # log of (row sum / marginal)
         error = float(torch.expm1(residual).abs().mean())
-        if error <= tolerance or iterations == max_iterations:
+        if error <= transport.tolerance or iterations == transport.max_iterations:
             return potential, iterations, error
         potential = potential - residual / 2
         iterations += 1
 
 
 def _alternating_sinkhorn(
-    negatives: Negatives, kernel: Exponent, engine: Engine, tolerance: float, max_iterations: int
+    negatives: Negatives, kernel: Exponent, engine: Engine, transport: Transport
 ) -> tuple[Tensor, int, float]:
     """The potential v plus log p of the columns by turns, the number of turns, and the error left."""
     n, m = negatives.shape
@@ -184,8 +206,9 @@ def _alternating_sinkhorn(
     iterations = 0
     while True:
         (log_sum,) = engine.log_sum_exp(negatives, (_with_column(kernel, columns),))
+        _check_finite(log_sum, transport)
         error = math.inf if rows is None else float(torch.expm1(rows + log_sum).abs().mean())
-        if error <= tolerance or iterations == max_iterations:
+        if error <= transport.tolerance or iterations == transport.max_iterations:
             return columns, iterations, error
         rows = -log_sum
         (log_sum,) = engine.log_sum_exp(transposed, (_with_column(kernel, rows - math.log(n)),))

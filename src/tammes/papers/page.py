@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tammes.report.panels import Panel
 from tammes.report.render import render
+from tammes.training.atomic import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,8 @@ class PaperPage:
 
 def write_page(path: Path, page: PaperPage) -> None:
     """Write the page as one self-contained HTML file."""
-    path.write_text(render("paper.html.jinja", {"title": page.title, "page": page}), encoding="utf-8")
+    content = render("paper.html.jinja", {"title": page.title, "page": page})
+    write_atomically(path, content.encode("utf-8", "replace"))
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

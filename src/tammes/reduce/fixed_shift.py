@@ -112,7 +112,9 @@ def _gap_tile(negatives: Negatives, rows: slice, columns: slice, workspace: Work
 def _limits(negatives: Negatives, exponent: Exponent) -> tuple[float, float]:
     """The least and the largest value of slope * s + tilt(s); no bound where nothing is known."""
     if exponent.tilt is None:
-        low, high = (0.0, 0.0) if exponent.slope > 0 else (-math.inf, math.inf)
+        # A slope that rounds to zero would meet the masked entries' minus infinity.
+        usable = exponent.slope > torch.finfo(negatives.anchors.dtype).tiny
+        low, high = (0.0, 0.0) if usable else (-math.inf, math.inf)
     elif exponent.tilt_range is None or exponent.tilt_has_gradient or negatives.bound > 1.01:
         low, high = -math.inf, math.inf
     else:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tammes.pairs import Edges, Pairs
 from tammes.reduce.exponent import Exponent, Pointwise
+from tammes.reduce.first_order import first_order_only
 from tammes.reduce.weighted import Sample
 
 _CHUNK = 1 << 21
@@ -135,17 +136,18 @@ class _PairSimilarity(torch.autograd.Function):
         return similarity
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         anchors, candidates, anchor, candidate = ctx.saved_tensors
         others = anchors if candidates is None else candidates
-        to_anchors = torch.zeros_like(anchors)
-        to_others = to_anchors if candidates is None else torch.zeros_like(candidates)
-        for part in _chunks(len(anchor), anchors.shape[1]):
-            i, j, slope = anchor[part], candidate[part], gradient[part, None]
-            to_anchors.index_add_(0, i, slope * others[j])
-            to_others.index_add_(0, j, slope * anchors[i])
-        return to_anchors, None if candidates is None else to_others, None, None
+        with torch.no_grad():
+            to_anchors = torch.zeros_like(anchors)
+            to_others = to_anchors if candidates is None else torch.zeros_like(candidates)
+            for part in _chunks(len(anchor), anchors.shape[1]):
+                i, j, slope = anchor[part], candidate[part], gradient[part, None]
+                to_anchors.index_add_(0, i, slope * others[j])
+                to_others.index_add_(0, j, slope * anchors[i])
+        found = to_anchors, None if candidates is None else to_others
+        return *first_order_only(found, (anchors, candidates, gradient)), None, None
 
 
 def _chunks(size: int, width: int) -> list[slice]:

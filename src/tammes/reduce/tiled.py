@@ -18,6 +18,7 @@ from torch import Tensor
 from tammes.reduce import fixed_shift, running_maximum
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
+from tammes.reduce.first_order import first_order_only
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.tiles import (
     both_ways,
@@ -51,8 +52,8 @@ class Tiled(Engine):
     side: int = 512
 
     def __post_init__(self) -> None:
-        if self.side < 1:
-            raise ValueError(f"side must be at least 1 row, got {self.side}")
+        if not (isinstance(self.side, int) and self.side >= 1):
+            raise ValueError(f"side must be a whole number of at least 1 row, got {self.side}")
 
     def log_sum_exp(
         self, negatives: Negatives, exponents: tuple[Exponent, ...]
@@ -110,12 +111,12 @@ class _LogSumExp(torch.autograd.Function):
         return tuple(sums)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        anchors, _, *sums = ctx.saved_tensors
-        with torch.autocast(anchors.device.type, enabled=False):
+        anchors, candidates, *sums = ctx.saved_tensors
+        with torch.no_grad(), torch.autocast(anchors.device.type, enabled=False):
             slopes = ctx.way.slopes(ctx.negatives, ctx.exponents, sums, list(gradients), ctx.side)
-            return *embedding_gradients(ctx.negatives, slopes), None, None, None
+            embeddings = embedding_gradients(ctx.negatives, slopes)
+        return *first_order_only(embeddings, (anchors, candidates, *gradients)), None, None, None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,9 +157,8 @@ class _Expectation(torch.autograd.Function):
         return means
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        anchors, _, offsets, means = ctx.saved_tensors
+        anchors, candidates, offsets, means = ctx.saved_tensors
         weighting: _Weighting = ctx.weighting
         offset_gradient = torch.zeros_like(offsets)
 
@@ -175,6 +175,7 @@ class _Expectation(torch.autograd.Function):
                 offset_gradient[rows, p] -= gradient[rows, p] * (weights * derivative).sum(dim=1)
             return weights * total
 
-        with torch.autocast(anchors.device.type, enabled=False):
+        with torch.no_grad(), torch.autocast(anchors.device.type, enabled=False):
             embeddings = embedding_gradients(ctx.negatives, both_ways(ctx.negatives, slope, ctx.side))
-        return *embeddings, offset_gradient, None, None, None
+        inputs = (anchors, candidates, offsets, gradient)
+        return *first_order_only((*embeddings, offset_gradient), inputs), None, None, None

@@ -21,6 +21,7 @@ from tammes.report.strips import anchor_strips
 from tammes.report.table import score_table
 from tammes.report.verdict import verdict
 from tammes.report.wording import listed
+from tammes.training.atomic import write_atomically
 
 
 def write_comparison(path: Path, comparison: Comparison) -> None:
@@ -56,7 +57,7 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
             for outcome, color in zip(comparison.outcomes, colors, strict=True)
         ],
     }
-    path.write_text(render("comparison.html.jinja", context), encoding="utf-8")
+    write_atomically(path, render("comparison.html.jinja", context).encode("utf-8", "replace"))
 
 
 def _similarity_words(labeled: bool) -> str:
