@@ -73,10 +73,10 @@ def slopes(
     for rows, columns in tiles(negatives, side):
         total: Tensor | None = None
         exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
-        for tile, by_rows, by_columns in zip(exponentials, left, right, strict=True):
-            before = workspace.tile(len(exponents) + 1, rows, columns)
+        for r, (tile, by_rows, by_columns) in enumerate(zip(exponentials, left, right, strict=True)):
+            before = workspace.tile(len(exponents) + min(r, 1) + 1, rows, columns)
             torch.mm(by_rows[rows], by_columns[:, columns], out=before)
-            total = tile.mul_(before) if total is None else total.addcmul_(tile, before)
+            total = before.mul_(tile) if total is None else total.addcmul_(tile, before)
         if total is not None:
             yield rows, columns, total
 
@@ -88,25 +88,33 @@ def _exponentials(
     columns: slice,
     workspace: Workspace,
 ) -> Iterator[Tensor]:
-    """e^{x_ij - largest x} on a tile, zero where there is no negative, for each exponent; `col` left out."""
-    gap = _gap_tile(negatives, rows, columns, workspace)
-    for r, exponent in enumerate(exponents):
-        tile = workspace.tile(r + 1, rows, columns)
-        if exponent.tilt is None or exponent.tilt_range is None:
-            yield torch.mul(gap, exponent.slope, out=tile).exp_()
-            continue
-        torch.sub(exponent.tilt(gap + negatives.bound), exponent.tilt_range[1], out=tile)
-        yield (tile.add_(gap, alpha=exponent.slope) if exponent.slope else tile).exp_()
+    """e^{x_ij - largest x} on a tile, zero where there is no negative, for each exponent; `col` left out.
 
-
-def _gap_tile(negatives: Negatives, rows: slice, columns: slice, workspace: Workspace) -> Tensor:
-    """s_ij - bound on a tile, minus infinity where there is no negative."""
-    if negatives.kept_gap is not None:
-        return negatives.kept_gap[rows, columns]
+    To be read only: of a small S they are kept, for the iterations of Sinkhorn and the backward pass.
+    """
+    if negatives.is_small:
+        kept = negatives.kept_exponentials
+        for exponent in exponents:
+            key = exponent.slope, exponent.tilt
+            if key not in kept:
+                gap = negatives.kept_gap
+                kept[key] = _exponential(gap, exponent, negatives.bound, torch.empty_like(gap))
+            yield kept[key][rows, columns]
+        return
     anchors, others = negatives.anchors[rows], negatives.others[columns]
     highest = anchors.new_tensor(-negatives.bound)
     gap = torch.addmm(highest, anchors, others.T, out=workspace.tile(0, rows, columns))
-    return without(gap, negatives.mask(rows, columns), -torch.inf)
+    without(gap, negatives.mask(rows, columns), -torch.inf)
+    for r, exponent in enumerate(exponents):
+        yield _exponential(gap, exponent, negatives.bound, workspace.tile(r + 1, rows, columns))
+
+
+def _exponential(gap: Tensor, exponent: Exponent, bound: float, out: Tensor) -> Tensor:
+    """e^{x_ij - largest x} from s_ij - bound."""
+    if exponent.tilt is None or exponent.tilt_range is None:
+        return torch.mul(gap, exponent.slope, out=out).exp_()
+    torch.sub(exponent.tilt(gap + bound), exponent.tilt_range[1], out=out)
+    return (out.add_(gap, alpha=exponent.slope) if exponent.slope else out).exp_()
 
 
 def _limits(negatives: Negatives, exponent: Exponent) -> tuple[float, float]:

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tammes.reduce.exponent import Pointwise
 from tammes.reduce.lottery import row_keys, tickets
 
 _CHUNK = 1 << 22
@@ -149,21 +150,28 @@ class Negatives:
         object.__setattr__(same, "candidates", None if self.candidates is None else self.candidates.detach())
         return same
 
-    @cached_property
-    def kept_similarity(self) -> Float[Tensor, "n m"] | None:
-        """S itself where it is small enough to be kept between passes; of detached negatives only."""
-        n, m = self.shape
-        return self.anchors @ self.others.T if n * m <= _KEPT else None
+    @property
+    def is_small(self) -> bool:
+        """Whether S is small enough to be kept between passes."""
+        return self.shape[0] * self.shape[1] <= _KEPT
 
     @cached_property
-    def kept_gap(self) -> Float[Tensor, "n m"] | None:
-        """s_ij - bound, and minus infinity where there is no negative; kept like S."""
-        if self.kept_similarity is None:
-            return None
+    def kept_similarity(self) -> Float[Tensor, "n m"]:
+        """S itself; of small, detached negatives only."""
+        return self.anchors @ self.others.T
+
+    @cached_property
+    def kept_gap(self) -> Float[Tensor, "n m"]:
+        """s_ij - bound, and minus infinity where there is no negative; of small, detached negatives only."""
         n, m = self.shape
-        gap = self.kept_similarity - self.bound
+        gap = torch.addmm(self.anchors.new_tensor(-self.bound), self.anchors, self.others.T)
         mask = self.mask(slice(0, n), slice(0, m))
         return gap if mask is None else gap.masked_fill_(mask, -torch.inf)
+
+    @cached_property
+    def kept_exponentials(self) -> dict[tuple[float, Pointwise | None], Float[Tensor, "n m"]]:
+        """Exponentials of S by slope and tilt; of small, detached negatives only."""
+        return {}
 
     @property
     def _keys_of_candidates(self) -> Tensor:

@@ -49,7 +49,7 @@ def _blocks(size: int, side: int) -> list[slice]:
 
 def similarity_tile(negatives: Negatives, rows: slice, columns: slice) -> Float[Tensor, "r c"]:
     """s_ij on a tile, to be read only; `negatives` are detached."""
-    if negatives.kept_similarity is not None:
+    if negatives.is_small:
         return negatives.kept_similarity[rows, columns]
     return negatives.anchors[rows] @ negatives.others[columns].T
 
