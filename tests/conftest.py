@@ -2,13 +2,9 @@
 
 from jaxtyping import install_import_hook
 
-# The annotated shapes of the algebra hold on every call that a test makes.
-install_import_hook(
-    [
-        "tammes.reduce",
-    ],
-    "beartype.beartype",
-)
+# The annotated shapes of the reductions hold on every call that a test makes. The parts above them are left
+# out: tests hand those wrong input on purpose, and the parts must say so themselves.
+install_import_hook("tammes.reduce", "beartype.beartype")
 
 import pytest  # noqa: E402
 import torch  # noqa: E402

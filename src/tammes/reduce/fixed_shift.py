@@ -73,8 +73,9 @@ def slopes(
     for rows, columns in tiles(negatives, side):
         total: Tensor | None = None
         exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
-        for r, (tile, by_rows, by_columns) in enumerate(zip(exponentials, left, right, strict=True)):
-            before = workspace.tile(len(exponents) + min(r, 1) + 1, rows, columns)
+        for tile, by_rows, by_columns in zip(exponentials, left, right, strict=True):
+            # The first one becomes the total, and the others need not outlive their turn.
+            before = workspace.tile(len(exponents) + (1 if total is None else 2), rows, columns)
             torch.mm(by_rows[rows], by_columns[:, columns], out=before)
             total = before.mul_(tile) if total is None else total.addcmul_(tile, before)
         if total is not None:

@@ -1,9 +1,10 @@
 """The reductions tile by tile: exact in value and gradient, in memory linear in the batch.
 
-Nothing of the size of S outlives a tile. The forward pass keeps one number per row and exponent; the
-backward pass computes each tile again, turns it into d loss / d S, which is a pointwise function of s_ij
-and the row numbers, and multiplies it with the embeddings at once. Where the candidates are the anchors,
-S is symmetric and a tile above the diagonal serves two blocks of rows: half the products.
+Nothing of the size of S outlives a tile; only an S no larger than one tile, a constant, is kept. The forward
+pass keeps one number per row and exponent; the backward pass computes each tile again, turns it into
+d loss / d S, which is a pointwise function of s_ij and the row numbers, and multiplies it with the embeddings
+at once. Where the candidates are the anchors, S is symmetric and a tile above the diagonal serves two blocks
+of rows: half the products.
 """
 
 from __future__ import annotations
