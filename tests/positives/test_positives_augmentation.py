@@ -58,6 +58,26 @@ def test_a_view_is_a_function_of_images_and_seed(augmentation: Augmentation) -> 
 
 
 @pytest.mark.parametrize("augmentation", ALL)
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("batch", [4, 9])  # kornia also draws four numbers for all images together
+def test_rows_of_a_batch_are_changed_as_in_the_whole_batch(
+    augmentation: Augmentation, channels: int, batch: int
+) -> None:
+    images = pictures(batch, channels)
+    for seed in range(5):
+        whole = augmentation(images, seed=seed)
+        for rows in (slice(0, 1), slice(0, 3), slice(3, batch), slice(0, batch)):
+            part = augmentation(images[rows], seed=seed, first_row=rows.start, batch_size=batch)
+            assert torch.equal(part, whole[rows])
+
+
+def test_rows_outside_of_the_batch_are_refused() -> None:
+    for first_row in (-1, 3):
+        with pytest.raises(ValueError, match=f"within a batch of 6, got rows {first_row} to"):
+            Handwriting()(pictures(4), seed=0, first_row=first_row, batch_size=6)
+
+
+@pytest.mark.parametrize("augmentation", ALL)
 def test_the_global_generator_stays_as_it_was(augmentation: Augmentation) -> None:
     before = torch.get_rng_state()
     augmentation(pictures(), seed=5)

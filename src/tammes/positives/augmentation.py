@@ -6,14 +6,16 @@ from dataclasses import dataclass
 import kornia.augmentation as kornia
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 
 class Augmentation(ABC):
     """A random change of images that keeps what they mean; call it twice for the two views of a pair.
 
-    A call is a function of the images and the seed alone: kornia draws from torch's generator, which is
-    seeded for the call and then put back as it was. Each image of a batch is changed in its own way.
+    A call is a function of the images, their place in the batch and the seed alone: kornia draws from
+    torch's generator, which is seeded for the call and then put back as it was. Each image of a batch is
+    changed in its own way. Who holds only some rows of a batch says which, and gets those rows of the
+    whole batch's views, bit for bit on a CPU.
 
     Example:
         >>> augmentation = Handwriting()
@@ -23,35 +25,55 @@ class Augmentation(ABC):
         (True, False)
         >>> torch.equal(view_a, augmentation(images, seed=0))
         True
+        >>> torch.equal(view_a[2:], augmentation(images[2:], seed=0, first_row=2, batch_size=4))
+        True
     """
 
     @abstractmethod
-    def pipeline(self, channels: int, size: int) -> nn.Module:
-        """The kornia modules that change images (batch, channels, size, size)."""
+    def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
+        """The kornia modules that change images (batch, channels, size, size), one after the other."""
 
     @torch.no_grad()
     def __call__(
-        self, images: Float[Tensor, "batch channels size size"], seed: int
-    ) -> Float[Tensor, "batch channels size size"]:
+        self,
+        images: Float[Tensor, "rows channels size size"],
+        seed: int,
+        *,
+        first_row: int = 0,
+        batch_size: int | None = None,
+    ) -> Float[Tensor, "rows channels size size"]:
         """A random view of each image.
 
         Args:
-            images: floating point (batch, channels, size, size) with values in [0, 1], on any device.
+            images: floating point (rows, channels, size, size) with values in [0, 1], on any device.
             seed: of this call; another seed gives other views.
+            first_row: where in the batch the first of these images stands.
+            batch_size: how many images the whole batch has; None where these are all of it.
 
         Returns:
             The views, of the images' shape, type and device, with values in [0, 1].
 
         Raises:
-            ValueError: If the images have another shape, type or range.
+            ValueError: If the images have another shape, type or range, or are not within the batch.
         """
         _check(images)
-        pipeline = self.pipeline(images.shape[1], images.shape[2])
+        rows = slice(first_row, first_row + len(images))
+        whole = rows.stop if batch_size is None else batch_size
+        if first_row < 0 or rows.stop > whole:
+            raise ValueError(f"expected rows within a batch of {whole}, got rows {first_row} to {rows.stop}")
         # kornia draws on the CPU whatever the images' device, so other devices' generators stay as they are.
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
-            # Noise knows nothing of an image's range, and a blur rounds past its end.
-            return pipeline(images).clamp(0, 1)
+            for step in self.steps(images.shape[1], images.shape[2]):
+                drawn = step.forward_parameters(torch.Size((whole, *images.shape[1:])))
+                images = step(images, params={name: _part(name, drawn[name], rows) for name in drawn})
+        # Noise knows nothing of an image's range, and a blur rounds past its end.
+        return images.clamp(0, 1)
+
+
+def _part(name: str, drawn: Tensor, rows: slice) -> Tensor:
+    """What was drawn for some rows of a batch; some things are drawn once for all of it."""
+    return drawn if name in ("order", "forward_input_shape") else drawn[rows]
 
 
 def _check(images: Tensor) -> None:
@@ -128,7 +150,7 @@ class Photographs(Augmentation):
         _check_range("grayscale_probability", self.grayscale_probability, 0, 1)
         _check_range("blur_probability", self.blur_probability, 0, 1)
 
-    def pipeline(self, channels: int, size: int) -> nn.Module:
+    def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
         colored = channels == 3
         jitter = kornia.ColorJitter(
             self.brightness,
@@ -137,7 +159,7 @@ class Photographs(Augmentation):
             self.hue if colored else 0.0,
             p=self.jitter_probability,
         )
-        modules: list[nn.Module] = [
+        modules: list[kornia.AugmentationBase2D] = [
             # "resample" draws and cuts the whole batch at once; "slice", the default, goes image by image.
             kornia.RandomResizedCrop((size, size), scale=(self.smallest_crop, 1.0), cropping_mode="resample"),
             kornia.RandomHorizontalFlip(p=self.flip_probability),
@@ -148,7 +170,7 @@ class Photographs(Augmentation):
         if self.blur_probability > 0:
             width = max(3, size // 10 // 2 * 2 + 1)
             modules.append(kornia.RandomGaussianBlur((width, width), (0.1, 2.0), p=self.blur_probability))
-        return nn.Sequential(*modules)
+        return tuple(modules)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +217,7 @@ class Handwriting(Augmentation):
         _check_range("erasing_probability", self.erasing_probability, 0, 1)
         _check_range("background", self.background, 0, 1)
 
-    def pipeline(self, channels: int, size: int) -> nn.Module:
+    def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
         affine = kornia.RandomAffine(
             degrees=self.rotation,
             translate=(self.translation, self.translation),
@@ -209,7 +231,7 @@ class Handwriting(Augmentation):
             scale=(0.02, 0.2), ratio=(0.5, 2.0), value=self.background, p=self.erasing_probability
         )
         noise = kornia.RandomGaussianNoise(0.0, self.noise, p=1.0)
-        return nn.Sequential(affine, erasing, noise)
+        return affine, erasing, noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,5 +244,5 @@ class Identity(Augmentation):
         True
     """
 
-    def pipeline(self, channels: int, size: int) -> nn.Module:
-        return nn.Identity()
+    def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
+        return ()
