@@ -18,6 +18,7 @@ from tammes.pairs import Pairs
 from tammes.perturbation import FeatureModification, Perturbation
 from tammes.selection import All, OtherLabels, Selection, Subset
 from tammes.sources import InBatch
+from tammes.temperature import LearnedTemperature
 
 __all__ = [
     "BCL",
@@ -33,6 +34,7 @@ __all__ = [
     "Hinge",
     "InBatch",
     "InfoNCE",
+    "LearnedTemperature",
     "Logistic",
     "Objective",
     "OtherLabels",

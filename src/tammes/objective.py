@@ -9,7 +9,9 @@ the positives.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -91,6 +93,7 @@ class Objective:
         ids: Tensor | None = None,
         labels: Tensor | None = None,
         generator: torch.Generator | None = None,
+        temperature: Tensor | None = None,
     ) -> Tensor:
         """The loss, a scalar in float32 (float64 for embeddings in float64), whatever autocast says.
 
@@ -99,31 +102,53 @@ class Objective:
             ids: `(batch,)` integers, with views only; rows that share an id are positives.
             labels: `(batch,)` integers, with views only; for `OtherLabels`.
             generator: where a random subset comes from; by default torch's own generator.
+            temperature: a number as a tensor, to be used instead of the objective's own, and differentiated:
+                `LearnedTemperature` makes one.
 
         Raises:
             ValueError: views that do not fit together, NaN or infinity or a zero-length row in them, an
                 anchor without a positive or a negative, k above the number of negatives.
         """
         pairs = _as_pairs(views, ids, labels)
+        objective, scale = (self, None) if temperature is None else self._at(temperature)
         with torch.autocast(pairs.anchors.device.type, enabled=False):
-            pairs, bound = in_full_precision(pairs, normalize=self.normalize)
-            pairs, negatives, _, _ = self._negatives(pairs, bound, generator)
-            engine = choose(negatives) if self.engine is None else self.engine
-            fit = self.coupling.fit(negatives, self.temperature, engine)
-            _check_range((abs(fit.weight.slope) + 1 / self.temperature) * bound, pairs.anchors.dtype)
-            weighted = WeightedNegatives(
-                negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
-            )
-            positives = Positives.of(pairs, pairs.positives(), fit.weight, self.temperature)
-            losses, on_floor = self._losses(weighted, positives, 0.0)
-            if self.perturbation is not None:
-                lengths = 1.0 if self.normalize else torch.linalg.vector_norm(pairs.anchors, dim=1)
-                shift = self.perturbation.shift(lengths, self.temperature)
-                perturbed, _ = self._losses(weighted, positives, shift)
-                losses = self.perturbation.combine(losses, perturbed)
-            loss = losses.mean()
-        self.last.record(numbers_of_call(loss, weighted, positives, fit, on_floor))
+            loss, numbers = objective._compute(pairs, scale, generator)
+        self.last.record(numbers)
         return loss
+
+    def _at(self, temperature: Tensor) -> tuple[Objective, Tensor]:
+        """The objective at the value of `temperature`, and a 1 by which every logit is multiplied.
+
+        Every part but the marginals of a plan, which are constants, depends on the temperature through the
+        logits alone: d loss / d temperature arrives through the 1.
+        """
+        value = _number("temperature", temperature)
+        return dataclasses.replace(self, temperature=value), value / temperature
+
+    def _compute(
+        self, pairs: Pairs, scale: Tensor | None, generator: torch.Generator | None
+    ) -> tuple[Tensor, dict[str, Callable[[], Tensor | float]]]:
+        with pairs.group.failing_together():
+            pairs, bound = in_full_precision(pairs, normalize=self.normalize)
+            lengths = 1.0 if self.normalize else torch.linalg.vector_norm(pairs.anchors, dim=1)
+            pairs, negatives, order, _ = self._negatives(_scaled(pairs, scale), bound, generator)
+            edges = pairs.positives()
+        engine = choose(negatives) if self.engine is None else self.engine
+        fit = self.coupling.fit(negatives, self.temperature, engine)
+        steepest = abs(fit.weight.slope) + 1 / self.temperature
+        _check_range(steepest * _bound_of_all(pairs, bound), pairs.anchors.dtype)
+        weighted = WeightedNegatives(
+            negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
+        )
+        positives = Positives.of(pairs, edges, fit.weight, self.temperature)
+        losses, on_floor = self._losses(weighted, positives, 0.0, scale)
+        if self.perturbation is not None:
+            lengths = lengths[order] if isinstance(lengths, Tensor) else lengths
+            shift = self.perturbation.shift(lengths, self.temperature)
+            perturbed, _ = self._losses(weighted, positives, shift if scale is None else shift * scale, scale)
+            losses = self.perturbation.combine(losses, perturbed)
+        loss = pairs.group.mean(losses)
+        return loss, numbers_of_call(loss, weighted, positives, fit, on_floor)
 
     def weights(
         self,
@@ -154,14 +179,17 @@ class Objective:
         return weights
 
     def _losses(
-        self, negatives: WeightedNegatives, positives: Positives, shift: Shift
+        self, negatives: WeightedNegatives, positives: Positives, shift: Shift, scale: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """The loss of each anchor, and which anchors stand on the correction's floor."""
         number = self.contrast.number(negatives, positives, shift)
         on_floor = None
         if self.correction is not None:
             # A false negative is perturbed as the negative it is taken for: upwards.
-            floor = self.contrast.least(self.correction.least_similarity / self.temperature + shift)
+            least: Shift = self.correction.least_similarity / self.temperature
+            if scale is not None and math.isfinite(self.correction.least_similarity):
+                least = least * scale
+            floor = self.contrast.least(least + shift)
             number, on_floor = self.correction(
                 number,
                 self.contrast.number(positives, positives, shift),
@@ -185,7 +213,10 @@ class Objective:
             bound=bound,
             subset=k,
             seed=0 if k is None else _seed(generator),
-            rows=None if k is None else order,
+            # A number that is the anchor's own whatever processes share the batch.
+            rows=None if k is None else order if pairs.own is None else pairs.own[order],
+            own=arranged.own,
+            group=pairs.group,
         )
         fewest = int(negatives.available.argmin())
         least = int(negatives.available[fewest])
@@ -241,6 +272,32 @@ def _check_sense(objective: Objective) -> None:
         raise ValueError(
             f"{contrast!r} has no lower bound of its own: {correction!r} needs a finite least_similarity"
         )
+
+
+def _bound_of_all(pairs: Pairs, bound: float) -> float:
+    """The largest of the processes' bounds, so that none refuses alone."""
+    if pairs.group.size == 1:
+        return bound
+    return float(pairs.group.largest(torch.tensor(bound, dtype=torch.float64, device=pairs.anchors.device)))
+
+
+def _scaled(pairs: Pairs, scale: Tensor | None) -> Pairs:
+    """Pairs whose similarities are those of `pairs` times `scale`."""
+    if scale is None:
+        return pairs
+    root = scale.sqrt().to(device=pairs.anchors.device, dtype=pairs.anchors.dtype)
+    candidates = None if pairs.candidates is None else pairs.candidates * root
+    return dataclasses.replace(pairs, anchors=pairs.anchors * root, candidates=candidates)
+
+
+def _number(name: str, value: Tensor) -> float:
+    if not isinstance(value, Tensor) or value.numel() != 1 or not value.is_floating_point():
+        got = f"{value.dtype} of shape {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)
+        raise ValueError(f"{name} must be a tensor that holds one positive number, got {got}")
+    number = float(value.detach())
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be positive and finite, got {number}")
+    return number
 
 
 def _as_pairs(views: tuple[Tensor | Pairs, ...], ids: Tensor | None, labels: Tensor | None) -> Pairs:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from tammes.group import Group, Single
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +32,8 @@ class Pairs:
     """Anchors, the candidates they are compared with, and the ids that say who belongs together.
 
     Candidate j is a positive of anchor i where their ids are equal; position plays no part. Where the
-    anchors are themselves the candidates (`candidates=None`, the usual batch of several views), an
-    anchor is neither its own positive nor its own negative.
+    anchors are themselves the candidates (`candidates=None`, the usual batch of several views), or stand
+    among them (`own`), an anchor is neither its own positive nor its own negative.
 
     Args:
         anchors: `(n, d)`, floating point.
@@ -40,6 +42,9 @@ class Pairs:
         candidate_ids: `(m,)`, given exactly where `candidates` is.
         labels: `(n,)` integers or None; classes, for selections that need them.
         candidate_labels: `(m,)`, for the candidates likewise.
+        own: `(n,)`, where among the candidates each anchor itself stands, no two in the same place; None
+            where the anchors are the candidates, or no anchor is one.
+        group: the processes whose losses are averaged, each with anchors of its own.
         views: how many views were stacked to make the anchors; used to name a row in an error.
         origin: `(n,)`, the rows that the anchors were before they were arranged; used likewise.
 
@@ -58,6 +63,8 @@ class Pairs:
     candidate_ids: Int[Tensor, " m"] | None = None
     labels: Int[Tensor, " n"] | None = None
     candidate_labels: Int[Tensor, " m"] | None = None
+    own: Int[Tensor, " n"] | None = None
+    group: Group = field(default_factory=Single)
     views: int = 1
     origin: Int[Tensor, " n"] | None = None
 
@@ -70,8 +77,8 @@ class Pairs:
             if isinstance(numbers, Tensor) and not numbers.is_floating_point():
                 object.__setattr__(self, name, numbers.long())  # the narrower types lack operations
         if self.candidates is None:
-            if self.candidate_ids is not None or self.candidate_labels is not None:
-                raise ValueError("candidate_ids or candidate_labels came without candidates")
+            if any(each is not None for each in (self.candidate_ids, self.candidate_labels, self.own)):
+                raise ValueError("candidate_ids, candidate_labels or own came without candidates")
             return
         if self.candidate_ids is None:
             raise ValueError("candidates came without candidate_ids, which say whose positives they are")
@@ -81,6 +88,11 @@ class Pairs:
             raise ValueError(
                 f"anchors have dimension {self.anchors.shape[1]}, candidates {self.candidates.shape[1]}: "
                 "both must come from the same space"
+            )
+        if self.own is not None and self.own.shape != self.ids.shape:
+            raise ValueError(
+                f"own must name the place of each of the {len(self.ids)} anchors among the candidates: got "
+                f"shape {tuple(self.own.shape)}"
             )
 
     @property
@@ -112,8 +124,8 @@ class Pairs:
         # Entry e of the list is the (e - begin)-th of its anchor's run of equal ids.
         begin = torch.cumsum(count, 0) - count
         candidate = order[torch.arange(len(anchor), device=anchor.device) + (first - begin)[anchor]]
-        if self.candidates is None:
-            other = anchor != candidate
+        if self.candidates is None or self.own is not None:
+            other = candidate != (anchor if self.own is None else self.own[anchor])
             anchor, candidate, count = anchor[other], candidate[other], count - 1
         alone = count == 0
         if bool(alone.any()):
@@ -146,6 +158,7 @@ class Pairs:
             candidates=picked(self.candidates, candidate_order),
             candidate_ids=picked(self.candidate_ids, candidate_order),
             candidate_labels=picked(self.candidate_labels, candidate_order),
+            own=None if self.own is None else torch.argsort(candidate_order)[self.own[order]],
             origin=order,
         )
 

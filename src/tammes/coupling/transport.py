@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import warnings
 from abc import ABC, abstractmethod
@@ -13,6 +12,8 @@ import torch
 from torch import Tensor
 
 from tammes.coupling.coupling import Coupling, Fit
+from tammes.coupling.potentials import Potentials
+from tammes.coupling.sinkhorn import sinkhorn, with_column
 from tammes.finite import is_finite, is_number
 from tammes.reduce import Engine, Exponent, Negatives
 
@@ -94,8 +95,12 @@ class Transport(Coupling):
         cost: a `Cost`, or any function that maps similarities to costs entry by entry.
         constrained: whether the column marginals are imposed. Without them the plan is HCL's with
             beta = temperature / epsilon.
-        tolerance: the mean of |row sum - 1| over rows, relative to the marginal, at which to stop.
+        tolerance: the mean of |sum - 1|, relative to the marginal, at which to stop: over the rows, or,
+            where the candidates are not the anchors, over the columns while the rows are met.
         max_iterations: after as many, a `SinkhornWarning` says what error was reached.
+        warm_start: whether the next fit begins with the potentials of the last one, if the ids are the same
+            in both: for a step that calls the objective more than once on nearly the same embeddings. Where
+            it ends then depends, within the tolerance, on what was called before.
 
     Raises:
         ValueError: a field out of its range.
@@ -114,6 +119,8 @@ class Transport(Coupling):
     constrained: bool = True
     tolerance: float = 1e-5
     max_iterations: int = 500
+    warm_start: bool = False
+    _potentials: Potentials = field(default_factory=Potentials, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not (is_finite(self.epsilon) and self.epsilon > 0):
@@ -129,22 +136,35 @@ class Transport(Coupling):
         """See `Coupling.fit`: Sinkhorn's iterations in the log domain, without gradient."""
         kernel = self._kernel()
         negatives = negatives.without_subset().detached
-        with torch.no_grad():
-            if not self.constrained:
+        if not self.constrained:
+            with torch.no_grad():
                 (log_sum,) = engine.log_sum_exp(negatives, (kernel,))
-                _check_finite(log_sum, self)
-                return Fit(weight=kernel)
-            sinkhorn = _symmetric_sinkhorn if negatives.symmetric else _alternating_sinkhorn
-            column, iterations, error = sinkhorn(negatives, kernel, engine, self)
-        if not error <= self.tolerance:
+            if not bool(torch.isfinite(log_sum).all()):
+                raise _not_finite(self)
+            return Fit(weight=kernel)
+        settled = sinkhorn(
+            negatives,
+            kernel,
+            engine,
+            start=self._potentials.of(negatives) if self.warm_start else None,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+        )
+        if math.isnan(settled.error) or not bool(torch.isfinite(settled.potential).all()):
+            raise _not_finite(self)
+        if not settled.error <= self.tolerance:
             warnings.warn(
-                f"Sinkhorn stopped after {iterations} iterations with a marginal error of {error:.2e}, above "
-                f"the tolerance of {self.tolerance:.0e}: raise epsilon (now {self.epsilon}), max_iterations "
-                "or tolerance. No plan exists where more than half of the rows exclude one another.",
+                f"Sinkhorn stopped after {settled.iterations} iterations with a marginal error of "
+                f"{settled.error:.2e}, above the tolerance of {self.tolerance:.0e}: raise epsilon (now "
+                f"{self.epsilon}), max_iterations or tolerance. No plan exists where more than half of the "
+                "rows exclude one another.",
                 SinkhornWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        return Fit(weight=_with_column(kernel, column), iterations=iterations, error=error)
+        if self.warm_start:
+            self._potentials.keep(negatives, settled.potential)
+        weight = with_column(kernel, settled.potential)
+        return Fit(weight=weight, iterations=settled.iterations, error=settled.error)
 
     def _kernel(self) -> Exponent:
         cost = self.cost
@@ -165,52 +185,8 @@ def _costs(cost: Callable[[Tensor], Tensor], similarity: Tensor) -> Tensor:
     return costs
 
 
-def _check_finite(log_sum: Tensor, transport: Transport) -> None:
-    if not bool(torch.isfinite(log_sum).all()):
-        raise ValueError(
-            f"{transport!r} gives NaN or infinity: the cost must be finite for similarities in [-1, 1], and "
-            "cost / epsilon within the range of the embeddings' type"
-        )
-
-
-def _with_column(kernel: Exponent, column: Tensor) -> Exponent:
-    return dataclasses.replace(kernel, column=column)
-
-
-def _symmetric_sinkhorn(
-    negatives: Negatives, kernel: Exponent, engine: Engine, transport: Transport
-) -> tuple[Tensor, int, float]:
-    """The potential u = v plus log p by the averaged update, the number of updates, and the error left."""
-    log_size = math.log(negatives.shape[0])
-    potential = negatives.anchors.new_full((negatives.shape[0],), -log_size)
-    iterations = 0
-    while True:
-        (log_sum,) = engine.log_sum_exp(negatives, (_with_column(kernel, potential),))
-        _check_finite(log_sum, transport)
-        residual = potential + log_size + log_sum  # log of (row sum / marginal)
-        error = float(torch.expm1(residual).abs().mean())
-        if error <= transport.tolerance or iterations == transport.max_iterations:
-            return potential, iterations, error
-        potential = potential - residual / 2
-        iterations += 1
-
-
-def _alternating_sinkhorn(
-    negatives: Negatives, kernel: Exponent, engine: Engine, transport: Transport
-) -> tuple[Tensor, int, float]:
-    """The potential v plus log p of the columns by turns, the number of turns, and the error left."""
-    n, m = negatives.shape
-    transposed = negatives.transposed()
-    columns = negatives.anchors.new_full((m,), -math.log(m))
-    rows: Tensor | None = None
-    iterations = 0
-    while True:
-        (log_sum,) = engine.log_sum_exp(negatives, (_with_column(kernel, columns),))
-        _check_finite(log_sum, transport)
-        error = math.inf if rows is None else float(torch.expm1(rows + log_sum).abs().mean())
-        if error <= transport.tolerance or iterations == transport.max_iterations:
-            return columns, iterations, error
-        rows = -log_sum
-        (log_sum,) = engine.log_sum_exp(transposed, (_with_column(kernel, rows - math.log(n)),))
-        columns = -log_sum - math.log(m)
-        iterations += 1
+def _not_finite(transport: Transport) -> ValueError:
+    return ValueError(
+        f"{transport!r} gives NaN or infinity: the cost must be finite for similarities in [-1, 1], and "
+        "cost / epsilon within the range of the embeddings' type"
+    )

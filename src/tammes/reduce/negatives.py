@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tammes.group import Group, Single
 from tammes.reduce.exponent import Pointwise
 from tammes.reduce.lottery import row_keys, tickets
 
@@ -38,6 +39,8 @@ class Negatives:
         subset: how many of its negatives each anchor keeps, drawn without replacement, or None for all.
         seed: which subset; used only with `subset`.
         rows: `(n,)`, numbers that name the anchors, so that each has a subset of its own.
+        own: `(n,)`, the column of each anchor itself, where it stands among other candidates; or None.
+        group: the processes that hold the other rows of S.
     """
 
     anchors: Float[Tensor, "n d"]
@@ -48,6 +51,8 @@ class Negatives:
     subset: int | None = None
     seed: int = 0
     rows: Int[Tensor, " n"] | None = None
+    own: Int[Tensor, " n"] | None = None
+    group: Group = field(default_factory=Single)
 
     @property
     def symmetric(self) -> bool:
@@ -67,12 +72,12 @@ class Negatives:
     @cached_property
     def start(self) -> Int[Tensor, " n"]:
         """`(n,)`, the first candidate that is no negative of the anchor."""
-        return torch.searchsorted(self._keys_of_candidates, self.keys)
+        return torch.searchsorted(self.keys_of_candidates, self.keys)
 
     @cached_property
     def stop(self) -> Int[Tensor, " n"]:
         """`(n,)`, one past the last candidate that is no negative of the anchor."""
-        return torch.searchsorted(self._keys_of_candidates, self.keys, right=True)
+        return torch.searchsorted(self.keys_of_candidates, self.keys, right=True)
 
     @cached_property
     def available(self) -> Int[Tensor, " n"]:
@@ -100,7 +105,7 @@ class Negatives:
     def _excluded(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
         if int(self.start[rows.start]) >= columns.stop or int(self.stop[rows.stop - 1]) <= columns.start:
             return None
-        return self.keys[rows, None] == self._keys_of_candidates[columns]
+        return self.keys[rows, None] == self.keys_of_candidates[columns]
 
     def _tickets(self, rows: slice, columns: slice) -> Int[Tensor, "r c"]:
         assert self.rows is not None
@@ -140,6 +145,7 @@ class Negatives:
             candidates=self.anchors,
             candidate_keys=self.keys,
             rows=None,
+            own=None,
         )
 
     @cached_property
@@ -174,5 +180,6 @@ class Negatives:
         return {}
 
     @property
-    def _keys_of_candidates(self) -> Tensor:
+    def keys_of_candidates(self) -> Int[Tensor, " m"]:
+        """`(m,)`, the keys in the order of the candidates, whoever they are."""
         return self.keys if self.candidate_keys is None else self.candidate_keys

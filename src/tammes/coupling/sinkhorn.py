@@ -1,0 +1,170 @@
+"""Sinkhorn's iterations: potentials for which a kernel's rows and columns have the sums asked for.
+
+All in the log domain, without gradient, as log-sum-exps over S that an engine computes. Where several
+processes hold the rows of S, each reduces its own and the potentials of all are put together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tammes.reduce import Engine, Exponent, Negatives
+
+Update = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""From a potential to the next one, and to the marginal error of the one given."""
+
+_FIRST, _MOST = 4, 32
+"""How many updates are queued on a device before the host looks at the error: at first, and at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled:
+    """Where the iterations ended.
+
+    Attributes:
+        potential: `(m,)`, of the candidates.
+        iterations: how many updates were made.
+        error: the marginal error left; NaN where the kernel is not finite.
+    """
+
+    potential: Tensor
+    iterations: int
+    error: float
+
+
+def sinkhorn(
+    negatives: Negatives,
+    kernel: Exponent,
+    engine: Engine,
+    *,
+    start: Tensor | None,
+    tolerance: float,
+    max_iterations: int,
+) -> Settled:
+    """The potential v of the candidates, plus the logarithm of their mass, in e^{u_i + v_j + x_ij}.
+
+    Args:
+        negatives: where there is mass.
+        kernel: x, up to constants for rows and columns.
+        engine: what reduces S.
+        start: `(m,)`, a potential to begin with; None for none.
+        tolerance: the mean of |row sum - 1| over rows, relative to the marginal, at which to stop.
+        max_iterations: after how many updates to stop in any case.
+
+    Source: Peyré and Cuturi, "Computational Optimal Transport" (2019), eq. 4.15; the averaged update of the
+    symmetric problem: Feydy et al. (2019), eq. 25.
+    """
+    m = negatives.shape[1]
+    if start is None:
+        start = negatives.anchors.new_full((m,), -math.log(m))
+    update = _averaged if _is_symmetric(negatives) else _alternating
+    with torch.no_grad():
+        return settle(
+            update(negatives, kernel, engine),
+            start,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            looks_each_time=start.device.type == "cpu",
+        )
+
+
+def settle(
+    update: Update, potential: Tensor, *, tolerance: float, max_iterations: int, looks_each_time: bool
+) -> Settled:
+    """Updates until the error is small, asking the device for it as seldom as can be.
+
+    Reading the error makes the host wait for the device. So a block of updates is queued, within which a
+    potential that is good enough is no longer changed: the result is that of looking each time. How long
+    the next block should be is told by how fast the error fell in the last one.
+
+    Args:
+        update: one iteration.
+        potential: where to begin.
+        tolerance: the error at which to stop.
+        max_iterations: the most updates.
+        looks_each_time: whether looking costs nothing, as on a CPU.
+
+    Example:
+        >>> halved = settle(lambda x: (x / 2, x), torch.tensor(1.0), tolerance=0.1, max_iterations=50,
+        ...                 looks_each_time=False)
+        >>> halved.potential.item(), halved.iterations, halved.error
+        (0.0625, 4, 0.0625)
+    """
+    begun, before, block = 0, math.inf, 1 if looks_each_time else _FIRST
+    count = torch.zeros((), dtype=torch.long, device=potential.device)
+    while True:
+        for _ in range(block):
+            changed, error = update(potential)
+            # NaN ends it as well.
+            moves = (error > tolerance) & (begun < max_iterations)
+            potential = torch.where(moves, changed, potential)
+            count += moves
+            begun += 1
+        if not bool(moves):
+            return Settled(potential=potential, iterations=int(count), error=float(error))
+        if not looks_each_time:
+            block, before = _next_block(float(error), before, block, tolerance), float(error)
+
+
+def _next_block(error: float, before: float, block: int, tolerance: float) -> int:
+    """How many more updates it takes, if the error goes on to fall as it did in the last block."""
+    rate = (error / before) ** (1 / block)  # 0 where there was no block before
+    if not 0.0 < rate < 1.0:
+        return _FIRST
+    # One more evaluation tells the error of the last update.
+    return max(2, min(_MOST, 1 + math.ceil(math.log(tolerance / error) / math.log(rate))))
+
+
+def _is_symmetric(negatives: Negatives) -> bool:
+    """Whether the candidates are the anchors, those of all processes taken together."""
+    if negatives.own is None:
+        return negatives.symmetric
+    n, m = negatives.shape
+    return int(negatives.group.sum(negatives.own.new_tensor(n))) == m
+
+
+def _averaged(negatives: Negatives, kernel: Exponent, engine: Engine) -> Update:
+    """u = v: the potential and the one that would meet the rows' marginals, averaged."""
+    log_size = math.log(negatives.shape[1])
+
+    def update(potential: Tensor) -> tuple[Tensor, Tensor]:
+        (log_sum,) = engine.log_sum_exp(negatives, (with_column(kernel, potential),))
+        residual = potential + log_size + _of_candidates(negatives, log_sum)  # log of (row sum / marginal)
+        return potential - residual / 2, torch.expm1(residual).abs().mean()
+
+    return update
+
+
+def _of_candidates(negatives: Negatives, values: Tensor) -> Tensor:
+    """A number of each anchor, those of all processes, in the places of the candidates that they are."""
+    if negatives.own is None:
+        return values
+    everyone = values.new_zeros(negatives.shape[1])
+    everyone[negatives.own] = values
+    return negatives.group.sum(everyone)
+
+
+def _alternating(negatives: Negatives, kernel: Exponent, engine: Engine) -> Update:
+    """The rows' marginals are met, then the columns'; the error is that of the columns between the two."""
+    group, (n, m) = negatives.group, negatives.shape
+    transposed = negatives.transposed()
+    log_rows = math.log(int(group.sum(torch.tensor(n, device=negatives.anchors.device))))
+
+    def update(columns: Tensor) -> tuple[Tensor, Tensor]:
+        (log_sum,) = engine.log_sum_exp(negatives, (with_column(kernel, columns),))
+        (back,) = engine.log_sum_exp(transposed, (with_column(kernel, -log_sum - log_rows),))
+        met = -group.log_sum_exp(back) - math.log(m)
+        return met, torch.expm1(columns - met).abs().mean()
+
+    return update
+
+
+def with_column(kernel: Exponent, column: Tensor) -> Exponent:
+    """The kernel times e^{column_j}."""
+    return dataclasses.replace(kernel, column=column)
