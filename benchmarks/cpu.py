@@ -1,0 +1,124 @@
+"""Objectives on a CPU against what one would write or pick instead: time and peak memory.
+
+    python benchmarks/cpu.py                            # 64 to 4,096 pairs, about ten minutes on two cores
+    python benchmarks/cpu.py --quick                    # a first look, about a minute
+    python benchmarks/cpu.py --quick --only nt-xent --pairs 64 256 1024
+    python benchmarks/cpu.py --only hcl-ot --pairs 16384 --memory
+    python benchmarks/cpu.py --record                   # also writes benchmarks/results/<date>-cpu.md
+
+The methods of a group do the same work (where they compute a loss, that is checked first) on the same raw
+embeddings in float32, with the same number of threads, and take turns. Times are medians over rounds; a
+ratio is the median of the rounds' ratios. "times products" is the time over that of the matrix products
+alone, at the rate of float32 products measured in the same run; a rate is that of the faster of two shapes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import shlex
+import sys
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from threadpoolctl import threadpool_limits
+
+import losses
+import transport
+from machine import description, matmul_rate
+from memory import measure, peak_of
+from method import Group, Method, Size, Work
+from table import Cell, Section, markdown, show
+from timing import side_by_side
+
+GROUPS = {group.key: group for group in (*losses.groups(), *transport.groups())}
+_DEFAULT, _QUICK = (64, 128, 256, 512, 1024, 2048, 4096), (64, 256, 1024)
+
+
+def section(group: Group, size: Size, budget: float, *, memory: bool) -> Section:
+    """Everything about a group at one size."""
+    rate = matmul_rate(size.dim)
+    works, notes = _prepared(group, size)
+    times = side_by_side(works, budget)
+    cells = []
+    for method in group.methods(size):
+        megabytes = None
+        if memory and method.name in times:
+            megabytes = peak_of(group.key, method.name, size, torch.get_num_threads())
+        cells.append(
+            Cell(
+                name=method.name,
+                times=times.get(method.name),
+                megabytes=megabytes,
+                note=notes.get(method.name, ""),
+            )
+        )
+    return Section(group=group, size=size, rate=rate, cells=tuple(cells))
+
+
+def _prepared(group: Group, size: Size) -> tuple[dict[str, Work], dict[str, str]]:
+    """What can be timed, and a word on what cannot."""
+    works, notes = {}, {}
+    for method in group.methods(size):
+        try:
+            works[method.name] = method.prepare(size)
+        except transport.NotReachedError:
+            notes[method.name] = "not reached"
+    return works, notes
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS), help="which groups")
+    parser.add_argument("--pairs", type=int, nargs="+", help=f"by default {_DEFAULT}")
+    parser.add_argument("--dim", type=int, default=128)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--seconds", type=float, help="measuring time for each group and size; by default 8")
+    parser.add_argument("--quick", action="store_true", help=f"{_QUICK} pairs, 1 second each")
+    parser.add_argument("--memory", action="store_true", help="also measure peak memory, process by process")
+    parser.add_argument("--record", action="store_true", help="write the table to benchmarks/results")
+    parser.add_argument("--measure", nargs=2, metavar=("GROUP", "METHOD"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.pairs = options.pairs or (_QUICK if options.quick else _DEFAULT)
+    options.seconds = options.seconds or (1.0 if options.quick else 8.0)
+    return options
+
+
+def named(group: str, method: str) -> Method:
+    """A method by its names."""
+    return next(one for one in (*GROUPS[group].ours, *GROUPS[group].peers) if one.name == method)
+
+
+def main() -> None:
+    """Measures, prints, and records if asked."""
+    options = parsed()
+    torch.set_num_threads(options.threads)
+    threadpool_limits(options.threads)
+    if options.measure:
+        print(measure(named(*options.measure), Size(pairs=options.pairs[0], dim=options.dim)))
+        return
+    console = Console(width=max(110, Console().width))
+    console.print(description(), highlight=False)
+    sections = []
+    for key in options.only:
+        group = GROUPS[key]
+        if group.agree is not None:
+            group.agree(Size(pairs=64, dim=options.dim))
+        for pairs in options.pairs:
+            console.print(f"[dim]{group.key}, {pairs:,} pairs[/dim]")
+            size = Size(pairs=pairs, dim=options.dim)
+            sections.append(section(group, size, options.seconds, memory=options.memory))
+    show(sections, console)
+    if options.record:
+        date = datetime.date.today().isoformat()
+        path = Path(__file__).parent / "results" / f"{date}-cpu.md"
+        path.parent.mkdir(exist_ok=True)
+        command = f"python benchmarks/cpu.py {shlex.join(sys.argv[1:])}"
+        path.write_text(markdown(sections, description(), command, date))
+        console.print(f"Wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""What the numbers were measured on, and how fast it multiplies matrices."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import torch
+
+from timing import side_by_side
+
+_PACKAGES = (
+    "tammes",
+    "torch",
+    "numpy",
+    "POT",
+    "geomloss",
+    "pytorch-metric-learning",
+    "sentence-transformers",
+)
+_TILE, _LARGE = 512, 2048
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """Floating-point operations a second of float32 matrix products.
+
+    Args:
+        tile: of (512, d) by (d, 512), what a tile of similarities takes.
+        large: of two square matrices of 2,048 rows.
+    """
+
+    tile: float
+    large: float
+
+    @property
+    def best(self) -> float:
+        """The yardstick: the faster of the two."""
+        return max(self.tile, self.large)
+
+
+def matmul_rate(dim: int) -> Rate:
+    """The machine's rate now, each of the two a median of several products."""
+    left, right = torch.randn(_TILE, dim), torch.randn(_TILE, dim)
+    square, tile = torch.randn(_LARGE, _LARGE), torch.empty(_TILE, _TILE)
+    product = torch.empty_like(square)
+    times = side_by_side(
+        {
+            "tile": lambda: torch.mm(left, right.T, out=tile),
+            "large": lambda: torch.mm(square, square, out=product),
+        },
+        budget=0.7,
+    )
+    return Rate(tile=2 * _TILE**2 * dim / times["tile"].median, large=2 * _LARGE**3 / times["large"].median)
+
+
+def processor() -> str:
+    """The processor's name, as the system tells it."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def description() -> str:
+    """Processor, threads and the versions of everything compared."""
+    versions = ", ".join(f"{package} {_version(package)}" for package in _PACKAGES)
+    return f"{processor()}, {torch.get_num_threads()} threads; Python {platform.python_version()}, {versions}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

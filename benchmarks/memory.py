@@ -1,0 +1,38 @@
+"""Peak memory of one unit of work, in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from method import Method, Size
+
+_SMALL = 8
+"""Pairs of the first, unmeasured call: what libraries allocate once is not the method's."""
+
+
+def peak_of(group: str, method: str, size: Size, threads: int) -> float:
+    """MB beyond the inputs in a fresh process; NaN where the system does not tell (it must be Linux)."""
+    script = Path(__file__).with_name("cpu.py")
+    where = ["--pairs", str(size.pairs), "--dim", str(size.dim), "--threads", str(threads)]
+    command = [sys.executable, str(script), "--measure", group, method, *where]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return float(done.stdout.split()[-1]) if done.returncode == 0 else float("nan")
+
+
+def measure(method: Method, size: Size) -> float:
+    """MB by which the resident memory rises at its peak in one unit of work, in this process."""
+    method.prepare(Size(pairs=_SMALL, dim=size.dim))()
+    work = method.prepare(size)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak starts from here
+    before = _status("VmRSS")
+    work()
+    return (_status("VmHWM") - before) / 1024
+
+
+def _status(field: str) -> int:
+    """kB of a field of this process's memory."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(field))

@@ -1,0 +1,75 @@
+"""Time that can be compared: methods take turns, short ones run in loops, medians throughout."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from method import Work
+
+_SHORTEST = 0.02
+"""Seconds that one measurement lasts at least, so that the clock and a stray interrupt do not matter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """Seconds of one unit of work, round by round; round r of two methods was measured side by side."""
+
+    rounds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The time of a typical round."""
+        return statistics.median(self.rounds)
+
+    def over(self, other: Times) -> float:
+        """How many times as long this takes as the other: the median of the rounds' ratios."""
+        return statistics.median(
+            mine / theirs for mine, theirs in zip(self.rounds, other.rounds, strict=True)
+        )
+
+
+def side_by_side(works: Mapping[str, Work], budget: float) -> dict[str, Times]:
+    """Times of several works that take turns, so that a change of the machine's mood meets all of them.
+
+    Every second round goes through them backwards: what one leaves behind in the caches is not always
+    the same one's burden.
+
+    Args:
+        works: by name.
+        budget: about how many seconds all of it may take; never fewer than 3 rounds, nor more than 41.
+    """
+    calls = {name: _calls(work) for name, work in works.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    names, started = list(works), time.perf_counter()
+    gc.collect()
+    gc.disable()
+    try:
+        while len(seconds[names[0]]) < 41:
+            for name in names:
+                seconds[name].append(_seconds(works[name], calls[name]))
+            names.reverse()
+            if len(seconds[names[0]]) >= 3 and time.perf_counter() - started > budget:
+                break
+    finally:
+        gc.enable()
+    return {name: Times(rounds=tuple(each)) for name, each in seconds.items()}
+
+
+def _calls(work: Work) -> int:
+    """How often to call in one measurement; the calls made to find out are the warm-up."""
+    calls = 1
+    work()
+    while (elapsed := _seconds(work, calls) * calls) < _SHORTEST:
+        calls = max(2 * calls, int(calls * _SHORTEST / max(elapsed, 1e-9)))
+    return calls
+
+
+def _seconds(work: Work, calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        work()
+    return (time.perf_counter() - start) / calls

@@ -1,0 +1,172 @@
+"""Entropic transport of a batch onto itself, to one and the same error of the marginals.
+
+The task: unit vectors are given; find the plan P_ij proportional to e^{u_i + v_j - c_ij / epsilon} over the
+pairs that are negatives (c = 1 - s), to where its marginals are off by at most `ERROR` in the mean,
+
+    mean over i of | n sum_j P_ij - 1 | ,     the larger of rows and columns.
+
+Every peer is told in advance the smallest number of iterations that reaches it (`fewest` finds it, outside
+of the measured time), which its user could not know; this package finds out by itself when to stop. Peers
+are given float32 and the matrix of costs, whose forming is part of the work, as it is of ours. A pair that
+is no negative costs `_MASKED`, so much that its share of the plan is nothing, and not more, because geomloss
+anneals from the largest cost on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from method import EPSILON, Group, Method, Size, Work, views
+from tammes.coupling import Transport
+from tammes.normalization import in_full_precision
+from tammes.pairs import Pairs
+from tammes.reduce import Exponent, Negatives, choose
+
+ERROR = 1e-5
+_MASKED = 2.0 + 30 * EPSILON
+_MOST_ITERATIONS = 512
+
+Solve = Callable[[Tensor, int], object]
+"""Solves for unit vectors in a number of iterations."""
+
+
+class NotReachedError(RuntimeError):
+    """A solver does not come to the error asked for."""
+
+
+def embeddings(size: Size) -> Tensor:
+    """`(rows, d)` unit vectors: the views one after the other."""
+    a, b = views(size)
+    return normalize(torch.cat([a, b]).detach(), dim=1)
+
+
+def costs(z: Tensor) -> Tensor:
+    """`(rows, rows)`, 1 - s, and `_MASKED` between a row and itself or its positive."""
+    pairs = torch.arange(len(z) // 2)
+    cost = torch.addmm(z.new_ones(()), z, z.T, alpha=-1)
+    for offset in (0, len(pairs)):
+        cost[pairs, pairs + offset] = _MASKED
+        cost[pairs + len(pairs), (pairs + len(pairs) + offset) % len(z)] = _MASKED
+    return cost
+
+
+def marginal_error(plan: Tensor) -> float:
+    """How far the marginals of a plan are from uniform, in the mean, relative to the marginal."""
+    return max(float((len(plan) * plan.double().sum(side) - 1).abs().mean()) for side in (0, 1))
+
+
+def ours(size: Size) -> Work:
+    """Fit of the coupling, to its own tolerance."""
+    z = embeddings(size)
+    a, b = z.chunk(2)
+    ids = torch.arange(size.pairs)
+    coupling = Transport(epsilon=EPSILON, tolerance=ERROR)
+    if size.rows <= 4096:
+        error = marginal_error(_plan(coupling, z))
+        if error > 1.3 * ERROR:  # the plan is measured in float64, the stopping rule in float32
+            raise NotReachedError(f"tammes stopped at a marginal error of {error:.1e}, not {ERROR:.0e}")
+
+    def work() -> object:
+        pairs, bound = in_full_precision(Pairs(anchors=torch.cat([a, b]), ids=ids.repeat(2)), normalize=False)
+        order = pairs.ids.argsort(stable=True)
+        negatives = Negatives(anchors=pairs.anchors[order], keys=pairs.ids[order], bound=bound)
+        return coupling.fit(negatives, 1.0, choose(negatives))
+
+    return work
+
+
+def _plan(coupling: Transport, z: Tensor) -> Tensor:
+    """`(rows, rows)`, the plan that the fitted potential stands for."""
+    ids = torch.arange(len(z) // 2).repeat(2)
+    order = ids.argsort(stable=True)
+    negatives = Negatives(anchors=z[order], keys=ids[order], bound=1.001)
+    fit = coupling.fit(negatives, 1.0, choose(negatives))
+    assert isinstance(fit.weight, Exponent)
+    column = fit.weight.column
+    assert column is not None
+    exponent = z[order].double() @ z[order].double().T / EPSILON + column + column[:, None]
+    exponent = exponent.masked_fill(ids[order][:, None] == ids[order], -torch.inf)
+    return exponent.exp()
+
+
+def with_pot(z: Tensor, iterations: int, *, method: str, as_numpy: bool) -> object:
+    """The plan by POT."""
+    import ot
+
+    cost = costs(z)
+    mass = z.new_full((len(z),), 1 / len(z))
+    given = (mass.numpy(), mass.numpy(), cost.numpy()) if as_numpy else (mass, mass, cost)
+    return ot.sinkhorn(*given, EPSILON, method=method, numItermax=iterations, stopThr=0.0, warn=False)
+
+
+def with_geomloss(z: Tensor, iterations: int) -> object:
+    """The plan's potentials by geomloss, whose annealed iterations are spread over a number given to it."""
+    from geomloss import ot
+
+    return ot.solve(costs(z), reg=EPSILON, max_iter=iterations)
+
+
+def _plan_of(answer: object) -> Tensor:
+    if isinstance(answer, np.ndarray):
+        return torch.from_numpy(answer)
+    return answer if isinstance(answer, Tensor) else answer.plan  # type: ignore[attr-defined]
+
+
+def fewest(solve: Solve, z: Tensor) -> int:
+    """The smallest number of iterations after which the marginals are met to `ERROR`.
+
+    Raises:
+        NotReachedError: not even after `_MOST_ITERATIONS`.
+    """
+
+    def reached(iterations: int) -> bool:
+        return marginal_error(_plan_of(solve(z, iterations))) <= ERROR
+
+    above = 1
+    while not reached(above):
+        if above == _MOST_ITERATIONS:
+            raise NotReachedError(f"no marginal error of {ERROR:.0e} after {above} iterations")
+        above *= 2
+    below = above // 2
+    while above - below > 1:
+        middle = (above + below) // 2
+        below, above = (below, middle) if reached(middle) else (middle, above)
+    return above
+
+
+def theirs(solve: Solve) -> Callable[[Size], Work]:
+    """The work of a peer at the fewest iterations."""
+
+    def prepare(size: Size) -> Work:
+        z = embeddings(size)
+        return partial(solve, z, fewest(solve, z))
+
+    return prepare
+
+
+def groups() -> tuple[Group, ...]:
+    """Transport alone."""
+    peers: dict[str, tuple[Solve, str, int]] = {
+        "POT, sinkhorn, NumPy": (partial(with_pot, method="sinkhorn", as_numpy=True), "ot", 4096),
+        "POT, sinkhorn, PyTorch": (partial(with_pot, method="sinkhorn", as_numpy=False), "ot", 4096),
+        "POT, sinkhorn_log, NumPy": (partial(with_pot, method="sinkhorn_log", as_numpy=True), "ot", 1024),
+        "POT, sinkhorn_log, PyTorch": (partial(with_pot, method="sinkhorn_log", as_numpy=False), "ot", 1024),
+        "geomloss, ot.solve": (with_geomloss, "geomloss", 1024),
+    }
+    return (
+        Group(
+            key="transport",
+            title=f"Transport alone, epsilon = {EPSILON}, marginals met to {ERROR:.0e}",
+            ours=(Method(name="tammes, Transport", prepare=ours),),
+            peers=tuple(
+                Method(name=name, prepare=theirs(solve), needs=needs, limit=limit)
+                for name, (solve, needs, limit) in peers.items()
+            ),
+        ),
+    )
