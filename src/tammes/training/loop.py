@@ -18,7 +18,7 @@ from tammes.training.metrics import Metrics
 from tammes.training.model import build_model
 from tammes.training.module import Contrastive
 from tammes.training.monitor import Monitor
-from tammes.training.order import Order
+from tammes.training.order import Order, Share
 from tammes.training.quiet import quiet
 from tammes.training.run import Run, save_weights
 from tammes.training.stop import Stopped, StopRequest
@@ -96,11 +96,14 @@ def train(
         2
     """
     whole = RunConfig(training=config, images=ImagesSummary.of(images, source))
-    Order(len(images), batch_size=config.batch_size, seed=config.seed)  # refuses a batch larger than the data
+    share = Share(batch_size=config.batch_size)
+    Order(len(images), share, seed=config.seed)  # refuses a batch larger than the data
     model = build_model(whole)
     checkpoint = None if folder is None else folder.open(whole)
     metrics = Metrics(None if folder is None else folder.metrics, monitor)
-    loader = _loader(images, config, machine, first_step=checkpoint["global_step"] if checkpoint else 0)
+    first_step = checkpoint["global_step"] if checkpoint else 0
+    order = Order(len(images), share, seed=config.seed, first_step=first_step)
+    loader = _loader(images, order, machine)
     module = Contrastive(config, model, labels=images.labels, steps_per_epoch=len(loader))
     with StopRequest() as request:
         saver = _saver(folder, whole, request)
@@ -122,15 +125,10 @@ def train(
     return Run(config=whole, model=model, metrics=tuple(metrics.rows), seconds=seconds)
 
 
-def _loader(
-    images: Images, config: TrainingConfig, machine: Machine, first_step: int
-) -> DataLoader[tuple[Tensor, int]]:
-    order = Order(len(images), batch_size=config.batch_size, seed=config.seed, first_step=first_step)
+def _loader(images: Images, order: Order, machine: Machine) -> DataLoader[tuple[Tensor, int]]:
     return DataLoader(
         images,
-        batch_size=config.batch_size,
-        sampler=order,
-        drop_last=True,
+        batch_sampler=order,
         num_workers=machine.workers,
         persistent_workers=machine.workers > 0,
         generator=torch.Generator(),  # so that torch's global one is left alone

@@ -1,6 +1,7 @@
-"""The order in which an epoch visits the images."""
+"""The order in which an epoch visits the images, and who takes which of a batch."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 from torch.utils.data import Sampler
@@ -8,15 +9,58 @@ from torch.utils.data import Sampler
 from tammes.training.seeds import Purpose, derive
 
 
-class Order(Sampler[int]):
-    """Every image once per epoch, in an order that depends on the seed and the epoch alone.
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """The rows of every batch that one process takes: a contiguous part, the first processes one row more.
+
+    Args:
+        batch_size: rows of the whole batch.
+        process: which of the processes, from 0.
+        processes: how many there are.
+
+    Raises:
+        ValueError: for more processes than would get two rows each.
+
+    Example:
+        >>> [Share(batch_size=8, process=process, processes=3).rows for process in range(3)]
+        [slice(0, 3, None), slice(3, 6, None), slice(6, 8, None)]
+    """
+
+    batch_size: int
+    process: int = 0
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        assert 0 <= self.process < self.processes
+        if self.processes > 1 and self.batch_size < 2 * self.processes:
+            raise ValueError(
+                f"a batch of {self.batch_size} images is too small for {self.processes} processes, each of "
+                f"which takes 2 or more: start at most {self.batch_size // 2}, or choose a batch size of at least "
+                f"{2 * self.processes} (it counts the images of all processes together)"
+            )
+
+    @property
+    def first_row(self) -> int:
+        """The first row of the share."""
+        each, more = divmod(self.batch_size, self.processes)
+        return self.process * each + min(self.process, more)
+
+    @property
+    def rows(self) -> slice:
+        """The rows of the batch."""
+        each, more = divmod(self.batch_size, self.processes)
+        return slice(self.first_row, self.first_row + each + (self.process < more))
+
+
+class Order(Sampler[list[int]]):
+    """Every image once per epoch, in an order that depends on the seed and the epoch alone, batch by batch.
 
     A run that stopped in the middle of an epoch goes on with the batches it has not seen: the first epoch
-    to be read leaves out what came before `first_step`.
+    to be read leaves out what came before `first_step`. The last partial batch of an epoch is dropped.
 
     Args:
         images: how many images there are.
-        batch_size: images per step; the last partial batch of an epoch is dropped.
+        share: the rows of each batch that are wanted here.
         seed: the seed of the run.
         first_step: how many steps have been taken before.
 
@@ -24,21 +68,27 @@ class Order(Sampler[int]):
         ValueError: for a batch larger than the data.
 
     Example:
-        >>> whole, rest = Order(5, batch_size=2, seed=0), Order(5, batch_size=2, seed=0, first_step=1)
-        >>> list(whole)[2:] == list(rest)
+        >>> share = Share(batch_size=2)
+        >>> whole, rest = Order(5, share, seed=0), Order(5, share, seed=0, first_step=1)
+        >>> list(whole)[1:] == list(rest)
         True
     """
 
-    def __init__(self, images: int, *, batch_size: int, seed: int, first_step: int = 0) -> None:
-        if batch_size > images:
+    def __init__(self, images: int, share: Share, *, seed: int, first_step: int = 0) -> None:
+        if share.batch_size > images:
             raise ValueError(
-                f"the batch ({batch_size}) is larger than the data ({images} images): "
+                f"the batch ({share.batch_size}) is larger than the data ({images} images): "
                 f"choose a batch size of at most {images}"
             )
         self.images = images
+        self.share = share
         self.seed = seed
-        self.epoch, skipped = divmod(first_step, images // batch_size)
-        self.skipped = skipped * batch_size
+        self.epoch, self.skipped = divmod(first_step, len(self))
+
+    @property
+    def sampler(self) -> "Order":
+        """Itself: where lightning looks for someone to announce an epoch to."""
+        return self
 
     def set_epoch(self, epoch: int) -> None:
         """Lightning announces each epoch here; the one that was begun before is announced again."""
@@ -46,8 +96,10 @@ class Order(Sampler[int]):
             self.epoch, self.skipped = epoch, 0
 
     def __len__(self) -> int:
-        return self.images
+        return self.images // self.share.batch_size
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[list[int]]:
         generator = torch.Generator().manual_seed(derive(self.seed, Purpose.ORDER, self.epoch))
-        yield from torch.randperm(self.images, generator=generator)[self.skipped :].tolist()
+        order = torch.randperm(self.images, generator=generator)
+        for batch in order.split(self.share.batch_size)[self.skipped : len(self)]:
+            yield batch[self.share.rows].tolist()
