@@ -1,5 +1,6 @@
 """Training: one loop on lightning's Trainer, and the folder of a run."""
 
+from tammes.training.caching import GradientCache
 from tammes.training.config import ImagesSummary, RunConfig, TrainingConfig
 from tammes.training.embedding import embed
 from tammes.training.folder import RunFolder
@@ -15,6 +16,7 @@ __all__ = [
     "Adam",
     "Constant",
     "Cosine",
+    "GradientCache",
     "ImagesSummary",
     "Machine",
     "Model",

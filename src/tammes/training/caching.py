@@ -1,0 +1,226 @@
+"""Gradient caching: any batch through a large encoder, in the activation memory of one chunk of it."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+
+class GradientCache(nn.Module):
+    """A model that is run chunk by chunk, and keeps the activations of one chunk at a time.
+
+    With embeddings z_c = f(x_c; theta) of the chunks c and a loss L(z_1, ..., z_C) over all of them,
+
+        dL/dtheta = sum over c of (dz_c/dtheta)^T dL/dz_c .
+
+    The call computes all z_c and keeps no activations. The backward pass, once it has dL/dz_c, runs each
+    chunk a second time, now with activations, and adds up the sum. The gradient is that of the model run
+    on the same chunks in one pass, up to rounding; the price is one more forward pass.
+
+    To the rest of the graph the model is a single operation: gradients reach each parameter once in a
+    step, added to those it holds. So it works with GradScaler, hooks and gradient accumulation, and with
+    `DistributedDataParallel(GradientCache(model, chunk=64))`, which then reduces once in a step.
+
+    Both passes draw the same random numbers from torch's generators (dropout is the same), run under the
+    autocast of the call, and see the same buffers. Afterwards generators and buffers are as after one
+    pass: running statistics are updated once. Randomness from elsewhere, such as Python's `random`, is
+    not repeated, and the gradient is then that of another network.
+
+    BatchNorm in training mode normalizes with the statistics of a chunk, not of the batch: embeddings,
+    loss and running statistics then depend on `chunk`. Normalization by groups, layers or instances does not.
+
+    Args:
+        model: from rows (rows, ...) to embeddings (rows, dim).
+        chunk: the most rows that go through the model at a time; a view is cut into chunks of sizes
+            that differ by at most one row.
+
+    Raises:
+        ValueError: for a chunk that is no integer of at least 1, or a model inside
+            DistributedDataParallel, which belongs outside.
+
+    Source: Gao et al., Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup, 2021.
+
+    Example:
+        >>> import tammes
+        >>> model = nn.Linear(8, 4)
+        >>> view_a, view_b = torch.randn(6, 8), torch.randn(6, 8)
+        >>> objective = tammes.recipes.simclr(temperature=0.5)
+        >>> cached = GradientCache(model, chunk=2)
+        >>> loss = objective(*cached(view_a, view_b))
+        >>> loss.backward()
+        >>> tuple(model.weight.grad.shape)
+        (4, 8)
+    """
+
+    def __init__(self, model: nn.Module, *, chunk: int) -> None:
+        super().__init__()
+        if not isinstance(chunk, int) or isinstance(chunk, bool) or chunk < 1:
+            raise ValueError(f"chunk must be a number of rows, an integer of at least 1, got {chunk!r}")
+        if isinstance(model, nn.parallel.DistributedDataParallel):
+            raise ValueError(
+                "DistributedDataParallel would reduce the gradients of every chunk: put it outside, "
+                "DistributedDataParallel(GradientCache(model, chunk=...))"
+            )
+        self.model = model
+        self.chunk = chunk
+
+    def forward(self, *views: Tensor) -> tuple[Tensor, ...]:
+        """The embeddings of each view, in order; a tuple also for one.
+
+        Args:
+            views: one or more tensors (rows, ...), each of its own number of rows.
+
+        Returns:
+            A tensor (rows, dim) for each view.
+
+        Raises:
+            ValueError: for views that are no tensors of at least one row, or that want a gradient; for
+                a model that does not return (rows, dim); and, in the backward pass, where weights or
+                modes of the model are no longer those of the call.
+        """
+        _check_views(views)
+        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        step = _Step(self.model, views, self.chunk)
+        return _TwoPasses.apply(step, len(views), *views, *weights)  # type: ignore[no-untyped-call]
+
+
+class _Step:
+    """The chunks of one step, and all that the second pass must find as the first one found it."""
+
+    def __init__(self, model: nn.Module, views: Sequence[Tensor], chunk: int) -> None:
+        self.model = model
+        self.chunk = chunk
+        self.state = _weights_and_modes(model)
+        self.buffers = _changing_buffers(model)
+        self.autocast = _current_autocast(views[0].device.type)
+        tensors = (*views, *model.parameters())
+        self.devices = sorted({tensor.get_device() for tensor in tensors if tensor.is_cuda})
+        self.random: list[list[Tensor]] = []  # before each chunk
+
+    def first(self, views: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """All embeddings, without a graph."""
+        embeddings = []
+        for view in views:
+            parts = []
+            for rows in self._chunks(view):
+                self.random.append(_random_state(self.devices))
+                parts.append(_expect_embeddings(self.model(rows), rows))
+            embeddings.append(torch.cat(parts))
+        # Autocast remembers the weights that it converted, here without a graph. Torch before 2.13 would
+        # hand these to a pass that wants gradients, which would not reach the weights.
+        torch.clear_autocast_cache()
+        return tuple(embeddings)
+
+    def second(self, views: Sequence[Tensor], gradients: Sequence[Tensor]) -> list[Tensor | None]:
+        """The gradient of each weight that takes one, from those of the embeddings."""
+        if _weights_and_modes(self.model) != self.state:
+            raise ValueError(
+                "weights or training modes of the model changed between the call of GradientCache and the "
+                "backward pass, which runs the model again: call loss.backward() before optimizer.step(), "
+                "train() or eval()"
+            )
+        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        totals: list[Tensor | None] = [None] * len(weights)
+        buffers = {name: buffer.clone() for name, buffer in self.buffers.items()}
+        chunks = [rows for view in views for rows in self._chunks(view)]
+        pieces = [piece for gradient in gradients for piece in self._chunks(gradient)]
+        with torch.random.fork_rng(devices=self.devices), torch.enable_grad(), self.autocast:
+            for rows, state, piece in zip(chunks, self.random, pieces, strict=True):
+                _set_random_state(state, self.devices)
+                embeddings = torch.func.functional_call(self.model, buffers, (rows,))
+                if embeddings.requires_grad:
+                    found = torch.autograd.grad(embeddings, weights, piece, allow_unused=True)
+                    totals = [_add(total, part) for total, part in zip(totals, found, strict=True)]
+        return totals
+
+    def _chunks(self, rows: Tensor) -> tuple[Tensor, ...]:
+        # As even as they can be: a last chunk of one row would be hard on BatchNorm.
+        return rows.tensor_split(-(-len(rows) // self.chunk))
+
+
+class _TwoPasses(torch.autograd.Function):
+    """A step as one operation on views and weights, differentiable in the weights."""
+
+    @staticmethod
+    def forward(ctx: Any, step: _Step, views: int, *tensors: Tensor) -> tuple[Tensor, ...]:
+        ctx.step = step
+        ctx.save_for_backward(*tensors[:views])  # so that torch frees them, and notices a change
+        return step.first(tensors[:views])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        views = ctx.saved_tensors
+        return None, None, *[None for _ in views], *ctx.step.second(views, gradients)
+
+
+def _check_views(views: Sequence[Tensor]) -> None:
+    if not views:
+        raise ValueError("expected one or more views, got none")
+    for number, view in enumerate(views):
+        if not isinstance(view, Tensor) or view.ndim == 0 or len(view) == 0:
+            got = f"shape {tuple(view.shape)}" if isinstance(view, Tensor) else type(view).__name__
+            raise ValueError(f"view {number} must be a tensor (rows, ...) of at least one row, got {got}")
+        if view.requires_grad and torch.is_grad_enabled():
+            raise ValueError(
+                f"view {number} requires a gradient, but only the weights of the model get one here: "
+                "detach the view, or put what made it into the model"
+            )
+
+
+def _expect_embeddings(embeddings: object, rows: Tensor) -> Tensor:
+    if not isinstance(embeddings, Tensor):
+        got = type(embeddings).__name__
+    elif embeddings.ndim != 2 or len(embeddings) != len(rows) or not embeddings.is_floating_point():
+        got = f"shape {tuple(embeddings.shape)} of {embeddings.dtype}"
+    else:
+        return embeddings
+    raise ValueError(
+        f"the model must return floating-point embeddings (rows, dim), here ({len(rows)}, dim), and nothing "
+        f"else; got {got}"
+    )
+
+
+def _weights_and_modes(model: nn.Module) -> tuple[list[tuple[int, bool]], list[bool]]:
+    """Equal where no weight was written to, frozen or thawed, and no mode was switched.
+
+    Written to as far as torch counts it, which leaves out the steps of fused optimizers.
+    """
+    weights = [(weight._version, weight.requires_grad) for weight in model.parameters()]
+    return weights, [module.training for module in model.modules()]
+
+
+def _changing_buffers(model: nn.Module) -> dict[str, Tensor]:
+    """Copies of the buffers that a pass may write to, such as running statistics: those in training mode."""
+    return {
+        f"{prefix}.{name}" if prefix else name: buffer.detach().clone()
+        for prefix, module in model.named_modules()
+        if module.training
+        for name, buffer in module.named_buffers(recurse=False)
+    }
+
+
+def _current_autocast(device_type: str) -> AbstractContextManager[None]:
+    return torch.autocast(
+        device_type,
+        dtype=torch.get_autocast_dtype(device_type),
+        enabled=torch.is_autocast_enabled(device_type),
+        cache_enabled=torch.is_autocast_cache_enabled(),
+    )
+
+
+def _random_state(devices: Sequence[int]) -> list[Tensor]:
+    return [torch.get_rng_state(), *(torch.cuda.get_rng_state(device) for device in devices)]
+
+
+def _set_random_state(state: Sequence[Tensor], devices: Sequence[int]) -> None:
+    torch.set_rng_state(state[0])
+    for device, numbers in zip(devices, state[1:], strict=True):
+        torch.cuda.set_rng_state(numbers, device)
+
+
+def _add(total: Tensor | None, part: Tensor | None) -> Tensor | None:
+    return part if total is None else total if part is None else total + part
