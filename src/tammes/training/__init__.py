@@ -7,6 +7,7 @@ from tammes.training.folder import RunFolder
 from tammes.training.loop import Machine, train
 from tammes.training.metrics import Row
 from tammes.training.model import Model, build_model
+from tammes.training.momentum import MomentumEncoder
 from tammes.training.monitor import Monitor
 from tammes.training.optimizer import Adam, Constant, Cosine
 from tammes.training.run import Run, load_run
@@ -20,6 +21,7 @@ __all__ = [
     "ImagesSummary",
     "Machine",
     "Model",
+    "MomentumEncoder",
     "Monitor",
     "Row",
     "Run",
