@@ -6,7 +6,7 @@
     python benchmarks/cpu.py --only hcl-ot --pairs 16384 --memory
     python benchmarks/cpu.py --record                   # also writes benchmarks/results/<date>-cpu.md
 
-The methods of a group do the same work (where they compute a loss, that is checked first) on the same raw
+The methods of a task do the same work (where they compute a loss, that is checked first) on the same raw
 embeddings in float32, with the same number of threads, and take turns. Times are medians over rounds; a
 ratio is the median of the rounds' ratios. "times products" is the time over that of the matrix products
 alone, at the rate of float32 products measured in the same run; a rate is that of the faster of two shapes.
@@ -24,28 +24,33 @@ import torch
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
-import losses
-import transport
+from hcl_ot import hcl_ot
+from losses import hcl, nt_xent, one_way
 from machine import description, matmul_rate
 from memory import measure, peak_of
-from method import Group, Method, Size, Work
+from method import Method, Size, Task, Work
 from table import Cell, Section, markdown, show
 from timing import side_by_side
+from transport import NotReachedError, transport, transport_clustered
+from two_pass import two_pass
 
-GROUPS = {group.key: group for group in (*losses.groups(), *transport.groups())}
+TASKS = {
+    task.key: task
+    for task in (nt_xent(), one_way(), hcl(), hcl_ot(), transport(), transport_clustered(), two_pass())
+}
 _DEFAULT, _QUICK = (64, 128, 256, 512, 1024, 2048, 4096), (64, 256, 1024)
 
 
-def section(group: Group, size: Size, budget: float, *, memory: bool) -> Section:
-    """Everything about a group at one size."""
+def section(task: Task, size: Size, budget: float, *, memory: bool) -> Section:
+    """Everything about a task at one size."""
     rate = matmul_rate(size.dim)
-    works, notes = _prepared(group, size)
+    works, notes = _prepared(task, size)
     times = side_by_side(works, budget)
     cells = []
-    for method in group.methods(size):
+    for method in task.methods(size):
         megabytes = None
         if memory and method.name in times:
-            megabytes = peak_of(group.key, method.name, size, torch.get_num_threads())
+            megabytes = peak_of(task.key, method.name, size, torch.get_num_threads())
         cells.append(
             Cell(
                 name=method.name,
@@ -54,16 +59,16 @@ def section(group: Group, size: Size, budget: float, *, memory: bool) -> Section
                 note=notes.get(method.name, ""),
             )
         )
-    return Section(group=group, size=size, rate=rate, cells=tuple(cells))
+    return Section(task=task, size=size, rate=rate, cells=tuple(cells))
 
 
-def _prepared(group: Group, size: Size) -> tuple[dict[str, Work], dict[str, str]]:
+def _prepared(task: Task, size: Size) -> tuple[dict[str, Work], dict[str, str]]:
     """What can be timed, and a word on what cannot."""
     works, notes = {}, {}
-    for method in group.methods(size):
+    for method in task.methods(size):
         try:
             works[method.name] = method.prepare(size)
-        except transport.NotReachedError:
+        except NotReachedError:
             notes[method.name] = "not reached"
     return works, notes
 
@@ -71,11 +76,11 @@ def _prepared(group: Group, size: Size) -> tuple[dict[str, Work], dict[str, str]
 def parsed() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS), help="which groups")
+    parser.add_argument("--only", nargs="+", choices=TASKS, default=list(TASKS), help="which tasks")
     parser.add_argument("--pairs", type=int, nargs="+", help=f"by default {_DEFAULT}")
     parser.add_argument("--dim", type=int, default=128)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--seconds", type=float, help="measuring time for each group and size; by default 8")
+    parser.add_argument("--seconds", type=float, help="measuring time for each task and size; by default 8")
     parser.add_argument("--quick", action="store_true", help=f"{_QUICK} pairs, 1 second each")
     parser.add_argument("--memory", action="store_true", help="also measure peak memory, process by process")
     parser.add_argument("--record", action="store_true", help="write the table to benchmarks/results")
@@ -86,9 +91,10 @@ def parsed() -> argparse.Namespace:
     return options
 
 
-def named(group: str, method: str) -> Method:
+def named(task: str, method: str) -> Method:
     """A method by its names."""
-    return next(one for one in (*GROUPS[group].ours, *GROUPS[group].peers) if one.name == method)
+    every = TASKS[task]
+    return next(one for one in (*every.ours, *every.peers, *every.references) if one.name == method)
 
 
 def main() -> None:
@@ -103,13 +109,13 @@ def main() -> None:
     console.print(description(), highlight=False)
     sections = []
     for key in options.only:
-        group = GROUPS[key]
-        if group.agree is not None:
-            group.agree(Size(pairs=64, dim=options.dim))
+        task = TASKS[key]
+        if task.agree is not None:
+            task.agree(Size(pairs=64, dim=options.dim))
         for pairs in options.pairs:
-            console.print(f"[dim]{group.key}, {pairs:,} pairs[/dim]")
+            console.print(f"[dim]{task.key}, {pairs:,} pairs[/dim]")
             size = Size(pairs=pairs, dim=options.dim)
-            sections.append(section(group, size, options.seconds, memory=options.memory))
+            sections.append(section(task, size, options.seconds, memory=options.memory))
     show(sections, console)
     if options.record:
         date = datetime.date.today().isoformat()

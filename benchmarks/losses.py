@@ -1,4 +1,4 @@
-"""NT-Xent and HCL as this package computes them, and as one would write or pick them instead.
+"""NT-Xent, its one-way form and HCL: as this package computes them, and as one would write or pick them.
 
 Every loss is given raw embeddings and returns the loss of the unit vectors; its gradient is that of the raw
 ones, as a training loop needs it. What is written by hand calls `normalize`; a library that normalizes by
@@ -7,14 +7,14 @@ itself does not do so twice.
 
 from __future__ import annotations
 
-from functools import cache
-
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from method import BETA, CLASS_PRIOR, TEMPERATURE, Group, Loss, Method, Size, assert_same_loss, training
+import libraries
+from method import BETA, CLASS_PRIOR, TEMPERATURE, LossMethod, Task, by_autograd, loss_task
 from tammes import recipes
+from tammes.pairs import Pairs
 
 
 def nt_xent_cross_entropy(a: Tensor, b: Tensor) -> Tensor:
@@ -22,6 +22,19 @@ def nt_xent_cross_entropy(a: Tensor, b: Tensor) -> Tensor:
     z = normalize(torch.cat([a, b]), dim=1)
     logits = (z @ z.T / TEMPERATURE).fill_diagonal_(-torch.inf)
     return cross_entropy(logits, torch.arange(len(z)).roll(len(a)))
+
+
+def one_way_cross_entropy(a: Tensor, b: Tensor) -> Tensor:
+    """InfoNCE of the rows of one view among those of the other."""
+    logits = normalize(a, dim=1) @ normalize(b, dim=1).T / TEMPERATURE
+    return cross_entropy(logits, torch.arange(len(a)))
+
+
+def one_way_tammes(a: Tensor, b: Tensor) -> Tensor:
+    """The same here: anchors and candidates are two different sets."""
+    ids = torch.arange(len(a))
+    pairs = Pairs(anchors=a, ids=ids, candidates=b, candidate_ids=ids)
+    return recipes.simclr(temperature=TEMPERATURE)(pairs)
 
 
 def hcl_dense(a: Tensor, b: Tensor) -> Tensor:
@@ -39,65 +52,69 @@ def hcl_dense(a: Tensor, b: Tensor) -> Tensor:
     return -torch.log(positive / (positive + total)).mean()
 
 
-def metric_learning(name: str) -> Loss:
-    """A loss of pytorch-metric-learning, which normalizes; positives are rows that share a label."""
-
-    @cache
-    def made() -> torch.nn.Module:
-        from pytorch_metric_learning import losses
-
-        kinds = {"NTXentLoss": losses.NTXentLoss, "SupConLoss": losses.SupConLoss}
-        return kinds[name](temperature=TEMPERATURE)
-
-    def loss(a: Tensor, b: Tensor) -> Tensor:
-        return made()(torch.cat([a, b]), torch.arange(len(a)).repeat(2))
-
-    return loss
-
-
-NT_XENT: dict[str, Loss] = {
-    "tammes, simclr": recipes.simclr(temperature=TEMPERATURE),
-    "PyTorch, cross-entropy": nt_xent_cross_entropy,
-    "metric-learning, NTXentLoss": metric_learning("NTXentLoss"),
-    "metric-learning, SupConLoss": metric_learning("SupConLoss"),
-}
-HCL: dict[str, Loss] = {
-    "tammes, hcl": recipes.hcl(temperature=TEMPERATURE, beta=BETA, class_prior=CLASS_PRIOR),
-    "dense formula": hcl_dense,
-}
-
-
-def groups() -> tuple[Group, ...]:
-    """NT-Xent and HCL; both need half a product forward, half again and one for the gradient."""
-    limits = {"PyTorch, cross-entropy": 8192, "dense formula": 4096}
-    limits |= {"metric-learning, NTXentLoss": 128, "metric-learning, SupConLoss": 4096}
-    titles = {"nt-xent": "NT-Xent", "hcl": "HCL with debiasing"}
-    return tuple(
-        _group(key, title, losses, limits)
-        for (key, title), losses in zip(titles.items(), (NT_XENT, HCL), strict=True)
-    )
-
-
-def _group(key: str, title: str, losses: dict[str, Loss], limits: dict[str, int]) -> Group:
-    ours, *peers = (
-        Method(
-            name=name,
-            prepare=training(loss),
-            limit=limits.get(name, 10**9),
-            needs="pytorch_metric_learning" if name.startswith("metric-learning") else "torch",
-        )
-        for name, loss in losses.items()
-    )
-
-    def agree(size: Size) -> None:
-        present = {method.name: losses[method.name] for method in (ours, *peers) if method.runs(size)}
-        assert_same_loss(present, size)
-
-    return Group(
-        key=key,
-        title=f"{title}, forward and backward",
-        ours=(ours,),
-        peers=tuple(peers),
+def nt_xent() -> Task:
+    """Symmetric tiles need half a product forward, half again and one for the gradient."""
+    return loss_task(
+        key="nt-xent",
+        title="NT-Xent",
+        ours=LossMethod(name="tammes, simclr", step=by_autograd(recipes.simclr(temperature=TEMPERATURE))),
+        peers=(
+            LossMethod(name="PyTorch, cross-entropy", step=by_autograd(nt_xent_cross_entropy), limit=8192),
+            LossMethod(
+                name="metric-learning, NTXentLoss",
+                step=libraries.metric_learning("NTXentLoss"),
+                limit=128,
+                needs="pytorch_metric_learning",
+            ),
+            LossMethod(
+                name="metric-learning, SupConLoss",
+                step=libraries.metric_learning("SupConLoss"),
+                limit=4096,
+                needs="pytorch_metric_learning",
+            ),
+            LossMethod(
+                name="sentence-transformers, cached",
+                step=libraries.cached_nt_xent,
+                limit=8192,
+                needs="sentence_transformers",
+            ),
+        ),
         products=2.0,
-        agree=agree,
+    )
+
+
+def one_way() -> Task:
+    """One view among the other: three products of a quarter of the matrix of all views."""
+    return loss_task(
+        key="one-way",
+        title="InfoNCE of one view among the other",
+        ours=LossMethod(name="tammes, simclr of Pairs", step=by_autograd(one_way_tammes)),
+        peers=(
+            LossMethod(name="PyTorch, cross-entropy", step=by_autograd(one_way_cross_entropy), limit=8192),
+            LossMethod(
+                name="sentence-transformers, plain",
+                step=libraries.ranking,
+                limit=8192,
+                needs="sentence_transformers",
+            ),
+            LossMethod(
+                name="sentence-transformers, cached",
+                step=libraries.cached_ranking,
+                limit=8192,
+                needs="sentence_transformers",
+            ),
+        ),
+        products=0.75,
+    )
+
+
+def hcl() -> Task:
+    """As many products as NT-Xent."""
+    objective = recipes.hcl(temperature=TEMPERATURE, beta=BETA, class_prior=CLASS_PRIOR)
+    return loss_task(
+        key="hcl",
+        title="HCL with debiasing",
+        ours=LossMethod(name="tammes, hcl", step=by_autograd(objective)),
+        peers=(LossMethod(name="dense formula", step=by_autograd(hcl_dense), limit=4096),),
+        products=2.0,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +13,11 @@ _SMALL = 8
 """Pairs of the first, unmeasured call: what libraries allocate once is not the method's."""
 
 
-def peak_of(group: str, method: str, size: Size, threads: int) -> float:
+def peak_of(task: str, method: str, size: Size, threads: int) -> float:
     """MB beyond the inputs in a fresh process; NaN where the system does not tell (it must be Linux)."""
     script = Path(__file__).with_name("cpu.py")
     where = ["--pairs", str(size.pairs), "--dim", str(size.dim), "--threads", str(threads)]
-    command = [sys.executable, str(script), "--measure", group, method, *where]
+    command = [sys.executable, str(script), "--measure", task, method, *where]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return float(done.stdout.split()[-1]) if done.returncode == 0 else float("nan")
 
@@ -25,6 +26,7 @@ def measure(method: Method, size: Size) -> float:
     """MB by which the resident memory rises at its peak in one unit of work, in this process."""
     method.prepare(Size(pairs=_SMALL, dim=size.dim))()
     work = method.prepare(size)
+    ctypes.CDLL(None).malloc_trim(0)  # hand back what is free, or the work would find room in it
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the peak starts from here
     before = _status("VmRSS")

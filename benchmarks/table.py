@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from machine import Rate
-from method import Group, Size
+from method import Size, Task
 from timing import Times
 
 _HEADINGS = ("pairs", "method", "ms", "times ours", "times products", "peak MB")
@@ -27,9 +27,9 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A group at one size; `cells` begins with as many of ours as the group has."""
+    """A task at one size; its first cell is ours."""
 
-    group: Group
+    task: Task
     size: Size
     rate: Rate
     cells: tuple[Cell, ...]
@@ -37,8 +37,8 @@ class Section:
     @property
     def lead(self) -> float | None:
         """The best peer's time over that of our first method, above 1 where we are faster."""
-        ours = self.cells[0].times
-        peers = [cell.times for cell in self.cells[len(self.group.ours) :] if cell.times is not None]
+        ours, names = self.cells[0].times, [peer.name for peer in self.task.peers]
+        peers = [cell.times for cell in self.cells if cell.name in names and cell.times is not None]
         if ours is None or not peers:
             return None
         return min(peers, key=lambda times: times.median).over(ours)
@@ -46,7 +46,7 @@ class Section:
     def rows(self) -> list[tuple[str, ...]]:
         """One row for each method, in the order of `_HEADINGS`."""
         first = self.cells[0].times
-        alone = None if (flops := self.group.flops(self.size)) is None else flops / self.rate.best
+        alone = None if (flops := self.task.flops(self.size)) is None else flops / self.rate.best
         return [
             (
                 f"{self.size.pairs:,}" if place == 0 else "",
@@ -72,7 +72,7 @@ def summary_rows(sections: list[Section]) -> list[tuple[str, ...]]:
     """How many times as fast as the best peer we are, task by size."""
     return [
         (
-            section.group.key,
+            section.task.key,
             f"{section.size.pairs:,}",
             "" if section.lead is None else f"{section.lead:.2f}",
             _rate(section.rate),
@@ -90,9 +90,9 @@ def show(sections: list[Section], console: Console) -> None:
     for heading in _HEADINGS:
         table.add_column(heading, justify="left" if heading == "method" else "right")
     for place, section in enumerate(sections):
-        if place == 0 or section.group is not sections[place - 1].group:
+        if place == 0 or section.task is not sections[place - 1].task:
             table.add_section()
-            table.add_row("", f"[bold]{section.group.title}[/bold]")
+            table.add_row("", f"[bold]{section.task.title}[/bold]")
         for row in section.rows():
             table.add_row(*row)
     console.print(table)
@@ -111,9 +111,9 @@ def markdown(sections: list[Section], description: str, command: str, date: str)
     page.write("\n## Times as fast as the best peer\n\n")
     _write_table(page, _SUMMARY, summary_rows(sections))
     for place, section in enumerate(sections):
-        if place == 0 or section.group is not sections[place - 1].group:
-            page.write(f"\n## {section.group.title}\n\n")
-            rows = [r for s in sections if s.group is section.group for r in s.rows()]
+        if place == 0 or section.task is not sections[place - 1].task:
+            page.write(f"\n## {section.task.title}\n\n")
+            rows = [r for s in sections if s.task is section.task for r in s.rows()]
             _write_table(page, _HEADINGS, rows)
     return page.getvalue()
 

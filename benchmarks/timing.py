@@ -12,6 +12,8 @@ from method import Work
 
 _SHORTEST = 0.02
 """Seconds that one measurement lasts at least, so that the clock and a stray interrupt do not matter."""
+_LONG = 5.0
+"""Seconds from which on a first call is warm-up enough."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,8 @@ def side_by_side(works: Mapping[str, Work], budget: float) -> dict[str, Times]:
 def _calls(work: Work) -> int:
     """How often to call in one measurement; the calls made to find out are the warm-up."""
     calls = 1
-    work()
+    if _seconds(work, 1) > _LONG:
+        return 1
     while (elapsed := _seconds(work, calls) * calls) < _SHORTEST:
         calls = max(2 * calls, int(calls * _SHORTEST / max(elapsed, 1e-9)))
     return calls
