@@ -35,7 +35,7 @@ class Group(ABC):
     def failing_together(self) -> AbstractContextManager[None]:
         """Within it, a ValueError on one process is raised on all of them, with the rank it came from.
 
-        On leaving, the processes wait for each other.
+        On leaving, the processes wait for each other; so nothing within may make them wait.
         """
 
     def mean(self, values: Tensor) -> Tensor:
@@ -49,8 +49,7 @@ class Group(ABC):
         """
         if self.size == 1:
             return values.mean()
-        count = self.sum(torch.tensor(len(values), dtype=torch.long, device=values.device))
-        return _Mean.apply(values, count, self)  # type: ignore[no-untyped-call]
+        return _Mean.apply(values, self)  # type: ignore[no-untyped-call]
 
     def log_sum_exp(self, values: Tensor) -> Tensor:
         """log of the sum over the processes of e^value, entry by entry; without gradient."""
@@ -90,12 +89,13 @@ class Single(Group):
 
 class _Mean(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, count: Tensor, group: Group) -> Tensor:
-        ctx.save_for_backward(count)
-        ctx.size, ctx.own = group.size, values.shape
-        return group.sum(values.sum()) / count
+    def forward(ctx: Any, values: Tensor, group: Group) -> Tensor:
+        # Exact for any count, and one exchange for both.
+        part = torch.stack([values.sum().double(), values.new_tensor(len(values), dtype=torch.double)])
+        total, count = group.sum(part)
+        ctx.slope, ctx.own = group.size / count, values.shape
+        return (total / count).to(values.dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (count,) = ctx.saved_tensors
-        return (gradient * (ctx.size / count)).expand(ctx.own), None, None
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return (gradient * ctx.slope.to(gradient.dtype)).expand(ctx.own), None

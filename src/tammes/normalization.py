@@ -28,27 +28,38 @@ def in_full_precision(pairs: Pairs, *, normalize: bool) -> tuple[Pairs, float]:
     anchors, longest = _checked(pairs.anchors, normalize, lambda row: f"anchor {pairs.row_name(row)}")
     candidates, longest_candidate = pairs.candidates, longest
     if candidates is not None:
-        candidates, longest_candidate = _checked(candidates, normalize, lambda row: f"candidate row {row}")
+        # Where all of them are anchors of some process, they are checked there, and named by who has them.
+        elsewhere = pairs.own is not None and pairs.group.size > 1
+        candidates, longest_candidate = _checked(
+            candidates, normalize, None if elsewhere else lambda row: f"candidate row {row}"
+        )
     return dataclasses.replace(pairs, anchors=anchors, candidates=candidates), longest * longest_candidate
 
 
-def _checked(rows: Tensor, normalize: bool, name: Callable[[int], str]) -> tuple[Tensor, float]:
+def _checked(rows: Tensor, normalize: bool, name: Callable[[int], str] | None) -> tuple[Tensor, float]:
     rows = rows if rows.dtype == torch.float64 else rows.float()
     norms = torch.linalg.vector_norm(rows, dim=1)
+    if name is not None:
+        _check(norms, normalize, name)
+    if not normalize:
+        return rows, float(norms.detach().max())
+    return rows / norms[:, None], 1.0 + _ROUNDING
+
+
+def _check(norms: Tensor, normalize: bool, name: Callable[[int], str]) -> None:
     infinite = ~torch.isfinite(norms)
     if bool(infinite.any()):
         raise ValueError(
-            f"{int(infinite.sum())} of {len(rows)} embeddings hold NaN, infinity or numbers too large to "
+            f"{int(infinite.sum())} of {len(norms)} embeddings hold NaN, infinity or numbers too large to "
             f"square, first {name(int(infinite.nonzero()[0]))}: the encoder or its input has diverged"
         )
     if not normalize:
-        return rows, float(norms.detach().max())
-    shortest = 1e3 * torch.finfo(rows.dtype).tiny ** 0.5  # below it squares lose their digits
+        return
+    shortest = 1e3 * torch.finfo(norms.dtype).tiny ** 0.5  # below it squares lose their digits
     zero = norms < shortest
     if bool(zero.any()):
         raise ValueError(
-            f"{int(zero.sum())} of {len(rows)} embeddings have length zero (below {shortest:.0e}), first "
+            f"{int(zero.sum())} of {len(norms)} embeddings have length zero (below {shortest:.0e}), first "
             f"{name(int(zero.nonzero()[0]))}, and no direction to normalize to: check the encoder, or set "
             "normalize=False"
         )
-    return rows / norms[:, None], 1.0 + _ROUNDING

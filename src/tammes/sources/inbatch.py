@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from tammes.pairs import Pairs
+from tammes.sources.views import stacked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +18,7 @@ class InBatch:
     share an id are positives as well.
 
     Example:
+        >>> import torch
         >>> pairs = InBatch()(torch.randn(8, 16), torch.randn(8, 16))
         >>> pairs.anchors.shape, pairs.positives().count.tolist()[:3]
         (torch.Size([16, 16]), [1, 1, 1])
@@ -35,34 +36,7 @@ class InBatch:
             ValueError: no view, views of different shape or of no floating type, fewer than two pairs,
                 ids or labels of another length.
         """
-        _check_views(views)
-        batch = len(views[0])
-        ids = torch.arange(batch, device=views[0].device) if ids is None else _one_per_row("ids", ids, batch)
-        if labels is not None:
-            labels = _one_per_row("labels", labels, batch).repeat(len(views))
-        return Pairs(anchors=torch.cat(views), ids=ids.repeat(len(views)), labels=labels, views=len(views))
-
-
-def _check_views(views: tuple[Tensor, ...]) -> None:
-    if not views:
-        raise ValueError("expected one or more views, got none")
-    for number, view in enumerate(views):
-        if not isinstance(view, Tensor) or not view.is_floating_point():
-            kind = view.dtype if isinstance(view, Tensor) else type(view).__name__
-            raise ValueError(f"view {number} must be a floating-point tensor (batch, dimension), got {kind}")
-        if view.ndim != 2 or view.shape != views[0].shape:
-            raise ValueError(
-                "the views must be matrices (batch, dimension) of one shape, got "
-                + " and ".join(str(tuple(each.shape)) for each in views)
-            )
-        if view.device != views[0].device:
-            raise ValueError(f"view 0 is on {views[0].device}, view {number} on {view.device}: move one")
-    if len(views[0]) < 2:
-        raise ValueError(f"expected at least two pairs, got {len(views[0])}: one has no negative")
-
-
-def _one_per_row(name: str, numbers: Tensor, batch: int) -> Tensor:
-    if not isinstance(numbers, Tensor) or numbers.shape != (batch,):
-        got = tuple(numbers.shape) if isinstance(numbers, Tensor) else type(numbers).__name__
-        raise ValueError(f"{name} must be a tensor with one integer for each of the {batch} rows, got {got}")
-    return numbers
+        pairs = stacked(views, ids, labels)
+        if len(views[0]) < 2:
+            raise ValueError(f"expected at least two pairs, got {len(views[0])}: one has no negative")
+        return pairs

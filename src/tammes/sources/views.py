@@ -1,0 +1,54 @@
+"""The views of a batch, checked and stacked: what every source begins with."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from tammes.pairs import Pairs
+
+
+def stacked(views: tuple[Tensor, ...], ids: Tensor | None, labels: Tensor | None) -> Pairs:
+    """The views one below the other; row r of each has the r-th id and label.
+
+    Args:
+        views: one or more tensors `(batch, d)`, floating point, of one shape.
+        ids: `(batch,)` integers; by default row r has id r.
+        labels: `(batch,)` integers or None.
+
+    Raises:
+        ValueError: no view, views of different shape or of no floating type, ids or labels of another length.
+
+    Example:
+        >>> stacked((torch.zeros(2, 3), torch.ones(2, 3)), None, None).ids.tolist()
+        [0, 1, 0, 1]
+    """
+    _check_views(views)
+    batch = len(views[0])
+    ids = torch.arange(batch, device=views[0].device) if ids is None else _one_per_row("ids", ids, batch)
+    if labels is not None:
+        labels = _one_per_row("labels", labels, batch).repeat(len(views))
+    return Pairs(anchors=torch.cat(views), ids=ids.repeat(len(views)), labels=labels, views=len(views))
+
+
+def _check_views(views: tuple[Tensor, ...]) -> None:
+    if not views:
+        raise ValueError("expected one or more views, got none")
+    for number, view in enumerate(views):
+        if not isinstance(view, Tensor) or not view.is_floating_point():
+            kind = view.dtype if isinstance(view, Tensor) else type(view).__name__
+            raise ValueError(f"view {number} must be a floating-point tensor (batch, dimension), got {kind}")
+        if view.ndim != 2 or view.shape != views[0].shape:
+            raise ValueError(
+                "the views must be matrices (batch, dimension) of one shape, got "
+                + " and ".join(str(tuple(each.shape)) for each in views)
+            )
+        if view.device != views[0].device:
+            raise ValueError(f"view 0 is on {views[0].device}, view {number} on {view.device}: move one")
+
+
+def _one_per_row(name: str, numbers: Tensor, batch: int) -> Tensor:
+    if not isinstance(numbers, Tensor) or numbers.shape != (batch,):
+        got = tuple(numbers.shape) if isinstance(numbers, Tensor) else type(numbers).__name__
+        raise ValueError(f"{name} must be a tensor with one integer for each of the {batch} rows, got {got}")
+    return numbers
