@@ -1,5 +1,6 @@
 """Training: one loop on lightning's Trainer, and the folder of a run."""
 
+from tammes.training.annealing import Falling, Rising
 from tammes.training.caching import GradientCache
 from tammes.training.config import ImagesSummary, RunConfig, TrainingConfig
 from tammes.training.embedding import embed
@@ -17,12 +18,14 @@ __all__ = [
     "Adam",
     "Constant",
     "Cosine",
+    "Falling",
     "GradientCache",
     "ImagesSummary",
     "Machine",
     "Model",
     "MomentumEncoder",
     "Monitor",
+    "Rising",
     "Row",
     "Run",
     "RunConfig",

@@ -1,13 +1,16 @@
 """What determines the weights of a run: same configuration, same images, same weights."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from tammes.coupling import Hard
 from tammes.data.images import Images
 from tammes.encoders import ConvNetConfig, ProjectionHeadConfig, ResNetConfig
 from tammes.objective import Objective
 from tammes.positives.augmentation import Handwriting, Photographs
-from tammes.training.optimizer import Adam
+from tammes.temperature import LearnedTemperature
+from tammes.training.annealing import Falling, Rising
+from tammes.training.optimizer import Adam, Constant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,9 +27,15 @@ class TrainingConfig:
         epochs: How often every image is visited.
         seed: Of the weights, the order of the images and their views.
         precision: Of the network's arithmetic; the objective is computed in float32 either way.
+        chunk: Views that go through the network at a time, to save memory (see `GradientCache`); None for
+            all of the batch. The result is the same up to rounding, except that BatchNorm, which is in the
+            residual networks, then takes the statistics of a chunk.
+        annealing: How the beta of hard negatives changes over the epochs; None leaves it as it is.
+        learn_temperature: Learn the temperature with the network, from the objective's on.
 
     Raises:
-        ValueError: for a batch of fewer than two images, fewer than one epoch, or a negative seed.
+        ValueError: for a batch of fewer than two images, fewer than one epoch, a negative seed, a chunk
+            below 1, or annealing where there is no beta or with more changes than epochs.
 
     Example:
         >>> import tammes
@@ -43,6 +52,9 @@ class TrainingConfig:
     epochs: int = 100
     seed: int = 0
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    chunk: int | None = None
+    annealing: Falling | Rising | None = None
+    learn_temperature: bool = False
 
     def __post_init__(self) -> None:
         if self.batch_size < 2:
@@ -53,6 +65,44 @@ class TrainingConfig:
             raise ValueError(f"epochs must be at least 1, got {self.epochs}")
         if self.seed < 0:
             raise ValueError(f"seed must be 0 or more, got {self.seed}")
+        if self.chunk is not None and self.chunk < 1:
+            raise ValueError(f"chunk must be at least 1 view, or None for the whole batch, got {self.chunk}")
+        if self.annealing is not None:
+            self._check_annealing(self.annealing)
+        if self.learn_temperature:
+            LearnedTemperature(initial=self.objective.temperature)  # refuses one that it cannot start from
+
+    def _check_annealing(self, annealing: Falling | Rising) -> None:
+        if not isinstance(self.objective.coupling, Hard):
+            raise ValueError(
+                f"annealing changes the beta of Hard, but the coupling is {self.objective.coupling!r}: "
+                "leave annealing out, or weight the negatives by Hard(beta=...)"
+            )
+        if annealing.changes > self.epochs:
+            raise ValueError(
+                f"beta changes at most once an epoch: got {annealing.changes} changes in {self.epochs} epochs"
+            )
+
+    @property
+    def extendable(self) -> bool:
+        """Whether more epochs later are the same as more epochs at once: nothing is spread over them."""
+        return isinstance(self.optimizer.schedule, Constant) and self.annealing is None
+
+    def objective_at(self, epoch: int) -> Objective:
+        """The objective after so many finished epochs: where beta is annealed, with the beta of that time.
+
+        Example:
+            >>> import tammes
+            >>> objective = tammes.recipes.hcl(temperature=0.5, beta=1.0)
+            >>> config = TrainingConfig(objective=objective, annealing=Falling(changes=2), epochs=2)
+            >>> config.objective_at(1).coupling.beta
+            0.5
+        """
+        coupling = self.objective.coupling
+        if self.annealing is None or not isinstance(coupling, Hard):
+            return self.objective
+        beta = self.annealing.beta(coupling.beta, epoch=epoch, epochs=self.epochs)
+        return replace(self.objective, coupling=replace(coupling, beta=beta))
 
 
 @dataclass(frozen=True, kw_only=True)

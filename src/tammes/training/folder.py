@@ -10,7 +10,6 @@ from tammes.training.atomic import write_atomically
 from tammes.training.checkpoint import CONFIG, load_checkpoint
 from tammes.training.config import RunConfig
 from tammes.training.config_file import differences, from_yaml, to_yaml
-from tammes.training.optimizer import Constant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,13 +155,13 @@ def expect_same(old: RunConfig, new: RunConfig, where: str) -> None:
         new: what it shall go on with.
         where: names the run in the message.
     """
-    allowed = dataclasses.replace(old.training, epochs=new.training.epochs)
-    if isinstance(old.training.optimizer.schedule, Constant):
-        old = dataclasses.replace(old, training=allowed)
+    if old.training.extendable:
+        longer = dataclasses.replace(old.training, epochs=new.training.epochs)
+        old = dataclasses.replace(old, training=longer)
     found = [f"{path} was {was!r}, now {now!r}" for path, was, now in differences(old, new)]
     if not found:
         return
     hint = "give the same settings, or start a new run"
     if found == [f"training.epochs was {old.training.epochs!r}, now {new.training.epochs!r}"]:
-        hint = "its learning rate falls to zero over the epochs it was started with, so it cannot be extended"
+        hint = "start a new run: this one spreads a schedule over the epochs it was started with"
     raise ValueError(f"{where} belongs to a run with other settings: {'; '.join(found)}. Instead, {hint}")

@@ -27,7 +27,8 @@ class Row:
         step: steps taken.
         loss: mean over the steps of the epoch.
         knn: nearest-neighbor accuracy on held-out images, where it was measured.
-        last: `objective.last` after the last step of the epoch.
+        last: `objective.last` after the last step of the epoch; with an annealed `beta` or a learned
+            `temperature`, these as well.
     """
 
     epoch: int
@@ -93,7 +94,7 @@ class Metrics(Callback):
         """Finish the row of the epoch."""
         assert isinstance(pl_module, Contrastive)
         epoch = trainer.current_epoch + 1
-        last = pl_module.config.objective.last
+        last = pl_module.numbers()
         row = Row(
             epoch=epoch,
             step=trainer.global_step,

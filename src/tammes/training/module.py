@@ -3,11 +3,14 @@
 import torch
 from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
+from tammes.coupling import Hard
 from tammes.data.images import as_floats
+from tammes.temperature import LearnedTemperature
+from tammes.training.caching import GradientCache
 from tammes.training.config import TrainingConfig
 from tammes.training.model import Model
 from tammes.training.seeds import Purpose, derive
@@ -22,7 +25,11 @@ class Contrastive(LightningModule):
         config: of the run.
         model: encoder and head.
         labels: int64 (n,) of the images, for objectives that use them; or None.
-        steps_per_epoch: for the learning rate schedule.
+        steps_per_epoch: for what changes over the steps or epochs.
+
+    Attributes:
+        objective: of the present epoch.
+        temperature: the learned one, or None.
     """
 
     def __init__(
@@ -33,6 +40,10 @@ class Contrastive(LightningModule):
         self.model = model
         self.labels = labels
         self.steps_per_epoch = steps_per_epoch
+        self.objective = config.objective
+        self.temperature = None
+        if config.learn_temperature:
+            self.temperature = LearnedTemperature(initial=config.objective.temperature)
 
     def training_step(self, batch: tuple[Tensor, Tensor], batch_idx: int) -> Tensor:
         """The loss of a batch of images and their numbers."""
@@ -43,15 +54,38 @@ class Contrastive(LightningModule):
         second = self.config.augmentation(images, seed=self._seed(Purpose.SECOND_VIEW))
         with torch.random.fork_rng(devices=[images.device] if images.is_cuda else []):
             torch.manual_seed(self._seed(Purpose.STEP))
-            _, embeddings = self.model(torch.cat([first, second]))
-        _expect_finite("embeddings", embeddings, step)
-        view_a, view_b = embeddings.chunk(2)
-        labels = None if self.labels is None else self.labels[rows.cpu()].to(embeddings.device)
+            view_a, view_b = self._embedded(first, second)
+        for view in (view_a, view_b):
+            _expect_finite("embeddings", view, step)
+        labels = None if self.labels is None else self.labels[rows.cpu()].to(view_a.device)
         generator = torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE))
-        loss = self.config.objective(view_a, view_b, labels=labels, generator=generator)
+        temperature = None if self.temperature is None else self.temperature()
+        self._anneal(step)
+        loss = self.objective(view_a, view_b, labels=labels, generator=generator, temperature=temperature)
         _expect_finite("loss", loss, step)
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
         return loss
+
+    def _embedded(self, first: Tensor, second: Tensor) -> tuple[Tensor, ...]:
+        """Both views through the network: in one pass, or in chunks."""
+        if self.config.chunk is None:
+            return self.model(torch.cat([first, second]))[1].chunk(2)
+        return GradientCache(_Embeddings(self.model), chunk=self.config.chunk)(first, second)
+
+    def _anneal(self, step: int) -> None:
+        """Take the objective of the epoch; it changes when an epoch begins, or a run goes on."""
+        objective = self.config.objective_at(step // self.steps_per_epoch)
+        if objective != self.objective:
+            self.objective = objective
+
+    def numbers(self) -> dict[str, float]:
+        """What the last step was like: the objective's numbers, and what changes over the run."""
+        numbers = dict(self.objective.last)
+        if self.config.annealing is not None and isinstance(self.objective.coupling, Hard):
+            numbers["beta"] = self.objective.coupling.beta
+        if self.temperature is not None:
+            numbers["temperature"] = float(self.temperature().detach())
+        return numbers
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         """Refuse a step that would spoil the weights."""
@@ -61,7 +95,8 @@ class Contrastive(LightningModule):
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Adam, and the learning rate over the steps."""
         settings = self.config.optimizer
-        optimizer = settings.build(self.parameters())
+        undecayed = [] if self.temperature is None else list(self.temperature.parameters())
+        optimizer = settings.build(self.model.parameters(), undecayed=undecayed)
         steps = self.config.epochs * self.steps_per_epoch
         factor = settings.rate_factor(steps=steps, steps_per_epoch=self.steps_per_epoch)
         return {
@@ -71,6 +106,18 @@ class Contrastive(LightningModule):
 
     def _seed(self, purpose: Purpose) -> int:
         return derive(self.config.seed, purpose, self.global_step)
+
+
+class _Embeddings(nn.Module):
+    """The part of a model that the objective sees."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, images: Tensor) -> Tensor:
+        embeddings: Tensor = self.model(images)[1]
+        return embeddings
 
 
 def _expect_finite(what: str, value: Tensor, step: int) -> None:

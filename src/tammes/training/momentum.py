@@ -65,8 +65,8 @@ class MomentumEncoder(nn.Module):
         _expect_alike(self.model, model)
         for own, weight in zip(self.model.parameters(), model.parameters(), strict=True):
             own.lerp_(weight, 1 - momentum)
-        for own, buffer in zip(self.model.buffers(), model.buffers(), strict=True):
-            own.copy_(buffer)
+        for kept, buffer in zip(self.model.buffers(), model.buffers(), strict=True):
+            kept.copy_(buffer)
 
 
 def _expect_alike(copied: nn.Module, model: nn.Module) -> None:

@@ -82,9 +82,15 @@ class Adam:
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
             raise ValueError(f"weight_decay must be 0 or more, got {self.weight_decay}")
 
-    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Adam:
-        """The optimizer of these parameters."""
-        return torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
+    def build(
+        self, parameters: Iterable[nn.Parameter], *, undecayed: Iterable[nn.Parameter] = ()
+    ) -> torch.optim.Adam:
+        """The optimizer of these parameters, and of others that no weight decay draws to zero."""
+        optimizer = torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
+        others = list(undecayed)
+        if others:
+            optimizer.add_param_group({"params": others, "weight_decay": 0.0})
+        return optimizer
 
     def rate_factor(self, *, steps: int, steps_per_epoch: int) -> Callable[[int], float]:
         """The schedule as the function of the step that torch's LambdaLR wants."""

@@ -1,0 +1,146 @@
+"""What a step may be made of beyond the usual: chunks, a beta that changes, a temperature that is learned."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tammes import recipes
+from tammes.encoders import ResNetConfig
+from tammes.training import (
+    Adam,
+    Falling,
+    Machine,
+    Rising,
+    Run,
+    RunConfig,
+    RunFolder,
+    TrainingConfig,
+    load_run,
+    train,
+)
+from tammes.training.checkpoint import load_checkpoint
+from tammes.training.config_file import from_yaml, to_yaml
+from tammes.training.module import Contrastive
+from tiny import make_config, random_images
+
+HCL = recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1)
+EVERYTHING = replace(
+    make_config(), chunk=3, annealing=Falling(changes=3), learn_temperature=True, precision="bf16-mixed"
+)
+
+
+def go(config: TrainingConfig, folder: RunFolder | None = None) -> Run:
+    return train(config, random_images(22), folder=folder, machine=Machine(accelerator="cpu"))
+
+
+def weights_of(run: Run) -> torch.Tensor:
+    return torch.nn.utils.parameters_to_vector(run.model.parameters()).detach()
+
+
+def largest_difference(first: Run, second: Run) -> float:
+    return float((weights_of(first) - weights_of(second)).abs().max())
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("step", [1, 5, 8, 12])
+def test_killed_and_resumed_it_is_the_same_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    go(EVERYTHING, RunFolder(path=tmp_path / "whole"))
+    begin = Contrastive.training_step
+
+    def training_step(module: Contrastive, batch: tuple[torch.Tensor, torch.Tensor], index: int) -> object:
+        if module.global_step == step:
+            raise Killed
+        return begin(module, batch, index)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Contrastive, "training_step", training_step)
+        with pytest.raises(Killed):
+            go(EVERYTHING, RunFolder(path=tmp_path / "run", checkpoint_every=1))
+    go(EVERYTHING, RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
+    for name in ("model.safetensors", "metrics.csv", "config.yaml"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 4, 100])
+def test_chunks_change_nothing_but_rounding(chunk: int) -> None:
+    config = replace(make_config(), epochs=1)
+    whole, chunked = go(config), go(replace(config, chunk=chunk))
+    assert largest_difference(whole, chunked) < 1e-4
+    assert largest_difference(whole, go(replace(config, seed=1))) > 1e-2
+
+
+def test_with_batch_norm_a_chunk_is_another_batch() -> None:
+    config = replace(make_config(), encoder=ResNetConfig(), epochs=1)
+    whole, chunked = go(config), go(replace(config, chunk=2))
+    assert largest_difference(whole, chunked) > 1e-3
+    tracked = [run.model.state_dict()["encoder.stem.1.num_batches_tracked"] for run in (whole, chunked)]
+    assert tracked == [5, 5 * 2 * 2], "two views of two chunks a step, each counted once"
+
+
+def test_beta_is_that_of_the_epoch() -> None:
+    config = replace(make_config(), objective=HCL)
+    run = go(replace(config, annealing=Falling(changes=3)))
+    assert [row.last["beta"] for row in run.metrics] == pytest.approx([1.0, 2 / 3, 1 / 3])
+    rising = go(replace(config, annealing=Rising(changes=1)))
+    uniform = recipes.hcl(temperature=0.5, beta=0.0, class_prior=0.1)
+    assert largest_difference(rising, go(replace(config, objective=uniform))) == 0.0
+    assert largest_difference(rising, run) > 0.0
+    assert "beta" not in go(config).metrics[-1].last
+
+
+def test_a_learned_temperature_moves_and_is_written_down(tmp_path: Path) -> None:
+    config = replace(make_config(), objective=HCL, optimizer=Adam(learning_rate=0.01), learn_temperature=True)
+    run = go(config, RunFolder(path=tmp_path / "run"))
+    learned = [row.last["temperature"] for row in run.metrics]
+    assert len(set(learned)) == 3
+    assert learned[-1] < 0.49, "noise that is told apart wants a sharper comparison"
+    saved = load_checkpoint(tmp_path / "run/checkpoints/last.ckpt")["state_dict"]
+    assert float(torch.exp(-saved["temperature.log_scale"])) == pytest.approx(learned[-1])
+    assert load_run(tmp_path / "run").metrics[-1].last["temperature"] == learned[-1]
+
+
+def test_weight_decay_leaves_the_temperature_alone() -> None:
+    config = replace(make_config(), objective=HCL, epochs=1, learn_temperature=True)
+    strong = replace(config, optimizer=Adam(learning_rate=1e-9, weight_decay=1e6))
+    temperature = go(strong).metrics[-1].last["temperature"]
+    none = go(replace(strong, optimizer=Adam(learning_rate=1e-9, weight_decay=0.0)))
+    assert temperature == pytest.approx(none.metrics[-1].last["temperature"], abs=1e-12)
+    optimizer = strong.optimizer.build(
+        [torch.nn.Parameter(torch.ones(1))], undecayed=[torch.nn.Parameter(torch.ones(1))]
+    )
+    assert [group["weight_decay"] for group in optimizer.param_groups] == [1e6, 0.0]
+
+
+def test_the_settings_survive_the_file_and_old_files_have_none_of_them() -> None:
+    config = go(replace(EVERYTHING, epochs=3)).config
+    text = to_yaml(config)
+    assert from_yaml(RunConfig, text) == config
+    new = ("chunk", "annealing", "learn_temperature", "changes")
+    old = "\n".join(
+        line for line in text.splitlines() if not line.strip().startswith(new) and "Falling" not in line
+    )
+    plain = replace(EVERYTHING, chunk=None, annealing=None, learn_temperature=False)
+    assert from_yaml(RunConfig, old).training == plain
+
+
+def test_what_is_spread_over_the_epochs_cannot_be_extended(tmp_path: Path) -> None:
+    config = replace(make_config(), objective=HCL, optimizer=Adam(), epochs=2)
+    assert config.extendable
+    annealed = replace(config, annealing=Falling(changes=2))
+    go(annealed, RunFolder(path=tmp_path / "run"))
+    with pytest.raises(ValueError, match="a schedule over the epochs it was started with"):
+        go(replace(annealed, epochs=3), RunFolder(path=tmp_path / "run", resume=True))
+
+
+def test_wrong_settings_are_refused() -> None:
+    with pytest.raises(ValueError, match="chunk must be at least 1 view, or None for the whole batch, got 0"):
+        replace(make_config(), chunk=0)
+    with pytest.raises(ValueError, match=r"initial temperature 0.001 lies below the least one, 0.01"):
+        replace(make_config(), objective=recipes.simclr(temperature=0.001), learn_temperature=True)
