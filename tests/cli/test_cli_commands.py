@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from tammes import Hard
 from tammes.cli.main import main
+from tammes.cli.outcome import objective_at_the_end
 from tammes.training import atomic, load_run
 from tiny import write_images
 
@@ -116,9 +118,32 @@ def test_every_setting_reaches_the_config(data: Path, tmp_path: Path) -> None:
     assert (training.optimizer.learning_rate, training.head.dim, training.seed) == (0.002, 16, 3)
 
 
+def test_what_changes_over_a_run_is_asked_for_and_shown(data: Path, tmp_path: Path) -> None:
+    words = (
+        "train hcl --temperature 0.5 --beta 1 --chunk 3 annealing:falling --annealing.changes 2 "
+        f"--learn-temperature {NETWORK} --size 8 --batch-size 4 --epochs 2 --accelerator cpu"
+    )
+    assert run(words, "--data", data, "--out", tmp_path / "run") == 0
+    trained = load_run(tmp_path / "run")
+    training = trained.config.training
+    assert (training.chunk, training.learn_temperature) == (3, True)
+    assert repr(training.annealing) == "Falling(changes=2)"
+    assert [row.last["beta"] for row in trained.metrics[-2:]] == [1.0, 0.5]
+    objective = objective_at_the_end(trained)
+    assert isinstance(objective.coupling, Hard)
+    assert objective.coupling.beta == 0.5
+    assert objective.temperature == trained.metrics[-1].last["temperature"] != 0.5
+    page = (tmp_path / "run/report.html").read_text()
+    assert f"temperature {objective.temperature:.3g} at the end" in page
+    assert "Falling(changes=2)" in page
+    assert "3 views at a time" in page
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ("--chunk 0", "chunk must be at least 1 view"),
+        ("annealing:rising --annealing.changes 1", "annealing changes the beta of Hard"),
         ("--temperature 0", "temperature must be a positive number, got 0.0"),
         ("--batch-size 500", "the batch (500) is larger than the data (16 images)"),
         ("--batch-size 1", "batch_size must be at least 2"),

@@ -1,6 +1,7 @@
 """From trained runs to what the report shows of them."""
 
 import statistics
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -8,8 +9,9 @@ import torch
 from tammes.cli.measure import DRAWS, shuffled
 from tammes.cli.trial import Trial
 from tammes.data import Images, as_floats
+from tammes.objective import Objective
 from tammes.report import Curve, Outcome, Sample
-from tammes.training import Row, TrainingConfig, embed
+from tammes.training import Row, Run, TrainingConfig, embed
 from tammes.training.embedding import evaluating
 from tammes.training.seeds import Purpose, derive
 
@@ -57,6 +59,8 @@ def report_settings(
         "batch size": str(config.batch_size),
         "epochs": str(config.epochs),
         "optimizer": repr(config.optimizer),
+        **({} if config.chunk is None else {"chunk": f"{config.chunk} views at a time"}),
+        **({} if config.annealing is None else {"beta": repr(config.annealing)}),
         "seed": str(config.seed),
         **({"10 % and 1 %": draws} if measured else {}),
         "pictures below": "held out of training" if is_held_out else "from the training images",
@@ -72,7 +76,8 @@ def report_outcome(trial: Trial, sample: Images) -> Outcome:
     """
     run = trial.runs[0]
     training = run.config.training
-    objective = training.objective
+    objective = objective_at_the_end(run)
+    learned = f", temperature {objective.temperature:.3g} at the end" if training.learn_temperature else ""
     features, embeddings = embed(run.model, sample)
     pairs = min(training.batch_size, LARGEST_BATCH, len(sample))
     images = as_floats(sample.batch(range(pairs)))
@@ -88,7 +93,7 @@ def report_outcome(trial: Trial, sample: Images) -> Outcome:
         weights = objective.weights(view_a, view_b, labels=labels, generator=generator)
     return Outcome(
         name=trial.name,
-        objective=repr(objective),
+        objective=f"{training.objective!r}{learned}",
         scores=trial.mean,
         seeds=trial.scores,
         seconds=statistics.mean(run.seconds or 0.0 for run in trial.runs),
@@ -100,6 +105,17 @@ def report_outcome(trial: Trial, sample: Images) -> Outcome:
         view_b=view_b.numpy(),
         weights=weights.numpy(),
     )
+
+
+def objective_at_the_end(run: Run) -> Objective:
+    """The objective with the beta of the last epoch and, where it is learned, the last temperature.
+
+    Args:
+        run: that has finished.
+    """
+    row = run.metrics[-1]
+    objective = run.config.training.objective_at(row.epoch - 1)
+    return replace(objective, temperature=row.last.get("temperature", objective.temperature))
 
 
 def _loss_curve(rows: tuple[Row, ...]) -> Curve:

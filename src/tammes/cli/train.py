@@ -25,7 +25,9 @@ from tammes.training import (
     Adam,
     Constant,
     Cosine,
+    Falling,
     Machine,
+    Rising,
     RunFolder,
     TrainingConfig,
     train,
@@ -62,6 +64,10 @@ class Train:
         weight_decay: Of Adam.
         schedule: The learning rate over the steps.
         precision: Of the network's arithmetic; bf16-mixed is faster on recent GPUs.
+        chunk: Views that go through the network at a time, for a batch that would not fit into memory; takes
+            one more forward pass. The residual networks' BatchNorm then sees a chunk instead of the batch.
+        annealing: Let the beta of hard negatives fall to 0, or rise from 0, over the epochs.
+        learn_temperature: Learn the temperature with the network; --temperature is where it starts.
         accelerator: What to compute on; auto takes a GPU where there is one.
         workers: Processes that decode images.
         checkpoint_every: Steps between checkpoints within an epoch.
@@ -85,6 +91,9 @@ class Train:
     weight_decay: float = 1e-6
     schedule: Constant | Cosine = field(default_factory=Constant)
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    chunk: int | None = None
+    annealing: Falling | Rising | None = None
+    learn_temperature: bool = False
     accelerator: Accelerator = "auto"
     workers: int = 0
     checkpoint_every: int = 500
@@ -104,6 +113,9 @@ class Train:
             epochs=self.epochs,
             seed=self.seed,
             precision=self.precision,
+            chunk=self.chunk,
+            annealing=self.annealing,
+            learn_temperature=self.learn_temperature,
         )
 
     def folder(self) -> RunFolder:
