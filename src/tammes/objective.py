@@ -213,8 +213,7 @@ class Objective:
             bound=bound,
             subset=k,
             seed=0 if k is None else _seed(generator),
-            # A number that is the anchor's own whatever processes share the batch.
-            rows=None if k is None else order if pairs.own is None else pairs.own[order],
+            rows=None if k is None else pairs.numbers[order],
             own=arranged.own,
             group=pairs.group,
         )

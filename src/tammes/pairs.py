@@ -45,6 +45,7 @@ class Pairs:
         own: `(n,)`, where among the candidates each anchor itself stands, no two in the same place; None
             where the anchors are the candidates, or no anchor is one.
         group: the processes whose losses are averaged, each with anchors of its own.
+        first: how many anchors other processes have before these, where `own` does not tell.
         views: how many views were stacked to make the anchors; used to name a row in an error.
         origin: `(n,)`, the rows that the anchors were before they were arranged; used likewise.
 
@@ -65,6 +66,7 @@ class Pairs:
     candidate_labels: Int[Tensor, " m"] | None = None
     own: Int[Tensor, " n"] | None = None
     group: Group = field(default_factory=Single)
+    first: int = 0
     views: int = 1
     origin: Int[Tensor, " n"] | None = None
 
@@ -104,6 +106,13 @@ class Pairs:
     def labels_of_candidates(self) -> Int[Tensor, " m"] | None:
         """`(m,)`, the labels in the order of the candidates, whoever they are."""
         return self.labels if self.candidates is None else self.candidate_labels
+
+    @property
+    def numbers(self) -> Int[Tensor, " n"]:
+        """`(n,)`, numbers that no anchor of another process has; each draws its random subset by its own."""
+        if self.own is not None:
+            return self.own
+        return torch.arange(self.first, self.first + len(self.ids), device=self.ids.device)
 
     def row_name(self, row: int) -> str:
         """How to name anchor `row` to the one who gave the views."""

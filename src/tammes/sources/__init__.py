@@ -2,5 +2,6 @@
 
 from tammes.sources.gather import Gather
 from tammes.sources.inbatch import InBatch
+from tammes.sources.queue import Queue
 
-__all__ = ["Gather", "InBatch"]
+__all__ = ["Gather", "InBatch", "Queue"]

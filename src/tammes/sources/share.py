@@ -12,7 +12,7 @@ from torch import Tensor
 from tammes.pairs import Pairs
 from tammes.reduce.first_order import first_order_only
 from tammes.sources.processes import Processes
-from tammes.sources.views import stacked
+from tammes.sources.views import check_rows, in_full_precision, stacked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ def share(
     labels: Tensor | None,
     *,
     shared_ids: bool,
-    also: Mapping[str, int] | None = None,
+    also: Mapping[str, object] | None = None,
 ) -> Share:
     """What part of the whole batch these views are, by an exchange of shapes and, if given, one of numbers.
 
@@ -77,7 +77,7 @@ def share(
         ids: `(own batch,)` integers; by default no two rows of a view share one.
         labels: `(own batch,)` integers or None.
         shared_ids: whether an id may occur on several processes.
-        also: further numbers, by name, on which the processes must agree.
+        also: further facts, by name, on which the processes must agree.
 
     Raises:
         ValueError: on all processes, whichever is at fault: views, ids or labels that do not fit together,
@@ -86,7 +86,7 @@ def share(
     local, failure = None, None
     try:
         local = stacked(views, ids, labels)
-        _check_rows(local)
+        check_rows(local)
     except ValueError as error:
         failure = error
     facts = {} if failure is not None or local is None else _facts(local, ids, labels, also or {})
@@ -95,31 +95,18 @@ def share(
     all_ids, all_labels = _numbers(processes, counts, local, ids, labels)
     if ids is not None and not shared_ids:
         _check_distinct(processes, counts, all_ids)
-    kind = local.anchors.dtype
-    if kind != torch.float64:
-        local = _with_rows(local, local.anchors.float())
-    return Share(processes=processes, counts=counts, local=local, sent=kind, ids=all_ids, labels=all_labels)
-
-
-def _with_rows(pairs: Pairs, rows: Tensor) -> Pairs:
-    return Pairs(anchors=rows, ids=pairs.ids, labels=pairs.labels, views=pairs.views)
-
-
-def _check_rows(local: Pairs) -> None:
-    if len(local.anchors) == 0:
-        raise ValueError(
-            "the views have no rows, and every process needs at least one: share the batch evenly"
-        )
-    finite = torch.isfinite(torch.linalg.vector_norm(local.anchors.detach(), ord=torch.inf, dim=1))
-    if not bool(finite.all()):
-        raise ValueError(
-            f"{int((~finite).sum())} of {len(finite)} embeddings hold NaN or infinity, first "
-            f"{local.row_name(int((~finite).nonzero()[0]))}: the encoder or its input has diverged"
-        )
+    return Share(
+        processes=processes,
+        counts=counts,
+        local=in_full_precision(local),
+        sent=local.anchors.dtype,
+        ids=all_ids,
+        labels=all_labels,
+    )
 
 
 def _facts(
-    local: Pairs, ids: Tensor | None, labels: Tensor | None, also: Mapping[str, int]
+    local: Pairs, ids: Tensor | None, labels: Tensor | None, also: Mapping[str, object]
 ) -> dict[str, str]:
     """What a process tells of its views: first how many rows they have, then what all must agree on."""
     return {
@@ -130,7 +117,7 @@ def _facts(
         "the device": local.anchors.device.type,
         "ids": "none" if ids is None else "some",
         "labels": "none" if labels is None else "some",
-        **{name: str(number) for name, number in also.items()},
+        **{name: str(fact) for name, fact in also.items()},
     }
 
 

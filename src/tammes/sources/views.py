@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import torch
 from torch import Tensor
 
@@ -29,6 +31,30 @@ def stacked(views: tuple[Tensor, ...], ids: Tensor | None, labels: Tensor | None
     if labels is not None:
         labels = _one_per_row("labels", labels, batch).repeat(len(views))
     return Pairs(anchors=torch.cat(views), ids=ids.repeat(len(views)), labels=labels, views=len(views))
+
+
+def check_rows(pairs: Pairs) -> None:
+    """Refuses views without rows, and NaN or infinity before it spreads to what others compute or keep.
+
+    Raises:
+        ValueError: naming the first row at fault.
+    """
+    if len(pairs.anchors) == 0:
+        raise ValueError("the views have no rows: give every process at least one")
+    # A maximum that keeps NaN, of each row.
+    finite = torch.isfinite(torch.linalg.vector_norm(pairs.anchors.detach(), ord=torch.inf, dim=1))
+    if not bool(finite.all()):
+        raise ValueError(
+            f"{int((~finite).sum())} of {len(finite)} embeddings hold NaN or infinity, first "
+            f"{pairs.row_name(int((~finite).nonzero()[0]))}: the encoder or its input has diverged"
+        )
+
+
+def in_full_precision(pairs: Pairs) -> Pairs:
+    """The same pairs in float32 or, if they are, float64: gradients are added before they are rounded."""
+    kind = pairs.anchors.dtype
+    anchors = pairs.anchors if kind == torch.float64 else pairs.anchors.float()
+    return dataclasses.replace(pairs, anchors=anchors)
 
 
 def _check_views(views: tuple[Tensor, ...]) -> None:
