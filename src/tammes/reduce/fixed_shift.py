@@ -1,23 +1,25 @@
 """Log-sum-exps of exponents known to lie close together: one fixed shift.
 
-With |s_ij| bounded, so is slope * s_ij + tilt(s_ij). No maximum need be run after, and one exponential serves
-a tile's rows and, where S is symmetric, its columns.
+With |s_ij| bounded, so is slope * s_ij + tilt(s_ij). Half way between its bounds lies a shift for all of
+them, which is zero where there is no tilt: no maximum need be run after, and one exponential serves a tile's
+rows and, where S is symmetric, its columns.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.tiles import SlopeTiles, Workspace, tiles, without
+from tammes.reduce.threads import in_parallel
+from tammes.reduce.tiles import SlopeOfTile, Tile, Workspace, shares_of_tiles, without
 
 _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
-"""How far apart exponents may lie so that exp of (exponent - largest) stays a normal number."""
+"""How far apart exponents may lie so that exp of (exponent - shift) stays a normal number, and sums do."""
 
 
 def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool:
@@ -35,51 +37,86 @@ def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool
 def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> list[Tensor]:
     """`(n,)` for each exponent: log sum_j e^{x_ij}."""
     factors = [_column_factor(negatives, exponent) for exponent in exponents]
-    totals = [negatives.anchors.new_zeros(negatives.shape[0]) for _ in exponents]
-    workspace = Workspace(negatives, side)
-    for rows, columns in tiles(negatives, side):
-        exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
-        for tile, (factor, _), total in zip(exponentials, factors, totals, strict=True):
-            total[rows].addmv_(tile, factor[columns])
-            if negatives.symmetric and rows != columns:
-                total[columns].addmv_(tile.T, factor[rows])
+    if negatives.is_small:
+        totals = [
+            tile.sum(dim=1) if factor is None else tile.mv(factor)
+            for tile, (factor, _) in zip(_kept(negatives, exponents), factors, strict=True)
+        ]
+    else:
+        totals = _totals(negatives, exponents, [factor for factor, _ in factors], side)
     return [
-        total.log_().add_(largest).add_(_limits(negatives, exponent)[1])
+        total.log_().add_(largest + _shift(negatives, exponent))
         for exponent, (_, largest), total in zip(exponents, factors, totals, strict=True)
     ]
 
 
+def _totals(
+    negatives: Negatives, exponents: tuple[Exponent, ...], factors: list[Tensor | None], side: int
+) -> list[Tensor]:
+    """`(n,)` for each exponent: the sum of its shifted exponentials, each times the factor of its column."""
+    like = negatives.anchors
+    by_column = [like.new_ones(negatives.shape[1]) if each is None else each for each in factors]
+
+    def of_share(share: Sequence[Tile]) -> list[Tensor]:
+        workspace = Workspace(negatives, side)
+        totals = [like.new_zeros(negatives.shape[0]) for _ in exponents]
+        for rows, columns in share:
+            exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
+            for tile, factor, total in zip(exponentials, by_column, totals, strict=True):
+                total[rows].addmv_(tile, factor[columns])
+                if negatives.symmetric and rows != columns:
+                    total[columns].addmv_(tile.T, factor[rows])
+        return totals
+
+    totals, *rest = in_parallel(of_share, shares_of_tiles(negatives, side))
+    for more in rest:
+        for total, part in zip(totals, more, strict=True):
+            total += part
+    return totals
+
+
 def slopes(
-    negatives: Negatives,
-    exponents: tuple[Exponent, ...],
-    sums: list[Tensor],
-    gradients: list[Tensor],
-    side: int,
-) -> SlopeTiles:
+    negatives: Negatives, exponents: tuple[Exponent, ...], sums: list[Tensor], gradients: list[Tensor]
+) -> SlopeOfTile:
     """d loss / d s_ij = sum_r gradient_ri slope_r e^{x_rij - sum_ri}, and the same with i and j exchanged.
 
-    The exponential is shared; what stands before it is a matrix of rank one, or two where S is symmetric.
+    The exponential is shared; what stands before it is by_row_i by_column_j, and where S is symmetric the
+    same with i and j exchanged besides.
     """
     live = [r for r, exponent in enumerate(exponents) if exponent.gradient_slope != 0.0]
     exponents = tuple(exponents[r] for r in live)
-    left, right = [], []
-    for exponent, r in zip(exponents, live, strict=True):
-        by_column, largest = _column_factor(negatives, exponent)
-        rescale = torch.exp(_limits(negatives, exponent)[1] + largest - sums[r])
-        by_row = gradients[r] * exponent.gradient_slope * rescale
-        left.append(torch.stack([by_row, by_column] if negatives.symmetric else [by_row], dim=1))
-        right.append(torch.stack([by_column, by_row] if negatives.symmetric else [by_column]))
-    workspace = Workspace(negatives, side)
-    for rows, columns in tiles(negatives, side):
+    before = [
+        _before(negatives, exponent, sums[r], gradients[r])
+        for exponent, r in zip(exponents, live, strict=True)
+    ]
+
+    def of_tile(rows: slice, columns: slice, workspace: Workspace) -> Tensor | None:
         total: Tensor | None = None
         exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
-        for tile, by_rows, by_columns in zip(exponentials, left, right, strict=True):
+        for tile, factor in zip(exponentials, before, strict=True):
             # The first one becomes the total, and the others need not outlive their turn.
-            before = workspace.tile(len(exponents) + (1 if total is None else 2), rows, columns)
-            torch.mm(by_rows[rows], by_columns[:, columns], out=before)
-            total = before.mul_(tile) if total is None else total.addcmul_(tile, before)
-        if total is not None:
-            yield rows, columns, total
+            out = workspace.tile(len(exponents) + (1 if total is None else 2), rows, columns)
+            factor(rows, columns, out)
+            total = out.mul_(tile) if total is None else total.addcmul_(tile, out)
+        return total
+
+    return of_tile
+
+
+def _before(
+    negatives: Negatives, exponent: Exponent, sums: Tensor, gradient: Tensor
+) -> Callable[[slice, slice, Tensor], Tensor]:
+    """What stands before an exponential: a function that writes it into a tile."""
+    by_column, largest = _column_factor(negatives, exponent)
+    by_row = gradient * exponent.gradient_slope
+    by_row = by_row * torch.exp(_shift(negatives, exponent) + largest - sums)
+    if by_column is None and negatives.symmetric:
+        return lambda rows, columns, out: torch.add(by_row[rows, None], by_row[columns], out=out)
+    if by_column is None:
+        return lambda rows, columns, out: out.copy_(by_row[rows, None])
+    left = torch.stack([by_row, by_column] if negatives.symmetric else [by_row], dim=1)
+    right = torch.stack([by_column, by_row] if negatives.symmetric else [by_column])
+    return lambda rows, columns, out: torch.mm(left[rows], right[:, columns], out=out)
 
 
 def _exponentials(
@@ -89,55 +126,70 @@ def _exponentials(
     columns: slice,
     workspace: Workspace,
 ) -> Iterator[Tensor]:
-    """e^{x_ij - largest x} on a tile, zero where there is no negative, for each exponent; `col` left out.
+    """e^{x_ij - shift} on a tile, zero where there is no negative, for each exponent; `col` left out.
 
-    To be read only: of a small S they are kept, for the iterations of Sinkhorn and the backward pass.
+    To be read only.
     """
     if negatives.is_small:
-        kept = negatives.kept_exponentials
-        for exponent in exponents:
-            key = exponent.slope, exponent.tilt
-            if key not in kept:
-                gap = negatives.kept_gap
-                kept[key] = _exponential(gap, exponent, negatives.bound, torch.empty_like(gap))
-            yield kept[key][rows, columns]
+        for kept in _kept(negatives, exponents):
+            yield kept[rows, columns]
         return
-    anchors, others = negatives.anchors[rows], negatives.others[columns]
-    highest = anchors.new_tensor(-negatives.bound)
-    gap = torch.addmm(highest, anchors, others.T, out=workspace.tile(0, rows, columns))
-    without(gap, negatives.mask(rows, columns), -torch.inf)
+    anchors, others = negatives.anchors[rows], negatives.others[columns].T
+    mask = negatives.mask(rows, columns)
+    if len(exponents) == 1 and exponents[0].tilt is None:
+        logit = workspace.tile(0, rows, columns)
+        torch.addmm(logit, anchors, others, beta=0, alpha=exponents[0].slope, out=logit)
+        yield without(logit.exp_(), mask, 0.0)
+        return
+    similarity = torch.mm(anchors, others, out=workspace.tile(0, rows, columns))
     for r, exponent in enumerate(exponents):
-        yield _exponential(gap, exponent, negatives.bound, workspace.tile(r + 1, rows, columns))
+        out = workspace.tile(r + 1, rows, columns)
+        yield without(_exponential(negatives, exponent, similarity, out), mask, 0.0)
 
 
-def _exponential(gap: Tensor, exponent: Exponent, bound: float, out: Tensor) -> Tensor:
-    """e^{x_ij - largest x} from s_ij - bound."""
-    if exponent.tilt is None or exponent.tilt_range is None:
-        return torch.mul(gap, exponent.slope, out=out).exp_()
-    torch.sub(exponent.tilt(gap + bound), exponent.tilt_range[1], out=out)
-    return (out.add_(gap, alpha=exponent.slope) if exponent.slope else out).exp_()
+def _kept(negatives: Negatives, exponents: tuple[Exponent, ...]) -> Iterator[Tensor]:
+    """The exponentials of a small S, kept for the iterations of Sinkhorn and the backward pass."""
+    known = negatives.kept_exponentials
+    for exponent in exponents:
+        key = exponent.slope, exponent.tilt
+        if key not in known:
+            similarity = negatives.kept_similarity
+            tile = _exponential(negatives, exponent, similarity, torch.empty_like(similarity))
+            known[key] = without(tile, negatives.kept_mask, 0.0)
+        yield known[key]
+
+
+def _exponential(negatives: Negatives, exponent: Exponent, similarity: Tensor, out: Tensor) -> Tensor:
+    """e^{x_ij - shift}."""
+    if exponent.tilt is None:
+        return torch.mul(similarity, exponent.slope, out=out).exp_()
+    torch.sub(exponent.tilt(similarity), _shift(negatives, exponent), out=out)
+    return (out.add_(similarity, alpha=exponent.slope) if exponent.slope else out).exp_()
+
+
+def _shift(negatives: Negatives, exponent: Exponent) -> float:
+    """Half way between the least and the largest value of slope * s + tilt(s)."""
+    low, high = _limits(negatives, exponent)
+    return (low + high) / 2
 
 
 def _limits(negatives: Negatives, exponent: Exponent) -> tuple[float, float]:
     """The least and the largest value of slope * s + tilt(s); no bound where nothing is known."""
-    if exponent.tilt is None:
-        # A slope that rounds to zero would meet the masked entries' minus infinity.
-        usable = exponent.slope > torch.finfo(negatives.anchors.dtype).tiny
-        low, high = (0.0, 0.0) if usable else (-math.inf, math.inf)
-    elif exponent.tilt_range is None or exponent.tilt_has_gradient or negatives.bound > 1.01:
-        low, high = -math.inf, math.inf
-    else:
+    low, high = 0.0, 0.0
+    if exponent.tilt is not None:
+        if exponent.tilt_range is None or exponent.tilt_has_gradient or negatives.bound > 1.01:
+            return -math.inf, math.inf
         low, high = exponent.tilt_range
-    return low - exponent.slope * negatives.bound, high + exponent.slope * negatives.bound
+    return low - abs(exponent.slope) * negatives.bound, high + abs(exponent.slope) * negatives.bound
 
 
 def _spread(column: Tensor | None) -> float:
     return 0.0 if column is None else float(column.max() - column.min())
 
 
-def _column_factor(negatives: Negatives, exponent: Exponent) -> tuple[Tensor, Tensor | float]:
+def _column_factor(negatives: Negatives, exponent: Exponent) -> tuple[Tensor | None, Tensor | float]:
     """e^{column_j - largest} and the largest, so that a row's sum is a product with this vector."""
     if exponent.column is None:
-        return negatives.anchors.new_ones(negatives.shape[1]), 0.0
+        return None, 0.0
     largest = exponent.column.max()
     return torch.exp(exponent.column - largest), largest

@@ -167,12 +167,10 @@ class Negatives:
         return self.anchors @ self.others.T
 
     @cached_property
-    def kept_gap(self) -> Float[Tensor, "n m"]:
-        """s_ij - bound, and minus infinity where there is no negative; of small, detached negatives only."""
+    def kept_mask(self) -> Bool[Tensor, "n m"] | None:
+        """The mask of all of S; of small negatives only."""
         n, m = self.shape
-        gap = torch.addmm(self.anchors.new_tensor(-self.bound), self.anchors, self.others.T)
-        mask = self.mask(slice(0, n), slice(0, m))
-        return gap if mask is None else gap.masked_fill_(mask, -torch.inf)
+        return self.mask(slice(0, n), slice(0, m))
 
     @cached_property
     def kept_exponentials(self) -> dict[tuple[float, Pointwise | None], Float[Tensor, "n m"]]:
