@@ -1,5 +1,7 @@
 """What all tests share: shapes are checked at run time, and one thread so that workers do not fight."""
 
+import os
+
 from jaxtyping import install_import_hook
 
 # The annotated shapes of the reductions hold on every call that a test makes. The parts above them are left
@@ -8,6 +10,11 @@ install_import_hook("tammes.reduce", "beartype.beartype")
 
 import pytest  # noqa: E402
 import torch  # noqa: E402
+
+# Without a GPU Triton's kernels are interpreted; it asks for that once, when it is imported.
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 settings.register_profile(

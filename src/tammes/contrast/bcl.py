@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tammes.contrast.contrast import Contrast, Shift
 from tammes.reduce import Positives, WeightedNegatives
+from tammes.reduce.terms import Linear
 from tammes.reduce.weighted import Sample
 
 
@@ -27,7 +28,7 @@ class BCL(Contrast):
 
     def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
         """sum_j w_j l_j, raised by the shift."""
-        return sample.mean(_itself) + shift
+        return sample.mean(Linear()) + shift
 
     def least(self, logit: Shift) -> Shift:
         """The logit itself."""
@@ -38,7 +39,3 @@ class BCL(Contrast):
     ) -> Float[Tensor, " n"]:
         """See `Contrast.losses`."""
         return number - (positives.average(positives.logit) - shift)
-
-
-def _itself(logit: Tensor) -> Tensor:
-    return logit

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from tammes.contrast.contrast import Contrast, Shift
 from tammes.reduce import Positives, WeightedNegatives
+from tammes.reduce.terms import Softened
 from tammes.reduce.weighted import Sample
 
 
@@ -30,7 +31,7 @@ class Softplus(Contrast):
 
     def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
         """sum_j w_j softplus(l_j + shift)."""
-        return sample.mean(functional.softplus, shift)
+        return sample.mean(Softened(), shift)
 
     def least(self, logit: Shift) -> Shift:
         """softplus(logit)."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from tammes.contrast.contrast import Contrast, Shift
 from tammes.finite import is_finite
 from tammes.reduce import Positives, WeightedNegatives
+from tammes.reduce.terms import Rectified
 from tammes.reduce.weighted import Sample
 
 
@@ -44,9 +44,10 @@ class Triplet(Contrast):
     def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
         """The loss of each positive pair, `(e,)`: here each positive sees the negatives in its own way."""
         assert isinstance(sample, WeightedNegatives)
+        term = Rectified(gain=2.0, margin=self.margin)
         # Negatives rise by the shift and the positive falls by it: the threshold is two shifts lower.
         threshold = positives.in_columns(positives.logit - 2 * positives.of_anchor(shift))
-        return positives.from_columns(sample.mean_beyond(self._term, threshold))
+        return positives.from_columns(sample.mean_beyond(term, threshold))
 
     def least(self, logit: Shift) -> Shift:
         """Nothing is less than no loss at all."""
@@ -57,6 +58,3 @@ class Triplet(Contrast):
     ) -> Float[Tensor, " n"]:
         """See `Contrast.losses`."""
         return positives.average(number)
-
-    def _term(self, difference: Tensor) -> Tensor:
-        return torch.relu(2 * difference + self.margin)

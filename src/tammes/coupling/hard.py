@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor
-
 from tammes.coupling.coupling import Coupling, Fit
 from tammes.finite import is_finite, is_number
 from tammes.reduce import Engine, Exponent, Negatives
+from tammes.reduce.terms import Clipped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +49,5 @@ class Hard(Coupling):
         slope = self.beta / temperature
         if self.clip is None or slope == 0.0:
             return Fit(weight=Exponent(slope=slope, gradient_slope=0.0 if self.detach else slope))
-        bound = self.beta * self.clip
-
-        def tilt(similarity: Tensor) -> Tensor:
-            return (slope * similarity).clamp(-bound, bound)
-
+        tilt = Clipped(gain=slope, bound=self.beta * self.clip)
         return Fit(weight=Exponent(tilt=tilt, tilt_has_gradient=not self.detach))

@@ -16,6 +16,7 @@ from tammes.coupling.potentials import Potentials
 from tammes.coupling.sinkhorn import sinkhorn, with_column
 from tammes.finite import is_finite, is_number
 from tammes.reduce import Engine, Exponent, Negatives
+from tammes.reduce.terms import Exponential
 
 
 class SinkhornWarning(UserWarning):
@@ -73,10 +74,7 @@ class ExponentialEuclidean(Cost):
 
     def exponent(self, epsilon: float) -> Exponent:
         """See `Cost.exponent`."""
-
-        def tilt(similarity: Tensor) -> Tensor:
-            return torch.exp(similarity * -2 + (2 - self.kappa)).div_(-epsilon)
-
+        tilt = Exponential(offset=2 - self.kappa, factor=-1 / epsilon)
         most, least = math.exp(4 - self.kappa), math.exp(-self.kappa)
         return Exponent(tilt=tilt, tilt_range=(-most / epsilon, -least / epsilon))
 

@@ -7,6 +7,8 @@ from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.positives import Positives
 from tammes.reduce.tiled import Tiled
+from tammes.reduce.triton import Triton
+from tammes.reduce.triton_launch import Product
 from tammes.reduce.weighted import WeightedNegatives
 
 __all__ = [
@@ -16,7 +18,9 @@ __all__ = [
     "Negatives",
     "Pointwise",
     "Positives",
+    "Product",
     "Tiled",
+    "Triton",
     "WeightedNegatives",
     "choose",
 ]

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tammes.reduce.terms import Term
+
 Pointwise = Callable[[Tensor], Tensor]
 """A function that acts on each entry of a tensor by itself."""
 
@@ -61,7 +63,7 @@ class Exponent:
         tilt, limits = self.tilt, self.tilt_range
         return Exponent(
             slope=2 * self.slope,
-            tilt=None if tilt is None else (lambda s: 2 * tilt(s)),
+            tilt=None if tilt is None else _doubled(tilt),
             tilt_range=None if limits is None else (2 * limits[0], 2 * limits[1]),
             column=None if self.column is None else 2 * self.column,
         )
@@ -83,3 +85,7 @@ class Exponent:
         if self.column is not None:
             value = value + self.column[candidate]
         return value
+
+
+def _doubled(tilt: Pointwise) -> Pointwise:
+    return tilt.times(2.0) if isinstance(tilt, Term) else lambda similarity: 2 * tilt(similarity)

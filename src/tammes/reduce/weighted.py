@@ -13,6 +13,7 @@ from torch import Tensor
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.terms import Linear
 
 
 class Sample(ABC):
@@ -70,7 +71,7 @@ class WeightedNegatives(Sample):
 
     def mean_similarity(self) -> Float[Tensor, " n"]:
         """sum_j w_ij s_ij."""
-        return self.temperature * self.mean(lambda logit: logit)
+        return self.temperature * self.mean(Linear())
 
     def hardest(self) -> Tensor:
         """`(n,)`, the candidate of largest similarity among each anchor's negatives."""

@@ -1,0 +1,184 @@
+"""The reductions on a GPU, by Triton's kernels: exact in value and gradient, in memory linear in the batch.
+
+The kernels are in `triton_kernels.py`; here is what they are given, and what becomes of their results.
+`docs/triton.md` says how they walk along S.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tammes.reduce import triton_fixed_shift, triton_means, triton_running_maximum
+from tammes.reduce.engine import Engine
+from tammes.reduce.exponent import Exponent, Pointwise
+from tammes.reduce.first_order import first_order_only
+from tammes.reduce.negatives import Negatives
+from tammes.reduce.terms import Term
+from tammes.reduce.tiled import Tiled
+from tammes.reduce.triton_launch import Launch, Product
+from tammes.reduce.triton_operands import Operands
+
+_AT_ONCE = 3
+"""How many exponents a kernel takes in one pass."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Triton(Engine):
+    """Reduces S by fused kernels on a GPU (or, slowly, in Triton's interpreter).
+
+    float64, and functions of the similarity that the kernels do not know (a user's cost), go to another
+    engine.
+
+    Args:
+        product: in which type embeddings are multiplied; sums are float32 in any case.
+        deterministic: whether the same input always gives the same digits. If not, a bounded, symmetric S
+            is computed half as often in the backward pass, with atomic additions.
+        otherwise: what reduces S where no kernel knows how.
+        launch: the shape of the programs; None takes what is usual for the size.
+
+    Raises:
+        ValueError: Triton is not installed.
+
+    Example:
+        >>> Triton(product=Product.BFLOAT16).deterministic  # doctest: +SKIP
+        True
+    """
+
+    product: Product = Product.FULL
+    deterministic: bool = True
+    otherwise: Engine = field(default_factory=lambda: Tiled(side=4096))
+    launch: Launch | None = None
+
+    def __post_init__(self) -> None:
+        if not is_installed():
+            raise ValueError(
+                "the engine Triton needs the package triton, which is not installed (it exists for Linux): "
+                "install it, or leave the engine to be chosen"
+            )
+
+    def log_sum_exp(
+        self, negatives: Negatives, exponents: tuple[Exponent, ...]
+    ) -> tuple[Float[Tensor, " n"], ...]:
+        """See `Engine.log_sum_exp`."""
+        if not (_is_known(negatives) and all(_is_known_term(each.tilt) for each in exponents)):
+            return self.otherwise.log_sum_exp(negatives, exponents)
+        sums: tuple[Tensor, ...] = ()
+        with torch.cuda.device_of(negatives.anchors):
+            for first in range(0, len(exponents), _AT_ONCE):
+                part = exponents[first : first + _AT_ONCE]
+                sums += _LogSumExp.apply(  # type: ignore[no-untyped-call]
+                    negatives.anchors, negatives.candidates, negatives, part, self
+                )
+        return sums
+
+    def expectation(
+        self,
+        negatives: Negatives,
+        weight: Exponent,
+        log_total: Float[Tensor, " n"],
+        term: Pointwise,
+        scale: float,
+        offsets: Float[Tensor, "n p"],
+    ) -> Float[Tensor, "n p"]:
+        """See `Engine.expectation`."""
+        if not (_is_known(negatives) and _is_known_term(weight.tilt) and isinstance(term, Term)):
+            return self.otherwise.expectation(negatives, weight, log_total, term, scale, offsets)
+        mean = triton_means.Mean(weight=weight, log_total=log_total.detach(), term=term, scale=scale)
+        with torch.cuda.device_of(negatives.anchors):
+            return _Expectation.apply(  # type: ignore[no-untyped-call]
+                negatives.anchors, negatives.candidates, offsets, negatives, mean, self
+            )
+
+    def hardest(self, negatives: Negatives) -> Int[Tensor, " n"]:
+        """See `Engine.hardest`."""
+        if not _is_known(negatives):
+            return self.otherwise.hardest(negatives)
+        with torch.cuda.device_of(negatives.anchors):
+            return triton_means.hardest(self._operands(negatives))
+
+    def _operands(self, negatives: Negatives) -> Operands:
+        return Operands.of(negatives.detached, self.product, self.launch)
+
+
+@functools.cache
+def is_installed() -> bool:
+    """Whether the package triton can be imported."""
+    return importlib.util.find_spec("triton") is not None
+
+
+def _is_known(negatives: Negatives) -> bool:
+    return negatives.anchors.dtype == torch.float32
+
+
+def _is_known_term(tilt: Pointwise | None) -> bool:
+    return tilt is None or isinstance(tilt, Term)
+
+
+class _LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        anchors: Tensor,
+        candidates: Tensor | None,
+        negatives: Negatives,
+        exponents: tuple[Exponent, ...],
+        engine: Triton,
+    ) -> tuple[Tensor, ...]:
+        operands = engine._operands(negatives)
+        ctx.shifted = triton_fixed_shift.range_is_safe(negatives, exponents)
+        way = triton_fixed_shift if ctx.shifted else triton_running_maximum
+        sums = way.log_sums(operands, exponents)
+        ctx.operands, ctx.exponents, ctx.deterministic = operands, exponents, engine.deterministic
+        ctx.save_for_backward(anchors, candidates, sums)
+        return sums.unbind()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        anchors, candidates, sums = ctx.saved_tensors
+        with torch.no_grad():
+            by_sums = torch.stack(gradients)
+            if ctx.shifted:
+                found = triton_fixed_shift.gradients(
+                    ctx.operands, ctx.exponents, sums, by_sums, mirrored=not ctx.deterministic
+                )
+            else:
+                found = triton_running_maximum.gradients(
+                    ctx.operands, ctx.exponents, sums, by_sums, wanted=ctx.needs_input_grad[:2]
+                )
+        return *first_order_only(found, (anchors, candidates, *gradients)), None, None, None
+
+
+class _Expectation(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        anchors: Tensor,
+        candidates: Tensor | None,
+        offsets: Tensor,
+        negatives: Negatives,
+        mean: triton_means.Mean,
+        engine: Triton,
+    ) -> Tensor:
+        operands = engine._operands(negatives)
+        means, derivatives = triton_means.means(operands, mean, offsets.detach())
+        ctx.operands, ctx.mean = operands, mean
+        ctx.save_for_backward(anchors, candidates, offsets, means, derivatives)
+        return means
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        anchors, candidates, offsets, means, derivatives = ctx.saved_tensors
+        with torch.no_grad():
+            found = triton_means.gradients(
+                ctx.operands, ctx.mean, offsets, means, gradient, wanted=ctx.needs_input_grad[:2]
+            )
+            by_offsets = -gradient * derivatives
+        inputs = (anchors, candidates, offsets, gradient)
+        return *first_order_only((*found, by_offsets), inputs), None, None, None

@@ -1,0 +1,683 @@
+# mypy: ignore-errors
+# What is written here is compiled by Triton: types are the device's, and Python's checkers know none of them.
+"""The kernels of `triton.py`: S tile by tile on a GPU.
+
+They stand in one file, longer than others, because Triton compiles a kernel together with the functions it
+calls, and these share most of them. Exponents and their log-sum-exps are in units of log 2 throughout, since
+a GPU computes powers of two. Letters: a tile has ROWS x COLUMNS entries; `mine` are the embeddings whose rows
+a program owns, n of them, `other` those it walks along, m of them; d features are taken DEPTH at a time, or
+at once where WHOLE.
+"""
+
+from __future__ import annotations
+
+from typing import no_type_check
+
+from tammes.reduce import terms
+
+try:
+    import triton
+    from triton import language as tl
+except ImportError:  # the engine says so, in words, when it is made
+    triton = tl = None
+
+
+def kernel(function):
+    """A function that Triton compiles, and itself where there is no Triton."""
+    return function if triton is None else triton.jit(function)
+
+
+def constant(value):
+    """A number that compiled code may read."""
+    return value if triton is None else tl.constexpr(value)
+
+
+LINEAR = constant(terms.Linear.code)
+RECTIFIED = constant(terms.Rectified.code)
+SOFTENED = constant(terms.Softened.code)
+CLIPPED = constant(terms.Clipped.code)
+EXPONENTIAL = constant(terms.Exponential.code)
+LOG2_E = constant(1.4426950408889634)
+NOTHING = constant(float("-inf"))
+
+
+# --- the pointwise functions of terms.py ---------------------------------------------------------------
+
+
+@kernel
+@no_type_check
+def term_value(y, CODE: tl.constexpr, first, second):
+    if CODE == LINEAR:
+        value = first * y
+    elif CODE == RECTIFIED:
+        value = tl.maximum(first * y + second, 0.0)
+    elif CODE == SOFTENED:
+        small = tl.exp(-tl.abs(y))
+        one_more = 1.0 + small
+        lost = small / tl.where(one_more == 1.0, 1.0, one_more - 1.0)  # the digits that the sum has lost
+        rest = tl.where(one_more == 1.0, small, tl.log(one_more) * lost)
+        value = first * (tl.maximum(y, 0.0) + rest)
+    elif CODE == CLIPPED:
+        value = tl.minimum(tl.maximum(first * y, -second), second)
+    else:
+        tl.static_assert(CODE == EXPONENTIAL)
+        value = second * tl.exp(first - 2.0 * y)
+    return value
+
+
+@kernel
+@no_type_check
+def term_derivative(y, CODE: tl.constexpr, first, second):
+    if CODE == LINEAR:
+        slope = y * 0.0 + first
+    elif CODE == RECTIFIED:
+        slope = tl.where(first * y + second > 0.0, first, 0.0)
+    elif CODE == SOFTENED:
+        slope = first / (1.0 + tl.exp(-y))
+    elif CODE == CLIPPED:
+        slope = tl.where(tl.abs(first * y) <= second, first, 0.0)
+    else:
+        tl.static_assert(CODE == EXPONENTIAL)
+        slope = -2.0 * second * tl.exp(first - 2.0 * y)
+    return slope
+
+
+# --- tiles of S ----------------------------------------------------------------------------------------
+
+
+@kernel
+@no_type_check
+def embeddings(matrix, rows, n, depth, d):
+    """(rows, depth) of an (n, d) matrix, zero beyond its edges."""
+    inside = (rows[:, None] < n) & (depth[None, :] < d)
+    return tl.load(matrix + rows.to(tl.int64)[:, None] * d + depth[None, :], mask=inside, other=0.0)
+
+
+@kernel
+@no_type_check
+def similarity(
+    mine, other, held, rows, columns, n, m, d,
+    DEPTH: tl.constexpr, WHOLE: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """s on a tile, and the embeddings of its columns where they were loaded whole."""
+    depth = tl.arange(0, DEPTH)
+    if WHOLE:
+        theirs = embeddings(other, columns, m, depth, d)
+        tile = tl.dot(held, tl.trans(theirs), input_precision=PRECISION)
+        return tile, theirs
+    else:
+        tile = tl.dot(held, tl.trans(embeddings(other, columns, m, depth, d)), input_precision=PRECISION)
+        for begin in range(DEPTH, d, DEPTH):
+            ours = embeddings(mine, rows, n, begin + depth, d)
+            theirs = embeddings(other, columns, m, begin + depth, d)
+            tile = tl.dot(ours, tl.trans(theirs), tile, input_precision=PRECISION)
+        return tile, held
+
+
+@kernel
+@no_type_check
+def are_negatives(columns, m, start, stop):
+    """Which entries of a tile are negatives before a subset is drawn."""
+    outside = (columns[None, :] < start[:, None]) | (columns[None, :] >= stop[:, None])
+    return outside & (columns[None, :] < m)
+
+
+@kernel
+@no_type_check
+def mixed(word):
+    """The bijection of 32-bit words of lottery.py."""
+    word = tl.mul(word ^ (word >> 16), 0x7FEB352D, sanitize_overflow=False)
+    word = tl.mul(word ^ (word >> 15), 0x846CA68B, sanitize_overflow=False)
+    return word ^ (word >> 16)
+
+
+@kernel
+@no_type_check
+def are_drawn(anchor_keys, last_winners, candidates):
+    """Whether candidates won a place in the anchors' subsets; arguments that broadcast against each other."""
+    tickets = mixed(tl.add(mixed(candidates.to(tl.uint32)), anchor_keys, sanitize_overflow=False))
+    return tickets <= last_winners
+
+
+@kernel
+@no_type_check
+def kept(
+    values, instead, columns, m, start, stop, near, drawn,
+    SUBSET: tl.constexpr,
+):  # fmt: skip
+    """A tile's values, overwritten where there is no negative; `near` says that the tile may hold such."""
+    if SUBSET:
+        values = tl.where(are_negatives(columns, m, start, stop) & drawn, values, instead)
+    elif near:
+        values = tl.where(are_negatives(columns, m, start, stop), values, instead)
+    return values
+
+
+@kernel
+@no_type_check
+def words(pointer, index, size):
+    """32-bit words that are kept as 64-bit integers."""
+    return tl.load(pointer + index, mask=index < size, other=0).to(tl.uint32)
+
+
+@kernel
+@no_type_check
+def exponent(s, slope, TILT: tl.constexpr, first, second):
+    """slope * s + tilt(s), in units of log 2; `slope` is given in them."""
+    x = s * slope
+    if TILT != 0:
+        x += term_value(s, TILT, first, second) * LOG2_E
+    return x
+
+
+# --- log-sum-exps of any range: a running maximum for each row -----------------------------------------
+
+
+@kernel
+@no_type_check
+def added(largest, total, x):
+    """A row's running maximum and sum, after a tile of exponents."""
+    new = tl.maximum(largest, tl.max(x, axis=1))
+    # A row with no negative so far has no maximum; any finite shift serves its empty sum.
+    shift = tl.where(new == NOTHING, 0.0, new)
+    total = total * tl.exp2(largest - shift) + tl.sum(tl.exp2(x - shift[:, None]), axis=1)
+    return new, total
+
+
+@kernel
+@no_type_check
+def biased_exponent(
+    s, r: tl.constexpr, slopes, firsts, seconds, biases, columns, m, TILTS: tl.constexpr, BIASED: tl.constexpr
+):  # fmt: skip
+    """x on a tile, with what is added to its columns."""
+    x = exponent(s, slopes[r], TILTS[r], firsts[r], seconds[r])
+    if BIASED[r]:
+        x += tl.load(biases[r] + columns, mask=columns < m, other=0.0)[None, :]
+    return x
+
+
+@kernel
+@no_type_check
+def row_log_sums(
+    mine, other, starts, stops, keys, winners, slopes, firsts, seconds, biases, out, n, m, d, splits,
+    COUNT: tl.constexpr, TILTS: tl.constexpr, BIASED: tl.constexpr, SUBSET: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr,
+    PRECISION: tl.constexpr,
+):  # fmt: skip
+    """out[split, r, i] = log2 sum_j 2^{x_rij} over the columns of one split; COUNT <= 3 exponents at once."""
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    split = tl.program_id(1)
+    start = tl.load(starts + rows, mask=rows < n, other=m)
+    stop = tl.load(stops + rows, mask=rows < n, other=0)
+    lowest, highest = tl.min(start, axis=0), tl.max(stop, axis=0)
+    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
+    if SUBSET:
+        key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
+    largest0 = tl.full((ROWS,), NOTHING, tl.float32)
+    total0 = tl.zeros((ROWS,), tl.float32)
+    largest1, total1, largest2, total2 = largest0, total0, largest0, total0
+    steps = tl.cdiv(m, COLUMNS)
+    for step in range(split * steps // splits, (split + 1) * steps // splits):
+        begin = step * COLUMNS
+        columns = begin + tl.arange(0, COLUMNS)
+        s, _ = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
+        near = ((begin < highest) & (begin + COLUMNS > lowest)) | (begin + COLUMNS > m)
+        drawn = near
+        if SUBSET:
+            drawn = are_drawn(key, winner, columns[None, :])
+        x = biased_exponent(s, 0, slopes, firsts, seconds, biases, columns, m, TILTS, BIASED)
+        x = kept(x, NOTHING, columns, m, start, stop, near, drawn, SUBSET)
+        largest0, total0 = added(largest0, total0, x)
+        if COUNT > 1:
+            x = biased_exponent(s, 1, slopes, firsts, seconds, biases, columns, m, TILTS, BIASED)
+            x = kept(x, NOTHING, columns, m, start, stop, near, drawn, SUBSET)
+            largest1, total1 = added(largest1, total1, x)
+        if COUNT > 2:
+            x = biased_exponent(s, 2, slopes, firsts, seconds, biases, columns, m, TILTS, BIASED)
+            x = kept(x, NOTHING, columns, m, start, stop, near, drawn, SUBSET)
+            largest2, total2 = added(largest2, total2, x)
+    here = out + split.to(tl.int64) * COUNT * n + rows
+    tl.store(here, largest0 + tl.log2(total0), mask=rows < n)
+    if COUNT > 1:
+        tl.store(here + n, largest1 + tl.log2(total1), mask=rows < n)
+    if COUNT > 2:
+        tl.store(here + 2 * n, largest2 + tl.log2(total2), mask=rows < n)
+
+
+@kernel
+@no_type_check
+def along(vector, BY_ROWS: tl.constexpr):
+    """A number of each row, or of each column, of a tile."""
+    if BY_ROWS:
+        return vector[:, None]
+    else:
+        return vector[None, :]
+
+
+@kernel
+@no_type_check
+def log_sum_slopes(
+    s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, anchors, a, candidates, c,
+    COUNT: tl.constexpr, TILTS: tl.constexpr, CURVED: tl.constexpr, BIASED: tl.constexpr,
+    BY_ROWS: tl.constexpr,
+):  # fmt: skip
+    """sum_r gradient_ri slope_rij 2^{x_rij - sum_ri} with the anchors i along the rows, or the columns."""
+    result = tl.zeros_like(s)
+    for r in tl.static_range(COUNT):
+        x = exponent(s, slopes[r], TILTS[r], firsts[r], seconds[r])
+        if BIASED[r]:
+            x += along(tl.load(biases[r] + candidates, mask=candidates < c, other=0.0), not BY_ROWS)
+        # Beyond the edge an infinite sum leaves no weight.
+        total = tl.load(sums + r * a + anchors, mask=anchors < a, other=float("inf"))
+        gradient = tl.load(gradients + r * a + anchors, mask=anchors < a, other=0.0)
+        share = tl.exp2(x - along(total, BY_ROWS)) * along(gradient, BY_ROWS)
+        if CURVED[r]:
+            share *= inner_slopes[r] + term_derivative(s, TILTS[r], firsts[r], seconds[r])
+        else:
+            share *= inner_slopes[r]
+        result += share
+    return result
+
+
+@kernel
+@no_type_check
+def product(slopes, theirs, PRECISION: tl.constexpr, ROUNDED: tl.constexpr):
+    """slopes @ theirs: slopes rounded to the embeddings' type, or embeddings brought to theirs."""
+    if ROUNDED:
+        return tl.dot(slopes.to(theirs.dtype), theirs, input_precision=PRECISION)
+    else:
+        return tl.dot(slopes, theirs.to(tl.float32), input_precision=PRECISION)
+
+
+@kernel
+@no_type_check
+def log_sum_gradient(
+    mine, other, starts, stops, keys, winners, sums, gradients, slopes, inner_slopes, firsts, seconds, biases,
+    out, n, m, d, splits,
+    COUNT: tl.constexpr, TILTS: tl.constexpr, CURVED: tl.constexpr, BIASED: tl.constexpr,
+    SUBSET: tl.constexpr, MINE_ARE_ANCHORS: tl.constexpr, OTHER_ARE_ANCHORS: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr, WIDTH: tl.constexpr,
+    PRECISION: tl.constexpr, ROUNDED: tl.constexpr,
+):  # fmt: skip
+    """out[split, i, :] = sum_j (d loss / d s_ij) other_j: each row by its own program, no atomics.
+
+    Where S is symmetric both sides are anchors, and the slopes of s_ij and s_ji are added up.
+    """
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    split = tl.program_id(1)
+    width = tl.program_id(2) * WIDTH + tl.arange(0, WIDTH)
+    start = tl.load(starts + rows, mask=rows < n, other=m)
+    stop = tl.load(stops + rows, mask=rows < n, other=0)
+    lowest, highest = tl.min(start, axis=0), tl.max(stop, axis=0)
+    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
+    gathered = tl.zeros((ROWS, WIDTH), tl.float32)
+    steps = tl.cdiv(m, COLUMNS)
+    for step in range(split * steps // splits, (split + 1) * steps // splits):
+        begin = step * COLUMNS
+        columns = begin + tl.arange(0, COLUMNS)
+        s, theirs = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
+        near = ((begin < highest) & (begin + COLUMNS > lowest)) | (begin + COLUMNS > m)
+        total = tl.zeros_like(s)
+        if MINE_ARE_ANCHORS:
+            slope = log_sum_slopes(
+                s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, rows, n, columns, m,
+                COUNT, TILTS, CURVED, BIASED, True,
+            )  # fmt: skip
+            if SUBSET:
+                key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
+                slope = tl.where(are_drawn(key, winner, columns[None, :]), slope, 0.0)
+            total += slope
+        if OTHER_ARE_ANCHORS:
+            slope = log_sum_slopes(
+                s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, columns, m, rows, n,
+                COUNT, TILTS, CURVED, BIASED, False,
+            )  # fmt: skip
+            if SUBSET:
+                key, winner = words(keys, columns, m)[None, :], words(winners, columns, m)[None, :]
+                slope = tl.where(are_drawn(key, winner, rows[:, None]), slope, 0.0)
+            total += slope
+        total = kept(total, 0.0, columns, m, start, stop, near, 0, False)
+        if not WHOLE:
+            theirs = embeddings(other, columns, m, width, d)
+        gathered += product(total, theirs, PRECISION, ROUNDED)
+    inside = (rows[:, None] < n) & (width[None, :] < d)
+    here = out + (split.to(tl.int64) * n + rows.to(tl.int64))[:, None] * d + width[None, :]
+    tl.store(here, gathered, mask=inside)
+
+
+# --- log-sum-exps within a range known beforehand, S symmetric: one exponential for both ways ----------
+
+
+@kernel
+@no_type_check
+def power(u, EXPONENT: tl.constexpr):
+    """u^EXPONENT by multiplication."""
+    result = u
+    for _ in tl.static_range(EXPONENT - 1):
+        result = result * u
+    return result
+
+
+@kernel
+@no_type_check
+def shared_exponentials(
+    s, r: tl.constexpr, base, slopes, firsts, seconds, highest, TILTS: tl.constexpr, POWERS: tl.constexpr
+):
+    """2^{x_r - largest x_r} on a tile; `base` is the exponential of which those of slope alone are powers."""
+    if POWERS[r] > 0:
+        result = power(base, POWERS[r])
+    else:
+        result = tl.exp2(exponent(s, slopes[r], TILTS[r], firsts[r], seconds[r]) - highest[r])
+    return result
+
+
+@kernel
+@no_type_check
+def factor(pointer, index, size, LISTED: tl.constexpr):
+    """What multiplies the exponentials of a candidate: 1 unless there is a list."""
+    if LISTED:
+        return tl.load(pointer + index, mask=index < size, other=0.0)
+    else:
+        return tl.where(index < size, 1.0, 0.0)
+
+
+@kernel
+@no_type_check
+def triangle_sums(
+    mine, starts, stops, slopes, firsts, seconds, highest, base_slope, base_highest, factors, out, n, d,
+    groups, blocks_per_group,
+    COUNT: tl.constexpr, TILTS: tl.constexpr, POWERS: tl.constexpr, SHARES: tl.constexpr,
+    LISTED: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr,
+    PRECISION: tl.constexpr,
+):  # fmt: skip
+    """out[slot, r, i] = sums over j of factor_rj 2^{x_rij - largest}, to be added up over the slots.
+
+    S is cut into groups x groups squares, and a program takes one on or above the diagonal. Each slot of a
+    row is written by one program alone: rows of square (a, b) go to slot b (of a square on the diagonal to
+    the last), columns to slot a. Atomics only order what one program adds: the result is always the same.
+    """
+    group, other_group = tl.program_id(0), tl.program_id(1)
+    if other_group < group:
+        return
+    slot = tl.where(group == other_group, groups, other_group)
+    rows_out = out + slot.to(tl.int64) * COUNT * n
+    columns_out = out + group.to(tl.int64) * COUNT * n
+    rows_end = tl.cdiv(n, ROWS)
+    columns_end = tl.minimum((other_group + 1) * blocks_per_group * ROWS, n)
+    for block in range(group * blocks_per_group, tl.minimum((group + 1) * blocks_per_group, rows_end)):
+        rows = block * ROWS + tl.arange(0, ROWS)
+        start = tl.load(starts + rows, mask=rows < n, other=n)
+        stop = tl.load(stops + rows, mask=rows < n, other=0)
+        lowest, highest_column = tl.min(start, axis=0), tl.max(stop, axis=0)
+        held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
+        total0 = tl.zeros((ROWS,), tl.float32)
+        total1, total2 = total0, total0
+        first = tl.maximum(block, other_group * blocks_per_group) * ROWS
+        for begin in range(first, columns_end, COLUMNS):
+            columns = begin + tl.arange(0, COLUMNS)
+            s, _ = similarity(mine, mine, held, rows, columns, n, n, d, DEPTH, WHOLE, PRECISION)
+            near = ((begin < highest_column) & (begin + COLUMNS > lowest)) | (begin + COLUMNS > n)
+            base = s
+            if SHARES:
+                base = tl.exp2(s * base_slope - base_highest)
+            mirrored = begin >= (block + 1) * ROWS
+            for r in tl.static_range(COUNT):
+                e = shared_exponentials(s, r, base, slopes, firsts, seconds, highest, TILTS, POWERS)
+                e = kept(e, 0.0, columns, n, start, stop, near, 0, False)
+                by_rows = tl.sum(e * factor(factors[r], columns, n, LISTED[r])[None, :], axis=1)
+                if r == 0:
+                    total0 += by_rows
+                elif r == 1:
+                    total1 += by_rows
+                else:
+                    total2 += by_rows
+                if mirrored:
+                    by_columns = tl.sum(e * factor(factors[r], rows, n, LISTED[r])[:, None], axis=0)
+                    tl.atomic_add(columns_out + r * n + columns, by_columns, mask=columns < n, sem="relaxed")
+        tl.store(rows_out + rows, total0, mask=rows < n)
+        if COUNT > 1:
+            tl.store(rows_out + n + rows, total1, mask=rows < n)
+        if COUNT > 2:
+            tl.store(rows_out + 2 * n + rows, total2, mask=rows < n)
+
+
+@kernel
+@no_type_check
+def shared_gradient(
+    mine, starts, stops, lefts, slopes, firsts, seconds, highest, base_slope, base_highest, factors, out,
+    n, d, splits,
+    COUNT: tl.constexpr, TILTS: tl.constexpr, POWERS: tl.constexpr, SHARES: tl.constexpr,
+    LISTED: tl.constexpr, MIRRORED: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr, WIDTH: tl.constexpr,
+    PRECISION: tl.constexpr, ROUNDED: tl.constexpr,
+):  # fmt: skip
+    """out[split, i, :] = sum_j t_ij mine_j.
+
+    t_ij = sum_r 2^{x_rij - largest} (left_ri factor_rj + left_rj factor_ri) is d loss / d s_ij and the same
+    of s_ji, which are one.
+
+    MIRRORED is the one switch between two ways to count. Without it every program computes its row's whole
+    strip of S again: 4 products of 2 N^2 d and 4 more for the gradient, no atomics, always the same digits.
+    With it only tiles on and above the diagonal are computed again and each serves both its sides: 2 and 4,
+    but every tile's second half is added to memory by atomics, in an order that is not always the same.
+    """
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    split = tl.program_id(1)
+    width = tl.program_id(2) * WIDTH + tl.arange(0, WIDTH)
+    start = tl.load(starts + rows, mask=rows < n, other=n)
+    stop = tl.load(stops + rows, mask=rows < n, other=0)
+    lowest, highest_column = tl.min(start, axis=0), tl.max(stop, axis=0)
+    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
+    gathered = tl.zeros((ROWS, WIDTH), tl.float32)
+    before = 0
+    if MIRRORED:
+        before = tl.program_id(0) * ROWS // COLUMNS
+    steps = tl.cdiv(n, COLUMNS) - before
+    for step in range(before + split * steps // splits, before + (split + 1) * steps // splits):
+        begin = step * COLUMNS
+        columns = begin + tl.arange(0, COLUMNS)
+        s, theirs = similarity(mine, mine, held, rows, columns, n, n, d, DEPTH, WHOLE, PRECISION)
+        near = ((begin < highest_column) & (begin + COLUMNS > lowest)) | (begin + COLUMNS > n)
+        base = s
+        if SHARES:
+            base = tl.exp2(s * base_slope - base_highest)
+        total = tl.zeros_like(s)
+        for r in tl.static_range(COUNT):
+            e = shared_exponentials(s, r, base, slopes, firsts, seconds, highest, TILTS, POWERS)
+            left_rows = tl.load(lefts + r * n + rows, mask=rows < n, other=0.0)[:, None]
+            left_columns = tl.load(lefts + r * n + columns, mask=columns < n, other=0.0)[None, :]
+            if LISTED[r]:
+                factor_rows = factor(factors[r], rows, n, True)[:, None]
+                factor_columns = factor(factors[r], columns, n, True)[None, :]
+                total += e * (left_rows * factor_columns + left_columns * factor_rows)
+            else:
+                total += e * (left_rows + left_columns)
+        total = kept(total, 0.0, columns, n, start, stop, near, 0, False)
+        if not WHOLE:
+            theirs = embeddings(mine, columns, n, width, d)
+        gathered += product(total, theirs, PRECISION, ROUNDED)
+        if MIRRORED:  # noqa: SIM102 - decided when the kernel is compiled; the next one when it runs
+            if begin >= (tl.program_id(0) + 1) * ROWS:
+                ours = embeddings(mine, rows, n, width, d)
+                turned = product(tl.trans(total), ours, PRECISION, ROUNDED)
+                there = out + columns.to(tl.int64)[:, None] * d + width[None, :]
+                inside = (columns[:, None] < n) & (width[None, :] < d)
+                tl.atomic_add(there, turned, mask=inside, sem="relaxed")
+    inside = (rows[:, None] < n) & (width[None, :] < d)
+    if MIRRORED:
+        here = out + rows.to(tl.int64)[:, None] * d + width[None, :]
+        tl.atomic_add(here, gathered, mask=inside, sem="relaxed")
+    else:
+        here = out + (split.to(tl.int64) * n + rows.to(tl.int64))[:, None] * d + width[None, :]
+        tl.store(here, gathered, mask=inside)
+
+
+# --- means of a pointwise term under the weights -------------------------------------------------------
+
+
+@kernel
+@no_type_check
+def row_means(
+    mine, other, starts, stops, keys, winners, log_totals, offsets, bias, slope, first, second, scale,
+    term_first, term_second, means, derivatives, n, m, d, splits, p,
+    TILT: tl.constexpr, BIASED: tl.constexpr, SUBSET: tl.constexpr, TERM: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr,
+    PRECISION: tl.constexpr,
+):  # fmt: skip
+    """means[split, i, q] = sum_j w_ij term(scale s_ij - offset_iq), and the same of the term's derivative.
+
+    One program takes one q: with several offsets for each anchor, S is computed for each of them.
+    """
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    split, q = tl.program_id(1), tl.program_id(2)
+    start = tl.load(starts + rows, mask=rows < n, other=m)
+    stop = tl.load(stops + rows, mask=rows < n, other=0)
+    lowest, highest = tl.min(start, axis=0), tl.max(stop, axis=0)
+    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
+    log_total = tl.load(log_totals + rows, mask=rows < n, other=float("inf"))
+    offset = tl.load(offsets + rows * p + q, mask=rows < n, other=0.0)
+    if SUBSET:
+        key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
+    mean = tl.zeros((ROWS,), tl.float32)
+    derivative = tl.zeros((ROWS,), tl.float32)
+    steps = tl.cdiv(m, COLUMNS)
+    for step in range(split * steps // splits, (split + 1) * steps // splits):
+        begin = step * COLUMNS
+        columns = begin + tl.arange(0, COLUMNS)
+        s, _ = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
+        near = ((begin < highest) & (begin + COLUMNS > lowest)) | (begin + COLUMNS > m)
+        drawn = near
+        if SUBSET:
+            drawn = are_drawn(key, winner, columns[None, :])
+        x = exponent(s, slope, TILT, first, second) - log_total[:, None]
+        if BIASED:
+            x += tl.load(bias + columns, mask=columns < m, other=0.0)[None, :]
+        weight = kept(tl.exp2(x), 0.0, columns, m, start, stop, near, drawn, SUBSET)
+        y = scale * s - offset[:, None]
+        mean += tl.sum(weight * term_value(y, TERM, term_first, term_second), axis=1)
+        derivative += tl.sum(weight * term_derivative(y, TERM, term_first, term_second), axis=1)
+    here = (split.to(tl.int64) * n + rows) * p + q
+    tl.store(means + here, mean, mask=rows < n)
+    tl.store(derivatives + here, derivative, mask=rows < n)
+
+
+@kernel
+@no_type_check
+def mean_slopes(
+    s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale, term_first,
+    term_second, anchors, a, candidates, c, p,
+    TILT: tl.constexpr, CURVED: tl.constexpr, FLOWS: tl.constexpr, BIASED: tl.constexpr, TERM: tl.constexpr,
+    BY_ROWS: tl.constexpr,
+):  # fmt: skip
+    """w_ij sum_q gradient_iq (scale term' + (term - mean_iq) slope_ij); i along the rows or the columns."""
+    x = exponent(s, slope, TILT, first, second)
+    x -= along(tl.load(log_totals + anchors, mask=anchors < a, other=float("inf")), BY_ROWS)
+    if BIASED:
+        x += along(tl.load(bias + candidates, mask=candidates < c, other=0.0), not BY_ROWS)
+    steepness = tl.zeros_like(s) + inner_slope
+    if CURVED:
+        steepness += term_derivative(s, TILT, first, second)
+    inner = tl.zeros_like(s)
+    for q in range(p):
+        offset = tl.load(offsets + anchors * p + q, mask=anchors < a, other=0.0)
+        gradient = tl.load(gradients + anchors * p + q, mask=anchors < a, other=0.0)
+        y = scale * s - along(offset, BY_ROWS)
+        change = scale * term_derivative(y, TERM, term_first, term_second)
+        if FLOWS:
+            mean = tl.load(means + anchors * p + q, mask=anchors < a, other=0.0)
+            change += (term_value(y, TERM, term_first, term_second) - along(mean, BY_ROWS)) * steepness
+        inner += along(gradient, BY_ROWS) * change
+    return tl.exp2(x) * inner
+
+
+@kernel
+@no_type_check
+def mean_gradient(
+    mine, other, starts, stops, keys, winners, log_totals, offsets, means, gradients, bias, slope,
+    inner_slope, first, second, scale, term_first, term_second, out, n, m, d, splits, p,
+    TILT: tl.constexpr, CURVED: tl.constexpr, FLOWS: tl.constexpr, BIASED: tl.constexpr, TERM: tl.constexpr,
+    SUBSET: tl.constexpr, MINE_ARE_ANCHORS: tl.constexpr, OTHER_ARE_ANCHORS: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr, WIDTH: tl.constexpr,
+    PRECISION: tl.constexpr, ROUNDED: tl.constexpr,
+):  # fmt: skip
+    """out[split, i, :] = sum_j (d loss / d s_ij) other_j, as in `log_sum_gradient`."""
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    split = tl.program_id(1)
+    width = tl.program_id(2) * WIDTH + tl.arange(0, WIDTH)
+    start = tl.load(starts + rows, mask=rows < n, other=m)
+    stop = tl.load(stops + rows, mask=rows < n, other=0)
+    lowest, highest = tl.min(start, axis=0), tl.max(stop, axis=0)
+    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
+    gathered = tl.zeros((ROWS, WIDTH), tl.float32)
+    steps = tl.cdiv(m, COLUMNS)
+    for step in range(split * steps // splits, (split + 1) * steps // splits):
+        begin = step * COLUMNS
+        columns = begin + tl.arange(0, COLUMNS)
+        s, theirs = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
+        near = ((begin < highest) & (begin + COLUMNS > lowest)) | (begin + COLUMNS > m)
+        total = tl.zeros_like(s)
+        if MINE_ARE_ANCHORS:
+            change = mean_slopes(
+                s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale,
+                term_first, term_second, rows, n, columns, m, p, TILT, CURVED, FLOWS, BIASED, TERM, True,
+            )  # fmt: skip
+            if SUBSET:
+                key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
+                change = tl.where(are_drawn(key, winner, columns[None, :]), change, 0.0)
+            total += change
+        if OTHER_ARE_ANCHORS:
+            change = mean_slopes(
+                s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale,
+                term_first, term_second, columns, m, rows, n, p, TILT, CURVED, FLOWS, BIASED, TERM, False,
+            )  # fmt: skip
+            if SUBSET:
+                key, winner = words(keys, columns, m)[None, :], words(winners, columns, m)[None, :]
+                change = tl.where(are_drawn(key, winner, rows[:, None]), change, 0.0)
+            total += change
+        total = kept(total, 0.0, columns, m, start, stop, near, 0, False)
+        if not WHOLE:
+            theirs = embeddings(other, columns, m, width, d)
+        gathered += product(total, theirs, PRECISION, ROUNDED)
+    inside = (rows[:, None] < n) & (width[None, :] < d)
+    here = out + (split.to(tl.int64) * n + rows.to(tl.int64))[:, None] * d + width[None, :]
+    tl.store(here, gathered, mask=inside)
+
+
+# --- the hardest negative ------------------------------------------------------------------------------
+
+
+@kernel
+@no_type_check
+def row_hardest(
+    mine, other, starts, stops, keys, winners, largest_out, where_out, n, m, d, splits,
+    SUBSET: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr,
+    PRECISION: tl.constexpr,
+):  # fmt: skip
+    """The largest similarity among the negatives of one split's columns, and the column that has it."""
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    split = tl.program_id(1)
+    start = tl.load(starts + rows, mask=rows < n, other=m)
+    stop = tl.load(stops + rows, mask=rows < n, other=0)
+    lowest, highest = tl.min(start, axis=0), tl.max(stop, axis=0)
+    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
+    if SUBSET:
+        key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
+    largest = tl.full((ROWS,), NOTHING, tl.float32)
+    where = tl.zeros((ROWS,), tl.int32)
+    steps = tl.cdiv(m, COLUMNS)
+    for step in range(split * steps // splits, (split + 1) * steps // splits):
+        begin = step * COLUMNS
+        columns = begin + tl.arange(0, COLUMNS)
+        s, _ = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
+        near = ((begin < highest) & (begin + COLUMNS > lowest)) | (begin + COLUMNS > m)
+        drawn = near
+        if SUBSET:
+            drawn = are_drawn(key, winner, columns[None, :])
+        s = kept(s, NOTHING, columns, m, start, stop, near, drawn, SUBSET)
+        value, place = tl.max(s, axis=1, return_indices=True)
+        where = tl.where(value > largest, begin + place.to(tl.int32), where)
+        largest = tl.maximum(largest, value)
+    tl.store(largest_out + split.to(tl.int64) * n + rows, largest, mask=rows < n)
+    tl.store(where_out + split.to(tl.int64) * n + rows, where, mask=rows < n)
