@@ -121,6 +121,7 @@ def test_every_setting_reaches_the_config(data: Path, tmp_path: Path) -> None:
 def test_what_changes_over_a_run_is_asked_for_and_shown(data: Path, tmp_path: Path) -> None:
     words = (
         "train hcl --temperature 0.5 --beta 1 --chunk 3 annealing:falling --annealing.changes 2 "
+        "negatives:queue --negatives.size 9 --negatives.momentum 0.5 "
         f"--learn-temperature {NETWORK} --size 8 --batch-size 4 --epochs 2 --accelerator cpu"
     )
     assert run(words, "--data", data, "--out", tmp_path / "run") == 0
@@ -128,6 +129,7 @@ def test_what_changes_over_a_run_is_asked_for_and_shown(data: Path, tmp_path: Pa
     training = trained.config.training
     assert (training.chunk, training.learn_temperature) == (3, True)
     assert repr(training.annealing) == "Falling(changes=2)"
+    assert repr(training.negatives) == "QueueConfig(size=9, momentum=0.5, rising=False)"
     assert [row.last["beta"] for row in trained.metrics[-2:]] == [1.0, 0.5]
     objective = objective_at_the_end(trained)
     assert isinstance(objective.coupling, Hard)
@@ -137,12 +139,14 @@ def test_what_changes_over_a_run_is_asked_for_and_shown(data: Path, tmp_path: Pa
     assert f"temperature {objective.temperature:.3g} at the end" in page
     assert "Falling(changes=2)" in page
     assert "3 views at a time" in page
+    assert "QueueConfig(size=9" in page
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ("--chunk 0", "chunk must be at least 1 view"),
+        ("negatives:queue --negatives.size 0", "size of the queue must be at least 1 key"),
         ("annealing:rising --annealing.changes 1", "annealing changes the beta of Hard"),
         ("--temperature 0", "temperature must be a positive number, got 0.0"),
         ("--batch-size 500", "the batch (500) is larger than the data (16 images)"),

@@ -1,17 +1,23 @@
-"""What a step may be made of beyond the usual: chunks, a beta that changes, a temperature that is learned."""
+"""What a step may be made of beyond the usual: chunks, a queue, a beta or a temperature that changes."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
+import yaml
 
 from tammes import recipes
 from tammes.encoders import ResNetConfig
+from tammes.sources import Queue
 from tammes.training import (
     Adam,
     Falling,
+    ImagesSummary,
     Machine,
+    MomentumEncoder,
+    QueueConfig,
     Rising,
     Run,
     RunConfig,
@@ -23,11 +29,19 @@ from tammes.training import (
 from tammes.training.checkpoint import load_checkpoint
 from tammes.training.config_file import from_yaml, to_yaml
 from tammes.training.module import Contrastive
+from tammes.training.momentum import rising_momentum
 from tiny import make_config, random_images
 
 HCL = recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1)
 EVERYTHING = replace(
-    make_config(), chunk=3, annealing=Falling(changes=3), learn_temperature=True, precision="bf16-mixed"
+    make_config(),
+    chunk=3,
+    annealing=Falling(changes=3),
+    learn_temperature=True,
+    precision="bf16-mixed",
+)
+WITH_QUEUE = replace(
+    make_config(), objective=HCL, negatives=QueueConfig(size=10, momentum=0.5, rising=True), chunk=3
 )
 
 
@@ -47,11 +61,12 @@ class Killed(BaseException):
     pass
 
 
-@pytest.mark.parametrize("step", [1, 5, 8, 12])
+@pytest.mark.parametrize("config", [EVERYTHING, WITH_QUEUE], ids=["everything", "queue"])
+@pytest.mark.parametrize("step", [1, 5, 8])
 def test_killed_and_resumed_it_is_the_same_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig, step: int
 ) -> None:
-    go(EVERYTHING, RunFolder(path=tmp_path / "whole"))
+    go(config, RunFolder(path=tmp_path / "whole"))
     begin = Contrastive.training_step
 
     def training_step(module: Contrastive, batch: tuple[torch.Tensor, torch.Tensor], index: int) -> object:
@@ -62,8 +77,8 @@ def test_killed_and_resumed_it_is_the_same_run(
     with monkeypatch.context() as patch:
         patch.setattr(Contrastive, "training_step", training_step)
         with pytest.raises(Killed):
-            go(EVERYTHING, RunFolder(path=tmp_path / "run", checkpoint_every=1))
-    go(EVERYTHING, RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
+            go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1))
+    go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
     for name in ("model.safetensors", "metrics.csv", "config.yaml"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
 
@@ -82,6 +97,50 @@ def test_with_batch_norm_a_chunk_is_another_batch() -> None:
     assert largest_difference(whole, chunked) > 1e-3
     tracked = [run.model.state_dict()["encoder.stem.1.num_batches_tracked"] for run in (whole, chunked)]
     assert tracked == [5, 5 * 2 * 2], "two views of two chunks a step, each counted once"
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> list[Contrastive]:
+    """The modules that are trained in a test, to be looked at afterwards."""
+    begun: list[Contrastive] = []
+    begin = Contrastive.on_train_start
+    monkeypatch.setattr(Contrastive, "on_train_start", lambda self: (begun.append(self), begin(self))[1])
+    return begun
+
+
+def test_a_queue_holds_the_keys_of_earlier_batches(modules: list[Contrastive]) -> None:
+    run = go(WITH_QUEUE)
+    (module,) = modules
+    assert isinstance(module.source, Queue)
+    assert (module.source.held, int(module.source.stored)) == (10, 3 * 5 * 4)
+    assert run.metrics[-1].last["negatives"] > 4, "more than the other keys of the batch"
+    assert module.source.ids.max() < 22, "known by the numbers of their images"
+    assert module.keys is not None
+    assert not any(weight.requires_grad for weight in module.keys.parameters())
+    assert {name.split(".")[0] for name in run.model.state_dict()} == {"encoder", "head"}
+
+
+def test_the_momentum_encoder_follows_after_each_step(
+    modules: list[Contrastive], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[float, torch.Tensor]] = []
+    update = MomentumEncoder.update
+
+    def spy(keys: MomentumEncoder, model: torch.nn.Module, *, momentum: float) -> None:
+        before = torch.nn.utils.parameters_to_vector(keys.model.parameters())
+        update(keys, model, momentum=momentum)
+        weights = torch.nn.utils.parameters_to_vector(model.parameters()).detach()
+        seen.append((momentum, weights))
+        after = torch.nn.utils.parameters_to_vector(keys.model.parameters())
+        torch.testing.assert_close(after, momentum * before + (1 - momentum) * weights)
+
+    monkeypatch.setattr(MomentumEncoder, "update", spy)
+    run = go(WITH_QUEUE)
+    assert [momentum for momentum, _ in seen] == [
+        rising_momentum(0.5, step=step, steps=15) for step in range(15)
+    ]
+    assert all(not torch.equal(a[1], b[1]) for a, b in pairwise(seen)), "of the weights after each step"
+    assert torch.equal(seen[-1][1], weights_of(run))
 
 
 def test_beta_is_that_of_the_epoch() -> None:
@@ -119,20 +178,22 @@ def test_weight_decay_leaves_the_temperature_alone() -> None:
 
 
 def test_the_settings_survive_the_file_and_old_files_have_none_of_them() -> None:
-    config = go(replace(EVERYTHING, epochs=3)).config
-    text = to_yaml(config)
-    assert from_yaml(RunConfig, text) == config
-    new = ("chunk", "annealing", "learn_temperature", "changes")
-    old = "\n".join(
-        line for line in text.splitlines() if not line.strip().startswith(new) and "Falling" not in line
-    )
+    images = ImagesSummary.of(random_images(22), "noise")
+    for training in (EVERYTHING, WITH_QUEUE):
+        config = RunConfig(training=training, images=images)
+        assert from_yaml(RunConfig, to_yaml(config)) == config
+    old = yaml.safe_load(to_yaml(RunConfig(training=EVERYTHING, images=images)))
+    for key in ("chunk", "annealing", "learn_temperature", "negatives"):
+        del old["training"][key]
     plain = replace(EVERYTHING, chunk=None, annealing=None, learn_temperature=False)
-    assert from_yaml(RunConfig, old).training == plain
+    assert from_yaml(RunConfig, yaml.safe_dump(old)).training == plain
 
 
 def test_what_is_spread_over_the_epochs_cannot_be_extended(tmp_path: Path) -> None:
     config = replace(make_config(), objective=HCL, optimizer=Adam(), epochs=2)
     assert config.extendable
+    assert replace(config, negatives=QueueConfig()).extendable
+    assert not replace(config, negatives=QueueConfig(rising=True)).extendable
     annealed = replace(config, annealing=Falling(changes=2))
     go(annealed, RunFolder(path=tmp_path / "run"))
     with pytest.raises(ValueError, match="a schedule over the epochs it was started with"):
@@ -140,6 +201,10 @@ def test_what_is_spread_over_the_epochs_cannot_be_extended(tmp_path: Path) -> No
 
 
 def test_wrong_settings_are_refused() -> None:
+    with pytest.raises(ValueError, match="size of the queue must be at least 1 key, got 0"):
+        QueueConfig(size=0)
+    with pytest.raises(ValueError, match=r"momentum must be a number from 0 to below 1, got 1.0"):
+        QueueConfig(momentum=1.0)
     with pytest.raises(ValueError, match="chunk must be at least 1 view, or None for the whole batch, got 0"):
         replace(make_config(), chunk=0)
     with pytest.raises(ValueError, match=r"initial temperature 0.001 lies below the least one, 0.01"):

@@ -11,7 +11,7 @@ from tammes.cli.trial import Trial
 from tammes.data import Images, as_floats
 from tammes.objective import Objective
 from tammes.report import Curve, Outcome, Sample
-from tammes.training import Row, Run, TrainingConfig, embed
+from tammes.training import QueueConfig, Row, Run, TrainingConfig, embed
 from tammes.training.embedding import evaluating
 from tammes.training.seeds import Purpose, derive
 
@@ -61,6 +61,7 @@ def report_settings(
         "optimizer": repr(config.optimizer),
         **({} if config.chunk is None else {"chunk": f"{config.chunk} views at a time"}),
         **({} if config.annealing is None else {"beta": repr(config.annealing)}),
+        **({"negatives": repr(config.negatives)} if isinstance(config.negatives, QueueConfig) else {}),
         "seed": str(config.seed),
         **({"10 % and 1 %": draws} if measured else {}),
         "pictures below": "held out of training" if is_held_out else "from the training images",

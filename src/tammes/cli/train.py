@@ -21,12 +21,14 @@ from tammes.encoders import ProjectionHeadConfig, ResNetConfig
 from tammes.objective import Objective
 from tammes.positives.augmentation import Handwriting, Photographs
 from tammes.report import Comparison, Scores, write_comparison
+from tammes.sources import InBatch
 from tammes.training import (
     Adam,
     Constant,
     Cosine,
     Falling,
     Machine,
+    QueueConfig,
     Rising,
     RunFolder,
     TrainingConfig,
@@ -37,6 +39,12 @@ if TYPE_CHECKING:
     ObjectiveChoice = Objective
 else:
     ObjectiveChoice = objective_type()
+
+
+Negatives = (
+    Annotated[InBatch, tyro.conf.subcommand("in-batch", default=InBatch(), description="The batch alone.")]
+    | Annotated[QueueConfig, tyro.conf.subcommand("queue", default=QueueConfig())]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +76,7 @@ class Train:
             one more forward pass. The residual networks' BatchNorm then sees a chunk instead of the batch.
         annealing: Let the beta of hard negatives fall to 0, or rise from 0, over the epochs.
         learn_temperature: Learn the temperature with the network; --temperature is where it starts.
+        negatives: Where negatives come from: the batch, or a queue of earlier batches besides.
         accelerator: What to compute on; auto takes a GPU where there is one.
         workers: Processes that decode images.
         checkpoint_every: Steps between checkpoints within an epoch.
@@ -94,6 +103,7 @@ class Train:
     chunk: int | None = None
     annealing: Falling | Rising | None = None
     learn_temperature: bool = False
+    negatives: Negatives = field(default_factory=InBatch)
     accelerator: Accelerator = "auto"
     workers: int = 0
     checkpoint_every: int = 500
@@ -116,6 +126,7 @@ class Train:
             chunk=self.chunk,
             annealing=self.annealing,
             learn_temperature=self.learn_temperature,
+            negatives=self.negatives,
         )
 
     def folder(self) -> RunFolder:

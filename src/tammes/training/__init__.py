@@ -2,7 +2,7 @@
 
 from tammes.training.annealing import Falling, Rising
 from tammes.training.caching import GradientCache
-from tammes.training.config import ImagesSummary, RunConfig, TrainingConfig
+from tammes.training.config import ImagesSummary, QueueConfig, RunConfig, TrainingConfig
 from tammes.training.embedding import embed
 from tammes.training.folder import RunFolder
 from tammes.training.loop import Machine, train
@@ -25,6 +25,7 @@ __all__ = [
     "Model",
     "MomentumEncoder",
     "Monitor",
+    "QueueConfig",
     "Rising",
     "Row",
     "Run",

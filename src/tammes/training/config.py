@@ -6,11 +6,52 @@ from typing import Literal
 from tammes.coupling import Hard
 from tammes.data.images import Images
 from tammes.encoders import ConvNetConfig, ProjectionHeadConfig, ResNetConfig
+from tammes.finite import is_finite
 from tammes.objective import Objective
 from tammes.positives.augmentation import Handwriting, Photographs
+from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Rising
+from tammes.training.momentum import rising_momentum
 from tammes.training.optimizer import Adam, Constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueConfig:
+    """Negatives from earlier batches: a queue of keys, made by a momentum encoder (MoCo).
+
+    The first view of an image is embedded by the network, the second by its momentum encoder; the first is
+    compared with the second views of the batch and of those before it.
+
+    Args:
+        size: How many keys of earlier batches are held.
+        momentum: m: after each step the momentum encoder keeps m of its weights and takes 1 - m of the
+            network's.
+        rising: Let the momentum rise to 1 over the run, along half a cosine.
+
+    Raises:
+        ValueError: for a size below 1, or a momentum outside [0, 1).
+
+    Source: He et al., Momentum Contrast for Unsupervised Visual Representation Learning, 2020.
+
+    Example:
+        >>> QueueConfig(size=65536, momentum=0.999)
+        QueueConfig(size=65536, momentum=0.999, rising=False)
+    """
+
+    size: int = 4096
+    momentum: float = 0.99
+    rising: bool = False
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ValueError(f"the size of the queue must be at least 1 key, got {self.size}")
+        if not (is_finite(self.momentum) and 0 <= self.momentum < 1):
+            raise ValueError(f"momentum must be a number from 0 to below 1, got {self.momentum}")
+
+    def momentum_at(self, *, step: int, steps: int) -> float:
+        """The momentum after step `step`, from 0, of so many."""
+        return rising_momentum(self.momentum, step=step, steps=steps) if self.rising else self.momentum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +73,7 @@ class TrainingConfig:
             residual networks, then takes the statistics of a chunk.
         annealing: How the beta of hard negatives changes over the epochs; None leaves it as it is.
         learn_temperature: Learn the temperature with the network, from the objective's on.
+        negatives: Where negatives come from: the batch, or a queue of earlier batches besides.
 
     Raises:
         ValueError: for a batch of fewer than two images, fewer than one epoch, a negative seed, a chunk
@@ -55,6 +97,7 @@ class TrainingConfig:
     chunk: int | None = None
     annealing: Falling | Rising | None = None
     learn_temperature: bool = False
+    negatives: InBatch | QueueConfig = field(default_factory=InBatch)
 
     def __post_init__(self) -> None:
         if self.batch_size < 2:
@@ -86,7 +129,8 @@ class TrainingConfig:
     @property
     def extendable(self) -> bool:
         """Whether more epochs later are the same as more epochs at once: nothing is spread over them."""
-        return isinstance(self.optimizer.schedule, Constant) and self.annealing is None
+        rises = isinstance(self.negatives, QueueConfig) and self.negatives.rising
+        return isinstance(self.optimizer.schedule, Constant) and self.annealing is None and not rises
 
     def objective_at(self, epoch: int) -> Objective:
         """The objective after so many finished epochs: where beta is annealed, with the beta of that time.

@@ -1,7 +1,11 @@
 """One step of training, for lightning's Trainer: two views, one network, one objective."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from lightning.pytorch import LightningModule
+from lightning.pytorch.core.optimizer import LightningOptimizer
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -9,10 +13,13 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from tammes.coupling import Hard
 from tammes.data.images import as_floats
+from tammes.pairs import Pairs
+from tammes.sources import InBatch, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.caching import GradientCache
-from tammes.training.config import TrainingConfig
+from tammes.training.config import QueueConfig, TrainingConfig
 from tammes.training.model import Model
+from tammes.training.momentum import MomentumEncoder
 from tammes.training.seeds import Purpose, derive
 
 
@@ -30,6 +37,7 @@ class Contrastive(LightningModule):
     Attributes:
         objective: of the present epoch.
         temperature: the learned one, or None.
+        keys: what embeds the second views where negatives come from a queue, or None.
     """
 
     def __init__(
@@ -40,6 +48,8 @@ class Contrastive(LightningModule):
         self.model = model
         self.labels = labels
         self.steps_per_epoch = steps_per_epoch
+        self.source = self._source()
+        self.keys = MomentumEncoder(model) if isinstance(self.source, Queue) else None
         self.objective = config.objective
         self.temperature = None
         if config.learn_temperature:
@@ -61,16 +71,35 @@ class Contrastive(LightningModule):
         generator = torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE))
         temperature = None if self.temperature is None else self.temperature()
         self._anneal(step)
-        loss = self.objective(view_a, view_b, labels=labels, generator=generator, temperature=temperature)
+        pairs = self._pairs(view_a, view_b, rows, labels)
+        loss = self.objective(pairs, generator=generator, temperature=temperature)
         _expect_finite("loss", loss, step)
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
         return loss
 
     def _embedded(self, first: Tensor, second: Tensor) -> tuple[Tensor, ...]:
-        """Both views through the network: in one pass, or in chunks."""
+        """Both views through the network, or the second through its momentum encoder."""
+        if self.keys is None:
+            return self._through(self.model, first, second)
+        return *self._through(self.model, first), *self._through(self.keys, second)
+
+    def _through(self, network: nn.Module, *views: Tensor) -> tuple[Tensor, ...]:
+        """Views through a network, in one pass or in chunks."""
         if self.config.chunk is None:
-            return self.model(torch.cat([first, second]))[1].chunk(2)
-        return GradientCache(_Embeddings(self.model), chunk=self.config.chunk)(first, second)
+            return network(torch.cat(views))[1].chunk(len(views))
+        return GradientCache(_Embeddings(network), chunk=self.config.chunk)(*views)
+
+    def _source(self) -> InBatch | Queue:
+        """What makes pairs of embeddings."""
+        negatives = self.config.negatives
+        if isinstance(negatives, QueueConfig):
+            return Queue(size=negatives.size, dim=self.config.head.dim)
+        return negatives
+
+    def _pairs(self, view_a: Tensor, view_b: Tensor, rows: Tensor, labels: Tensor | None) -> Pairs:
+        if isinstance(self.source, Queue):  # which must know an image that comes again
+            return self.source(view_a, view_b, ids=rows, labels=labels)
+        return self.source(view_a, view_b, labels=labels)
 
     def _anneal(self, step: int) -> None:
         """Take the objective of the epoch; it changes when an epoch begins, or a run goes on."""
@@ -92,6 +121,20 @@ class Contrastive(LightningModule):
         gradients = [p.grad for p in self.parameters() if p.grad is not None]
         _expect_finite("gradient", torch.nn.utils.get_total_norm(gradients), self.global_step)
 
+    def optimizer_step(
+        self,
+        epoch: int,
+        batch_idx: int,
+        optimizer: Optimizer | LightningOptimizer,
+        optimizer_closure: Callable[[], Any] | None = None,
+    ) -> None:
+        """Move the weights, and let the momentum encoder follow."""
+        super().optimizer_step(epoch, batch_idx, optimizer, optimizer_closure)
+        negatives = self.config.negatives
+        if self.keys is not None and isinstance(negatives, QueueConfig):
+            steps = self.config.epochs * self.steps_per_epoch
+            self.keys.update(self.model, momentum=negatives.momentum_at(step=self.global_step, steps=steps))
+
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Adam, and the learning rate over the steps."""
         settings = self.config.optimizer
@@ -111,7 +154,7 @@ class Contrastive(LightningModule):
 class _Embeddings(nn.Module):
     """The part of a model that the objective sees."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
 

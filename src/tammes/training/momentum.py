@@ -83,7 +83,7 @@ def _expect_alike(copied: nn.Module, model: nn.Module) -> None:
     )
 
 
-def rising(momentum: float, *, step: int, steps: int) -> float:
+def rising_momentum(momentum: float, *, step: int, steps: int) -> float:
     """A momentum that rises from its first value to 1 over the steps of a run, along half a cosine.
 
     1 - (1 - momentum) (cos(pi step / steps) + 1) / 2 .
@@ -96,7 +96,7 @@ def rising(momentum: float, *, step: int, steps: int) -> float:
     Source: Grill et al., Bootstrap Your Own Latent, 2020, sec. 3.3.
 
     Example:
-        >>> rising(0.99, step=0, steps=10), rising(0.99, step=10, steps=10)
+        >>> rising_momentum(0.99, step=0, steps=10), rising_momentum(0.99, step=10, steps=10)
         (0.99, 1.0)
     """
     return 1 - (1 - momentum) * (math.cos(math.pi * step / steps) + 1) / 2
