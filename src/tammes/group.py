@@ -90,9 +90,9 @@ class Single(Group):
 class _Mean(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, group: Group) -> Tensor:
-        # Exact for any count, and one exchange for both.
-        part = torch.stack([values.sum().double(), values.new_tensor(len(values), dtype=torch.double)])
-        total, count = group.sum(part)
+        # One exchange for both; double precision holds any count.
+        count = torch.tensor(len(values), dtype=torch.double, device=values.device)
+        total, count = group.sum(torch.stack([values.sum(dtype=torch.double), count]))
         ctx.slope, ctx.own = group.size / count, values.shape
         return (total / count).to(values.dtype)
 

@@ -1,13 +1,11 @@
-"""What processes compute together, and one process alone, in float64; run as a script by `world`."""
+"""What processes compute together, and one process alone, in float64."""
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-import world
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -132,7 +130,3 @@ def alone(case: Case) -> dict[str, Any]:
 def together(case: Case, rank: int, size: int) -> dict[str, Any]:
     model = DistributedDataParallel(Model(case))
     return solve(case, model, Gather(shared_ids=case.shared_ids), rows_of(rank, size))
-
-
-if __name__ == "__main__":
-    world.main({name: functools.partial(together, case) for name, case in CASES.items()})

@@ -104,12 +104,10 @@ class Processes(Group):
         return sent.to(values.device)
 
     def _device_for(self, values: Tensor) -> torch.device:
-        """Where values must lie to be sent: where they are, unless no backend serves that well."""
+        """Where values must lie to be sent: where they are if a backend serves that, else where one does."""
         served = dict(pair.split(":") for pair in dist.get_backend_config(self.process_group).split(","))
-        if values.device.type == "cpu" and "cpu" in served:
+        kind = values.device.type
+        # Gloo lacks some of the exchanges for tensors of a GPU.
+        if kind in served and (kind == "cpu" or served[kind] != "gloo"):
             return values.device
-        if served.get(values.device.type, "gloo") != "gloo":
-            return values.device
-        if "cpu" in served:
-            return torch.device("cpu")
-        return torch.device("cuda", torch.cuda.current_device())
+        return torch.device("cpu" if "cpu" in served else next(iter(served)))

@@ -7,7 +7,7 @@ import dataclasses
 import torch
 from torch import Tensor
 
-from tammes.pairs import Pairs
+from tammes.pairs import Pairs, consecutive_ids
 
 
 def stacked(views: tuple[Tensor, ...], ids: Tensor | None, labels: Tensor | None) -> Pairs:
@@ -26,11 +26,14 @@ def stacked(views: tuple[Tensor, ...], ids: Tensor | None, labels: Tensor | None
         [0, 1, 0, 1]
     """
     _check_views(views)
-    batch = len(views[0])
-    ids = torch.arange(batch, device=views[0].device) if ids is None else _one_per_row("ids", ids, batch)
+    view = views[0]
+    if ids is None:
+        ids = consecutive_ids(len(view), len(views), view.device)
+    else:
+        ids = _of_rows("ids", ids, view).repeat(len(views))
     if labels is not None:
-        labels = _one_per_row("labels", labels, batch).repeat(len(views))
-    return Pairs(anchors=torch.cat(views), ids=ids.repeat(len(views)), labels=labels, views=len(views))
+        labels = _of_rows("labels", labels, view).repeat(len(views))
+    return Pairs(anchors=torch.cat(views), ids=ids, labels=labels, views=len(views))
 
 
 def check_rows(pairs: Pairs) -> None:
@@ -73,8 +76,11 @@ def _check_views(views: tuple[Tensor, ...]) -> None:
             raise ValueError(f"view 0 is on {views[0].device}, view {number} on {view.device}: move one")
 
 
-def _one_per_row(name: str, numbers: Tensor, batch: int) -> Tensor:
-    if not isinstance(numbers, Tensor) or numbers.shape != (batch,):
+def _of_rows(name: str, numbers: Tensor, view: Tensor) -> Tensor:
+    """The numbers, one for each row, where the view lies: loaders leave them on the CPU."""
+    if not isinstance(numbers, Tensor) or numbers.shape != view.shape[:1]:
         got = tuple(numbers.shape) if isinstance(numbers, Tensor) else type(numbers).__name__
-        raise ValueError(f"{name} must be a tensor with one integer for each of the {batch} rows, got {got}")
-    return numbers
+        raise ValueError(
+            f"{name} must be a tensor with one integer for each of the {len(view)} rows, got {got}"
+        )
+    return numbers.to(view.device)
