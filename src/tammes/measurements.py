@@ -70,24 +70,23 @@ def numbers_of_call(
     - `sinkhorn_iterations`, `sinkhorn_error`: of a transport plan
     """
     weighted = dataclasses.replace(weighted, negatives=weighted.negatives.detached)
-    plain = dataclasses.replace(weighted, weight=Exponent())
-    counts = weighted.negatives.count.double()
-    similarity = positives.similarity.detach()
+    loss, similarity, counts = loss.detach(), positives.similarity.detach(), weighted.negatives.count
 
     def over_pairs(sample: WeightedNegatives) -> Tensor:
         with torch.no_grad():
             return (sample.mean_similarity() * counts).sum() / counts.sum()
 
     numbers: dict[str, Callable[[], Tensor | float]] = {
-        "loss": loss.detach().mean,
+        "loss": lambda: float(loss),
         "positive_similarity": similarity.mean,
-        "negative_similarity": lambda: over_pairs(plain),
+        "negative_similarity": lambda: over_pairs(dataclasses.replace(weighted, weight=Exponent())),
         "weighted_negative_similarity": lambda: over_pairs(weighted),
-        "negatives": counts.mean,
+        "negatives": lambda: counts.double().mean(),
         "effective_negatives": lambda: weighted.effective_count().mean(),
     }
     if on_floor is not None:
-        numbers["debias_floor_fraction"] = on_floor.double().mean
+        floored = on_floor
+        numbers["debias_floor_fraction"] = lambda: floored.double().mean()
     if fit.iterations is not None and fit.error is not None:
         iterations, error = fit.iterations, fit.error
         numbers |= {"sinkhorn_iterations": lambda: iterations, "sinkhorn_error": lambda: error}

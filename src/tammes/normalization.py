@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,28 +40,45 @@ def in_full_precision(pairs: Pairs, *, normalize: bool) -> tuple[Pairs, float]:
 
 def _checked(rows: Tensor, normalize: bool, name: Callable[[int], str] | None) -> tuple[Tensor, float]:
     rows = rows if rows.dtype == torch.float64 else rows.float()
-    norms = torch.linalg.vector_norm(rows, dim=1)
+    norms = torch.linalg.vector_norm(rows.detach(), dim=1)
+    shortest, longest = (float(each) for each in torch.aminmax(norms))  # NaN if one is NaN
     if name is not None:
-        _check(norms, normalize, name)
+        _check(norms, shortest, longest, normalize, name)
     if not normalize:
-        return rows, float(norms.detach().max())
-    return rows / norms[:, None], 1.0 + _ROUNDING
+        return rows, longest
+    return _UnitLength.apply(rows, norms), 1.0 + _ROUNDING  # type: ignore[no-untyped-call]
 
 
-def _check(norms: Tensor, normalize: bool, name: Callable[[int], str]) -> None:
-    infinite = ~torch.isfinite(norms)
-    if bool(infinite.any()):
+def _check(
+    norms: Tensor, shortest: float, longest: float, normalize: bool, name: Callable[[int], str]
+) -> None:
+    if not math.isfinite(longest):
+        infinite = ~torch.isfinite(norms)
         raise ValueError(
             f"{int(infinite.sum())} of {len(norms)} embeddings hold NaN, infinity or numbers too large to "
             f"square, first {name(int(infinite.nonzero()[0]))}: the encoder or its input has diverged"
         )
-    if not normalize:
-        return
-    shortest = 1e3 * torch.finfo(norms.dtype).tiny ** 0.5  # below it squares lose their digits
-    zero = norms < shortest
-    if bool(zero.any()):
+    least = 1e3 * torch.finfo(norms.dtype).tiny ** 0.5  # below it squares lose their digits
+    if normalize and shortest < least:
+        zero = norms < least
         raise ValueError(
-            f"{int(zero.sum())} of {len(norms)} embeddings have length zero (below {shortest:.0e}), first "
+            f"{int(zero.sum())} of {len(norms)} embeddings have length zero (below {least:.0e}), first "
             f"{name(int(zero.nonzero()[0]))}, and no direction to normalize to: check the encoder, or set "
             "normalize=False"
         )
+
+
+class _UnitLength(torch.autograd.Function):
+    """z = x / |x|, with d x = (d z - z (z . d z)) / |x|."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, norms: Tensor) -> Tensor:
+        unit = rows / norms[:, None]
+        ctx.save_for_backward(unit, norms)
+        return unit
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        unit, norms = ctx.saved_tensors
+        along = torch.linalg.vecdot(unit, gradient)[:, None]
+        return torch.addcmul(gradient, unit, along, value=-1).div_(norms[:, None]), None

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from tammes.arrangement import arrange
 from tammes.contrast import Contrast, InfoNCE
 from tammes.contrast.contrast import Shift
 from tammes.correction import Correction
@@ -26,7 +27,7 @@ from tammes.measurements import Measurements, numbers_of_call
 from tammes.normalization import in_full_precision
 from tammes.pairs import Pairs
 from tammes.perturbation import Perturbation
-from tammes.reduce import Dense, Engine, Negatives, Positives, WeightedNegatives, choose
+from tammes.reduce import Dense, Engine, Positives, WeightedNegatives, choose
 from tammes.selection import All, Selection
 from tammes.sources import InBatch
 
@@ -130,9 +131,8 @@ class Objective:
     ) -> tuple[Tensor, dict[str, Callable[[], Tensor | float]]]:
         with pairs.group.failing_together():
             pairs, bound = in_full_precision(pairs, normalize=self.normalize)
-            lengths = 1.0 if self.normalize else torch.linalg.vector_norm(pairs.anchors, dim=1)
-            pairs, negatives, order, _ = self._negatives(_scaled(pairs, scale), bound, generator)
-            edges = pairs.positives()
+            arrangement = arrange(pairs, self.selection)
+        negatives = arrangement.negatives_of(_scaled(pairs, scale), bound=bound, seed=self._seed(generator))
         engine = choose(negatives) if self.engine is None else self.engine
         fit = self.coupling.fit(negatives, self.temperature, engine)
         steepest = abs(fit.weight.slope) + 1 / self.temperature
@@ -140,10 +140,12 @@ class Objective:
         weighted = WeightedNegatives(
             negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
         )
-        positives = Positives.of(pairs, edges, fit.weight, self.temperature)
+        positives = Positives.of(negatives, arrangement.edges, fit.weight, self.temperature)
         losses, on_floor = self._losses(weighted, positives, 0.0, scale)
         if self.perturbation is not None:
-            lengths = lengths[order] if isinstance(lengths, Tensor) else lengths
+            lengths: Tensor | float = 1.0
+            if not self.normalize:
+                lengths = torch.linalg.vector_norm(pairs.anchors, dim=1)[arrangement.order]
             shift = self.perturbation.shift(lengths, self.temperature)
             perturbed, _ = self._losses(weighted, positives, shift if scale is None else shift * scale, scale)
             losses = self.perturbation.combine(losses, perturbed)
@@ -165,7 +167,8 @@ class Objective:
         pairs = _as_pairs(views, ids, labels)
         with torch.no_grad(), torch.autocast(pairs.anchors.device.type, enabled=False):
             pairs, bound = in_full_precision(pairs, normalize=self.normalize)
-            _, negatives, order, candidate_order = self._negatives(pairs, bound, generator)
+            arrangement = arrange(pairs, self.selection)
+            negatives = arrangement.negatives_of(pairs, bound=bound, seed=self._seed(generator))
             engine = Dense() if self.engine is None else self.engine
             weight = self.coupling.fit(negatives, self.temperature, engine).weight
             n, m = negatives.shape
@@ -175,8 +178,17 @@ class Objective:
                 exponents if mask is None else exponents.masked_fill_(mask, -torch.inf), dim=1
             )
             weights = torch.empty_like(arranged)
-            weights[order[:, None], candidate_order[None, :]] = arranged
+            weights[arrangement.order[:, None], arrangement.candidate_order[None, :]] = arranged
         return weights
+
+    def _seed(self, generator: torch.Generator | None) -> int:
+        """Which random subset is drawn; 0 where none is."""
+        if not isinstance(generator, torch.Generator | None):
+            raise ValueError(f"generator must be a torch.Generator or None, got {generator!r}")
+        if self.selection.subset_size is None:
+            return 0
+        device = None if generator is None else generator.device
+        return int(torch.randint(2**62, (), generator=generator, device=device))
 
     def _losses(
         self, negatives: WeightedNegatives, positives: Positives, shift: Shift, scale: Tensor | None
@@ -197,40 +209,6 @@ class Objective:
                 logarithmic=self.contrast.logarithmic,
             )
         return self.contrast.losses(number, negatives, positives, shift), on_floor
-
-    def _negatives(
-        self, pairs: Pairs, bound: float, generator: torch.Generator | None
-    ) -> tuple[Pairs, Negatives, Tensor, Tensor]:
-        keys, candidate_keys = self.selection.keys(pairs)
-        arranged, order, candidate_order = pairs.arranged(keys, candidate_keys)
-        alone = pairs.candidates is None
-        k = self.selection.subset_size
-        negatives = Negatives(
-            anchors=arranged.anchors,
-            candidates=arranged.candidates,
-            keys=keys[order],
-            candidate_keys=None if alone else candidate_keys[candidate_order],
-            bound=bound,
-            subset=k,
-            seed=0 if k is None else _seed(generator),
-            rows=None if k is None else pairs.numbers[order],
-            own=arranged.own,
-            group=pairs.group,
-        )
-        fewest = int(negatives.available.argmin())
-        least = int(negatives.available[fewest])
-        row = arranged.row_name(fewest)
-        if least == 0:
-            raise ValueError(
-                f"anchor {row} has no negative: all candidates share its "
-                f"{'label' if self.selection.removes_false_negatives else 'id'}; it needs others"
-            )
-        if k is not None and k > least:
-            raise ValueError(
-                f"k = {k} negatives were asked for, but anchor {row} has only {least}: "
-                "lower k or enlarge the batch (two views of B rows give at most 2(B - 1))"
-            )
-        return arranged, negatives, order, candidate_order
 
 
 def _check_kinds(objective: Objective) -> None:
@@ -316,10 +294,3 @@ def _check_range(largest: float, kind: torch.dtype) -> None:
             f"exponents of up to {largest:.1e} are beyond {kind}: the embeddings are too long, or the "
             "temperature, beta or epsilon is too extreme; normalize, or use moderate values"
         )
-
-
-def _seed(generator: torch.Generator | None) -> int:
-    if not isinstance(generator, torch.Generator | None):
-        raise ValueError(f"generator must be a torch.Generator or None, got {generator!r}")
-    device = None if generator is None else generator.device
-    return int(torch.randint(2**62, (), generator=generator, device=device))

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.group import Group, Single
+
+
+@lru_cache(maxsize=8)
+def consecutive_ids(batch: int, views: int, device: torch.device) -> Int[Tensor, " n"]:
+    """`(n,)`, 0 to batch - 1 for each view: the ids of views that came without; the same tensor each time.
+
+    What follows from ids can then be kept as well: see `tammes.arrangement`.
+
+    Example:
+        >>> consecutive_ids(3, 2, torch.device("cpu")).tolist()
+        [0, 1, 2, 0, 1, 2]
+    """
+    return torch.arange(batch, device=device).repeat(views)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +39,17 @@ class Edges:
     anchor: Int[Tensor, " e"]
     candidate: Int[Tensor, " e"]
     count: Int[Tensor, " n"]
+
+    @cached_property
+    def one_each(self) -> bool:
+        """Whether every anchor has exactly one positive."""
+        return len(self.anchor) == len(self.count) and bool((self.count == 1).all())
+
+    @cached_property
+    def side_by_side(self) -> bool:
+        """Whether rows 2k and 2k + 1 are each other's only positive, for every k."""
+        neighbor = torch.arange(len(self.count), device=self.count.device).bitwise_xor_(1)
+        return self.one_each and torch.equal(self.candidate, neighbor)
 
 
 @dataclass(frozen=True, kw_only=True)

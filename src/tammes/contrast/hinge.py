@@ -61,4 +61,4 @@ class Hinge(Contrast):
     ) -> Float[Tensor, " n"]:
         """See `Contrast.losses`."""
         lowered = positives.logit - positives.of_anchor(shift)
-        return positives.average(torch.relu(self.margin + number[positives.edges.anchor] - lowered))
+        return positives.average(torch.relu(self.margin + positives.of_anchor(number) - lowered))

@@ -111,7 +111,7 @@ def _check_weight(weight: float | None) -> None:
 
 def _exponent_over_positives(number: Tensor, positives: Positives, shift: Shift) -> Tensor:
     """log G - l+ for each positive pair, the shift included."""
-    return number[positives.edges.anchor] - (positives.logit - positives.of_anchor(shift))
+    return positives.of_anchor(number) - (positives.logit - positives.of_anchor(shift))
 
 
 def _softmax_losses(

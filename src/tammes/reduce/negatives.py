@@ -128,6 +128,28 @@ class Negatives:
             cutoff[rows] = drawn.kthvalue(self.subset, dim=1).values
         return cutoff
 
+    def with_embeddings(
+        self,
+        anchors: Float[Tensor, "n d"],
+        candidates: Float[Tensor, "m d"] | None,
+        *,
+        bound: float,
+        seed: int,
+    ) -> Negatives:
+        """The same negatives among other embeddings, arranged as these are."""
+        # Found out once, here at the latest, and copied with the rest.
+        assert len(anchors) == len(self.start) == len(self.stop) == len(self.count) == len(self.log_count)
+        assert self.subset is not None or not self.is_small or self.kept_mask is None or len(self.kept_mask)
+        same = copy.copy(self)
+        for name, value in (
+            ("anchors", anchors),
+            ("candidates", candidates),
+            ("bound", bound),
+            ("seed", seed),
+        ):
+            object.__setattr__(same, name, value)
+        return same
+
     def without_subset(self) -> Negatives:
         """The same negatives before a subset was drawn."""
         return self if self.subset is None else dataclasses.replace(self, subset=None)
@@ -152,8 +174,8 @@ class Negatives:
     def detached(self) -> Negatives:
         """The same negatives, cut from the graph of their embeddings."""
         same = copy.copy(self)  # with all that was found out about the keys
-        object.__setattr__(same, "anchors", self.anchors.detach())
-        object.__setattr__(same, "candidates", None if self.candidates is None else self.candidates.detach())
+        candidates = None if self.candidates is None else self.candidates.detach()
+        vars(same).update(anchors=self.anchors.detach(), candidates=candidates)
         return same
 
     @property

@@ -10,9 +10,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.pairs import Edges, Pairs
+from tammes.pairs import Edges
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.first_order import first_order_only
+from tammes.reduce.negatives import Negatives
 from tammes.reduce.weighted import Sample
 
 _CHUNK = 1 << 21
@@ -36,9 +37,14 @@ class Positives(Sample):
     temperature: float
 
     @staticmethod
-    def of(pairs: Pairs, edges: Edges, weight: Exponent, temperature: float) -> Positives:
-        """The positives of `pairs`, their similarities taken in chunks."""
-        similarity = pair_similarity(pairs.anchors, pairs.candidates, edges.anchor, edges.candidate)
+    def of(negatives: Negatives, edges: Edges, weight: Exponent, temperature: float) -> Positives:
+        """The positives among the anchors and candidates that `negatives` holds."""
+        if negatives.symmetric and edges.side_by_side:
+            similarity = _NeighborSimilarity.apply(negatives.anchors)  # type: ignore[no-untyped-call]
+        else:
+            similarity = pair_similarity(
+                negatives.anchors, negatives.candidates, edges.anchor, edges.candidate
+            )
         return Positives(edges=edges, similarity=similarity, weight=weight, temperature=temperature)
 
     @cached_property
@@ -48,27 +54,29 @@ class Positives(Sample):
 
     def average(self, values: Float[Tensor, " e"]) -> Float[Tensor, " n"]:
         """The plain mean over each anchor's positives."""
-        if self._one_each:
+        if self.edges.one_each:
             return values
         return self._sum(values) / self.edges.count
 
     def log_mean_exp(self) -> Float[Tensor, " n"]:
         """log sum_p w_ip e^{l_ip} over the positives p of each anchor i."""
-        if self._one_each:
+        if self.edges.one_each:
             return self.logit
         return self._log_sum_exp(self._log_weight + self.logit) - self._log_sum_exp(self._log_weight)
 
     def mean(self, term: Pointwise, shift: Tensor | float = 0.0) -> Float[Tensor, " n"]:
         """sum_p w_ip term(l_ip + shift_i) over the positives p of each anchor i."""
         values = term(self.logit + self.of_anchor(shift))
-        if self._one_each:
+        if self.edges.one_each:
             return values
         total = self._log_sum_exp(self._log_weight)
         return self._sum((self._log_weight - total[self.edges.anchor]).exp() * values)
 
     def of_anchor(self, values: Tensor | float) -> Tensor | float:
         """`(e,)`, a number of each anchor repeated for its positives; a plain number stays one."""
-        return values[self.edges.anchor] if isinstance(values, Tensor) and values.ndim else values
+        if not isinstance(values, Tensor) or values.ndim == 0 or self.edges.one_each:
+            return values
+        return values[self.edges.anchor]
 
     def in_columns(self, values: Float[Tensor, " e"]) -> Float[Tensor, "n p"]:
         """`(n, p)`, the values of each anchor's positives side by side, zeros after the last."""
@@ -78,10 +86,6 @@ class Positives(Sample):
     def from_columns(self, table: Float[Tensor, "n p"]) -> Float[Tensor, " e"]:
         """`(e,)`, the inverse of `in_columns`."""
         return table[self.edges.anchor, self._column]
-
-    @property
-    def _one_each(self) -> bool:
-        return len(self.edges.anchor) == len(self.edges.count)
 
     @cached_property
     def _column(self) -> Int[Tensor, " e"]:
@@ -148,6 +152,24 @@ class _PairSimilarity(torch.autograd.Function):
                 to_others.index_add_(0, j, slope * anchors[i])
         found = to_anchors, None if candidates is None else to_others
         return *first_order_only(found, (anchors, candidates, gradient)), None, None
+
+
+class _NeighborSimilarity(torch.autograd.Function):
+    """s of rows 2k and 2k + 1, which are each other's only positive, for both of them."""
+
+    @staticmethod
+    def forward(ctx: Any, anchors: Tensor) -> Tensor:
+        ctx.save_for_backward(anchors)
+        first, second = anchors.view(-1, 2, anchors.shape[1]).unbind(dim=1)
+        return (first * second).sum(dim=1).repeat_interleave(2)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor | None:
+        (anchors,) = ctx.saved_tensors
+        with torch.no_grad():
+            both = gradient.view(-1, 2).sum(dim=1)
+            found = anchors.view(-1, 2, anchors.shape[1]).flip(1).mul_(both[:, None, None]).view_as(anchors)
+        return first_order_only((found,), (anchors, gradient))[0]
 
 
 def _chunks(size: int, width: int) -> list[slice]:

@@ -1,0 +1,137 @@
+"""Who stands where in the similarity matrix: what follows from ids and labels, and not from embeddings."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tammes.pairs import Edges, Pairs, consecutive_ids
+from tammes.reduce import Negatives
+from tammes.selection import Selection
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrangement:
+    """The rows and columns of S in an order in which equal keys stand side by side.
+
+    Args:
+        order: `(n,)`, which row of the pairs each row of S is.
+        candidate_order: `(m,)`, likewise for its columns.
+        edges: the positives, in the new order.
+        negatives: which entries are negatives, in the new order; their embeddings are placeholders.
+        views: where every id stands in the same row of so many views and nowhere else, how many; else None.
+    """
+
+    order: Int[Tensor, " n"]
+    candidate_order: Int[Tensor, " m"]
+    edges: Edges
+    negatives: Negatives
+    views: int | None = None
+
+    def negatives_of(self, pairs: Pairs, *, bound: float, seed: int) -> Negatives:
+        """The negatives among the embeddings of `pairs`.
+
+        Args:
+            pairs: whose ids, labels and selection this arrangement was made for.
+            bound: no |s_ij| is larger.
+            seed: which subset is drawn.
+        """
+        candidates = pairs.candidates
+        return self.negatives.with_embeddings(
+            self._rows(pairs.anchors),
+            None if candidates is None else candidates.index_select(0, self.candidate_order),
+            bound=bound,
+            seed=seed,
+        )
+
+    def _rows(self, anchors: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        if self.views is None:
+            return anchors.index_select(0, self.order)
+        # (v b) d -> (b v) d; the way back is quicker than that of picking rows.
+        return anchors.view(self.views, -1, anchors.shape[1]).transpose(0, 1).reshape(anchors.shape)
+
+
+def arrange(pairs: Pairs, selection: Selection) -> Arrangement:
+    """The arrangement of these pairs; that of plain views is made once and kept.
+
+    Raises:
+        ValueError: an anchor without a positive or a negative, or with fewer negatives than are to be drawn.
+
+    Example:
+        >>> from tammes.selection import All
+        >>> pairs = Pairs(anchors=torch.eye(4), ids=torch.tensor([7, 3, 7, 3]))
+        >>> arrange(pairs, All()).order.tolist()
+        [1, 3, 0, 2]
+    """
+    batch = len(pairs.ids) // pairs.views
+    if pairs.views > 1 and pairs.candidates is None:
+        consecutive = consecutive_ids(batch, pairs.views, pairs.ids.device)
+        if pairs.ids is consecutive and selection.keys(pairs)[0] is consecutive:
+            return _of_views(batch, pairs.views, pairs.anchors.device, pairs.anchors.dtype, selection)
+    return _arranged(pairs, selection, views=None)
+
+
+@lru_cache(maxsize=8)
+def _of_views(
+    batch: int, views: int, device: torch.device, kind: torch.dtype, selection: Selection
+) -> Arrangement:
+    placeholder = torch.empty(batch * views, 1, device=device, dtype=kind)
+    pairs = Pairs(anchors=placeholder, ids=consecutive_ids(batch, views, device), views=views)
+    return _arranged(pairs, selection, views=views)
+
+
+def _arranged(pairs: Pairs, selection: Selection, *, views: int | None) -> Arrangement:
+    keys, candidate_keys = selection.keys(pairs)
+    numbers = pairs.numbers
+    pairs, order, candidate_order = _without_embeddings(pairs).arranged(keys, candidate_keys)
+    k = selection.subset_size
+    negatives = Negatives(
+        anchors=pairs.anchors,
+        candidates=pairs.candidates,
+        keys=keys[order],
+        candidate_keys=None if pairs.candidates is None else candidate_keys[candidate_order],
+        bound=0.0,
+        subset=k,
+        rows=None if k is None else numbers[order],
+        own=pairs.own,
+        group=pairs.group,
+    )
+    _check(pairs, selection, negatives)
+    return Arrangement(
+        order=order,
+        candidate_order=candidate_order,
+        edges=pairs.positives(),
+        negatives=negatives,
+        views=views,
+    )
+
+
+def _without_embeddings(pairs: Pairs) -> Pairs:
+    """The pairs with a placeholder of one column, so that nothing large is moved or kept."""
+
+    def placeholder(rows: Tensor) -> Tensor:
+        return torch.empty(len(rows), 1, device=rows.device, dtype=rows.dtype)
+
+    candidates = None if pairs.candidates is None else placeholder(pairs.candidates)
+    return dataclasses.replace(pairs, anchors=placeholder(pairs.anchors), candidates=candidates)
+
+
+def _check(pairs: Pairs, selection: Selection, negatives: Negatives) -> None:
+    fewest = int(negatives.available.argmin())
+    least, k = int(negatives.available[fewest]), selection.subset_size
+    row = pairs.row_name(fewest)
+    if least == 0:
+        raise ValueError(
+            f"anchor {row} has no negative: all candidates share its "
+            f"{'label' if selection.removes_false_negatives else 'id'}; it needs others"
+        )
+    if k is not None and k > least:
+        raise ValueError(
+            f"k = {k} negatives were asked for, but anchor {row} has only {least}: "
+            "lower k or enlarge the batch (two views of B rows give at most 2(B - 1))"
+        )
