@@ -163,6 +163,16 @@ def test_a_checkpoint_cut_off_or_changed_anywhere_is_damaged(tmp_path: Path) -> 
         load_checkpoint(folder.checkpoint)
 
 
+def test_where_both_checkpoints_are_damaged_both_are_named(tmp_path: Path) -> None:
+    RunFolder(path=tmp_path).open(run_config())
+    folder = RunFolder(path=tmp_path, resume=True)
+    save(folder, run_config(), step=3)
+    for file in (folder.checkpoint, folder.previous):
+        file.write_bytes(b"nothing of the kind")
+    with pytest.raises(ValueError, match=r"last\.ckpt is damaged .* previous\.ckpt, cannot be read either"):
+        folder.open(run_config())
+
+
 def test_a_file_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         load_checkpoint(tmp_path)

@@ -181,6 +181,25 @@ def test_a_process_killed_outright_is_resumed_to_the_same_bits(
     assert_same_run(whole, folder)
 
 
+@pytest.mark.parametrize("damage", ["cut short", "missing"])
+def test_after_a_damaged_checkpoint_the_one_before_it_is_used(
+    tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    at_step(monkeypatch, 8, kill)
+    with pytest.raises(Killed):
+        train_in(tmp_path / "run", make_config(), random_images(22), checkpoint_every=2)
+    last = tmp_path / "run/checkpoints/last.ckpt"
+    if damage == "missing":
+        last.unlink()
+    else:
+        os.truncate(last, last.stat().st_size // 2)
+    message = rf"last\.ckpt is {damage.split()[0]}.*: going on from previous\.ckpt, after step 6"
+    message = message.replace("cut", "damaged")
+    with pytest.warns(checkpoint.DamagedCheckpoint, match=message):
+        train_in(tmp_path / "run", make_config(), random_images(22), checkpoint_every=2, resume=True)
+    assert_same_run(whole, tmp_path / "run")
+
+
 def test_more_epochs_go_on_as_if_asked_for_at_once(tmp_path: Path) -> None:
     constant = replace(make_config(), optimizer=Adam(schedule=Constant()))
     images = random_images(22)
@@ -224,7 +243,8 @@ def test_a_full_disk_keeps_the_checkpoint_that_was_there(
             train_in(tmp_path / "run", make_config(), random_images(22), checkpoint_every=3)
     saved = checkpoint.load_checkpoint(tmp_path / "run/checkpoints/last.ckpt")
     assert saved["global_step"] == 6
-    assert [file.name for file in (tmp_path / "run/checkpoints").iterdir()] == ["last.ckpt"]
+    names = sorted(file.name for file in (tmp_path / "run/checkpoints").iterdir())
+    assert names == ["last.ckpt", "previous.ckpt"]
     train_in(tmp_path / "run", make_config(), random_images(22), checkpoint_every=3, resume=True)
     assert_same_run(whole, tmp_path / "run")
 

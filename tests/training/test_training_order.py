@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tammes.training.order import Order, Share
+from tammes.training.order import Order, Portion
 
 
 @given(images=st.integers(2, 60), seed=st.integers(0, 100), epoch=st.integers(0, 100))
 def test_an_epoch_visits_every_image_once(images: int, seed: int, epoch: int) -> None:
-    order = Order(images, Share(batch_size=1), seed=seed)
+    order = Order(images, Portion(batch_size=1), seed=seed)
     order.set_epoch(epoch)
     assert sorted(row for batch in order for row in batch) == list(range(images))
     assert len(order) == images
@@ -18,17 +18,17 @@ def test_an_epoch_visits_every_image_once(images: int, seed: int, epoch: int) ->
 @given(images=st.integers(1, 60), batch_size=st.integers(1, 20))
 def test_the_last_partial_batch_is_dropped(images: int, batch_size: int) -> None:
     batch_size = min(batch_size, images)
-    batches = list(Order(images, Share(batch_size=batch_size), seed=0))
+    batches = list(Order(images, Portion(batch_size=batch_size), seed=0))
     assert [len(batch) for batch in batches] == [batch_size] * (images // batch_size)
 
 
 @given(images=st.integers(2, 60), batch_size=st.integers(1, 20), step=st.integers(0, 200))
 def test_a_later_start_sees_what_is_left(images: int, batch_size: int, step: int) -> None:
-    share = Share(batch_size=min(batch_size, images))
-    whole = Order(images, share, seed=1)
+    portion = Portion(batch_size=min(batch_size, images))
+    whole = Order(images, portion, seed=1)
     epoch, batches = divmod(step, len(whole))
     whole.set_epoch(epoch)
-    rest = Order(images, share, seed=1, first_step=step)
+    rest = Order(images, portion, seed=1, first_step=step)
     rest.set_epoch(epoch)  # as lightning does, also for the epoch that was begun before
     assert list(rest) == list(whole)[batches:]
     rest.set_epoch(epoch + 1)
@@ -40,20 +40,22 @@ def test_a_later_start_sees_what_is_left(images: int, batch_size: int, step: int
 def test_the_shares_of_all_processes_are_the_batches_of_one(
     images: int, batch_size: int, processes: int
 ) -> None:
-    shares = [
-        Share(batch_size=batch_size, process=process, processes=processes) for process in range(processes)
+    portions = [
+        Portion(batch_size=batch_size, process=process, processes=processes) for process in range(processes)
     ]
-    orders = [list(Order(images, share, seed=3)) for share in shares]
-    whole = list(Order(images, Share(batch_size=batch_size), seed=3))
+    orders = [list(Order(images, portion, seed=3)) for portion in portions]
+    whole = list(Order(images, Portion(batch_size=batch_size), seed=3))
     assert [list(chain(*parts)) for parts in zip(*orders, strict=True)] == whole
     sizes = [len(parts[0]) for parts in orders]
     assert max(sizes) - min(sizes) <= 1
-    assert [share.first_row for share in shares] == [sum(sizes[:process]) for process in range(processes)]
+    assert [portion.first_row for portion in portions] == [
+        sum(sizes[:process]) for process in range(processes)
+    ]
 
 
 def test_epochs_and_seeds_differ() -> None:
     def order(seed: int, epoch: int) -> list[list[int]]:
-        result = Order(50, Share(batch_size=2), seed=seed)
+        result = Order(50, Portion(batch_size=2), seed=seed)
         result.set_epoch(epoch)
         return list(result)
 
@@ -64,10 +66,10 @@ def test_epochs_and_seeds_differ() -> None:
 
 def test_a_batch_larger_than_the_data_is_refused() -> None:
     with pytest.raises(ValueError, match=r"the batch \(5\) is larger than the data \(4 images\).*at most 4"):
-        Order(4, Share(batch_size=5), seed=0)
+        Order(4, Portion(batch_size=5), seed=0)
 
 
 def test_too_many_processes_for_a_batch_are_refused() -> None:
     message = "a batch of 7 images is too small for 4 processes.* at most 3.*batch size of at least 8"
     with pytest.raises(ValueError, match=message):
-        Share(batch_size=7, process=0, processes=4)
+        Portion(batch_size=7, process=0, processes=4)

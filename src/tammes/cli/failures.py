@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from tammes.cli.launched import is_first_to_say
+
 PACKAGE = Path(__file__).parents[1]
 FAILED = 2
 
@@ -70,7 +72,9 @@ def _sentence(error: OSError) -> str:
 
 
 def _say(message: str) -> None:
-    print(f"tammes: {' '.join(message.split())}", file=sys.stderr)
+    line = " ".join(message.split())
+    if is_first_to_say(line):
+        print(f"tammes: {line}", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import tyro
 
 from tammes.cli.failures import exit_code_of
+from tammes.cli.launched import expect_one_process
 
 
 def train() -> None:
@@ -60,7 +61,10 @@ def _dispatch(words: list[str]) -> None:
     names = [command.__name__ for command in COMMANDS]
     if words and words[0] in names:
         # The commands import torch and lightning, which takes seconds; a look at the help should not.
-        importlib.import_module(f"tammes.cli.{words[0]}").main(words[1:])
+        module = importlib.import_module(f"tammes.cli.{words[0]}")
+        if words[0] != "train":
+            expect_one_process(words[0])
+        module.main(words[1:])
         return
     choice = tyro.extras.SubcommandApp()
     for command in COMMANDS:

@@ -12,6 +12,7 @@ from rich.console import Console
 from tammes.cli.device import Accelerator, device_of
 from tammes.cli.encoder import Encoder
 from tammes.cli.images import Split, size_and_channels, usual_augmentation
+from tammes.cli.launched import is_first_here
 from tammes.cli.measure import Measure, encoded
 from tammes.cli.objective import objective_type
 from tammes.cli.outcome import choose_sample, report_outcome, report_sample, report_settings
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 else:
     ObjectiveChoice = objective_type()
 
-
 Negatives = (
     Annotated[InBatch, tyro.conf.subcommand("in-batch", default=InBatch(), description="The batch alone.")]
     | Annotated[QueueConfig, tyro.conf.subcommand("queue", default=QueueConfig())]
@@ -65,7 +65,7 @@ class Train:
         encoder: The network whose features are wanted.
         head: The small network between features and compared embeddings.
         augmentation: How views are made; by default `handwriting` for the digits, else `photographs`.
-        batch_size: Images per step; an image's negatives are the others of its batch.
+        batch_size: Images per step, over all processes; an image's negatives are the others of its batch.
         epochs: How often every image is visited.
         seed: Of the weights, the order of the images and their views.
         learning_rate: Of Adam.
@@ -78,7 +78,8 @@ class Train:
         learn_temperature: Learn the temperature with the network; --temperature is where it starts.
         negatives: Where negatives come from: the batch, or a queue of earlier batches besides.
         accelerator: What to compute on; auto takes a GPU where there is one.
-        workers: Processes that decode images.
+        workers: Processes that decode images, for each process that trains.
+        patience: Seconds to wait for another of several processes that train together (see torchrun).
         checkpoint_every: Steps between checkpoints within an epoch.
         measure_every: Epochs between measurements of the nearest-neighbor accuracy.
     """
@@ -106,6 +107,7 @@ class Train:
     negatives: Negatives = field(default_factory=InBatch)
     accelerator: Accelerator = "auto"
     workers: int = 0
+    patience: float = 600.0
     checkpoint_every: int = 500
     measure_every: int = 1
 
@@ -143,14 +145,20 @@ class Train:
 def main(arguments: Sequence[str]) -> None:
     """Run the command with the words after `tammes train`."""
     markers = (tyro.conf.CascadeSubcommandArgs, tyro.conf.FlagCreatePairsOff)
-    choice = tyro.cli(Train, prog="tammes train", args=arguments, config=markers)
+    choice = tyro.cli(
+        Train, prog="tammes train", args=arguments, config=markers, console_outputs=is_first_here()
+    )
     size, channels = size_and_channels(choice.images.data, choice.size, choice.channels)
     images, held_out = choice.images.load_split(size=size, channels=channels)
     config, folder = choice.config(), choice.folder()
     measure = None if held_out is None else Measure.of(images, held_out)
     monitor = None if measure is None else measure.monitor(every=choice.measure_every)
-    machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
+    machine = Machine(
+        accelerator=choice.accelerator, workers=choice.workers, progress=True, patience=choice.patience
+    )
     run = train(config, images, source=choice.images.data, folder=folder, monitor=monitor, machine=machine)
+    if machine.launch.rank > 0:
+        return  # the first of several processes measures and reports
     run.model.to(device_of(choice.accelerator))
     scores = Scores() if measure is None else measure.scores(encoded(run.model))
     trial = Trial(name=folder.path.resolve().name, scores=(scores,), runs=(run,))

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes, *, before: Path | None = None) -> None:
     """Write beside the file, flush to the disk, then rename.
 
     A full disk or a kill while writing leaves the file that was there before untouched.
@@ -12,6 +12,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     Args:
         path: the file; its folder must exist.
         content: everything that shall stand in it.
+        before: where the file that was there before is kept, beside it; None does not keep it.
 
     Raises:
         OSError: where the content cannot be written, for example on a full disk.
@@ -29,6 +30,8 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        if before is not None and path.exists():
+            os.replace(path, before)
         os.replace(beside, path)
     except BaseException:
         beside.unlink(missing_ok=True)

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 class GlobalBatchNorm(nn.SyncBatchNorm):
     """Batch normalization with the mean and variance over the rows of all processes.
 
-    How many rows a process has may differ. On a GPU it is torch's own, which knows no CPU. In evaluation, and without other processes, it is
-    `BatchNorm2d`. Parameters and buffers have the names they have there.
+    How many rows a process has may differ. On a GPU it is torch's own, which knows no CPU. In evaluation,
+    and without other processes, it is `BatchNorm2d`. Parameters and buffers have the names they have there.
 
     With x the rows of all processes, N values per channel, g the gradient of the normalized values x',
 

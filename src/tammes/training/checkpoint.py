@@ -14,6 +14,8 @@ from tammes.training.atomic import write_atomically
 from tammes.training.stop import StopRequest
 
 CONFIG = "tammes_config"
+LAST = "last.ckpt"
+PREVIOUS = "previous.ckpt"
 # What of lightning's checkpoints a run cannot go on without.
 NEEDED = ("global_step", "state_dict", "optimizer_states", "lr_schedulers", "loops", "callbacks")
 # What torch is known to raise on files that were cut off or changed.
@@ -33,15 +35,34 @@ class StopAfterStep(Exception):  # noqa: N818 - no error: it ends the loop where
     """Raised between two steps, once everything is saved."""
 
 
+class DamagedCheckpoint(UserWarning):
+    """The last checkpoint cannot be read; the one before it is used."""
+
+
 class AtomicCheckpoints(TorchCheckpointIO):
-    """Lightning's files, written so that a full disk or a kill leaves the checkpoint that was there."""
+    """Lightning's files, written so that a full disk or a kill leaves the checkpoint that was there.
+
+    Args:
+        begun: the checkpoint to go on from, which has been read and checked before; or None.
+    """
+
+    def __init__(self, begun: dict[str, Any] | None = None) -> None:
+        super().__init__()
+        self.begun = begun
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        """Write the checkpoint beside the old one, then put it in its place."""
+        """Write the checkpoint beside the old one, then put it in its place, and keep the old one."""
         buffer = io.BytesIO()
         torch.save(checkpoint, buffer)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(Path(path), buffer.getvalue())
+        write_atomically(Path(path), buffer.getvalue(), before=Path(path).with_name(PREVIOUS))
+
+    def load_checkpoint(
+        self, path: Any, map_location: Any = None, weights_only: bool | None = None
+    ) -> dict[str, Any]:
+        """The checkpoint that was read before: other processes may not even see the file."""
+        assert self.begun is not None
+        return self.begun
 
 
 class SaveCheckpoint(Checkpoint):
@@ -56,24 +77,36 @@ class SaveCheckpoint(Checkpoint):
         every: steps from one checkpoint to the next within an epoch.
         config: the run's configuration as YAML, stored in the checkpoint.
         request: asks for a stop.
+        saved: after how many steps the run was saved last, at first the step it goes on from; or None.
     """
 
-    def __init__(self, path: Path | None, *, every: int, config: str, request: StopRequest) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        every: int,
+        config: str,
+        request: StopRequest,
+        saved: int | None = None,
+    ) -> None:
         self.path = path
         self.every = every
         self.config = config
         self.request = request
+        self.saved = saved
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """Save in the middle of an epoch, where it is time or a stop is requested."""
-        stop = self.request.signal_number is not None
-        if not trainer.is_last_batch and (stop or trainer.global_step % self.every == 0):
+        if trainer.is_last_batch:
+            return
+        if self.request.heard() or trainer.global_step % self.every == 0:
             self._save(trainer)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save at the end of an epoch."""
+        self.request.heard()
         self._save(trainer)
 
     def on_save_checkpoint(
@@ -85,6 +118,7 @@ class SaveCheckpoint(Checkpoint):
     def _save(self, trainer: Trainer) -> None:
         if self.path is not None:
             trainer.save_checkpoint(self.path, weights_only=False)
+            self.saved = trainer.global_step
         if self.request.signal_number is not None:
             raise StopAfterStep
 

@@ -2,12 +2,13 @@
 
 import dataclasses
 import shutil
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tammes.training.atomic import write_atomically
-from tammes.training.checkpoint import CONFIG, load_checkpoint
+from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
 from tammes.training.config import RunConfig
 from tammes.training.config_file import differences, from_yaml, to_yaml
 
@@ -65,7 +66,12 @@ class RunFolder:
     @property
     def checkpoint(self) -> Path:
         """Where training goes on from."""
-        return self.path / "checkpoints" / "last.ckpt"
+        return self.path / "checkpoints" / LAST
+
+    @property
+    def previous(self) -> Path:
+        """The checkpoint before the last, for when the last is damaged."""
+        return self.path / "checkpoints" / PREVIOUS
 
     def open(self, config: RunConfig) -> dict[str, Any] | None:
         """Make the folder ready for a run of this configuration.
@@ -100,9 +106,9 @@ class RunFolder:
         if not self.config.exists():
             raise ValueError(f"there is no run to resume in {self.path} (no config.yaml)")
         expect_same(read_config(self.config), config, str(self.path))
-        if not self.checkpoint.exists():
+        if not self.has_checkpoint:
             return None  # stopped before the first checkpoint: the beginning is where it stood
-        checkpoint = load_checkpoint(self.checkpoint)
+        checkpoint = self._readable_checkpoint()
         expect_same(from_yaml(RunConfig, checkpoint[CONFIG]), config, str(self.checkpoint))
         steps, asked = checkpoint["global_step"], config.training.epochs
         if steps > asked * (config.images.count // config.training.batch_size):
@@ -113,6 +119,31 @@ class RunFolder:
         self._write(config)
         return checkpoint
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is anything to go on from."""
+        return self.checkpoint.exists() or self.previous.exists()
+
+    def _readable_checkpoint(self) -> dict[str, Any]:
+        """The last checkpoint, or where it is damaged or missing the one before it."""
+        if not self.previous.exists():
+            return load_checkpoint(self.checkpoint)
+        try:
+            return load_checkpoint(self.checkpoint)
+        except (ValueError, FileNotFoundError) as error:
+            state = "missing" if isinstance(error, FileNotFoundError) else "damaged"
+            damage = error
+        try:
+            checkpoint = load_checkpoint(self.previous)
+        except ValueError as error:
+            raise ValueError(f"{damage}. The one before it, {PREVIOUS}, cannot be read either") from error
+        warnings.warn(
+            f"{self.checkpoint} is {state}: going on from {PREVIOUS}, after step {checkpoint['global_step']}",
+            DamagedCheckpoint,
+            stacklevel=2,
+        )
+        return checkpoint
+
     def _write(self, config: RunConfig) -> None:
         text = to_yaml(config)
         self.path.mkdir(parents=True, exist_ok=True)
@@ -120,7 +151,7 @@ class RunFolder:
 
     def forget_unstarted(self) -> None:
         """Delete what was written of a run that failed before its first checkpoint: nothing to go on with."""
-        if not self.checkpoint.exists():
+        if not self.has_checkpoint:
             self._delete()
 
     def _delete(self) -> None:

@@ -1,7 +1,8 @@
 """The loop, from images to a trained encoder, on lightning's Trainer."""
 
-from dataclasses import dataclass
-from typing import Literal
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import torch
 from lightning.pytorch import Callback, Trainer
@@ -10,18 +11,23 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from tammes.data.images import Images
+from tammes.training.batch_norm import with_global_batch_norm
 from tammes.training.checkpoint import AtomicCheckpoints, SaveCheckpoint, StopAfterStep
 from tammes.training.config import ImagesSummary, RunConfig, TrainingConfig
 from tammes.training.config_file import to_yaml
 from tammes.training.folder import RunFolder
+from tammes.training.launch import Launch
 from tammes.training.metrics import Metrics
 from tammes.training.model import build_model
 from tammes.training.module import Contrastive
 from tammes.training.monitor import Monitor
-from tammes.training.order import Order, Share
+from tammes.training.order import Order, Portion
+from tammes.training.peers import Peers, joined
 from tammes.training.quiet import quiet
 from tammes.training.run import Run, save_weights
+from tammes.training.settings import shared_settings
 from tammes.training.stop import Stopped, StopRequest
+from tammes.training.strategy import Together
 from tammes.training.workers import plain_errors
 
 
@@ -33,9 +39,12 @@ class Machine:
         accelerator: Where to compute; "auto" takes a GPU where there is one.
         workers: Processes that decode images; 0 decodes them in the training process.
         progress: Show a progress bar.
+        patience: Seconds to wait, at the start and within a step, for another process of the run.
+        launch: Which of how many processes this is; by default, what torchrun has left in the environment.
 
     Raises:
-        ValueError: for a negative number of workers, or a GPU where there is none.
+        ValueError: for a negative number of workers, a patience that is not positive, a GPU where there is
+            none, or more processes than GPUs.
 
     Example:
         >>> Machine().workers
@@ -45,12 +54,40 @@ class Machine:
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     workers: int = 0
     progress: bool = False
+    patience: float = 600.0
+    launch: Launch = field(default_factory=Launch.of)
 
     def __post_init__(self) -> None:
         if self.workers < 0:
             raise ValueError(f"workers must be 0 or more, got {self.workers}")
+        if not (math.isfinite(self.patience) and self.patience > 0):
+            raise ValueError(f"patience must be a positive number of seconds, got {self.patience}")
+        on = "" if self.launch.count == 1 else f" on {self.launch.name}"
         if self.accelerator == "gpu" and not torch.cuda.is_available():
-            raise ValueError("no GPU that PyTorch can use was found: take the accelerator cpu, or auto")
+            raise ValueError(f"no GPU that PyTorch can use was found{on}: take the accelerator cpu, or auto")
+        if self.device_type == "gpu" and self.launch.local_count > torch.cuda.device_count() > 0:
+            raise ValueError(
+                f"{self.launch.local_count} processes were started on this machine, which has "
+                f"{torch.cuda.device_count()} GPUs{on}: start one for each, or take the accelerator cpu"
+            )
+
+    @property
+    def device_type(self) -> Literal["cpu", "gpu"]:
+        """Where to compute, decided."""
+        return "gpu" if self.accelerator != "cpu" and torch.cuda.is_available() else "cpu"
+
+    @property
+    def shared_settings(self) -> dict[str, str]:
+        """What must be the same on all processes, by name."""
+        return {
+            "the device": self.device_type,
+            "the number of processes on a machine": str(self.launch.local_count),
+        }
+
+    @property
+    def backend(self) -> str:
+        """What torch.distributed sends tensors with: what stands in memory as well as what is on a GPU."""
+        return "cpu:gloo,cuda:nccl" if self.device_type == "gpu" else "gloo"
 
 
 def train(
@@ -96,18 +133,38 @@ def train(
         2
     """
     whole = RunConfig(training=config, images=ImagesSummary.of(images, source))
-    share = Share(batch_size=config.batch_size)
-    Order(len(images), share, seed=config.seed)  # refuses a batch larger than the data
+    launch, settings = machine.launch, {}
+    if launch.count > 1:
+        settings = shared_settings(whole, images, folder, monitor) | machine.shared_settings
+    with joined(launch, backend=machine.backend, patience=machine.patience, settings=settings) as peers:
+        return _trained(whole, images, folder, monitor, machine, peers)
+
+
+def _trained(
+    whole: RunConfig,
+    images: Images,
+    folder: RunFolder | None,
+    monitor: Monitor | None,
+    machine: Machine,
+    peers: Peers,
+) -> Run:
+    config, launch = whole.training, peers.launch
+    portion = Portion(batch_size=config.batch_size, process=launch.rank, processes=launch.count)
+    Order(len(images), portion, seed=config.seed)  # refuses a batch larger than the data
     model = build_model(whole)
-    checkpoint = None if folder is None else folder.open(whole)
-    metrics = Metrics(None if folder is None else folder.metrics, monitor)
+    if not peers.alone:
+        with_global_batch_norm(model)
+    checkpoint = None if folder is None else peers.by_first(lambda: folder.open(whole))
+    metrics = Metrics(None if folder is None else folder.metrics, monitor, peers)
     first_step = checkpoint["global_step"] if checkpoint else 0
-    order = Order(len(images), share, seed=config.seed, first_step=first_step)
+    order = Order(len(images), portion, seed=config.seed, first_step=first_step)
     loader = _loader(images, order, machine)
-    module = Contrastive(config, model, labels=images.labels, steps_per_epoch=len(loader))
-    with StopRequest() as request:
-        saver = _saver(folder, whole, request)
-        trainer = _trainer(config, machine, [metrics, saver])
+    module = Contrastive(
+        config, model, labels=images.labels, steps_per_epoch=len(loader), portion=portion, peers=peers
+    )
+    with StopRequest(peers) as request:
+        saver = _saver(folder, whole, request, checkpoint)
+        trainer = _trainer(module, machine, checkpoint, [request, metrics, saver])
         try:
             with quiet(), plain_errors():
                 trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
@@ -116,13 +173,12 @@ def train(
         except SystemExit:  # what lightning makes of a second Ctrl-C
             raise KeyboardInterrupt from None
         except ValueError:
-            if folder is not None:
+            if folder is not None and peers.first:
                 folder.forget_unstarted()
             raise
-    seconds = metrics.seconds
     if folder is not None:
-        save_weights(folder.weights, model)
-    return Run(config=whole, model=model, metrics=tuple(metrics.rows), seconds=seconds)
+        peers.by_first(lambda: save_weights(folder.weights, model))
+    return Run(config=whole, model=model, metrics=tuple(metrics.rows), seconds=metrics.seconds)
 
 
 def _loader(images: Images, order: Order, machine: Machine) -> DataLoader[tuple[Tensor, int]]:
@@ -135,26 +191,40 @@ def _loader(images: Images, order: Order, machine: Machine) -> DataLoader[tuple[
     )
 
 
-def _saver(folder: RunFolder | None, config: RunConfig, request: StopRequest) -> SaveCheckpoint:
+def _saver(
+    folder: RunFolder | None, config: RunConfig, request: StopRequest, begun: dict[str, Any] | None
+) -> SaveCheckpoint:
     if folder is None:
         return SaveCheckpoint(None, every=1, config="", request=request)
     return SaveCheckpoint(
-        folder.checkpoint, every=folder.checkpoint_every, config=to_yaml(config), request=request
+        folder.checkpoint,
+        every=folder.checkpoint_every,
+        config=to_yaml(config),
+        request=request,
+        saved=begun["global_step"] if begun else None,
     )
 
 
-def _trainer(config: TrainingConfig, machine: Machine, callbacks: list[Callback]) -> Trainer:
-    bars: list[Callback] = [RichProgressBar(leave=False)] if machine.progress else []
+def _trainer(
+    module: Contrastive, machine: Machine, begun: dict[str, Any] | None, callbacks: list[Callback]
+) -> Trainer:
+    config, peers = module.config, module.peers
+    progress = machine.progress and peers.first
+    bars: list[Callback] = [RichProgressBar(leave=False)] if progress else []
+    launch = peers.launch
     with quiet():
         return Trainer(
-            accelerator=machine.accelerator,
-            devices=1,
+            accelerator=machine.accelerator if peers.alone else machine.device_type,
+            devices=launch.local_count,
+            num_nodes=launch.count // launch.local_count,
+            strategy="auto" if peers.alone else Together(peers, module.own_gradients),
+            use_distributed_sampler=False,  # `Order` gives each process its portion
             precision=config.precision,
             max_epochs=config.epochs,
             callbacks=[*callbacks, *bars],
-            plugins=[AtomicCheckpoints()],
+            plugins=[AtomicCheckpoints(begun)],
             logger=False,
-            enable_progress_bar=machine.progress,
+            enable_progress_bar=progress,
             enable_model_summary=False,
         )
 

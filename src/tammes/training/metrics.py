@@ -14,6 +14,7 @@ from torch import Tensor
 from tammes.training.atomic import write_atomically
 from tammes.training.module import Contrastive
 from tammes.training.monitor import Monitor
+from tammes.training.peers import Peers
 
 LEADING = ("epoch", "step", "loss", "knn")
 
@@ -53,14 +54,16 @@ class Metrics(Callback):
     Args:
         file: metrics.csv of the run, or None to keep the rows in memory only.
         monitor: measures the nearest-neighbor accuracy, or None.
+        peers: the processes that train; the first of them measures and writes.
 
     Attributes:
         rows: one for each epoch so far.
     """
 
-    def __init__(self, file: Path | None, monitor: Monitor | None) -> None:
+    def __init__(self, file: Path | None, monitor: Monitor | None, peers: Peers | None = None) -> None:
         self.file = file
         self.monitor = monitor
+        self.peers = peers or Peers()
         self.rows: list[Row] = []
         self.loss_sum = 0.0
         self.steps = 0
@@ -94,7 +97,7 @@ class Metrics(Callback):
         """Finish the row of the epoch."""
         assert isinstance(pl_module, Contrastive)
         epoch = trainer.current_epoch + 1
-        last = pl_module.numbers()
+        last = self.peers.means(pl_module.numbers(), weight=pl_module.portion.size)
         row = Row(
             epoch=epoch,
             step=trainer.global_step,
@@ -119,17 +122,19 @@ class Metrics(Callback):
         self.seconds_before = state_dict["seconds"]
 
     def _measure(self, module: Contrastive, epoch: int) -> float | None:
-        if self.monitor is None or not self.monitor.due(epoch, module.config.epochs):
+        monitor = self.monitor
+        if monitor is None or not monitor.due(epoch, module.config.epochs):
             return None
         assert self.start is not None
         before = time.perf_counter()
-        accuracy = self.monitor.accuracy(module.model)
+        accuracy = self.peers.by_first(lambda: monitor.accuracy(module.model))
         self.start += time.perf_counter() - before  # as if no time had passed
         return accuracy
 
     def _write(self) -> None:
-        if self.file is not None:
-            write_atomically(self.file, to_csv(self.rows).encode())
+        file = self.file
+        if file is not None:
+            self.peers.by_first(lambda: write_atomically(file, to_csv(self.rows).encode()))
 
 
 def to_csv(rows: Sequence[Row]) -> str:

@@ -1,5 +1,6 @@
 """One step of training, for lightning's Trainer: two views, one network, one objective."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,13 +15,16 @@ from torch.optim.lr_scheduler import LambdaLR
 from tammes.coupling import Hard
 from tammes.data.images import as_floats
 from tammes.pairs import Pairs
-from tammes.sources import InBatch, Queue
+from tammes.sources import Gather, InBatch, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.caching import GradientCache
 from tammes.training.config import QueueConfig, TrainingConfig
 from tammes.training.model import Model
 from tammes.training.momentum import MomentumEncoder
+from tammes.training.order import Portion
+from tammes.training.peers import Peers
 from tammes.training.seeds import Purpose, derive
+from tammes.training.strategy import OwnGradients
 
 
 class Contrastive(LightningModule):
@@ -33,6 +37,8 @@ class Contrastive(LightningModule):
         model: encoder and head.
         labels: int64 (n,) of the images, for objectives that use them; or None.
         steps_per_epoch: for what changes over the steps or epochs.
+        portion: the rows of each batch that come here; None where these are all.
+        peers: the processes that have the others; None where there are none.
 
     Attributes:
         objective: of the present epoch.
@@ -41,32 +47,56 @@ class Contrastive(LightningModule):
     """
 
     def __init__(
-        self, config: TrainingConfig, model: Model, *, labels: Tensor | None, steps_per_epoch: int
+        self,
+        config: TrainingConfig,
+        model: Model,
+        *,
+        labels: Tensor | None,
+        steps_per_epoch: int,
+        portion: Portion | None = None,
+        peers: Peers | None = None,
     ) -> None:
         super().__init__()
         self.config = config
         self.model = model
         self.labels = labels
         self.steps_per_epoch = steps_per_epoch
+        self.portion = portion or Portion(batch_size=config.batch_size)
+        self.peers = peers or Peers()
         self.source = self._source()
         self.keys = MomentumEncoder(model) if isinstance(self.source, Queue) else None
+        self.own_gradients = OwnGradients()
         self.objective = config.objective
         self.temperature = None
         if config.learn_temperature:
             self.temperature = LearnedTemperature(initial=config.objective.temperature)
+
+    def on_fit_start(self) -> None:
+        """Refuse chunks of which one process would take more than another where they must keep pace."""
+        chunk, images, processes = self.config.chunk, self.portion.batch_size, self.portion.processes
+        if chunk is None or not any(isinstance(each, nn.SyncBatchNorm) for each in self.model.modules()):
+            return
+        fewest, most = images // processes, math.ceil(images / processes)
+        if math.ceil(fewest / chunk) != math.ceil(most / chunk):
+            raise ValueError(
+                f"BatchNorm takes its statistics from a chunk of every process, but {most} images make more "
+                f"chunks of {chunk} than {fewest}: choose another chunk, or a batch size that the "
+                f"{processes} processes share evenly"
+            )
 
     def training_step(self, batch: tuple[Tensor, Tensor], batch_idx: int) -> Tensor:
         """The loss of a batch of images and their numbers."""
         pixels, rows = batch
         step = self.global_step
         images = as_floats(pixels)
-        first = self.config.augmentation(images, seed=self._seed(Purpose.FIRST_VIEW))
-        second = self.config.augmentation(images, seed=self._seed(Purpose.SECOND_VIEW))
-        with torch.random.fork_rng(devices=[images.device] if images.is_cuda else []):
-            torch.manual_seed(self._seed(Purpose.STEP))
-            view_a, view_b = self._embedded(first, second)
-        for view in (view_a, view_b):
-            _expect_finite("embeddings", view, step)
+        with self.peers.failing_together():
+            first = self._view(images, Purpose.FIRST_VIEW)
+            second = self._view(images, Purpose.SECOND_VIEW)
+            with torch.random.fork_rng(devices=[images.device] if images.is_cuda else []):
+                torch.manual_seed(self._seed(Purpose.STEP))
+                view_a, view_b = self._embedded(first, second)
+            for view in (view_a, view_b):
+                _expect_finite("embeddings", view, step)
         labels = None if self.labels is None else self.labels[rows.cpu()].to(view_a.device)
         generator = torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE))
         temperature = None if self.temperature is None else self.temperature()
@@ -76,6 +106,12 @@ class Contrastive(LightningModule):
         _expect_finite("loss", loss, step)
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
         return loss
+
+    def _view(self, images: Tensor, purpose: Purpose) -> Tensor:
+        """A view of each image, as it is in the batch of all processes."""
+        first_row, batch_size = self.portion.first_row, self.portion.batch_size
+        augmentation = self.config.augmentation
+        return augmentation(images, seed=self._seed(purpose), first_row=first_row, batch_size=batch_size)
 
     def _embedded(self, first: Tensor, second: Tensor) -> tuple[Tensor, ...]:
         """Both views through the network, or the second through its momentum encoder."""
@@ -89,12 +125,12 @@ class Contrastive(LightningModule):
             return network(torch.cat(views))[1].chunk(len(views))
         return GradientCache(_Embeddings(network), chunk=self.config.chunk)(*views)
 
-    def _source(self) -> InBatch | Queue:
+    def _source(self) -> InBatch | Gather | Queue:
         """What makes pairs of embeddings."""
-        negatives = self.config.negatives
+        negatives, gather = self.config.negatives, None if self.peers.alone else Gather()
         if isinstance(negatives, QueueConfig):
-            return Queue(size=negatives.size, dim=self.config.head.dim)
-        return negatives
+            return Queue(size=negatives.size, dim=self.config.head.dim, gather=gather)
+        return negatives if gather is None else gather
 
     def _pairs(self, view_a: Tensor, view_b: Tensor, rows: Tensor, labels: Tensor | None) -> Pairs:
         if isinstance(self.source, Queue):  # which must know an image that comes again
@@ -119,7 +155,13 @@ class Contrastive(LightningModule):
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         """Refuse a step that would spoil the weights."""
         gradients = [p.grad for p in self.parameters() if p.grad is not None]
-        _expect_finite("gradient", torch.nn.utils.get_total_norm(gradients), self.global_step)
+        norm = torch.nn.utils.get_total_norm(gradients)
+        if not self.peers.alone and not torch.isfinite(norm):
+            # The average is spoiled on all processes; this names those that spoiled it.
+            with self.peers.failing_together():
+                if not self.own_gradients.finite:
+                    _expect_finite("gradient", norm, self.global_step)
+        _expect_finite("gradient", norm, self.global_step)
 
     def optimizer_step(
         self,

@@ -10,7 +10,7 @@ from tammes.training.seeds import Purpose, derive
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share:
+class Portion:
     """The rows of every batch that one process takes: a contiguous part, the first processes one row more.
 
     Args:
@@ -22,7 +22,7 @@ class Share:
         ValueError: for more processes than would get two rows each.
 
     Example:
-        >>> [Share(batch_size=8, process=process, processes=3).rows for process in range(3)]
+        >>> [Portion(batch_size=8, process=process, processes=3).rows for process in range(3)]
         [slice(0, 3, None), slice(3, 6, None), slice(6, 8, None)]
     """
 
@@ -35,21 +35,25 @@ class Share:
         if self.processes > 1 and self.batch_size < 2 * self.processes:
             raise ValueError(
                 f"a batch of {self.batch_size} images is too small for {self.processes} processes, each of "
-                f"which takes 2 or more: start at most {self.batch_size // 2}, or choose a batch size of at least "
-                f"{2 * self.processes} (it counts the images of all processes together)"
+                f"which takes 2 or more: start at most {self.batch_size // 2}, or choose a batch size of at "
+                f"least {2 * self.processes} (it counts the images of all processes together)"
             )
 
     @property
     def first_row(self) -> int:
-        """The first row of the share."""
+        """The first row of the portion."""
         each, more = divmod(self.batch_size, self.processes)
         return self.process * each + min(self.process, more)
 
     @property
+    def size(self) -> int:
+        """How many rows it has."""
+        return self.batch_size // self.processes + (self.process < self.batch_size % self.processes)
+
+    @property
     def rows(self) -> slice:
         """The rows of the batch."""
-        each, more = divmod(self.batch_size, self.processes)
-        return slice(self.first_row, self.first_row + each + (self.process < more))
+        return slice(self.first_row, self.first_row + self.size)
 
 
 class Order(Sampler[list[int]]):
@@ -60,7 +64,7 @@ class Order(Sampler[list[int]]):
 
     Args:
         images: how many images there are.
-        share: the rows of each batch that are wanted here.
+        portion: the rows of each batch that are wanted here.
         seed: the seed of the run.
         first_step: how many steps have been taken before.
 
@@ -68,20 +72,20 @@ class Order(Sampler[list[int]]):
         ValueError: for a batch larger than the data.
 
     Example:
-        >>> share = Share(batch_size=2)
-        >>> whole, rest = Order(5, share, seed=0), Order(5, share, seed=0, first_step=1)
+        >>> portion = Portion(batch_size=2)
+        >>> whole, rest = Order(5, portion, seed=0), Order(5, portion, seed=0, first_step=1)
         >>> list(whole)[1:] == list(rest)
         True
     """
 
-    def __init__(self, images: int, share: Share, *, seed: int, first_step: int = 0) -> None:
-        if share.batch_size > images:
+    def __init__(self, images: int, portion: Portion, *, seed: int, first_step: int = 0) -> None:
+        if portion.batch_size > images:
             raise ValueError(
-                f"the batch ({share.batch_size}) is larger than the data ({images} images): "
+                f"the batch ({portion.batch_size}) is larger than the data ({images} images): "
                 f"choose a batch size of at most {images}"
             )
         self.images = images
-        self.share = share
+        self.portion = portion
         self.seed = seed
         self.epoch, self.skipped = divmod(first_step, len(self))
 
@@ -96,10 +100,10 @@ class Order(Sampler[list[int]]):
             self.epoch, self.skipped = epoch, 0
 
     def __len__(self) -> int:
-        return self.images // self.share.batch_size
+        return self.images // self.portion.batch_size
 
     def __iter__(self) -> Iterator[list[int]]:
         generator = torch.Generator().manual_seed(derive(self.seed, Purpose.ORDER, self.epoch))
         order = torch.randperm(self.images, generator=generator)
-        for batch in order.split(self.share.batch_size)[self.skipped : len(self)]:
-            yield batch[self.share.rows].tolist()
+        for batch in order.split(self.portion.batch_size)[self.skipped : len(self)]:
+            yield batch[self.portion.rows].tolist()

@@ -5,6 +5,10 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from tammes.training.peers import Peers
+
 
 class Stopped(KeyboardInterrupt):
     """Training was asked to stop, and did after a step, with a checkpoint where there is a run folder.
@@ -19,11 +23,14 @@ class Stopped(KeyboardInterrupt):
         self.signal_number = signal_number
 
 
-class StopRequest:
+class StopRequest(Callback):
     """While entered, the first SIGINT or SIGTERM is noted instead of raised; a second one acts at once.
 
     A step is never cut in half: half an optimizer step would be neither the old weights nor the new ones.
     Outside of the main thread, where Python sets no handlers, it does nothing.
+
+    Args:
+        peers: the processes that stop after the same step, whichever of them was asked.
 
     Example:
         >>> with StopRequest() as request:
@@ -31,7 +38,8 @@ class StopRequest:
         True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, peers: Peers | None = None) -> None:
+        self.peers = peers or Peers()
         self.signal_number: int | None = None
         self.before: dict[int, Any] = {}
 
@@ -42,6 +50,17 @@ class StopRequest:
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     self.before[number] = signal.signal(number, self._note)
         return self
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Take the signals back from lightning, whose handler talks to the other processes at once."""
+        if self.signal_number is None:
+            for number in self.before:
+                signal.signal(number, self._note)
+
+    def heard(self) -> bool:
+        """Whether a stop is asked for, here or on another process; all must ask at the same time."""
+        self.signal_number = self.peers.largest(self.signal_number or 0) or None
+        return self.signal_number is not None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -55,4 +74,3 @@ class StopRequest:
     def _restore(self) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)
-        self.before = {}
