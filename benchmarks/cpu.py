@@ -28,10 +28,10 @@ from hcl_ot import hcl_ot
 from losses import hcl, nt_xent, one_way
 from machine import description, matmul_rate
 from memory import measure, peak_of
-from method import Method, Size, Task, Work
+from method import Method, NotReachedError, Size, Task, Work
 from table import Cell, Section, markdown, show
 from timing import side_by_side
-from transport import NotReachedError, transport, transport_clustered
+from transport import transport, transport_clustered
 from two_pass import two_pass
 
 TASKS = {

@@ -19,6 +19,10 @@ Work = Callable[[], object]
 """What is timed."""
 
 
+class NotReachedError(RuntimeError):
+    """A method does not come to the accuracy asked for."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Size:
     """How many pairs there are, in how many dimensions."""
@@ -38,7 +42,8 @@ class Method:
 
     Args:
         name: what the table calls it.
-        prepare: makes one unit of work ready for a size; only the work is measured.
+        prepare: makes one unit of work ready for a size, or raises `NotReachedError`; only the work is
+            measured.
         limit: up to how many pairs it is run: beyond, its matrices would not fit or it would take minutes.
         needs: the module without which it cannot run.
     """

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from method import EPSILON, Method, Size, Task, Work, views
+from method import EPSILON, Method, NotReachedError, Size, Task, Work, views
 from tammes.coupling import Fit, Transport
 from tammes.reduce import Negatives, choose
 
@@ -33,10 +33,6 @@ _MOST_ITERATIONS = 128
 Embeddings = Callable[[Size], Tensor]
 Solve = Callable[[Tensor, int], object]
 """Solves for unit vectors in a number of iterations."""
-
-
-class NotReachedError(RuntimeError):
-    """A solver does not come to the error asked for."""
 
 
 def spread(size: Size) -> Tensor:
