@@ -190,7 +190,8 @@ def test_autocast_is_the_same_in_both_passes(inside: bool) -> None:
     theirs = go(lambda *rows: in_chunks(plain, *rows), plain)
     assert seen == [torch.bfloat16] * (6 + 1 + 6)
     assert_equal([*ours], [*theirs], tolerance=0.0)
-    assert_equal(gradients(cached), gradients(plain), tolerance=1e-2)
+    # One pass adds up the chunks in bfloat16, two passes in float32.
+    assert_equal(gradients(cached), gradients(plain), tolerance=5e-2)
 
 
 def test_a_scaled_loss_gives_scaled_gradients() -> None:
@@ -391,4 +392,4 @@ def test_on_a_gpu_the_random_numbers_are_replayed_too(dtype: torch.dtype) -> Non
     (ours, state), (theirs, other) = results
     assert torch.equal(ours, theirs)
     assert torch.equal(state, other)
-    assert_equal(gradients(cached), gradients(plain), tolerance=1e-12 if dtype == torch.float64 else 1e-2)
+    assert_equal(gradients(cached), gradients(plain), tolerance=1e-12 if dtype == torch.float64 else 5e-2)

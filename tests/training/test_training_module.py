@@ -23,13 +23,16 @@ from tammes.training import (
     RunConfig,
     RunFolder,
     TrainingConfig,
+    build_model,
     load_run,
     train,
 )
+from tammes.training.batch_norm import with_global_batch_norm
 from tammes.training.checkpoint import load_checkpoint
 from tammes.training.config_file import from_yaml, to_yaml
 from tammes.training.module import Contrastive
 from tammes.training.momentum import rising_momentum
+from tammes.training.order import Portion
 from tiny import make_config, random_images
 
 HCL = recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1)
@@ -141,6 +144,21 @@ def test_the_momentum_encoder_follows_after_each_step(
     ]
     assert all(not torch.equal(a[1], b[1]) for a, b in pairwise(seen)), "of the weights after each step"
     assert torch.equal(seen[-1][1], weights_of(run))
+
+
+def test_processes_must_take_the_same_number_of_chunks_where_batch_norm_is_global() -> None:
+    config = replace(make_config(), encoder=ResNetConfig(), batch_size=5, chunk=2)
+    images = ImagesSummary.of(random_images(22), "noise")
+    model = build_model(RunConfig(training=config, images=images))
+    portion = Portion(batch_size=5, process=1, processes=2)
+    with_global_batch_norm(model)
+    uneven, even = (
+        Contrastive(replace(config, chunk=chunk), model, labels=None, steps_per_epoch=4, portion=portion)
+        for chunk in (2, 3)
+    )
+    with pytest.raises(ValueError, match="3 images make more chunks of 2 than 2: choose another chunk"):
+        uneven.on_fit_start()
+    even.on_fit_start()
 
 
 def test_beta_is_that_of_the_epoch() -> None:
