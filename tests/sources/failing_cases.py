@@ -63,6 +63,10 @@ CASES: dict[str, tuple[Call, str]] = {
         lambda last, rank: Gather()(*views(), ids=None if last else torch.arange(4)),
         "must agree on ids: rank 0 has some, rank {last} has none",
     ),
+    "gradients": (
+        lambda last, rank: Gather()(*(each.requires_grad_(last) for each in views())),
+        "must agree on gradients: rank 0 has none, rank {last} has some",
+    ),
     "NaN": (
         lambda last, rank: Gather()(*(with_number(float("nan")) if last else views())),
         "rank {last}: 1 of 8 embeddings hold NaN or infinity, first row 2 of view 1: the encoder or",

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 import tammes
-from tammes import InBatch, LearnedTemperature, Objective, OtherLabels, Subset, recipes
+from tammes import InBatch, LearnedTemperature, Objective, OtherLabels, Pairs, Subset, recipes
 from tammes.sources import Gather
 
 ROWS, DIM = 13, 6
@@ -120,7 +120,14 @@ def solve(case: Case, model: nn.Module, source: Any, rows: slice) -> dict[str, A
         "embeddings": embeddings.grad.view(case.views, -1, DIM),
         "model": [each.grad for each in model.parameters()],
         "iterations": case.objective.last.get("sinkhorn_iterations", 0),
+        "weights": weights_of(case, pairs),
     }
+
+
+def weights_of(case: Case, pairs: Pairs) -> Tensor:
+    """The weights of these rows over all candidates, one view after the other."""
+    weights = case.objective.weights(pairs, generator=torch.Generator().manual_seed(7))
+    return weights.view(case.views, -1, weights.shape[1])
 
 
 def alone(case: Case) -> dict[str, Any]:

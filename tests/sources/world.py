@@ -22,7 +22,7 @@ Found = dict[str, Any]
 
 def run(script: Path, size: int, folder: Path) -> list[Found]:
     """What each of `size` processes that run `script` has found."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(script.parent)}
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
     started = [
         subprocess.Popen(
             [sys.executable, str(script), str(rank), str(size), str(folder)],

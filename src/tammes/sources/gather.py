@@ -24,7 +24,7 @@ class Gather:
     whole batch. Batches may differ in size between processes; memory grows with the batch of all, never
     with its square.
 
-    All processes call at the same time. What is wrong on one is raised on all.
+    All processes call, and all go backward. What is wrong on one is raised on all.
 
     Args:
         process_group: the processes; None for all.
@@ -34,8 +34,8 @@ class Gather:
     Raises:
         ValueError: when called: torch.distributed is not initialized; on any process views, ids or labels
             that `InBatch` would refuse, NaN or infinity, or no rows; processes that differ in the number of
-            views, in dimension, type or device, or in whether ids or labels are given; an id on two
-            processes.
+            views, in dimension, type or device, or in whether ids, labels or gradients are there; an id on
+            two processes.
 
     Example:
         >>> import torch

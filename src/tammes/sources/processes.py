@@ -34,7 +34,8 @@ class Processes(Group):
         if not (dist.is_available() and dist.is_initialized()):
             raise ValueError(
                 "the processes do not know each other: start them with torchrun and call "
-                "torch.distributed.init_process_group() first, or, for one process, use InBatch()"
+                "torch.distributed.init_process_group() first, or, for one process, use InBatch() or a Queue "
+                "without gather"
             )
         if dist.get_rank(self.process_group) < 0:
             raise ValueError(f"this process, rank {dist.get_rank()}, is not in the process group given")

@@ -158,6 +158,7 @@ class Queue(nn.Module):
                 "the queue's size": self.size,
                 "the queue's device": self.ids.device.type,
                 "the number of keys stored": stored,
+                "the keys' gradients": "some" if isinstance(keys, Tensor) and keys.requires_grad else "none",
             }
             shared_ids = self.gather.shared_ids
             whole = share(group, (queries, keys), ids, labels, shared_ids=shared_ids, also=also)

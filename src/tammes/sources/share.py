@@ -117,6 +117,8 @@ def _facts(
         "the device": local.anchors.device.type,
         "ids": "none" if ids is None else "some",
         "labels": "none" if labels is None else "some",
+        # The backward pass is an exchange as well.
+        "gradients": "some" if local.anchors.requires_grad else "none",
         **{name: str(fact) for name, fact in also.items()},
     }
 

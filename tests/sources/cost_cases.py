@@ -1,0 +1,66 @@
+"""How often processes wait for each other in a step, and how much memory a step takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import Tensor
+
+from tammes import Objective, recipes
+from tammes.sources import Gather
+from tammes.sources.processes import Processes
+
+METHODS = ("every", "sum_for_each", "sum", "largest")
+ROWS = 2048
+
+
+def exchanges(objective: Objective, rank: int, *, with_ids: bool) -> dict[str, int]:
+    """How often each is called in a step; every call is one exchange."""
+    counted: Counter[str] = Counter()
+
+    def counting(name: str) -> Any:
+        method = getattr(Processes, name)
+
+        def call(processes: Processes, values: Tensor) -> Tensor:
+            counted[name] += 1
+            return method(processes, values)
+
+        return call
+
+    ids = torch.arange(4) + 4 * rank if with_ids else None
+    views = [torch.randn(4, 3, requires_grad=True) for _ in range(2)]
+    with mock.patch.multiple(Processes, **{name: counting(name) for name in METHODS}):
+        objective(Gather()(*views, ids=ids, labels=ids)).backward()
+    return dict(counted)
+
+
+def bytes_of_a_step(rows: int) -> int:
+    """The most that tensors hold at any time of forward and backward, beyond the views."""
+    views = [torch.randn(rows, 8, requires_grad=True) for _ in range(2)]
+    with torch.profiler.profile(profile_memory=True, acc_events=True) as profile:
+        recipes.hcl(temperature=0.5, beta=1.0)(Gather()(*views)).backward()
+    held, peak = 0, 0
+    for event in profile.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            held += event.nbytes()
+            peak = max(peak, held)
+    return peak
+
+
+def together(rank: int, size: int) -> dict[str, Any]:
+    torch.manual_seed(rank)
+    transport = recipes.hcl_ot(temperature=0.5, epsilon=0.3)
+    found = {
+        "simclr": exchanges(recipes.simclr(temperature=0.5), rank, with_ids=False),
+        "simclr with ids": exchanges(recipes.simclr(temperature=0.5), rank, with_ids=True),
+        "hcl_ot": exchanges(transport, rank, with_ids=False),
+        "iterations": int(transport.last["sinkhorn_iterations"]),
+        "bytes of half": bytes_of_a_step(ROWS // size // 2),
+        "bytes": bytes_of_a_step(ROWS // size),
+    }
+    if rank == 0:
+        found["last"] = dict(transport.last)  # numbers that one process may read alone
+    return found
