@@ -8,15 +8,14 @@ rows and, where S is symmetric, its columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.threads import in_parallel
-from tammes.reduce.tiles import SlopeOfTile, Tile, Workspace, shares_of_tiles, without
+from tammes.reduce.tiles import SlopeOfTile, Workspace, tiles, without
 
 _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
 """How far apart exponents may lie so that exp of (exponent - shift) stays a normal number, and sums do."""
@@ -56,22 +55,14 @@ def _totals(
     """`(n,)` for each exponent: the sum of its shifted exponentials, each times the factor of its column."""
     like = negatives.anchors
     by_column = [like.new_ones(negatives.shape[1]) if each is None else each for each in factors]
-
-    def of_share(share: Sequence[Tile]) -> list[Tensor]:
-        workspace = Workspace(negatives, side)
-        totals = [like.new_zeros(negatives.shape[0]) for _ in exponents]
-        for rows, columns in share:
-            exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
-            for tile, factor, total in zip(exponentials, by_column, totals, strict=True):
-                total[rows].addmv_(tile, factor[columns])
-                if negatives.symmetric and rows != columns:
-                    total[columns].addmv_(tile.T, factor[rows])
-        return totals
-
-    totals, *rest = in_parallel(of_share, shares_of_tiles(negatives, side))
-    for more in rest:
-        for total, part in zip(totals, more, strict=True):
-            total += part
+    workspace = Workspace(negatives, side)
+    totals = [like.new_zeros(negatives.shape[0]) for _ in exponents]
+    for rows, columns in tiles(negatives, side):
+        exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
+        for tile, factor, total in zip(exponentials, by_column, totals, strict=True):
+            total[rows].addmv_(tile, factor[columns])
+            if negatives.symmetric and rows != columns:
+                total[columns].addmv_(tile.T, factor[rows])
     return totals
 
 

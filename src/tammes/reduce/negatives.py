@@ -80,6 +80,11 @@ class Negatives:
         return torch.searchsorted(self.keys_of_candidates, self.keys, right=True)
 
     @cached_property
+    def _ranges(self) -> tuple[list[int], list[int]]:
+        """`start` and `stop` where looking at single ones costs nothing."""
+        return self.start.tolist(), self.stop.tolist()
+
+    @cached_property
     def available(self) -> Int[Tensor, " n"]:
         """`(n,)`, how many negatives each anchor has before a subset is drawn."""
         return self.shape[1] - (self.stop - self.start)
@@ -103,7 +108,8 @@ class Negatives:
         return lost if excluded is None else lost.logical_or_(excluded)
 
     def _excluded(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
-        if int(self.start[rows.start]) >= columns.stop or int(self.stop[rows.stop - 1]) <= columns.start:
+        first, last = self._ranges
+        if first[rows.start] >= columns.stop or last[rows.stop - 1] <= columns.start:
             return None
         return self.keys[rows, None] == self.keys_of_candidates[columns]
 
@@ -138,7 +144,7 @@ class Negatives:
     ) -> Negatives:
         """The same negatives among other embeddings, arranged as these are."""
         # Found out once, here at the latest, and copied with the rest.
-        assert len(anchors) == len(self.start) == len(self.stop) == len(self.count) == len(self.log_count)
+        assert len(anchors) == len(self._ranges[0]) == len(self.count) == len(self.log_count)
         assert self.subset is not None or not self.is_small or self.kept_mask is None or len(self.kept_mask)
         same = copy.copy(self)
         for name, value in (

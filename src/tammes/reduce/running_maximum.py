@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.threads import in_parallel
-from tammes.reduce.tiles import (
-    SlopeOfTile,
-    Tile,
-    both_ways,
-    exponent_slope,
-    oriented,
-    shares_of_tiles,
-    without,
-)
+from tammes.reduce.tiles import SlopeOfTile, both_ways, exponent_slope, oriented_tiles, without
 
 
 def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> list[Tensor]:
     """`(n,)` for each exponent: log sum_j e^{x_ij}."""
-
-    def of_share(share: Sequence[Tile]) -> list[Tensor]:
-        return _log_sums_of(share, negatives, exponents)
-
-    sums, *rest = in_parallel(of_share, shares_of_tiles(negatives, side))
-    for more in rest:
-        sums = [torch.logaddexp(one, other) for one, other in zip(sums, more, strict=True)]
-    return sums
-
-
-def _log_sums_of(
-    share: Sequence[Tile], negatives: Negatives, exponents: tuple[Exponent, ...]
-) -> list[Tensor]:
-    """The log-sum-exps over some tiles only: minus infinity where a row has no negative in them."""
     largest = [negatives.anchors.new_full((negatives.shape[0],), -torch.inf) for _ in exponents]
     totals = [negatives.anchors.new_zeros(negatives.shape[0]) for _ in exponents]
-    for rows, columns, similarity in oriented(negatives, share):
+    for rows, columns, similarity in oriented_tiles(negatives, side):
         mask = negatives.mask(rows, columns)
         for exponent, top, total in zip(exponents, largest, totals, strict=True):
             value = without(exponent.value(similarity, columns), mask, -torch.inf)
@@ -60,7 +35,7 @@ def slopes(
 ) -> SlopeOfTile:
     """d loss / d s_ij = sum_r gradient_ri slope_rij e^{x_rij - sum_ri}, added up with i and j exchanged."""
 
-    def slope(rows: slice, columns: slice, similarity: Tensor, thread: int) -> Tensor:
+    def slope(rows: slice, columns: slice, similarity: Tensor) -> Tensor:
         mask = negatives.mask(rows, columns)
         total = torch.zeros_like(similarity)
         for exponent, log_sum, gradient in zip(exponents, sums, gradients, strict=True):

@@ -9,7 +9,6 @@ of rows: half the products.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +21,11 @@ from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.first_order import first_order_only
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.threads import in_parallel
 from tammes.reduce.tiles import (
-    Tile,
     both_ways,
     embedding_gradients,
     exponent_slope,
-    oriented,
-    shares_of_tiles,
-    tiles,
+    oriented_tiles,
     with_derivative,
     without,
 )
@@ -55,7 +50,7 @@ class Tiled(Engine):
         True
     """
 
-    side: int = 384
+    side: int = 512
 
     def __post_init__(self) -> None:
         if not (isinstance(self.side, int) and self.side >= 1):
@@ -89,7 +84,7 @@ class Tiled(Engine):
         negatives = negatives.detached
         largest = negatives.anchors.new_full((len(negatives.anchors),), -torch.inf)
         where = torch.zeros_like(largest, dtype=torch.long)
-        for rows, columns, similarity in oriented(negatives, tiles(negatives, self.side)):
+        for rows, columns, similarity in oriented_tiles(negatives, self.side):
             mask = negatives.mask(rows, columns)
             allowed = similarity if mask is None else similarity.masked_fill(mask, -torch.inf)
             value, column = allowed.max(dim=1)
@@ -151,20 +146,13 @@ class _Expectation(torch.autograd.Function):
         side: int,
     ) -> Tensor:
         negatives = negatives.detached
-
-        def of_share(share: Sequence[Tile]) -> Tensor:
-            means = torch.zeros_like(offsets)
-            for rows, columns, similarity in oriented(negatives, share):
+        means = torch.zeros_like(offsets)
+        with torch.autocast(anchors.device.type, enabled=False):
+            for rows, columns, similarity in oriented_tiles(negatives, side):
                 weights = weighting.weights(negatives, rows, columns, similarity)
                 for p in range(offsets.shape[1]):
                     term = weighting.term(weighting.scale * similarity - offsets[rows, p, None])
                     means[rows, p] += (weights * term).sum(dim=1)
-            return means
-
-        with torch.autocast(anchors.device.type, enabled=False):
-            means, *rest = in_parallel(of_share, shares_of_tiles(negatives, side))
-        for more in rest:
-            means += more
         ctx.negatives, ctx.weighting, ctx.side = negatives, weighting, side
         ctx.save_for_backward(anchors, candidates, offsets, means)
         return means
@@ -173,9 +161,9 @@ class _Expectation(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         anchors, candidates, offsets, means = ctx.saved_tensors
         weighting: _Weighting = ctx.weighting
-        to_offsets = [torch.zeros_like(offsets) for _ in shares_of_tiles(ctx.negatives, ctx.side)]
+        offset_gradient = torch.zeros_like(offsets)
 
-        def slope(rows: slice, columns: slice, similarity: Tensor, thread: int) -> Tensor:
+        def slope(rows: slice, columns: slice, similarity: Tensor) -> Tensor:
             weights = weighting.weights(ctx.negatives, rows, columns, similarity)
             total = torch.zeros_like(similarity)
             for p in range(offsets.shape[1]):
@@ -185,10 +173,10 @@ class _Expectation(torch.autograd.Function):
                 if weighting.exponent.has_gradient:
                     inner += (term - means[rows, p, None]) * exponent_slope(weighting.exponent, similarity)
                 total += gradient[rows, p, None] * inner
-                to_offsets[thread][rows, p] -= gradient[rows, p] * (weights * derivative).sum(dim=1)
+                offset_gradient[rows, p] -= gradient[rows, p] * (weights * derivative).sum(dim=1)
             return weights * total
 
         with torch.no_grad(), torch.autocast(anchors.device.type, enabled=False):
             embeddings = embedding_gradients(ctx.negatives, both_ways(ctx.negatives, slope), ctx.side)
         inputs = (anchors, candidates, offsets, gradient)
-        return *first_order_only((*embeddings, torch.stack(to_offsets).sum(dim=0)), inputs), None, None, None
+        return *first_order_only((*embeddings, offset_gradient), inputs), None, None, None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import torch
 from jaxtyping import Float
@@ -11,22 +11,15 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.threads import deal, in_parallel
 
 Tile = tuple[slice, slice]
 """The rows and the columns of a part of S."""
-
-_PER_THREAD = 4
-"""At least so many rows of tiles for each thread, so that their shares are about equal,"""
-_LEAST = 128
-"""but no tile of fewer rows than this."""
 
 
 class Workspace:
     """Memory for a few tiles, taken once: fresh pages for every tile would cost as much as the arithmetic."""
 
-    def __init__(self, negatives: Negatives, side: int, *, thread: int = 0) -> None:
-        self.thread = thread  # which of the threads it belongs to
+    def __init__(self, negatives: Negatives, side: int) -> None:
         self._size = min(side, negatives.shape[0]) * min(side, negatives.shape[1])
         self._like = negatives.anchors
         self._held: list[Tensor] = []
@@ -54,14 +47,6 @@ def tiles(negatives: Negatives, side: int) -> list[Tile]:
     ]
 
 
-def shares_of_tiles(negatives: Negatives, side: int) -> list[Sequence[Tile]]:
-    """The tiles dealt to threads; smaller ones than `side` where the threads would have few of them."""
-    threads = torch.get_num_threads()
-    if threads > 1 and not negatives.is_small:
-        side = min(side, max(_LEAST, -(-max(negatives.shape) // (_PER_THREAD * threads))))
-    return deal(tiles(negatives, side), negatives.anchors.device)
-
-
 def _blocks(size: int, side: int) -> list[slice]:
     parts = -(-size // side)
     edges = [size * part // parts for part in range(parts + 1)]
@@ -75,23 +60,23 @@ def similarity_tile(negatives: Negatives, rows: slice, columns: slice) -> Float[
     return negatives.anchors[rows] @ negatives.others[columns].T
 
 
-def oriented(negatives: Negatives, share: Sequence[Tile]) -> Iterator[tuple[slice, slice, Tensor]]:
-    """Every tile by its rows; where S is symmetric the lower ones are the upper ones turned over."""
-    for rows, columns in share:
+def oriented_tiles(negatives: Negatives, side: int) -> Iterator[tuple[slice, slice, Tensor]]:
+    """Every tile of S by its rows; where S is symmetric the lower ones are the upper ones turned over."""
+    for rows, columns in tiles(negatives, side):
         similarity = similarity_tile(negatives, rows, columns)
         yield rows, columns, similarity
         if negatives.symmetric and rows != columns:
             yield columns, rows, similarity.T
 
 
-def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor, int], Tensor]) -> SlopeOfTile:
-    """`slope(rows, columns, similarity, thread)`, the two orientations of a symmetric S added up."""
+def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor], Tensor]) -> SlopeOfTile:
+    """`slope(rows, columns, similarity)`, the two orientations of a symmetric S added up."""
 
     def of_tile(rows: slice, columns: slice, workspace: Workspace) -> Tensor:
         similarity = similarity_tile(negatives, rows, columns)
-        total = slope(rows, columns, similarity, workspace.thread)
+        total = slope(rows, columns, similarity)
         if negatives.symmetric:
-            mirrored = total if rows == columns else slope(columns, rows, similarity.T, workspace.thread)
+            mirrored = total if rows == columns else slope(columns, rows, similarity.T)
             total = total + mirrored.T
         return total
 
@@ -101,27 +86,16 @@ def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor, int],
 def embedding_gradients(negatives: Negatives, slope: SlopeOfTile, side: int) -> tuple[Tensor, Tensor | None]:
     """d loss / d anchors and d loss / d candidates from d loss / d S: one product with each side."""
     anchors, others, symmetric = negatives.anchors, negatives.others, negatives.symmetric
-
-    def of_share(numbered: tuple[int, Sequence[Tile]]) -> tuple[Tensor, Tensor]:
-        thread, share = numbered
-        workspace = Workspace(negatives, side, thread=thread)
-        to_anchors = torch.zeros_like(anchors)
-        to_others = to_anchors if symmetric else torch.zeros_like(others)
-        for rows, columns in share:
-            tile = slope(rows, columns, workspace)
-            if tile is None:
-                continue
-            to_anchors[rows].addmm_(tile, others[columns])
-            if not (symmetric and rows == columns):
-                to_others[columns].addmm_(tile.T, anchors[rows])
-        return to_anchors, to_others
-
-    shares = list(enumerate(shares_of_tiles(negatives, side)))
-    (to_anchors, to_others), *rest = in_parallel(of_share, shares)
-    for more_to_anchors, more_to_others in rest:
-        to_anchors += more_to_anchors
-        if not symmetric:
-            to_others += more_to_others
+    to_anchors = torch.zeros_like(anchors)
+    to_others = to_anchors if symmetric else torch.zeros_like(others)
+    workspace = Workspace(negatives, side)
+    for rows, columns in tiles(negatives, side):
+        tile = slope(rows, columns, workspace)
+        if tile is None:
+            continue
+        to_anchors[rows].addmm_(tile, others[columns])
+        if not (symmetric and rows == columns):
+            to_others[columns].addmm_(tile.T, anchors[rows])
     return to_anchors, None if symmetric else to_others
 
 
