@@ -139,6 +139,16 @@ CASES: dict[str, tuple[Call, str]] = {
         lambda last, rank: queue_call(rank, last, ids=torch.arange(4) + 10 * rank - 99 * last),
         "ids given to a queue must be 0 or above, got ",
     ),
+    "sources differ": (
+        lambda last, rank: Gather()(*views()) if last else queue_call(rank, last),
+        "all processes must call the same source; some called a Gather and others a Queue",
+    ),
+    "keys' gradients": (
+        lambda last, rank: Queue(size=8, dim=3, gather=Gather())(
+            torch.randn(4, 3, requires_grad=True), torch.randn(4, 3, requires_grad=last)
+        ),
+        "must agree on the keys' gradients: rank 0 has none, rank {last} has some",
+    ),
     "queues differ": (
         lambda last, rank: queue_call(rank, last, stored=5),
         "must agree on the number of keys stored: rank 0 has 0, rank {last} has 5",

@@ -48,7 +48,9 @@ class Share:
 
     def own(self) -> Tensor:
         """`(views * own batch,)`, where the stacked rows of this process stand among those of all."""
-        return _own(self.rows, self.batch, self.local.views, self.ids.device)
+        row = torch.arange(self.rows.start, self.rows.stop, device=self.ids.device)
+        view = torch.arange(self.local.views, device=self.ids.device)[:, None]
+        return (view * self.batch + row).flatten()
 
     def everyone(self, rows: Tensor, views: int) -> Tensor:
         """`(views * batch, d)`, the stacked rows of all processes; the gradient returns to their owners.
@@ -129,7 +131,10 @@ def _agreed(processes: Processes, facts: Mapping[str, str], failure: ValueError 
     messages = [text.removeprefix("failed\n") if text.startswith("failed\n") else "" for text in heard]
     if any(messages):
         raise processes.failure(messages) from failure
-    rows, *others = zip(*(text.split("\n") for text in heard), strict=True)
+    told = [text.split("\n") for text in heard]
+    if any(len(each) != len(facts) for each in told):
+        raise ValueError("all processes must call the same source; some called a Gather and others a Queue")
+    rows, *others = zip(*told, strict=True)
     for name, values in zip(list(facts)[1:], others, strict=True):
         if len(set(values)) > 1:
             places = {value: processes.name(values.index(value)) for value in dict.fromkeys(values)}
@@ -148,11 +153,11 @@ def _numbers(
     counting = torch.arange(sum(counts), device=device)
     if ids is None and labels is None:
         return counting, None
-    ours = local.ids.new_zeros(2, max(counts))
+    ours = local.ids.new_zeros(2, max(counts))  # sent like two views of one column
     ours[0, rows] = local.ids[rows]
     if local.labels is not None:
         ours[1, rows] = local.labels[rows]
-    all_ids, all_labels = processes.every(ours).transpose(0, 1)[:, _filled(counts, device)]
+    all_ids, all_labels = processes.every(ours).flatten()[_places(counts, 2, device)].view(2, -1)
     return counting if ids is None else all_ids, None if labels is None else all_labels
 
 
@@ -168,16 +173,6 @@ def _check_distinct(processes: Processes, counts: tuple[int, ...], ids: Tensor) 
             f"{processes.name(int(place[at + 1]))} ({int(twice.sum())} such ids): rows that share an id are "
             "positives. Make ids differ between processes, leave them out, or say shared_ids=True"
         )
-
-
-def _filled(counts: tuple[int, ...], device: torch.device) -> Tensor:
-    """`(processes, most rows)`, True where a process has a row."""
-    return torch.arange(max(counts), device=device) < torch.tensor(counts, device=device)[:, None]
-
-
-def _own(rows: slice, batch: int, views: int, device: torch.device) -> Tensor:
-    view = torch.arange(views, device=device) * batch
-    return (view[:, None] + torch.arange(rows.start, rows.stop, device=device)).flatten()
 
 
 class _Everyone(torch.autograd.Function):
@@ -208,6 +203,9 @@ class _Everyone(torch.autograd.Function):
 
 def _places(counts: tuple[int, ...], views: int, device: torch.device) -> Tensor:
     """`(views * batch,)`, where in the blocks the rows of all processes stand, one view after the other."""
-    most = max(counts)
-    numbers = torch.arange(len(counts) * views * most, device=device).view(len(counts), views, most)
-    return numbers.transpose(0, 1)[:, _filled(counts, device)].flatten()
+    numbers, batch = torch.tensor(counts, device=device), sum(counts)
+    # Told its size, this does not make the host wait for the device.
+    place = torch.repeat_interleave(torch.arange(len(counts), device=device), numbers, output_size=batch)
+    row = torch.arange(batch, device=device) - (numbers.cumsum(0) - numbers)[place]
+    view = torch.arange(views, device=device)[:, None]
+    return ((place * views + view) * max(counts) + row).flatten()
