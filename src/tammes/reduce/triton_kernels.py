@@ -126,8 +126,8 @@ def are_negatives(columns, m, start, stop):
 @no_type_check
 def mixed(word):
     """The bijection of 32-bit words of lottery.py."""
-    word = tl.mul(word ^ (word >> 16), 0x7FEB352D, sanitize_overflow=False)
-    word = tl.mul(word ^ (word >> 15), 0x846CA68B, sanitize_overflow=False)
+    word = tl.core.mul(word ^ (word >> 16), 0x7FEB352D, sanitize_overflow=False)
+    word = tl.core.mul(word ^ (word >> 15), 0x846CA68B, sanitize_overflow=False)
     return word ^ (word >> 16)
 
 
@@ -135,7 +135,7 @@ def mixed(word):
 @no_type_check
 def are_drawn(anchor_keys, last_winners, candidates):
     """Whether candidates won a place in the anchors' subsets; arguments that broadcast against each other."""
-    tickets = mixed(tl.add(mixed(candidates.to(tl.uint32)), anchor_keys, sanitize_overflow=False))
+    tickets = mixed(tl.core.add(mixed(candidates.to(tl.uint32)), anchor_keys, sanitize_overflow=False))
     return tickets <= last_winners
 
 
@@ -182,6 +182,13 @@ def added(largest, total, x):
     shift = tl.where(new == NOTHING, 0.0, new)
     total = total * tl.exp2(largest - shift) + tl.sum(tl.exp2(x - shift[:, None]), axis=1)
     return new, total
+
+
+@kernel
+@no_type_check
+def log_sum(largest, total):
+    """log2 of what `added` has summed; where that is nothing, the maximum says so alone."""
+    return largest + tl.log2(tl.where(total == 0.0, 1.0, total))
 
 
 @kernel
@@ -237,11 +244,11 @@ def row_log_sums(
             x = kept(x, NOTHING, columns, m, start, stop, near, drawn, SUBSET)
             largest2, total2 = added(largest2, total2, x)
     here = out + split.to(tl.int64) * COUNT * n + rows
-    tl.store(here, largest0 + tl.log2(total0), mask=rows < n)
+    tl.store(here, log_sum(largest0, total0), mask=rows < n)
     if COUNT > 1:
-        tl.store(here + n, largest1 + tl.log2(total1), mask=rows < n)
+        tl.store(here + n, log_sum(largest1, total1), mask=rows < n)
     if COUNT > 2:
-        tl.store(here + 2 * n, largest2 + tl.log2(total2), mask=rows < n)
+        tl.store(here + 2 * n, log_sum(largest2, total2), mask=rows < n)
 
 
 @kernel
@@ -258,8 +265,9 @@ def along(vector, BY_ROWS: tl.constexpr):
 @no_type_check
 def log_sum_slopes(
     s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, anchors, a, candidates, c,
+    columns, m, start, stop, near, drawn,
     COUNT: tl.constexpr, TILTS: tl.constexpr, CURVED: tl.constexpr, BIASED: tl.constexpr,
-    BY_ROWS: tl.constexpr,
+    SUBSET: tl.constexpr, BY_ROWS: tl.constexpr,
 ):  # fmt: skip
     """sum_r gradient_ri slope_rij 2^{x_rij - sum_ri} with the anchors i along the rows, or the columns."""
     result = tl.zeros_like(s)
@@ -270,7 +278,8 @@ def log_sum_slopes(
         # Beyond the edge an infinite sum leaves no weight.
         total = tl.load(sums + r * a + anchors, mask=anchors < a, other=float("inf"))
         gradient = tl.load(gradients + r * a + anchors, mask=anchors < a, other=0.0)
-        share = tl.exp2(x - along(total, BY_ROWS)) * along(gradient, BY_ROWS)
+        x = kept(x - along(total, BY_ROWS), NOTHING, columns, m, start, stop, near, drawn, SUBSET)
+        share = tl.exp2(x) * along(gradient, BY_ROWS)
         if CURVED[r]:
             share *= inner_slopes[r] + term_derivative(s, TILTS[r], firsts[r], seconds[r])
         else:
@@ -318,25 +327,23 @@ def log_sum_gradient(
         s, theirs = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
         near = ((begin < highest) & (begin + COLUMNS > lowest)) | (begin + COLUMNS > m)
         total = tl.zeros_like(s)
+        drawn = near
         if MINE_ARE_ANCHORS:
-            slope = log_sum_slopes(
-                s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, rows, n, columns, m,
-                COUNT, TILTS, CURVED, BIASED, True,
-            )  # fmt: skip
             if SUBSET:
                 key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
-                slope = tl.where(are_drawn(key, winner, columns[None, :]), slope, 0.0)
-            total += slope
-        if OTHER_ARE_ANCHORS:
-            slope = log_sum_slopes(
-                s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, columns, m, rows, n,
-                COUNT, TILTS, CURVED, BIASED, False,
+                drawn = are_drawn(key, winner, columns[None, :])
+            total += log_sum_slopes(
+                s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, rows, n, columns, m,
+                columns, m, start, stop, near, drawn, COUNT, TILTS, CURVED, BIASED, SUBSET, True,
             )  # fmt: skip
+        if OTHER_ARE_ANCHORS:
             if SUBSET:
                 key, winner = words(keys, columns, m)[None, :], words(winners, columns, m)[None, :]
-                slope = tl.where(are_drawn(key, winner, rows[:, None]), slope, 0.0)
-            total += slope
-        total = kept(total, 0.0, columns, m, start, stop, near, 0, False)
+                drawn = are_drawn(key, winner, rows[:, None])
+            total += log_sum_slopes(
+                s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, columns, m, rows, n,
+                columns, m, start, stop, near, drawn, COUNT, TILTS, CURVED, BIASED, SUBSET, False,
+            )  # fmt: skip
         if not WHOLE:
             theirs = embeddings(other, columns, m, width, d)
         gathered += product(total, theirs, PRECISION, ROUNDED)
@@ -553,7 +560,7 @@ def row_means(
         x = exponent(s, slope, TILT, first, second) - log_total[:, None]
         if BIASED:
             x += tl.load(bias + columns, mask=columns < m, other=0.0)[None, :]
-        weight = kept(tl.exp2(x), 0.0, columns, m, start, stop, near, drawn, SUBSET)
+        weight = tl.exp2(kept(x, NOTHING, columns, m, start, stop, near, drawn, SUBSET))
         y = scale * s - offset[:, None]
         mean += tl.sum(weight * term_value(y, TERM, term_first, term_second), axis=1)
         derivative += tl.sum(weight * term_derivative(y, TERM, term_first, term_second), axis=1)
@@ -566,9 +573,9 @@ def row_means(
 @no_type_check
 def mean_slopes(
     s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale, term_first,
-    term_second, anchors, a, candidates, c, p,
+    term_second, anchors, a, candidates, c, p, columns, m, start, stop, near, drawn,
     TILT: tl.constexpr, CURVED: tl.constexpr, FLOWS: tl.constexpr, BIASED: tl.constexpr, TERM: tl.constexpr,
-    BY_ROWS: tl.constexpr,
+    SUBSET: tl.constexpr, BY_ROWS: tl.constexpr,
 ):  # fmt: skip
     """w_ij sum_q gradient_iq (scale term' + (term - mean_iq) slope_ij); i along the rows or the columns."""
     x = exponent(s, slope, TILT, first, second)
@@ -588,7 +595,7 @@ def mean_slopes(
             mean = tl.load(means + anchors * p + q, mask=anchors < a, other=0.0)
             change += (term_value(y, TERM, term_first, term_second) - along(mean, BY_ROWS)) * steepness
         inner += along(gradient, BY_ROWS) * change
-    return tl.exp2(x) * inner
+    return tl.exp2(kept(x, NOTHING, columns, m, start, stop, near, drawn, SUBSET)) * inner
 
 
 @kernel
@@ -617,25 +624,25 @@ def mean_gradient(
         s, theirs = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
         near = ((begin < highest) & (begin + COLUMNS > lowest)) | (begin + COLUMNS > m)
         total = tl.zeros_like(s)
+        drawn = near
         if MINE_ARE_ANCHORS:
-            change = mean_slopes(
-                s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale,
-                term_first, term_second, rows, n, columns, m, p, TILT, CURVED, FLOWS, BIASED, TERM, True,
-            )  # fmt: skip
             if SUBSET:
                 key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
-                change = tl.where(are_drawn(key, winner, columns[None, :]), change, 0.0)
-            total += change
-        if OTHER_ARE_ANCHORS:
-            change = mean_slopes(
+                drawn = are_drawn(key, winner, columns[None, :])
+            total += mean_slopes(
                 s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale,
-                term_first, term_second, columns, m, rows, n, p, TILT, CURVED, FLOWS, BIASED, TERM, False,
+                term_first, term_second, rows, n, columns, m, p, columns, m, start, stop, near, drawn,
+                TILT, CURVED, FLOWS, BIASED, TERM, SUBSET, True,
             )  # fmt: skip
+        if OTHER_ARE_ANCHORS:
             if SUBSET:
                 key, winner = words(keys, columns, m)[None, :], words(winners, columns, m)[None, :]
-                change = tl.where(are_drawn(key, winner, rows[:, None]), change, 0.0)
-            total += change
-        total = kept(total, 0.0, columns, m, start, stop, near, 0, False)
+                drawn = are_drawn(key, winner, rows[:, None])
+            total += mean_slopes(
+                s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale,
+                term_first, term_second, columns, m, rows, n, p, columns, m, start, stop, near, drawn,
+                TILT, CURVED, FLOWS, BIASED, TERM, SUBSET, False,
+            )  # fmt: skip
         if not WHOLE:
             theirs = embeddings(other, columns, m, width, d)
         gathered += product(total, theirs, PRECISION, ROUNDED)

@@ -1,0 +1,82 @@
+"""Compiles every kernel for the compute capabilities named, on a machine that need have no GPU.
+
+    python tests/reduce/compile_kernels.py 80 90
+
+The engine runs as it would, except that its launches only compile. Prints a line for each kernel: capability,
+name, bytes of shared memory. A process of its own, since Triton interprets or compiles, not both.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+from triton.runtime.jit import JITFunction
+
+from tammes.reduce import Exponent, Negatives, Product, Triton
+from tammes.reduce.terms import Clipped, Softened
+
+SHARED = {80: 166_912, 86: 101_376, 89: 101_376, 90: 232_448}
+"""Bytes of shared memory that a program may have."""
+
+
+class Compiler:
+    """Stands where Triton looks for a device."""
+
+    def __init__(self, capability: int) -> None:
+        self.capability = capability
+
+    def get_current_device(self) -> int:
+        return self.capability
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("cuda", self.capability, 32)
+
+
+def compiling(capability: int) -> Callable[[JITFunction, Any], Callable[..., None]]:
+    """What takes the place of a launch."""
+
+    def launch(kernel: JITFunction, grid: Any) -> Callable[..., None]:
+        def compiled(*arguments: Any, **options: Any) -> None:
+            done = kernel.run(*arguments, grid=grid, warmup=True, **options)
+            print(capability, kernel.fn.__name__, done.metadata.shared)
+            if done.metadata.shared > SHARED[capability]:
+                raise SystemExit(f"{kernel.fn.__name__} takes {done.metadata.shared} bytes")
+
+        return compiled
+
+    return launch
+
+
+def main() -> None:
+    """Runs each reduction once, forward and backward, at sizes that compile every kernel."""
+    for capability in map(int, sys.argv[1:]):
+        driver.set_active(Compiler(capability))
+        JITFunction.__getitem__ = compiling(capability)
+        Product.rounded = lambda product, embeddings: embeddings.to(product.kind)  # as on a GPU
+        for product in (Product.BFLOAT16, Product.FULL):
+            z = torch.eye(128).repeat(2, 1).requires_grad_()
+            negatives = Negatives(anchors=z, keys=torch.arange(256) // 2, bound=1.0)
+            engine = Triton(product=product)
+            hard = (Exponent(slope=4.0, gradient_slope=4.0), Exponent(slope=2.0, gradient_slope=2.0))
+            for value in engine.log_sum_exp(negatives, hard):
+                value.sum().backward(retain_graph=True)
+            weight = Exponent(tilt=Clipped(gain=1.0, bound=1.0), tilt_has_gradient=True)
+            (log_total,) = engine.log_sum_exp(negatives, (weight,))
+            log_total.sum().backward()
+            if product is Product.BFLOAT16:
+                offsets = torch.zeros(256, 1)
+                mean = engine.expectation(negatives, weight, log_total.detach(), Softened(), 2.0, offsets)
+                mean.sum().backward()
+                engine.hardest(negatives)
+
+
+if __name__ == "__main__":
+    main()
