@@ -77,23 +77,13 @@ class SaveCheckpoint(Checkpoint):
         every: steps from one checkpoint to the next within an epoch.
         config: the run's configuration as YAML, stored in the checkpoint.
         request: asks for a stop.
-        saved: after how many steps the run was saved last, at first the step it goes on from; or None.
     """
 
-    def __init__(
-        self,
-        path: Path | None,
-        *,
-        every: int,
-        config: str,
-        request: StopRequest,
-        saved: int | None = None,
-    ) -> None:
+    def __init__(self, path: Path | None, *, every: int, config: str, request: StopRequest) -> None:
         self.path = path
         self.every = every
         self.config = config
         self.request = request
-        self.saved = saved
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
@@ -118,7 +108,6 @@ class SaveCheckpoint(Checkpoint):
     def _save(self, trainer: Trainer) -> None:
         if self.path is not None:
             trainer.save_checkpoint(self.path, weights_only=False)
-            self.saved = trainer.global_step
         if self.request.signal_number is not None:
             raise StopAfterStep
 

@@ -61,7 +61,7 @@ class Launch:
         Example:
             >>> Launch.of({"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2",
             ...     "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}).name
-            'process 1 of 2'
+            'rank 1 of 2'
         """
         if not {"RANK", "WORLD_SIZE", "LOCAL_RANK"} <= set(environment) or environment["WORLD_SIZE"] == "1":
             return cls()
@@ -91,7 +91,7 @@ class Launch:
     @property
     def name(self) -> str:
         """This process, for messages."""
-        return f"process {self.rank} of {self.count}"
+        return f"rank {self.rank} of {self.count}"
 
     def store(self, patience: timedelta) -> Store:
         """Where the processes leave word for each other before they are a group.
@@ -111,7 +111,9 @@ class Launch:
             raise self._unreachable(str(error).partition("\n")[0]) from error
 
     def is_first_to_say(self, message: str) -> bool:
-        """Whether no other process has said this before; where they cannot be asked, everyone is the first.
+        """Whether no other process has said this before, but for its own name.
+
+        Where they cannot be asked, everyone is the first.
 
         Example:
             >>> Launch().is_first_to_say("the disk is full")
@@ -122,7 +124,7 @@ class Launch:
         try:
             self._expect_answer(timedelta(seconds=1))
             store = self._connected(False, timedelta(seconds=5))
-            key = hashlib.sha256(message.encode()).hexdigest()
+            key = hashlib.sha256(message.replace(self.name, "").encode()).hexdigest()
             return store.add(f"tammes/{self.restart}/said/{key}", 1) == 1
         except (RuntimeError, ValueError):
             return True

@@ -1,6 +1,7 @@
 """The loop, from images to a trained encoder, on lightning's Trainer."""
 
 import math
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from tammes.training.model import build_model
 from tammes.training.module import Contrastive
 from tammes.training.monitor import Monitor
 from tammes.training.order import Order, Portion
-from tammes.training.peers import Peers, joined
+from tammes.training.peers import LostProcessError, joined
 from tammes.training.quiet import quiet
 from tammes.training.run import Run, save_weights
 from tammes.training.settings import shared_settings
@@ -67,8 +68,8 @@ class Machine:
             raise ValueError(f"no GPU that PyTorch can use was found{on}: take the accelerator cpu, or auto")
         if self.device_type == "gpu" and self.launch.local_count > torch.cuda.device_count() > 0:
             raise ValueError(
-                f"{self.launch.local_count} processes were started on this machine, which has "
-                f"{torch.cuda.device_count()} GPUs{on}: start one for each, or take the accelerator cpu"
+                f"more processes ({self.launch.local_count}) than GPUs ({torch.cuda.device_count()}){on}: "
+                "start one process for each GPU, or take the accelerator cpu"
             )
 
     @property
@@ -136,8 +137,15 @@ def train(
     launch, settings = machine.launch, {}
     if launch.count > 1:
         settings = shared_settings(whole, images, folder, monitor) | machine.shared_settings
-    with joined(launch, backend=machine.backend, patience=machine.patience, settings=settings) as peers:
-        return _trained(whole, images, folder, monitor, machine, peers)
+    with ExitStack() as until_told:  # a signal must not come before the words about another process
+        try:
+            with joined(
+                launch, backend=machine.backend, patience=machine.patience, settings=settings
+            ) as peers:
+                request = until_told.enter_context(StopRequest(peers))
+                return _trained(whole, images, folder, monitor, machine, request)
+        except LostProcessError as error:
+            raise LostProcessError(f"{error}: {_kept(folder)}") from error
 
 
 def _trained(
@@ -146,9 +154,10 @@ def _trained(
     folder: RunFolder | None,
     monitor: Monitor | None,
     machine: Machine,
-    peers: Peers,
+    request: StopRequest,
 ) -> Run:
-    config, launch = whole.training, peers.launch
+    config, peers = whole.training, request.peers
+    launch = peers.launch
     portion = Portion(batch_size=config.batch_size, process=launch.rank, processes=launch.count)
     Order(len(images), portion, seed=config.seed)  # refuses a batch larger than the data
     model = build_model(whole)
@@ -162,20 +171,21 @@ def _trained(
     module = Contrastive(
         config, model, labels=images.labels, steps_per_epoch=len(loader), portion=portion, peers=peers
     )
-    with StopRequest(peers) as request:
-        saver = _saver(folder, whole, request, checkpoint)
-        trainer = _trainer(module, machine, checkpoint, [request, metrics, saver])
-        try:
-            with quiet(), plain_errors():
-                trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
-        except StopAfterStep:
-            raise _stopped(request, trainer.global_step, folder) from None
-        except SystemExit:  # what lightning makes of a second Ctrl-C
-            raise KeyboardInterrupt from None
-        except ValueError:
-            if folder is not None and peers.first:
-                folder.forget_unstarted()
-            raise
+    saver = _saver(folder, whole, request)
+    trainer = _trainer(module, machine, checkpoint, [request, metrics, saver])
+    try:
+        with quiet(), plain_errors():
+            trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
+    except StopAfterStep:
+        assert request.signal_number is not None
+        message = f"stopped after {trainer.global_step} steps: {_kept(folder)}"
+        raise Stopped(message, request.signal_number) from None
+    except SystemExit:  # what lightning makes of a second Ctrl-C
+        raise KeyboardInterrupt from None
+    except ValueError:
+        if folder is not None and peers.first:
+            folder.forget_unstarted()
+        raise
     if folder is not None:
         peers.by_first(lambda: save_weights(folder.weights, model))
     return Run(config=whole, model=model, metrics=tuple(metrics.rows), seconds=metrics.seconds)
@@ -191,9 +201,7 @@ def _loader(images: Images, order: Order, machine: Machine) -> DataLoader[tuple[
     )
 
 
-def _saver(
-    folder: RunFolder | None, config: RunConfig, request: StopRequest, begun: dict[str, Any] | None
-) -> SaveCheckpoint:
+def _saver(folder: RunFolder | None, config: RunConfig, request: StopRequest) -> SaveCheckpoint:
     if folder is None:
         return SaveCheckpoint(None, every=1, config="", request=request)
     return SaveCheckpoint(
@@ -201,7 +209,6 @@ def _saver(
         every=folder.checkpoint_every,
         config=to_yaml(config),
         request=request,
-        saved=begun["global_step"] if begun else None,
     )
 
 
@@ -229,7 +236,7 @@ def _trainer(
         )
 
 
-def _stopped(request: StopRequest, step: int, folder: RunFolder | None) -> Stopped:
-    assert request.signal_number is not None
-    kept = "nothing was kept" if folder is None else f"go on with the run in {folder.path} by --resume"
-    return Stopped(f"stopped after {step} steps: {kept}", request.signal_number)
+def _kept(folder: RunFolder | None) -> str:
+    if folder is None:
+        return "nothing was kept"
+    return f"go on with the run in {folder.path} by --resume"

@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -19,8 +21,8 @@ T = TypeVar("T")
 
 # How long the others wait for what process 0 does alone, such as measuring. If it dies, they notice at once.
 A_DAY = timedelta(days=1)
-# How long to wait for the last words of a process that has left.
-LAST_WORDS = timedelta(seconds=3)
+# Seconds to wait for the last words of a process that has left.
+LAST_WORDS = 2.0
 
 
 class LostProcessError(ConnectionError):
@@ -109,11 +111,15 @@ class Peers:
     def word(self) -> str | None:
         """What a process that has left said, if it did."""
         assert self.store is not None
+        end = time.monotonic() + LAST_WORDS
         try:
-            self.store.wait(["word"], LAST_WORDS)
-            return self.store.get("word").decode()
-        except RuntimeError:
-            return None
+            while time.monotonic() < end:
+                if self.store.check(["word"]):
+                    return self.store.get("word").decode()
+                time.sleep(0.1)
+        except RuntimeError:  # whoever kept the store has left as well
+            pass
+        return None
 
 
 @contextmanager
@@ -154,20 +160,26 @@ def joined(launch: Launch, *, backend: str, patience: float, settings: Mapping[s
 def _leaving_word(peers: Peers) -> Iterator[None]:
     try:
         yield
-    except (ValueError, OSError) as error:
-        peers.leave_word(str(error))
+    except Exception as error:
+        if isinstance(error, RuntimeError) and _is_of_connection(error):
+            raise _explanation(error, peers.word()) from error
+        told = isinstance(error, ValueError | OSError)
+        peers.leave_word(str(error) if told else f"{peers.launch.name} failed: {error!r}")
         raise
-    except RuntimeError as error:
-        if not _is_of_connection(error):
-            peers.leave_word(f"{peers.launch.name} failed: {type(error).__name__}: {error}")
-            raise
-        word = peers.word()
-        if word is not None:
-            raise ValueError(word) from error
-        raise LostProcessError(
-            "another process was killed, or could not be reached for too long "
-            f"({' '.join(str(error).split())[:200]})"
-        ) from error
+
+
+def _explanation(error: RuntimeError, word: str | None) -> Exception:
+    """What a process says that misses another: the last words of that one, if there are any."""
+    if word is not None:
+        return ValueError(word)
+    return LostProcessError(
+        f"another process was killed, or could not be reached for too long ({_reason(error)})"
+    )
+
+
+def _reason(error: RuntimeError) -> str:
+    """What torch says first, without its places in source files and its addresses."""
+    return " ".join(re.sub(r"\[[^\]]*\]:?\d*", "", str(error)).split()).partition(". ")[0][:120]
 
 
 def _is_of_connection(error: RuntimeError) -> bool:
@@ -183,15 +195,14 @@ def _expect_same(launch: Launch, store: Store, wait: timedelta, settings: Mappin
             store.wait([name], wait)
         except RuntimeError as error:
             raise ValueError(
-                f"process {rank} of {launch.count} did not come within {wait.total_seconds():g} seconds: see "
+                f"rank {rank} of {launch.count} did not come within {wait.total_seconds():g} seconds: see "
                 "whether it failed, or wait longer for it with more patience"
             ) from error
     everyone = [json.loads(store.get(name)) for name in names]
     expected = everyone[0]
     for rank, others in enumerate(everyone):
         found = [
-            f"{name} is {expected.get(name, 'absent')} on process 0, but {others.get(name, 'absent')} on "
-            f"process {rank}"
+            f"{name} is {expected.get(name, 'absent')} on rank 0, {others.get(name, 'absent')} on rank {rank}"
             for name in dict.fromkeys([*expected, *others])
             if expected.get(name) != others.get(name)
         ]
