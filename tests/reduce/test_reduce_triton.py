@@ -14,8 +14,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-triton = pytest.importorskip("triton", reason="triton exists for Linux only")
-
 import tammes
 from tammes import recipes
 from tammes.pairs import Pairs
@@ -25,6 +23,8 @@ from tammes.reduce.choice import product_for
 from tammes.reduce.terms import Clipped, Exponential, Linear, Rectified, Softened, Term
 from tammes.reduce.triton_fixed_shift import range_is_safe
 from tammes.reduce.triton_launch import Launch, launch_for
+
+triton = pytest.importorskip("triton", reason="triton exists for Linux only")
 
 HAS_GPU = torch.cuda.is_available()
 DEVICE = torch.device("cuda" if HAS_GPU else "cpu")
