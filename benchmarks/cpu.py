@@ -1,6 +1,6 @@
 """Objectives on a CPU against what one would write or pick instead: time and peak memory.
 
-    python benchmarks/cpu.py                            # 64 to 4,096 pairs, about ten minutes on two cores
+    python benchmarks/cpu.py                            # 64 to 4,096 pairs
     python benchmarks/cpu.py --quick                    # a first look, about a minute
     python benchmarks/cpu.py --quick --only nt-xent --pairs 64 256 1024
     python benchmarks/cpu.py --only hcl-ot --pairs 16384 --memory
@@ -81,13 +81,13 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--dim", type=int, default=128)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--seconds", type=float, help="measuring time for each task and size; by default 8")
-    parser.add_argument("--quick", action="store_true", help=f"{_QUICK} pairs, 1 second each")
+    parser.add_argument("--quick", action="store_true", help=f"{_QUICK} pairs, 0.6 seconds each")
     parser.add_argument("--memory", action="store_true", help="also measure peak memory, process by process")
     parser.add_argument("--record", action="store_true", help="write the table to benchmarks/results")
     parser.add_argument("--measure", nargs=2, metavar=("GROUP", "METHOD"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.pairs = options.pairs or (_QUICK if options.quick else _DEFAULT)
-    options.seconds = options.seconds or (1.0 if options.quick else 8.0)
+    options.seconds = options.seconds or (0.6 if options.quick else 8.0)
     return options
 
 

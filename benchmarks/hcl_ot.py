@@ -63,7 +63,7 @@ def hcl_ot() -> Task:
         title="HCL-OT",
         ours=LossMethod(name="tammes, hcl_ot", step=by_autograd(objective)),
         peers=(
-            LossMethod(name="as published, POT, NumPy", step=by_autograd(published), limit=1024, needs="ot"),
+            LossMethod(name="as published, POT, NumPy", step=by_autograd(published), limit=512, needs="ot"),
             LossMethod(
                 name="matrix products, POT, PyTorch",
                 step=by_autograd(with_matrix_products),

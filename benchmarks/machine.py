@@ -50,7 +50,7 @@ def matmul_rate(dim: int) -> Rate:
             "tile": lambda: torch.mm(left, right.T, out=tile),
             "large": lambda: torch.mm(square, square, out=product),
         },
-        budget=0.7,
+        budget=0.4,
     )
     return Rate(tile=2 * _TILE**2 * dim / times["tile"].median, large=2 * _LARGE**3 / times["large"].median)
 
