@@ -13,9 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from triton.backends.compiler import GPUTarget
-from triton.runtime import driver
-from triton.runtime.jit import JITFunction
 
 from tammes.reduce import Exponent, Negatives, Product, Triton
 from tammes.reduce.terms import Clipped, Softened
@@ -36,14 +33,16 @@ class Compiler:
     def get_current_stream(self, device: int) -> int:
         return 0
 
-    def get_current_target(self) -> GPUTarget:
+    def get_current_target(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+
         return GPUTarget("cuda", self.capability, 32)
 
 
-def compiling(capability: int) -> Callable[[JITFunction, Any], Callable[..., None]]:
+def compiling(capability: int) -> Callable[[Any, Any], Callable[..., None]]:
     """What takes the place of a launch."""
 
-    def launch(kernel: JITFunction, grid: Any) -> Callable[..., None]:
+    def launch(kernel: Any, grid: Any) -> Callable[..., None]:
         def compiled(*arguments: Any, **options: Any) -> None:
             done = kernel.run(*arguments, grid=grid, warmup=True, **options)
             print(capability, kernel.fn.__name__, done.metadata.shared)
@@ -57,6 +56,9 @@ def compiling(capability: int) -> Callable[[JITFunction, Any], Callable[..., Non
 
 def main() -> None:
     """Runs each reduction once, forward and backward, at sizes that compile every kernel."""
+    from triton.runtime import driver
+    from triton.runtime.jit import JITFunction
+
     for capability in map(int, sys.argv[1:]):
         driver.set_active(Compiler(capability))
         JITFunction.__getitem__ = compiling(capability)
