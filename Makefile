@@ -33,7 +33,7 @@ test: lint
 
 benchmark: setup
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,benchmarks]"
-	$(BIN)/python benchmarks/objective.py
+	$(BIN)/python benchmarks/cpu.py
 
 clean:
 	rm -rf $(VENV) demo

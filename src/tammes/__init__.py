@@ -17,7 +17,7 @@ from tammes.objective import Objective
 from tammes.pairs import Pairs
 from tammes.perturbation import FeatureModification, Perturbation
 from tammes.selection import All, OtherLabels, Selection, Subset
-from tammes.sources import InBatch
+from tammes.sources import Gather, InBatch, Queue
 from tammes.temperature import LearnedTemperature
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Debias",
     "ExponentialEuclidean",
     "FeatureModification",
+    "Gather",
     "Hard",
     "Hinge",
     "InBatch",
@@ -40,6 +41,7 @@ __all__ = [
     "OtherLabels",
     "Pairs",
     "Perturbation",
+    "Queue",
     "Selection",
     "SinkhornWarning",
     "Softplus",

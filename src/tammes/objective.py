@@ -129,11 +129,12 @@ class Objective:
     def _compute(
         self, pairs: Pairs, scale: Tensor | None, generator: torch.Generator | None
     ) -> tuple[Tensor, dict[str, Callable[[], Tensor | float]]]:
+        given = pairs.anchors.dtype
         with pairs.group.failing_together():
             pairs, bound = in_full_precision(pairs, normalize=self.normalize)
             arrangement = arrange(pairs, self.selection)
         negatives = arrangement.negatives_of(_scaled(pairs, scale), bound=bound, seed=self._seed(generator))
-        engine = choose(negatives) if self.engine is None else self.engine
+        engine = choose(negatives, given) if self.engine is None else self.engine
         fit = self.coupling.fit(negatives, self.temperature, engine)
         steepest = abs(fit.weight.slope) + 1 / self.temperature
         _check_range(steepest * _bound_of_all(pairs, bound), pairs.anchors.dtype)

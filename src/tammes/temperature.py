@@ -52,4 +52,4 @@ class LearnedTemperature(nn.Module):
 
     def extra_repr(self) -> str:
         """For print: the present value and its bound."""
-        return f"temperature={math.exp(-float(self.log_scale)):.4g}, least={self.least:g}"
+        return f"temperature={math.exp(-float(self.log_scale.detach())):.4g}, least={self.least:g}"

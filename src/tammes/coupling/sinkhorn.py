@@ -19,6 +19,13 @@ from tammes.reduce import Engine, Exponent, Negatives
 Update = Callable[[Tensor], tuple[Tensor, Tensor]]
 """From a potential to the next one, and to the marginal error of the one given."""
 
+_KEPT = 2048 * 2048
+"""Up to how many entries the kernel is kept between iterations, which are then products with a vector."""
+_MIXED, _RIDGE = 2, 1e-8
+"""How many of the last steps are mixed, and how much their dependence on each other is damped: more than
+rounding, so that processes that add up in another order come to the same potential."""
+_SETBACKS = 3
+"""After how many steps that made it worse the accelerated ones are given up."""
 _FIRST, _MOST = 4, 32
 """How many updates are queued on a device before the host looks at the error: at first, and at most."""
 
@@ -60,10 +67,11 @@ def sinkhorn(
     Source: Peyré and Cuturi, "Computational Optimal Transport" (2019), eq. 4.15; the averaged update of the
     symmetric problem: Feydy et al. (2019), eq. 25.
     """
+    negatives = negatives.keeping(_KEPT)
     m = negatives.shape[1]
     if start is None:
         start = negatives.anchors.new_full((m,), -math.log(m))
-    update = _averaged if _is_symmetric(negatives) else _alternating
+    update = _Symmetric if _is_symmetric(negatives) else _alternating
     with torch.no_grad():
         return settle(
             update(negatives, kernel, engine),
@@ -96,20 +104,26 @@ def settle(
         >>> halved.potential.item(), halved.iterations, halved.error
         (0.0625, 4, 0.0625)
     """
-    begun, before, block = 0, math.inf, 1 if looks_each_time else _FIRST
+    if looks_each_time:
+        for iterations in range(max_iterations + 1):
+            changed, error = update(potential)
+            left = float(error)
+            if not left > tolerance or iterations == max_iterations:  # NaN ends it as well
+                break
+            potential = changed
+        return Settled(potential=potential, iterations=iterations, error=left)
+    begun, before, block = 0, math.inf, _FIRST
     count = torch.zeros((), dtype=torch.long, device=potential.device)
     while True:
         for _ in range(block):
             changed, error = update(potential)
-            # NaN ends it as well.
             moves = (error > tolerance) & (begun < max_iterations)
             potential = torch.where(moves, changed, potential)
             count += moves
             begun += 1
         if not bool(moves):
             return Settled(potential=potential, iterations=int(count), error=float(error))
-        if not looks_each_time:
-            block, before = _next_block(float(error), before, block, tolerance), float(error)
+        block, before = _next_block(float(error), before, block, tolerance), float(error)
 
 
 def _next_block(error: float, before: float, block: int, tolerance: float) -> int:
@@ -129,16 +143,51 @@ def _is_symmetric(negatives: Negatives) -> bool:
     return int(negatives.group.sum(negatives.own.new_tensor(n))) == m
 
 
-def _averaged(negatives: Negatives, kernel: Exponent, engine: Engine) -> Update:
-    """u = v: the potential and the one that would meet the rows' marginals, averaged."""
-    log_size = math.log(negatives.shape[1])
+class _Symmetric:
+    """u = v, where the candidates are the anchors: the residual r = log(row sum / marginal) is brought to 0.
 
-    def update(potential: Tensor) -> tuple[Tensor, Tensor]:
-        (log_sum,) = engine.log_sum_exp(negatives, (with_column(kernel, potential),))
-        residual = potential + log_size + _of_candidates(negatives, log_sum)  # log of (row sum / marginal)
-        return potential - residual / 2, torch.expm1(residual).abs().mean()
+    Its derivative is 1 + P with P the plan, whose rows sum to one. Where P is nearly uniform, the step
+    mean(r) / 2 - r is nearly Newton's; Anderson's mixing of the last steps makes up for what P has beyond.
+    A step after which the error is larger is followed by the averaged update -r / 2, which always converges,
+    and after a few of them nothing else is done.
 
-    return update
+    Source: Feydy et al. (2019), eq. 25, for the averaged update; Walker and Ni (2011), for the mixing.
+    """
+
+    def __init__(self, negatives: Negatives, kernel: Exponent, engine: Engine) -> None:
+        self.negatives, self.kernel, self.engine = negatives, kernel, engine
+        self.log_size = math.log(negatives.shape[1])
+        self.before: tuple[Tensor, Tensor, Tensor] | None = None  # potential, step and error
+        self.steps: list[tuple[Tensor, Tensor]] = []  # by how much potential and step changed, the last times
+        self.setbacks: Tensor | int = 0
+
+    def __call__(self, potential: Tensor) -> tuple[Tensor, Tensor]:
+        """See `Update`."""
+        (log_sum,) = self.engine.log_sum_exp(self.negatives, (with_column(self.kernel, potential),))
+        residual = potential + self.log_size + _of_candidates(self.negatives, log_sum)
+        error = torch.expm1(residual).abs().mean()
+        step = residual.mean() / 2 - residual
+        if self.before is None:
+            changed = potential + step
+        else:
+            changed = self._mixed(potential, residual, step, error, *self.before)
+        self.before = potential, step, error
+        return changed, error
+
+    def _mixed(
+        self, potential: Tensor, residual: Tensor, step: Tensor, error: Tensor, *before: Tensor
+    ) -> Tensor:
+        earlier, earlier_step, earlier_error = before
+        self.steps = [(potential - earlier, step - earlier_step), *self.steps[: _MIXED - 1]]
+        self.setbacks = self.setbacks + ~(error < earlier_error)
+        trusted = (error < earlier_error) & (self.setbacks < _SETBACKS)
+        of_potential, of_step = (torch.stack(each) * trusted for each in zip(*self.steps, strict=True))
+        gram = (of_step @ of_step.T).double()
+        gram += (_RIDGE * gram.trace() + torch.finfo(gram.dtype).tiny) * torch.eye(len(gram)).to(gram)
+        shares, _ = torch.linalg.solve_ex(gram, (of_step @ step).double())
+        return (
+            potential + torch.where(trusted, step, residual / -2) - shares.to(step) @ (of_potential + of_step)
+        )
 
 
 def _of_candidates(negatives: Negatives, values: Tensor) -> Tensor:

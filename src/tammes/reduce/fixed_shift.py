@@ -144,18 +144,34 @@ def _kept(negatives: Negatives, exponents: tuple[Exponent, ...]) -> Iterator[Ten
     for exponent in exponents:
         key = exponent.slope, exponent.tilt
         if key not in known:
-            similarity = negatives.kept_similarity
-            tile = _exponential(negatives, exponent, similarity, torch.empty_like(similarity))
-            known[key] = without(tile, negatives.kept_mask, 0.0)
+            if negatives.fits_cache:
+                similarity = negatives.kept_similarity
+                out = torch.empty_like(similarity)
+            else:
+                out = similarity = negatives.anchors @ negatives.others.T
+            known[key] = _exclude(negatives, _exponential(negatives, exponent, similarity, out))
         yield known[key]
+
+
+def _exclude(negatives: Negatives, tile: Tensor) -> Tensor:
+    """All of S, zero where there is no negative: near the diagonal, since rows and columns are sorted."""
+    if negatives.fits_cache:
+        return without(tile, negatives.kept_mask, 0.0)
+    n, side = negatives.shape[0], 256
+    for first in range(0, n, side):
+        rows = slice(first, min(first + side, n))
+        columns = slice(int(negatives.start[first]), int(negatives.stop[rows.stop - 1]))
+        mask = negatives.mask(rows, columns)
+        without(tile[rows, columns], mask, 0.0)
+    return tile
 
 
 def _exponential(negatives: Negatives, exponent: Exponent, similarity: Tensor, out: Tensor) -> Tensor:
     """e^{x_ij - shift}."""
     if exponent.tilt is None:
         return torch.mul(similarity, exponent.slope, out=out).exp_()
-    torch.sub(exponent.tilt(similarity), _shift(negatives, exponent), out=out)
-    return (out.add_(similarity, alpha=exponent.slope) if exponent.slope else out).exp_()
+    tilt = exponent.tilt(similarity) - _shift(negatives, exponent)
+    return torch.add(tilt, similarity, alpha=exponent.slope, out=out).exp_()
 
 
 def _shift(negatives: Negatives, exponent: Exponent) -> float:

@@ -18,7 +18,7 @@ from tammes.reduce.lottery import row_keys, tickets
 _CHUNK = 1 << 22
 """How many tickets are held at a time while the winning ones are sought."""
 _KEPT = 512 * 512
-"""Up to how many entries S is kept: a constant, about one tile, so that memory stays linear."""
+"""Up to how many entries S is kept: about one tile, which stays in a processor's cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,7 @@ class Negatives:
         rows: `(n,)`, numbers that name the anchors, so that each has a subset of its own.
         own: `(n,)`, the column of each anchor itself, where it stands among other candidates; or None.
         group: the processes that hold the other rows of S.
+        kept: up to how many entries S may be kept between passes: a constant, so that memory stays linear.
     """
 
     anchors: Float[Tensor, "n d"]
@@ -53,6 +54,7 @@ class Negatives:
     rows: Int[Tensor, " n"] | None = None
     own: Int[Tensor, " n"] | None = None
     group: Group = field(default_factory=Single)
+    kept: int = _KEPT
 
     @property
     def symmetric(self) -> bool:
@@ -104,7 +106,7 @@ class Negatives:
         excluded = self._excluded(rows, columns)
         if self.subset is None:
             return excluded
-        lost = self._tickets(rows, columns) > self._last_winner[rows, None]
+        lost = self._tickets(rows, columns) > self.last_winner[rows, None]
         return lost if excluded is None else lost.logical_or_(excluded)
 
     def _excluded(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
@@ -119,7 +121,7 @@ class Negatives:
         return tickets(row_keys(self.seed, self.rows[rows]), column)
 
     @cached_property
-    def _last_winner(self) -> Int[Tensor, " n"]:
+    def last_winner(self) -> Int[Tensor, " n"]:
         """`(n,)`, the k-th smallest ticket among each anchor's negatives."""
         assert self.subset is not None
         n, m = self.shape
@@ -156,6 +158,10 @@ class Negatives:
             object.__setattr__(same, name, value)
         return same
 
+    def keeping(self, entries: int) -> Negatives:
+        """The same negatives, for many passes: S is kept if it has no more than so many entries."""
+        return self if self.is_small else dataclasses.replace(self, kept=entries)
+
     def without_subset(self) -> Negatives:
         """The same negatives before a subset was drawn."""
         return self if self.subset is None else dataclasses.replace(self, subset=None)
@@ -187,6 +193,11 @@ class Negatives:
     @property
     def is_small(self) -> bool:
         """Whether S is small enough to be kept between passes."""
+        return self.shape[0] * self.shape[1] <= self.kept
+
+    @property
+    def fits_cache(self) -> bool:
+        """Whether S is as small as one tile."""
         return self.shape[0] * self.shape[1] <= _KEPT
 
     @cached_property

@@ -60,6 +60,8 @@ class Tiled(Engine):
         self, negatives: Negatives, exponents: tuple[Exponent, ...]
     ) -> tuple[Float[Tensor, " n"], ...]:
         """See `Engine.log_sum_exp`."""
+        if not torch.is_grad_enabled():  # the iterations of Sinkhorn: no graph, no overhead
+            return tuple(_log_sums(negatives.detached, exponents, self.side)[0])
         return _LogSumExp.apply(  # type: ignore[no-untyped-call]
             negatives.anchors, negatives.candidates, negatives, exponents, self.side
         )
@@ -93,6 +95,14 @@ class Tiled(Engine):
         return where
 
 
+def _log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> tuple[list[Tensor], bool]:
+    """The log-sum-exps, and whether one shift for all served."""
+    safe = fixed_shift.range_is_safe(negatives, exponents)
+    with torch.autocast(negatives.anchors.device.type, enabled=False):
+        way = fixed_shift if safe else running_maximum
+        return way.log_sums(negatives, exponents, side), safe
+
+
 class _LogSumExp(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -104,10 +114,9 @@ class _LogSumExp(torch.autograd.Function):
         side: int,
     ) -> tuple[Tensor, ...]:
         negatives = negatives.detached
-        with torch.autocast(anchors.device.type, enabled=False):
-            way = fixed_shift if fixed_shift.range_is_safe(negatives, exponents) else running_maximum
-            sums = way.log_sums(negatives, exponents, side)
-        ctx.negatives, ctx.exponents, ctx.side, ctx.way = negatives, exponents, side, way
+        sums, safe = _log_sums(negatives, exponents, side)
+        ctx.negatives, ctx.exponents, ctx.side = negatives, exponents, side
+        ctx.way = fixed_shift if safe else running_maximum
         ctx.save_for_backward(anchors, candidates, *sums)
         return tuple(sums)
 

@@ -57,7 +57,7 @@ class Operands:
         keys = winners = None
         if negatives.subset is not None:
             assert negatives.rows is not None
-            keys, winners = row_keys(negatives.seed, negatives.rows), negatives._last_winner
+            keys, winners = row_keys(negatives.seed, negatives.rows), negatives.last_winner
         candidates = None
         if not negatives.symmetric:
             candidates = _side(negatives.without_subset().transposed(), product)
