@@ -17,12 +17,12 @@ def test_plain_views_are_arranged_as_any_pairs_are(views: int, selection: tammes
     rows = [torch.randn(5, 4) for _ in range(views)]
     plain = InBatch()(*rows)
     other = Pairs(anchors=plain.anchors, ids=plain.ids.clone(), views=views)
-    kept, made = arrange(plain, selection), arrange(other, selection)
+    kept, made = arrange(plain, selection, torch.float32), arrange(other, selection, torch.float32)
     assert kept.views == views
     assert made.views is None
     assert torch.equal(kept.order, made.order)
     assert torch.equal(kept.edges.candidate, made.edges.candidate)
-    ours, theirs = (each.negatives_of(plain, bound=9.0, seed=5) for each in (kept, made))
+    ours, theirs = (each.negatives_of(plain.anchors, None, bound=9.0, seed=5) for each in (kept, made))
     assert torch.equal(ours.anchors, theirs.anchors)
     whole = slice(0, 5 * views), slice(0, 5 * views)
     ours_mask, theirs_mask = ours.mask(*whole), theirs.mask(*whole)
@@ -32,10 +32,12 @@ def test_plain_views_are_arranged_as_any_pairs_are(views: int, selection: tammes
 
 
 def test_one_arrangement_serves_every_batch_of_a_shape() -> None:
-    first, second = (arrange(InBatch()(torch.randn(6, 3), torch.randn(6, 3)), All()) for _ in range(2))
+    first, second = (
+        arrange(InBatch()(torch.randn(6, 3), torch.randn(6, 3)), All(), torch.float32) for _ in range(2)
+    )
     assert first is second
     given = InBatch()(torch.randn(6, 3), torch.randn(6, 3), ids=torch.arange(6))
-    assert arrange(given, All()) is not first
+    assert arrange(given, All(), torch.float32) is not first
 
 
 def test_labels_and_given_ids_are_looked_at_each_time() -> None:
@@ -53,7 +55,7 @@ def test_labels_and_given_ids_are_looked_at_each_time() -> None:
 
 
 def test_nothing_of_the_embeddings_is_kept() -> None:
-    arrangement = arrange(InBatch()(torch.randn(6, 3), torch.randn(6, 3)), All())
+    arrangement = arrange(InBatch()(torch.randn(6, 3), torch.randn(6, 3)), All(), torch.float32)
     assert arrangement.negatives.anchors.shape == (12, 1)
     assert arrangement.negatives.anchors.untyped_storage().nbytes() == 12 * 4
 

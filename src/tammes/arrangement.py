@@ -33,17 +33,24 @@ class Arrangement:
     negatives: Negatives
     views: int | None = None
 
-    def negatives_of(self, pairs: Pairs, *, bound: float, seed: int) -> Negatives:
-        """The negatives among the embeddings of `pairs`.
+    def negatives_of(
+        self,
+        anchors: Float[Tensor, "n d"],
+        candidates: Float[Tensor, "m d"] | None,
+        *,
+        bound: float,
+        seed: int,
+    ) -> Negatives:
+        """The negatives among these embeddings.
 
         Args:
-            pairs: whose ids, labels and selection this arrangement was made for.
+            anchors: `(n, d)`, in the order of the pairs that this arrangement was made for.
+            candidates: `(m, d)` likewise, or None where they are the anchors.
             bound: no |s_ij| is larger.
             seed: which subset is drawn.
         """
-        candidates = pairs.candidates
         return self.negatives.with_embeddings(
-            self._rows(pairs.anchors),
+            self._rows(anchors),
             None if candidates is None else candidates.index_select(0, self.candidate_order),
             bound=bound,
             seed=seed,
@@ -56,8 +63,13 @@ class Arrangement:
         return anchors.view(self.views, -1, anchors.shape[1]).transpose(0, 1).reshape(anchors.shape)
 
 
-def arrange(pairs: Pairs, selection: Selection) -> Arrangement:
+def arrange(pairs: Pairs, selection: Selection, kind: torch.dtype) -> Arrangement:
     """The arrangement of these pairs; that of plain views is made once and kept.
+
+    Args:
+        pairs: whose ids and labels are looked at.
+        selection: who may be a negative.
+        kind: the type in which the embeddings will come.
 
     Raises:
         ValueError: an anchor without a positive or a negative, or with fewer negatives than are to be drawn.
@@ -65,15 +77,15 @@ def arrange(pairs: Pairs, selection: Selection) -> Arrangement:
     Example:
         >>> from tammes.selection import All
         >>> pairs = Pairs(anchors=torch.eye(4), ids=torch.tensor([7, 3, 7, 3]))
-        >>> arrange(pairs, All()).order.tolist()
+        >>> arrange(pairs, All(), torch.float32).order.tolist()
         [1, 3, 0, 2]
     """
-    batch = len(pairs.ids) // pairs.views
+    batch = pairs.ids.shape[0] // pairs.views
     if pairs.views > 1 and pairs.candidates is None:
         consecutive = consecutive_ids(batch, pairs.views, pairs.ids.device)
         if pairs.ids is consecutive and selection.keys(pairs)[0] is consecutive:
-            return _of_views(batch, pairs.views, pairs.anchors.device, pairs.anchors.dtype, selection)
-    return _arranged(pairs, selection, views=None)
+            return _of_views(batch, pairs.views, pairs.anchors.device, kind, selection)
+    return _arranged(pairs, selection, kind, views=None)
 
 
 @lru_cache(maxsize=8)
@@ -82,13 +94,13 @@ def _of_views(
 ) -> Arrangement:
     placeholder = torch.empty(batch * views, 1, device=device, dtype=kind)
     pairs = Pairs(anchors=placeholder, ids=consecutive_ids(batch, views, device), views=views)
-    return _arranged(pairs, selection, views=views)
+    return _arranged(pairs, selection, kind, views=views)
 
 
-def _arranged(pairs: Pairs, selection: Selection, *, views: int | None) -> Arrangement:
+def _arranged(pairs: Pairs, selection: Selection, kind: torch.dtype, *, views: int | None) -> Arrangement:
     keys, candidate_keys = selection.keys(pairs)
     numbers = pairs.numbers
-    pairs, order, candidate_order = _without_embeddings(pairs).arranged(keys, candidate_keys)
+    pairs, order, candidate_order = _without_embeddings(pairs, kind).arranged(keys, candidate_keys)
     k = selection.subset_size
     negatives = Negatives(
         anchors=pairs.anchors,
@@ -111,11 +123,11 @@ def _arranged(pairs: Pairs, selection: Selection, *, views: int | None) -> Arran
     )
 
 
-def _without_embeddings(pairs: Pairs) -> Pairs:
+def _without_embeddings(pairs: Pairs, kind: torch.dtype) -> Pairs:
     """The pairs with a placeholder of one column, so that nothing large is moved or kept."""
 
     def placeholder(rows: Tensor) -> Tensor:
-        return torch.empty(len(rows), 1, device=rows.device, dtype=rows.dtype)
+        return torch.empty(len(rows), 1, device=rows.device, dtype=kind)
 
     candidates = None if pairs.candidates is None else placeholder(pairs.candidates)
     return dataclasses.replace(pairs, anchors=placeholder(pairs.anchors), candidates=candidates)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,15 +15,15 @@ _ROUNDING = 1e-3
 """How much longer than one rounding may leave a unit vector, generously."""
 
 
-def in_full_precision(pairs: Pairs, *, normalize: bool) -> tuple[Pairs, float]:
-    """The pairs in float32 (float64 stays), at unit length if asked, and a bound on all |s_ij|.
+def in_full_precision(pairs: Pairs, *, normalize: bool) -> tuple[Tensor, Tensor | None, float]:
+    """Anchors and candidates in float32 (float64 stays), at unit length if asked; a bound on all |s_ij|.
 
     Raises:
         ValueError: NaN or infinity in a row, or a zero-length row that is to be normalized; names the row.
 
     Example:
         >>> pairs = Pairs(anchors=torch.full((2, 4), 3.0), ids=torch.tensor([0, 0]))
-        >>> in_full_precision(pairs, normalize=True)[0].anchors[0].tolist()
+        >>> in_full_precision(pairs, normalize=True)[0][0].tolist()
         [0.5, 0.5, 0.5, 0.5]
     """
     anchors, longest = _checked(pairs.anchors, normalize, lambda row: f"anchor {pairs.row_name(row)}")
@@ -35,7 +34,7 @@ def in_full_precision(pairs: Pairs, *, normalize: bool) -> tuple[Pairs, float]:
         candidates, longest_candidate = _checked(
             candidates, normalize, None if elsewhere else lambda row: f"candidate row {row}"
         )
-    return dataclasses.replace(pairs, anchors=anchors, candidates=candidates), longest * longest_candidate
+    return anchors, candidates, longest * longest_candidate
 
 
 def _checked(rows: Tensor, normalize: bool, name: Callable[[int], str] | None) -> tuple[Tensor, float]:

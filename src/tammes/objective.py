@@ -28,6 +28,7 @@ from tammes.normalization import in_full_precision
 from tammes.pairs import Pairs
 from tammes.perturbation import Perturbation
 from tammes.reduce import Dense, Engine, Positives, WeightedNegatives, choose
+from tammes.reduce.precision import without_autocast
 from tammes.selection import All, Selection
 from tammes.sources import InBatch
 
@@ -112,7 +113,7 @@ class Objective:
         """
         pairs = _as_pairs(views, ids, labels)
         objective, scale = (self, None) if temperature is None else self._at(temperature)
-        with torch.autocast(pairs.anchors.device.type, enabled=False):
+        with without_autocast(pairs.anchors.device):
             loss, numbers = objective._compute(pairs, scale, generator)
         self.last.record(numbers)
         return loss
@@ -131,13 +132,18 @@ class Objective:
     ) -> tuple[Tensor, dict[str, Callable[[], Tensor | float]]]:
         given = pairs.anchors.dtype
         with pairs.group.failing_together():
-            pairs, bound = in_full_precision(pairs, normalize=self.normalize)
-            arrangement = arrange(pairs, self.selection)
-        negatives = arrangement.negatives_of(_scaled(pairs, scale), bound=bound, seed=self._seed(generator))
+            anchors, candidates, bound = in_full_precision(pairs, normalize=self.normalize)
+            arrangement = arrange(pairs, self.selection, anchors.dtype)
+        negatives = arrangement.negatives_of(
+            _scaled(anchors, scale),
+            None if candidates is None else _scaled(candidates, scale),
+            bound=bound,
+            seed=self._seed(generator),
+        )
         engine = choose(negatives, given) if self.engine is None else self.engine
         fit = self.coupling.fit(negatives, self.temperature, engine)
         steepest = abs(fit.weight.slope) + 1 / self.temperature
-        _check_range(steepest * _bound_of_all(pairs, bound), pairs.anchors.dtype)
+        _check_range(steepest * _bound_of_all(pairs, bound), anchors.dtype)
         weighted = WeightedNegatives(
             negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
         )
@@ -146,7 +152,7 @@ class Objective:
         if self.perturbation is not None:
             lengths: Tensor | float = 1.0
             if not self.normalize:
-                lengths = torch.linalg.vector_norm(pairs.anchors, dim=1)[arrangement.order]
+                lengths = torch.linalg.vector_norm(anchors, dim=1)[arrangement.order]
             shift = self.perturbation.shift(lengths, self.temperature)
             perturbed, _ = self._losses(weighted, positives, shift if scale is None else shift * scale, scale)
             losses = self.perturbation.combine(losses, perturbed)
@@ -166,10 +172,10 @@ class Objective:
         matrix is formed whole. Arguments and errors as in a call.
         """
         pairs = _as_pairs(views, ids, labels)
-        with torch.no_grad(), torch.autocast(pairs.anchors.device.type, enabled=False):
-            pairs, bound = in_full_precision(pairs, normalize=self.normalize)
-            arrangement = arrange(pairs, self.selection)
-            negatives = arrangement.negatives_of(pairs, bound=bound, seed=self._seed(generator))
+        with torch.no_grad(), without_autocast(pairs.anchors.device):
+            anchors, candidates, bound = in_full_precision(pairs, normalize=self.normalize)
+            arrangement = arrange(pairs, self.selection, anchors.dtype)
+            negatives = arrangement.negatives_of(anchors, candidates, bound=bound, seed=self._seed(generator))
             engine = Dense() if self.engine is None else self.engine
             weight = self.coupling.fit(negatives, self.temperature, engine).weight
             n, m = negatives.shape
@@ -259,13 +265,9 @@ def _bound_of_all(pairs: Pairs, bound: float) -> float:
     return float(pairs.group.largest(torch.tensor(bound, dtype=torch.float64, device=pairs.anchors.device)))
 
 
-def _scaled(pairs: Pairs, scale: Tensor | None) -> Pairs:
-    """Pairs whose similarities are those of `pairs` times `scale`."""
-    if scale is None:
-        return pairs
-    root = scale.sqrt().to(device=pairs.anchors.device, dtype=pairs.anchors.dtype)
-    candidates = None if pairs.candidates is None else pairs.candidates * root
-    return dataclasses.replace(pairs, anchors=pairs.anchors * root, candidates=candidates)
+def _scaled(rows: Tensor, scale: Tensor | None) -> Tensor:
+    """Rows whose inner products are those of `rows` times `scale`."""
+    return rows if scale is None else rows * scale.sqrt().to(rows)
 
 
 def _number(name: str, value: Tensor) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -69,7 +68,8 @@ class Negatives:
     @property
     def shape(self) -> tuple[int, int]:
         """(n, m), the shape of S."""
-        return len(self.anchors), len(self.others)
+        n = self.anchors.shape[0]
+        return n, n if self.candidates is None else self.candidates.shape[0]
 
     @cached_property
     def start(self) -> Int[Tensor, " n"]:
@@ -146,16 +146,16 @@ class Negatives:
     ) -> Negatives:
         """The same negatives among other embeddings, arranged as these are."""
         # Found out once, here at the latest, and copied with the rest.
-        assert len(anchors) == len(self._ranges[0]) == len(self.count) == len(self.log_count)
-        assert self.subset is not None or not self.is_small or self.kept_mask is None or len(self.kept_mask)
-        same = copy.copy(self)
-        for name, value in (
-            ("anchors", anchors),
-            ("candidates", candidates),
-            ("bound", bound),
-            ("seed", seed),
-        ):
-            object.__setattr__(same, name, value)
+        assert anchors.shape[0] == len(self._ranges[0]) == self.log_count.shape[0]
+        if self.subset is None and self.is_small:
+            assert self.kept_mask is None or self.kept_mask.shape == self.shape
+        return self._copied(anchors=anchors, candidates=candidates, bound=bound, seed=seed)
+
+    def _copied(self, *, anchors: Tensor, candidates: Tensor | None, bound: float, seed: int) -> Negatives:
+        """A copy that knows all that was found out about the keys."""
+        same = object.__new__(Negatives)
+        vars(same).update(vars(self))
+        vars(same).update(anchors=anchors, candidates=candidates, bound=bound, seed=seed)
         return same
 
     def keeping(self, entries: int) -> Negatives:
@@ -185,10 +185,10 @@ class Negatives:
     @cached_property
     def detached(self) -> Negatives:
         """The same negatives, cut from the graph of their embeddings."""
-        same = copy.copy(self)  # with all that was found out about the keys
         candidates = None if self.candidates is None else self.candidates.detach()
-        vars(same).update(anchors=self.anchors.detach(), candidates=candidates)
-        return same
+        return self._copied(
+            anchors=self.anchors.detach(), candidates=candidates, bound=self.bound, seed=self.seed
+        )
 
     @property
     def is_small(self) -> bool:

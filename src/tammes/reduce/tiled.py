@@ -21,6 +21,7 @@ from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.first_order import first_order_only
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.precision import without_autocast
 from tammes.reduce.tiles import (
     both_ways,
     embedding_gradients,
@@ -98,7 +99,7 @@ class Tiled(Engine):
 def _log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> tuple[list[Tensor], bool]:
     """The log-sum-exps, and whether one shift for all served."""
     safe = fixed_shift.range_is_safe(negatives, exponents)
-    with torch.autocast(negatives.anchors.device.type, enabled=False):
+    with without_autocast(negatives.anchors.device):
         way = fixed_shift if safe else running_maximum
         return way.log_sums(negatives, exponents, side), safe
 
@@ -123,7 +124,7 @@ class _LogSumExp(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         anchors, candidates, *sums = ctx.saved_tensors
-        with torch.no_grad(), torch.autocast(anchors.device.type, enabled=False):
+        with torch.no_grad(), without_autocast(anchors.device):
             slope = ctx.way.slopes(ctx.negatives, ctx.exponents, sums, list(gradients))
             embeddings = embedding_gradients(ctx.negatives, slope, ctx.side)
         return *first_order_only(embeddings, (anchors, candidates, *gradients)), None, None, None
@@ -156,7 +157,7 @@ class _Expectation(torch.autograd.Function):
     ) -> Tensor:
         negatives = negatives.detached
         means = torch.zeros_like(offsets)
-        with torch.autocast(anchors.device.type, enabled=False):
+        with without_autocast(anchors.device):
             for rows, columns, similarity in oriented_tiles(negatives, side):
                 weights = weighting.weights(negatives, rows, columns, similarity)
                 for p in range(offsets.shape[1]):
@@ -185,7 +186,7 @@ class _Expectation(torch.autograd.Function):
                 offset_gradient[rows, p] -= gradient[rows, p] * (weights * derivative).sum(dim=1)
             return weights * total
 
-        with torch.no_grad(), torch.autocast(anchors.device.type, enabled=False):
+        with torch.no_grad(), without_autocast(anchors.device):
             embeddings = embedding_gradients(ctx.negatives, both_ways(ctx.negatives, slope), ctx.side)
         inputs = (anchors, candidates, offsets, gradient)
         return *first_order_only((*embeddings, offset_gradient), inputs), None, None, None
