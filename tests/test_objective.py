@@ -627,3 +627,26 @@ def test_uniform_negatives_count_fully() -> None:
     objective(good(), good())
     assert math.isclose(objective.last["effective_negatives"], 6.0, rel_tol=1e-6)
     assert objective.last["negatives"] == 6.0
+
+
+@pytest.mark.parametrize("selection", [tammes.All(), tammes.Subset(k=3)])
+def test_what_is_kept_in_inference_mode_serves_training(selection: tammes.Selection) -> None:
+    objective = tammes.Objective(temperature=0.5, selection=selection)
+    views = [torch.randn(9, 4) for _ in range(3)]  # of a shape that no other test uses
+    with torch.inference_mode():
+        objective(*views, generator=torch.Generator().manual_seed(0))
+    anchors = views[0].clone().requires_grad_()
+    objective(anchors, *views[1:], generator=torch.Generator().manual_seed(0)).backward()
+    assert anchors.grad is not None
+    assert float(anchors.grad.norm()) > 0
+
+
+def test_a_selection_of_ones_own_need_not_be_hashable() -> None:
+    @dataclasses.dataclass  # not frozen, so not hashable
+    class Ids(tammes.Selection):
+        def keys(self, pairs: tammes.Pairs) -> tuple[Tensor, Tensor]:
+            return pairs.ids, pairs.ids_of_candidates
+
+    a, b = good(), good()
+    own = tammes.Objective(temperature=0.5, selection=Ids())
+    assert own(a, b) == tammes.Objective(temperature=0.5)(a, b)

@@ -65,3 +65,13 @@ Z, I = torch.zeros(4, 2), torch.arange(4)  # noqa: E741
 def test_what_does_not_fit_is_refused(fields: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tammes.Pairs(**fields)
+
+
+def test_ids_that_someone_has_written_to_are_not_handed_to_others() -> None:
+    a, b = torch.randn(7, 4), torch.randn(7, 4)
+    objective = tammes.recipes.simclr(temperature=0.5)
+    plain, pairs = objective(a, b), tammes.InBatch()(a, b)
+    pairs.ids[torch.tensor([1, 8])] = 0  # rows 0 and 1 show the same thing after all
+    assert tammes.InBatch()(a, b).ids.tolist() == [*range(7), *range(7)]
+    assert objective(a, b) == plain
+    assert objective(pairs) == objective(a, b, ids=torch.tensor([0, 0, 2, 3, 4, 5, 6]))

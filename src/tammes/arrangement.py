@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tammes.pairs import Edges, Pairs, consecutive_ids
 from tammes.reduce import Negatives
-from tammes.selection import Selection
+from tammes.selection import All, Selection, Subset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,26 +75,24 @@ def arrange(pairs: Pairs, selection: Selection, kind: torch.dtype) -> Arrangemen
         ValueError: an anchor without a positive or a negative, or with fewer negatives than are to be drawn.
 
     Example:
-        >>> from tammes.selection import All
         >>> pairs = Pairs(anchors=torch.eye(4), ids=torch.tensor([7, 3, 7, 3]))
         >>> arrange(pairs, All(), torch.float32).order.tolist()
         [1, 3, 0, 2]
     """
     batch = pairs.ids.shape[0] // pairs.views
-    if pairs.views > 1 and pairs.candidates is None:
+    if pairs.views > 1 and pairs.candidates is None and pairs.first == 0 and pairs.group.size == 1:
         consecutive = consecutive_ids(batch, pairs.views, pairs.ids.device)
         if pairs.ids is consecutive and selection.keys(pairs)[0] is consecutive:
-            return _of_views(batch, pairs.views, pairs.anchors.device, kind, selection)
+            return _of_views(batch, pairs.views, pairs.anchors.device, kind, selection.subset_size)
     return _arranged(pairs, selection, kind, views=None)
 
 
 @lru_cache(maxsize=8)
-def _of_views(
-    batch: int, views: int, device: torch.device, kind: torch.dtype, selection: Selection
-) -> Arrangement:
-    placeholder = torch.empty(batch * views, 1, device=device, dtype=kind)
-    pairs = Pairs(anchors=placeholder, ids=consecutive_ids(batch, views, device), views=views)
-    return _arranged(pairs, selection, kind, views=views)
+def _of_views(batch: int, views: int, device: torch.device, kind: torch.dtype, k: int | None) -> Arrangement:
+    with torch.inference_mode(False):  # what is made in that mode could not be used in training later on
+        placeholder = torch.empty(batch * views, 1, device=device, dtype=kind)
+        pairs = Pairs(anchors=placeholder, ids=consecutive_ids(batch, views, device), views=views)
+        return _arranged(pairs, All() if k is None else Subset(k=k), kind, views=views)
 
 
 def _arranged(pairs: Pairs, selection: Selection, kind: torch.dtype, *, views: int | None) -> Arrangement:

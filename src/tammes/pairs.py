@@ -13,17 +13,27 @@ from torch import Tensor
 from tammes.group import Group, Single
 
 
-@lru_cache(maxsize=8)
 def consecutive_ids(batch: int, views: int, device: torch.device) -> Int[Tensor, " n"]:
     """`(n,)`, 0 to batch - 1 for each view: the ids of views that came without; the same tensor each time.
 
-    What follows from ids can then be kept as well: see `tammes.arrangement`.
+    What follows from ids can then be kept as well: see `tammes.arrangement`. Once someone has written to it,
+    it is theirs, and the next call makes another.
 
     Example:
         >>> consecutive_ids(3, 2, torch.device("cpu")).tolist()
         [0, 1, 2, 0, 1, 2]
     """
-    return torch.arange(batch, device=device).repeat(views)
+    ids = _kept_ids(batch, views, device)
+    if ids._version > 0:
+        _kept_ids.cache_clear()
+        ids = _kept_ids(batch, views, device)
+    return ids
+
+
+@lru_cache(maxsize=8)
+def _kept_ids(batch: int, views: int, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):  # what is made in that mode could not be used in training later on
+        return torch.arange(batch, device=device).repeat(views)
 
 
 @dataclass(frozen=True, kw_only=True)
