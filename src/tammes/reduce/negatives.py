@@ -14,10 +14,12 @@ from tammes.group import Group, Single
 from tammes.reduce.exponent import Pointwise
 from tammes.reduce.lottery import row_keys, tickets
 
-_CHUNK = 1 << 22
+_CHUNK = 1 << 20
 """How many tickets are held at a time while the winning ones are sought."""
 _KEPT = 512 * 512
 """Up to how many entries S is kept: about one tile, which stays in a processor's cache."""
+_OF_EMBEDDINGS = ("detached", "kept_similarity", "kept_exponentials", "last_winner")
+"""What is found out once about the embeddings or the seed; everything else follows from the keys."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +151,10 @@ class Negatives:
         assert anchors.shape[0] == len(self._ranges[0]) == self.log_count.shape[0]
         if self.subset is None and self.is_small:
             assert self.kept_mask is None or self.kept_mask.shape == self.shape
-        return self._copied(anchors=anchors, candidates=candidates, bound=bound, seed=seed)
+        same = self._copied(anchors=anchors, candidates=candidates, bound=bound, seed=seed)
+        for name in _OF_EMBEDDINGS:
+            vars(same).pop(name, None)
+        return same
 
     def _copied(self, *, anchors: Tensor, candidates: Tensor | None, bound: float, seed: int) -> Negatives:
         """A copy that knows all that was found out about the keys."""
