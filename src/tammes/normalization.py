@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from tammes.pairs import Pairs
+from tammes.reduce.first_order import first_order_only
 
 _ROUNDING = 1e-3
 """How much longer than one rounding may leave a unit vector, generously."""
@@ -77,7 +78,9 @@ class _UnitLength(torch.autograd.Function):
         return unit
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None]:
         unit, norms = ctx.saved_tensors
-        along = torch.linalg.vecdot(unit, gradient)[:, None]
-        return torch.addcmul(gradient, unit, along, value=-1).div_(norms[:, None]), None
+        with torch.no_grad():
+            along = torch.linalg.vecdot(unit, gradient)[:, None]
+            found = torch.addcmul(gradient, unit, along, value=-1).div_(norms[:, None])
+        return first_order_only((found,), (unit, gradient))[0], None

@@ -1,0 +1,28 @@
+"""Embeddings brought to unit length: the value, the first derivative, and no second one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from tammes import Pairs
+from tammes.normalization import in_full_precision
+
+
+def at_unit_length(rows: Tensor) -> Tensor:
+    pairs = Pairs(anchors=rows, ids=torch.zeros(len(rows), dtype=torch.long))
+    return in_full_precision(pairs, normalize=True)[0]
+
+
+def test_it_is_a_division_by_the_length() -> None:
+    rows = torch.randn(6, 4, dtype=torch.float64, requires_grad=True)
+    torch.testing.assert_close(at_unit_length(rows), torch.nn.functional.normalize(rows, dim=1))
+    assert torch.autograd.gradcheck(at_unit_length, (rows,))
+
+
+def test_a_second_derivative_is_refused() -> None:
+    rows = torch.randn(6, 4, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(at_unit_length(rows).pow(3).sum(), rows, create_graph=True)
+    with pytest.raises(RuntimeError, match="second derivatives of an objective are not available"):
+        torch.autograd.grad(gradient.square().sum(), rows)
