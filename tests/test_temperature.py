@@ -68,6 +68,19 @@ def test_among_other_candidates_too() -> None:
     torch.testing.assert_close(temperature.grad, other.grad)
 
 
+def test_a_vector_of_one_number_is_that_number() -> None:
+    """With several positives of an anchor too, where numbers of anchors are spread over pairs."""
+    objective, (a, b) = recipes.ifm(temperature=1.0, epsilon=0.2), views()
+    number, vector = torch.tensor(0.4, requires_grad=True), torch.tensor([0.4], requires_grad=True)
+    losses = [objective(a, b, a + b, temperature=each) for each in (number, vector)]
+    assert torch.equal(*losses)
+    for loss in losses:
+        loss.backward()
+    assert number.grad is not None
+    assert vector.grad is not None
+    assert torch.equal(number.grad, vector.grad[0])
+
+
 def test_training_moves_it_and_the_bound_holds() -> None:
     a, _ = views()
     temperature = LearnedTemperature(initial=0.5, least=0.3)

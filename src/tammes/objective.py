@@ -125,7 +125,7 @@ class Objective:
         logits alone: d loss / d temperature arrives through the 1.
         """
         value = _number("temperature", temperature)
-        return dataclasses.replace(self, temperature=value), value / temperature
+        return dataclasses.replace(self, temperature=value), value / temperature.reshape(())
 
     def _compute(
         self, pairs: Pairs, scale: Tensor | None, generator: torch.Generator | None
