@@ -76,8 +76,11 @@ def test_iterations_that_run_out_are_said() -> None:
     objective = tammes.Objective(
         temperature=0.5, coupling=tammes.Transport(epsilon=0.01, max_iterations=2, tolerance=1e-6)
     )
-    with pytest.warns(tammes.SinkhornWarning, match=r"after 2 iterations with a marginal error of .*epsilon"):
+    with pytest.warns(
+        tammes.SinkhornWarning, match=r"after 2 iterations with a marginal error of .*epsilon"
+    ) as said:
         loss = objective(torch.randn(8, 3), torch.randn(8, 3))
+    assert said[0].filename == __file__  # where the objective was called
     assert bool(torch.isfinite(loss))
     assert objective.last["sinkhorn_iterations"] == 2
     assert objective.last["sinkhorn_error"] > 1e-6

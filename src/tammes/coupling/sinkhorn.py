@@ -183,7 +183,9 @@ class _Symmetric:
         trusted = (error < earlier_error) & (self.setbacks < _SETBACKS)
         of_potential, of_step = (torch.stack(each) * trusted for each in zip(*self.steps, strict=True))
         gram = (of_step @ of_step.T).double()
-        gram += (_RIDGE * gram.trace() + torch.finfo(gram.dtype).tiny) * torch.eye(len(gram)).to(gram)
+        # Made where it is used: bringing it there would make the host wait for the device.
+        unit = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
+        gram += (_RIDGE * gram.trace() + torch.finfo(gram.dtype).tiny) * unit
         shares, _ = torch.linalg.solve_ex(gram, (of_step @ step).double())
         return (
             potential + torch.where(trusted, step, residual / -2) - shares.to(step) @ (of_potential + of_step)

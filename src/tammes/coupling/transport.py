@@ -84,9 +84,9 @@ class Transport(Coupling):
     """P minimizes E_P[c] + epsilon KL(P || p x p) with uniform marginals; w_ij is P_ij over its row's sum.
 
     The solution is P_ij proportional to e^{u_i + v_j - c(s_ij)/epsilon} over the negatives (Lemma 3). Where
-    the candidates are the anchors the problem is symmetric and u = v, which the averaged update
-    u <- (u - log sum_j e^{u_j - c_ij/epsilon} p_j) / 2 finds quickly. The plan is a constant to the
-    gradient. A random subset is drawn from the plan's negatives after the plan is fitted.
+    the candidates are the anchors the problem is symmetric and u = v, which a few accelerated updates find
+    (see `tammes.coupling.sinkhorn`); two different sets take Sinkhorn's alternating ones. The plan is a
+    constant to the gradient. A random subset is drawn from the plan's negatives after the plan is fitted.
 
     Args:
         epsilon: weight of the entropy, in the unit of the cost; small is hard.
@@ -157,7 +157,7 @@ class Transport(Coupling):
                 f"{self.epsilon}), max_iterations or tolerance. No plan exists where more than half of the "
                 "rows exclude one another.",
                 SinkhornWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
         if self.warm_start:
             self._potentials.keep(negatives, settled.potential)
