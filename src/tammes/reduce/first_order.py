@@ -13,7 +13,7 @@ def first_order_only(
 ) -> tuple[Tensor | None, ...]:
     """The gradients, tied to the inputs by a node that raises when it is differentiated.
 
-    They are computed in closed form, without a graph. Untied, they would be constants to a second
+    They are computed without a graph. Untied, they would be constants to a second
     derivative, which would then silently lack its largest part; torch's own `once_differentiable` ties them
     to nothing that leads back to the inputs.
 
@@ -38,5 +38,5 @@ class _FirstOrderOnly(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         raise RuntimeError(
-            "second derivatives of an objective are not available: its gradient is computed in closed form"
+            "second derivatives of an objective are not available: its gradient is computed without a graph"
         )
