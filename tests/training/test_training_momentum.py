@@ -124,3 +124,18 @@ def test_another_model_is_refused(other: Callable[[], nn.Module], named: str) ->
     _, keys, _ = made()
     with pytest.raises(ValueError, match=f"the model that it was copied from.* differ .*: {named}"):
         keys.update(other(), momentum=0.9)
+
+
+@pytest.mark.parametrize("change", [nn.Module.double, nn.Module.half, lambda model: model.to("meta")])
+def test_a_model_of_another_type_or_device_is_refused_before_a_weight_moved(
+    change: Callable[[nn.Module], nn.Module],
+) -> None:
+    model = nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 4))
+    keys = MomentumEncoder(model)
+    before = keys.model[0].weight.clone()
+    with torch.no_grad():
+        model[0].weight.zero_()
+    change(model[1])
+    with pytest.raises(ValueError, match=r"differ in name, shape, type or device: 1.weight, 1.bias"):
+        keys.update(model, momentum=0.5)
+    assert torch.equal(keys.model[0].weight, before)

@@ -54,7 +54,7 @@ class MomentumEncoder(nn.Module):
         """Let the weights follow by a step, and copy the buffers.
 
         Args:
-            model: the one that was copied, or one of the same weights and shapes.
+            model: the one that was copied, or one of the same weights, shapes and types, on the same device.
             momentum: m, from 0, where the copy is the model again, to 1, where it stands still.
 
         Raises:
@@ -70,16 +70,19 @@ class MomentumEncoder(nn.Module):
 
 
 def _expect_alike(copied: nn.Module, model: nn.Module) -> None:
-    shapes, others = (
-        {name: tuple(each.shape) for name, each in (*module.named_parameters(), *module.named_buffers())}
+    kinds, others = (
+        {
+            name: (tuple(each.shape), each.dtype, each.device)
+            for name, each in (*module.named_parameters(), *module.named_buffers())
+        }
         for module in (copied, model)
     )
-    if list(shapes.items()) == list(others.items()):
+    if list(kinds.items()) == list(others.items()):
         return
-    odd = [name for name in dict.fromkeys([*shapes, *others]) if shapes.get(name) != others.get(name)]
+    odd = [name for name in dict.fromkeys([*kinds, *others]) if kinds.get(name) != others.get(name)]
     raise ValueError(
         "the momentum encoder must be updated with the model that it was copied from; these weights or "
-        f"buffers differ in name or shape: {', '.join(odd[:5]) or 'their order'}"
+        f"buffers differ in name, shape, type or device: {', '.join(odd[:5]) or 'their order'}"
     )
 
 
