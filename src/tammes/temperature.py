@@ -46,8 +46,8 @@ class LearnedTemperature(nn.Module):
 
     def forward(self) -> Tensor:
         """The temperature, a number with gradient."""
-        with torch.no_grad():
-            self.log_scale.clamp_(max=-math.log(self.least))
+        # Through .data, so that weights that were not moved do not count as changed.
+        self.log_scale.data.clamp_(max=-math.log(self.least))
         return torch.exp(-self.log_scale)
 
     def extra_repr(self) -> str:

@@ -1,3 +1,4 @@
+import copy
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,8 +12,9 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
 
-from tammes import recipes
+from tammes import LearnedTemperature, recipes
 from tammes.training import GradientCache
 
 OBJECTIVE = recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1)
@@ -155,6 +157,15 @@ def test_torch_can_be_asked_for_the_gradient_too() -> None:
     assert_equal(list(found), gradients(model))
 
 
+def test_second_derivatives_are_refused() -> None:
+    """Also beside a term that has one, where torch would find another way to the weights."""
+    model = nn.Linear(4, 3)
+    (embeddings,) = GradientCache(model, chunk=2)(torch.randn(5, 4))
+    (gradient,) = torch.autograd.grad(embeddings.pow(3).sum(), model.weight, create_graph=True)
+    with pytest.raises(RuntimeError, match="second derivatives"):
+        torch.autograd.grad(gradient.square().sum() + model.weight.sum(), model.weight)
+
+
 def test_a_pass_of_its_own_beside_the_cache_keeps_its_graph() -> None:
     def loss_of(embed: Callable[..., tuple[Tensor, ...]], model: nn.Module) -> Tensor:
         torch.manual_seed(3)
@@ -267,10 +278,97 @@ def test_a_compiled_model_can_be_cached() -> None:
     assert_equal(gradients(cached), gradients(plain))
 
 
+class Counting(nn.Module):
+    """Writes to a buffer in each pass, in whatever mode."""
+
+    def __init__(self, passes: Tensor) -> None:
+        super().__init__()
+        self.passes: Tensor
+        self.register_buffer("passes", passes)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        self.passes += 1
+        return rows + self.passes.sin()
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_buffers_that_change_are_the_same_in_both_passes_in_either_mode(training: bool) -> None:
+    def make() -> nn.Module:
+        return nn.Sequential(
+            Counting(torch.zeros((), dtype=torch.float64)), nn.Linear(6, 4).double(), nn.Tanh()
+        ).train(training)
+
+    cached, plain = make(), make()
+    plain.load_state_dict(cached.state_dict())
+    for _ in range(2):
+        loss = step(GradientCache(cached, chunk=CHUNK), *views())
+        assert loss == step(lambda *given: in_chunks(plain, *given), *views())
+    assert_equal(gradients(cached), gradients(plain))
+    assert cached[0].passes == plain[0].passes == 2 * 6
+
+
+def test_a_buffer_may_belong_to_several_modules() -> None:
+    passes = torch.zeros((), dtype=torch.float64)
+    cached = nn.Sequential(Counting(passes), nn.Linear(6, 4).double(), Counting(passes), nn.Tanh())
+    plain = copy.deepcopy(cached)
+    assert plain[0].passes is plain[2].passes
+    loss = step(GradientCache(cached, chunk=CHUNK), *views())
+    assert loss == step(lambda *given: in_chunks(plain, *given), *views())
+    assert_equal(gradients(cached), gradients(plain))
+
+
+class Checkpointed(nn.Module):
+    """Rows that want a gradient, as where the first layers are frozen, through a checkpoint."""
+
+    def __init__(self, inner: nn.Module, *, reentrant: bool) -> None:
+        super().__init__()
+        self.inner, self.reentrant = inner, reentrant
+
+    def forward(self, rows: Tensor) -> Tensor:
+        rows = rows.detach().requires_grad_()
+        embeddings: Tensor = checkpoint(self.inner, rows, use_reentrant=self.reentrant)
+        return embeddings
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")  # of the pass without a graph
+def test_a_checkpoint_within_the_model_keeps_its_gradients_or_is_refused() -> None:
+    cached, plain = dropout_model(), dropout_model()
+    step(GradientCache(Checkpointed(cached, reentrant=False), chunk=CHUNK), *views())
+    step(lambda *given: in_chunks(plain, *given), *views())
+    assert_equal(gradients(cached), gradients(plain))
+    loss = OBJECTIVE(*GradientCache(Checkpointed(cached, reentrant=True), chunk=CHUNK)(*views()))
+    with pytest.raises(ValueError, match="reentrant checkpoint, whose weights would get no gradient"):
+        loss.backward()
+
+
+def test_a_model_that_writes_to_its_input_is_refused_where_it_would_run_twice() -> None:
+    model = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(6, 4).double())
+    with pytest.raises(ValueError, match="the model writes to its input"):
+        GradientCache(model, chunk=CHUNK)(*views())
+    with torch.no_grad():
+        assert GradientCache(model, chunk=CHUNK)(*views())[0].shape == (ROWS, 4)
+    with torch.inference_mode():
+        assert GradientCache(model, chunk=CHUNK)(*views())[0].shape == (ROWS, 4)
+
+
+def test_asking_for_a_temperature_of_the_model_does_not_count_as_a_change() -> None:
+    model = dropout_model()
+    temperature = LearnedTemperature(initial=0.5)
+    model[0].register_module("temperature", temperature)
+    embeddings = GradientCache(model, chunk=CHUNK)(*views())
+    OBJECTIVE(*embeddings, temperature=temperature()).backward()
+    assert all(gradient is not None for gradient in gradients(model))
+
+
 @pytest.mark.parametrize("chunk", [0, -1, 2.0, True, None, "4"])
 def test_a_chunk_that_is_no_number_of_rows_is_refused(chunk: Any) -> None:
     with pytest.raises(ValueError, match="chunk must be a number of rows, an integer of at least 1, got"):
         GradientCache(dropout_model(), chunk=chunk)
+
+
+def test_what_is_no_module_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"must be an nn.Module, .* got <function"):
+        GradientCache(in_chunks, chunk=CHUNK)  # type: ignore[arg-type]
 
 
 class Returns(nn.Module):

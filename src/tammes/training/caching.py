@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+
+from tammes.reduce.first_order import first_order_only
 
 
 class GradientCache(nn.Module):
@@ -38,7 +39,7 @@ class GradientCache(nn.Module):
             that differ by at most one row.
 
     Raises:
-        ValueError: for a chunk that is no integer of at least 1, or a model inside
+        ValueError: for a chunk that is no integer of at least 1, a model that is no module, or one inside
             DistributedDataParallel, which belongs outside.
 
     Source: Gao et al., Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup, 2021.
@@ -59,6 +60,8 @@ class GradientCache(nn.Module):
         super().__init__()
         if not isinstance(chunk, int) or isinstance(chunk, bool) or chunk < 1:
             raise ValueError(f"chunk must be a number of rows, an integer of at least 1, got {chunk!r}")
+        if not isinstance(model, nn.Module):
+            raise ValueError(f"the model must be an nn.Module, whose weights can be found, got {model!r}")
         if isinstance(model, nn.parallel.DistributedDataParallel):
             raise ValueError(
                 "DistributedDataParallel would reduce the gradients of every chunk: put it outside, "
@@ -78,13 +81,21 @@ class GradientCache(nn.Module):
 
         Raises:
             ValueError: for views that are no tensors of at least one row, or that want a gradient; for
-                a model that does not return (rows, dim); and, in the backward pass, where weights or
-                modes of the model are no longer those of the call.
+                a model that does not return (rows, dim) or that writes to its input; and, in the backward
+                pass, where weights or modes of the model are no longer those of the call, or where it
+                holds a reentrant checkpoint.
         """
         _check_views(views)
-        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         step = _Step(self.model, views, self.chunk)
-        return _TwoPasses.apply(step, len(views), *views, *weights)  # type: ignore[no-untyped-call]
+        written = [_times_written(view) for view in views]
+        embeddings: tuple[Tensor, ...]
+        embeddings = _TwoPasses.apply(step, len(views), *views, *step.weights)  # type: ignore[no-untyped-call]
+        if embeddings[0].requires_grad and [_times_written(view) for view in views] != written:
+            raise ValueError(
+                "the model writes to its input, which the second pass must find as it was: let its first "
+                "operation work out of place, or copy the rows before it"
+            )
+        return embeddings
 
 
 class _Step:
@@ -94,11 +105,17 @@ class _Step:
         self.model = model
         self.chunk = chunk
         self.state = _weights_and_modes(model)
-        self.buffers = _changing_buffers(model)
+        # Copies, since a pass may write to them, as to running statistics; one of each that is shared.
+        self.buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}
         self.autocast = _current_autocast(views[0].device.type)
         tensors = (*views, *model.parameters())
         self.devices = sorted({tensor.get_device() for tensor in tensors if tensor.is_cuda})
         self.random: list[list[Tensor]] = []  # before each chunk
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """Those that take a gradient."""
+        return [weight for weight in self.model.parameters() if weight.requires_grad]
 
     def first(self, views: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """All embeddings, without a graph."""
@@ -122,7 +139,7 @@ class _Step:
                 "backward pass, which runs the model again: call loss.backward() before optimizer.step(), "
                 "train() or eval()"
             )
-        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        weights = self.weights
         totals: list[Tensor | None] = [None] * len(weights)
         buffers = {name: buffer.clone() for name, buffer in self.buffers.items()}
         chunks = [rows for view in views for rows in self._chunks(view)]
@@ -133,6 +150,8 @@ class _Step:
                 embeddings = torch.func.functional_call(self.model, buffers, (rows,))
                 if embeddings.requires_grad:
                     found = torch.autograd.grad(embeddings, weights, piece, allow_unused=True)
+                    if any(part is None for part in found):
+                        _expect_no_reentrant_checkpoint(embeddings)
                     totals = [_add(total, part) for total, part in zip(totals, found, strict=True)]
         return totals
 
@@ -151,10 +170,10 @@ class _TwoPasses(torch.autograd.Function):
         return step.first(tensors[:views])
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         views = ctx.saved_tensors
-        return None, None, *[None for _ in views], *ctx.step.second(views, gradients)
+        found = tuple(ctx.step.second(views, gradients))
+        return None, None, *[None for _ in views], *first_order_only(found, (*ctx.step.weights, *gradients))
 
 
 def _check_views(views: Sequence[Tensor]) -> None:
@@ -193,14 +212,29 @@ def _weights_and_modes(model: nn.Module) -> tuple[list[tuple[int, bool]], list[b
     return weights, [module.training for module in model.modules()]
 
 
-def _changing_buffers(model: nn.Module) -> dict[str, Tensor]:
-    """Copies of the buffers that a pass may write to, such as running statistics: those in training mode."""
-    return {
-        f"{prefix}.{name}" if prefix else name: buffer.detach().clone()
-        for prefix, module in model.named_modules()
-        if module.training
-        for name, buffer in module.named_buffers(recurse=False)
-    }
+def _times_written(view: Tensor) -> int:
+    """How often torch saw the view written to; it does not count for tensors made in inference mode."""
+    return 0 if view.is_inference() else view._version
+
+
+def _expect_no_reentrant_checkpoint(embeddings: Tensor) -> None:
+    """Such a checkpoint runs a backward pass of its own, whose weights `torch.autograd.grad` does not see.
+
+    Where something before it takes a gradient, torch refuses it; else its weights look like unused ones.
+    """
+    ahead, seen = [embeddings.grad_fn], set()
+    while ahead:
+        node = ahead.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if node.name() == "CheckpointFunctionBackward":
+            raise ValueError(
+                "the model holds a reentrant checkpoint, whose weights would get no gradient: call "
+                "torch.utils.checkpoint with use_reentrant=False, or leave it out, since GradientCache keeps "
+                "the activations of one chunk only"
+            )
+        ahead.extend(each for each, _ in node.next_functions)
 
 
 def _current_autocast(device_type: str) -> AbstractContextManager[None]:
