@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CITED = re.compile(r"\b([A-Z][^\W\d_]+)(?: et al\.| and [A-Z][^\W\d_]+)?\s\(((?:19|20)\d\d)\)")
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 
 # Examples that name the reader's own files, or train for minutes: other tests cover what they show. Blocks
@@ -37,3 +38,17 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 def test_there_are_examples_to_run() -> None:
     assert len(BLOCK.findall((ROOT / "README.md").read_text())) >= 1
+
+
+def test_what_is_cited_is_in_the_bibliography() -> None:
+    """An entry's key begins with its first author and its year."""
+    sources = [*DOCUMENTS, *sorted((ROOT / "src").rglob("*.py"))]
+    cited = {match for source in sources for match in CITED.findall(source.read_text())}
+    keys = re.findall(r"^@\w+\{(\w+),", (ROOT / "docs/references.bib").read_text(), re.MULTILINE)
+    assert ("Robinson", "2023") in cited
+    missing = [
+        f"{author} ({year})"
+        for author, year in sorted(cited)
+        if not any(key.startswith(author.lower().replace("é", "e") + year) for key in keys)
+    ]
+    assert not missing
