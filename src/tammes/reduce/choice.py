@@ -19,8 +19,8 @@ _OLDEST = (8, 0)
 def choose(negatives: Negatives, given: torch.dtype | None = None) -> Engine:
     """The engine for these negatives: fused kernels on an NVIDIA GPU, tiles elsewhere.
 
-    Tiles are quicker than the dense engine at any size: `benchmarks/objective.py` measures it from 256
-    pairs up.
+    There is none for small batches: `benchmarks/cpu.py` measures tiles against dense formulas from 64 pairs
+    up.
 
     Args:
         negatives: what is to be reduced.
