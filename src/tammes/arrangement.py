@@ -79,12 +79,12 @@ def arrange(pairs: Pairs, selection: Selection, kind: torch.dtype) -> Arrangemen
         >>> arrange(pairs, All(), torch.float32).order.tolist()
         [1, 3, 0, 2]
     """
-    batch = pairs.ids.shape[0] // pairs.views
+    keys, batch = selection.keys(pairs), pairs.ids.shape[0] // pairs.views
     if pairs.views > 1 and pairs.candidates is None and pairs.first == 0 and pairs.group.size == 1:
         consecutive = consecutive_ids(batch, pairs.views, pairs.ids.device)
-        if pairs.ids is consecutive and selection.keys(pairs)[0] is consecutive:
+        if pairs.ids is consecutive and keys[0] is consecutive:
             return _of_views(batch, pairs.views, pairs.anchors.device, kind, selection.subset_size)
-    return _arranged(pairs, selection, kind, views=None)
+    return _arranged(pairs, keys, selection, kind, views=None)
 
 
 @lru_cache(maxsize=8)
@@ -92,18 +92,20 @@ def _of_views(batch: int, views: int, device: torch.device, kind: torch.dtype, k
     with torch.inference_mode(False):  # what is made in that mode could not be used in training later on
         placeholder = torch.empty(batch * views, 1, device=device, dtype=kind)
         pairs = Pairs(anchors=placeholder, ids=consecutive_ids(batch, views, device), views=views)
-        return _arranged(pairs, All() if k is None else Subset(k=k), kind, views=views)
+        selection = All() if k is None else Subset(k=k)
+        return _arranged(pairs, selection.keys(pairs), selection, kind, views=views)
 
 
-def _arranged(pairs: Pairs, selection: Selection, kind: torch.dtype, *, views: int | None) -> Arrangement:
-    keys, candidate_keys = selection.keys(pairs)
-    numbers = pairs.numbers
-    pairs, order, candidate_order = _without_embeddings(pairs, kind).arranged(keys, candidate_keys)
+def _arranged(
+    pairs: Pairs, keys: tuple[Tensor, Tensor], selection: Selection, kind: torch.dtype, *, views: int | None
+) -> Arrangement:
+    numbers, (anchor_keys, candidate_keys) = pairs.numbers, keys
+    pairs, order, candidate_order = _without_embeddings(pairs, kind).arranged(anchor_keys, candidate_keys)
     k = selection.subset_size
     negatives = Negatives(
         anchors=pairs.anchors,
         candidates=pairs.candidates,
-        keys=keys[order],
+        keys=anchor_keys[order],
         candidate_keys=None if pairs.candidates is None else candidate_keys[candidate_order],
         bound=0.0,
         subset=k,
