@@ -27,8 +27,8 @@ class Exponent:
         gradient_slope: the part of `slope` through which the gradient flows; the rest is a constant.
         tilt: a pointwise function of the similarity for what is not linear in it, or None.
         tilt_has_gradient: whether the gradient flows through `tilt`.
-        tilt_range: the least and the largest value of `tilt` on [-1, 1], where they are known and `tilt`
-            takes minus infinity to minus infinity; it may then be summed in a quicker way.
+        tilt_range: the least and the largest value of `tilt` on [-1, 1], where they are known; it may then
+            be summed in a quicker way.
         column: `(m,)`, added to every row, never differentiated; or None.
 
     Example:
