@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
+from torch import Tensor
 
 import tammes
 
@@ -37,3 +39,15 @@ def test_rows_are_named_by_view_in_errors() -> None:
     pairs = tammes.InBatch()(torch.randn(4, 3), torch.randn(4, 3))
     assert pairs.row_name(1) == "row 1 of view 0"
     assert pairs.row_name(6) == "row 2 of view 1"
+
+
+@pytest.mark.parametrize(
+    ("view", "got"),
+    [
+        (torch.ones(3, 2, device="meta"), "the meta device"),
+        (torch.ones(3, 2).to_sparse(), "torch.sparse_coo"),
+    ],
+)
+def test_views_without_numbers_for_each_entry_are_refused(view: Tensor, got: str) -> None:
+    with pytest.raises(ValueError, match=f"view 0 must be a dense tensor that holds numbers, got .*{got}"):
+        tammes.InBatch()(view, view)

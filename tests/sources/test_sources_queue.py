@@ -219,6 +219,7 @@ def test_fields_that_make_no_queue_are_refused(fields: dict[str, int], expected:
         (rows(3), rows(3), torch.arange(3.0), "ids must be integers"),
         (rows(3), rows(3), torch.arange(4), "one integer for each of the 3 rows"),
         (rows(3), rows(3) * 1e6, None, "keys too large for torch.float16"),
+        (rows(3), rows(3) / 1e9, None, "keys too small for torch.float16"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_not_stored(
@@ -228,3 +229,10 @@ def test_what_does_not_fit_is_refused_and_not_stored(
     with pytest.raises(ValueError, match=expected):
         queue(queries, keys, ids=ids)
     assert queue.held == 0
+
+
+def test_a_key_too_long_to_be_compared_is_refused_before_it_spoils_later_batches() -> None:
+    queue = Queue(size=8, dim=3)
+    with pytest.raises(ValueError, match=r"keys too large for torch\.float32"):
+        queue(rows(3), torch.cat([rows(2), torch.full((1, 3), 1e30)]))
+    assert bool(torch.isfinite(SIMCLR(queue(rows(3), rows(3)))))

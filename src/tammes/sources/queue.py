@@ -79,8 +79,10 @@ class Queue(nn.Module):
         for name, number in (("size", size), ("dim", dim)):
             if not (isinstance(number, int) and not isinstance(number, bool) and number >= 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
-        if not dtype.is_floating_point:
-            raise ValueError(f"dtype must be a floating-point type, got {dtype}")
+        if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+            raise ValueError(f"dtype must be a floating-point type, got {dtype!r}")
+        if not isinstance(gather, Gather | None):
+            raise ValueError(f"gather must be a Gather() or None, got {gather!r}")
         self.gather = gather
         self.wait_until_full, self.stale_positives = wait_until_full, stale_positives
         self.register_buffer("embeddings", torch.zeros(size, dim, dtype=dtype))
@@ -186,8 +188,18 @@ class Queue(nn.Module):
             )
         if batch.known and bool((batch.ids < 0).any()):
             raise ValueError(f"ids given to a queue must be 0 or above, got {int(batch.ids.min())}")
-        if not bool(torch.isfinite(batch.keys.detach().to(self.embeddings.dtype)).all()):
-            raise ValueError(f"keys too large for {self.embeddings.dtype}, in which the queue stores them")
+        self._check_kept(batch.keys.detach())
+
+    def _check_kept(self, keys: Tensor) -> None:
+        """Refuses keys that would spoil every batch for as long as they are held."""
+        kind = self.embeddings.dtype
+        lengths = torch.linalg.vector_norm(keys.to(kind).to(keys.dtype), dim=1)
+        large = ~torch.isfinite(lengths)
+        if bool((large | ((lengths == 0) & keys.any(dim=1))).any()):
+            raise ValueError(
+                f"keys too {'large' if bool(large.any()) else 'small'} for {kind}, in which the queue stores "
+                "them: bring them to unit length first"
+            )
 
     def _usable(self, batch: _Batch) -> Tensor | slice:
         """The slots whose keys are candidates of this batch."""

@@ -67,6 +67,9 @@ def _check_views(views: tuple[Tensor, ...]) -> None:
         if not isinstance(view, Tensor) or not view.is_floating_point():
             kind = view.dtype if isinstance(view, Tensor) else type(view).__name__
             raise ValueError(f"view {number} must be a floating-point tensor (batch, dimension), got {kind}")
+        if view.is_meta or view.layout != torch.strided:
+            got = "one on the meta device" if view.is_meta else f"one of layout {view.layout}"
+            raise ValueError(f"view {number} must be a dense tensor that holds numbers, got {got}")
         if view.ndim != 2 or view.shape != views[0].shape:
             raise ValueError(
                 "the views must be matrices (batch, dimension) of one shape, got "
