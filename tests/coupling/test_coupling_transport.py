@@ -121,6 +121,14 @@ def test_costs_that_are_not_finite(cost: Callable, constrained: bool) -> None:
         objective(torch.randn(8, 4), torch.randn(8, 4))
 
 
+@pytest.mark.parametrize(("kind", "epsilon"), [(torch.float32, 1e-9), (torch.float64, 1e-28)])
+def test_an_epsilon_that_leaves_no_digit_is_refused(kind: torch.dtype, epsilon: float) -> None:
+    """Rounding would hide that the marginals are not met: their error would be 0."""
+    a, b = torch.randn(2, 40, 8, generator=torch.Generator().manual_seed(0)).to(kind)
+    with pytest.raises(ValueError, match=f"epsilon = {epsilon} is too small for {kind}"):
+        tammes.recipes.hcl_ot(temperature=0.5, epsilon=epsilon)(a, b)
+
+
 @pytest.mark.parametrize("cost", [lambda s: None, lambda s: s.sum(1), lambda s: 1.0])
 def test_costs_of_another_shape(cost: Callable) -> None:
     objective = tammes.Objective(temperature=0.5, coupling=tammes.Transport(epsilon=0.3, cost=cost))

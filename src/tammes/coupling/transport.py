@@ -148,8 +148,14 @@ class Transport(Coupling):
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
         )
-        if math.isnan(settled.error) or not bool(torch.isfinite(settled.potential).all()):
+        largest, kind = float(settled.potential.abs().amax()), settled.potential.dtype  # NaN if one is NaN
+        if math.isnan(settled.error) or not math.isfinite(largest):
             raise _not_finite(self)
+        if largest * torch.finfo(kind).eps > 1:  # rounding hides every error then
+            raise ValueError(
+                f"epsilon = {self.epsilon} is too small for {kind}: exponents of {largest:.0e} have no digit "
+                "left for what tells one plan from another. Raise epsilon (or make the cost smaller)"
+            )
         if not settled.error <= self.tolerance:
             warnings.warn(
                 f"Sinkhorn stopped after {settled.iterations} iterations with a marginal error of "
