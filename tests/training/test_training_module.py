@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -219,7 +220,7 @@ def test_what_is_spread_over_the_epochs_cannot_be_extended(tmp_path: Path) -> No
 
 
 def test_wrong_settings_are_refused() -> None:
-    with pytest.raises(ValueError, match="size of the queue must be at least 1 key, got 0"):
+    with pytest.raises(ValueError, match="size of the queue must be at least 1 key, as a whole number, got 0"):
         QueueConfig(size=0)
     with pytest.raises(ValueError, match=r"momentum must be a number from 0 to below 1, got 1.0"):
         QueueConfig(momentum=1.0)
@@ -227,3 +228,19 @@ def test_wrong_settings_are_refused() -> None:
         replace(make_config(), chunk=0)
     with pytest.raises(ValueError, match=r"initial temperature 0.001 lies below the least one, 0.01"):
         replace(make_config(), objective=recipes.simclr(temperature=0.001), learn_temperature=True)
+
+
+@pytest.mark.parametrize("count", [1.5, True, "4", float("nan")])
+def test_what_is_no_count_is_refused_before_training(count: Any) -> None:
+    with pytest.raises(ValueError, match="the size of the queue must be at least 1 key, as a whole number"):
+        QueueConfig(size=count)
+    with pytest.raises(ValueError, match="chunk must be at least 1 view, or None"):
+        replace(make_config(), chunk=count)
+
+
+@pytest.mark.parametrize("part", ["queue", QueueConfig, True])
+def test_parts_of_the_wrong_kind_are_refused_before_training(part: Any) -> None:
+    with pytest.raises(ValueError, match=r"negatives must be InBatch\(\) or a QueueConfig"):
+        replace(make_config(), negatives=part)
+    with pytest.raises(ValueError, match=r"annealing must be Falling\(...\), Rising\(...\) or None"):
+        replace(make_config(), annealing=part)

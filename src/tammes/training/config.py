@@ -44,8 +44,10 @@ class QueueConfig:
     rising: bool = False
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError(f"the size of the queue must be at least 1 key, got {self.size}")
+        if not _is_count(self.size):
+            raise ValueError(
+                f"the size of the queue must be at least 1 key, as a whole number, got {self.size!r}"
+            )
         if not (is_finite(self.momentum) and 0 <= self.momentum < 1):
             raise ValueError(f"momentum must be a number from 0 to below 1, got {self.momentum}")
 
@@ -108,8 +110,14 @@ class TrainingConfig:
             raise ValueError(f"epochs must be at least 1, got {self.epochs}")
         if self.seed < 0:
             raise ValueError(f"seed must be 0 or more, got {self.seed}")
-        if self.chunk is not None and self.chunk < 1:
-            raise ValueError(f"chunk must be at least 1 view, or None for the whole batch, got {self.chunk}")
+        if self.chunk is not None and not _is_count(self.chunk):
+            raise ValueError(
+                f"chunk must be at least 1 view, or None for the whole batch, got {self.chunk!r}"
+            )
+        if not isinstance(self.negatives, InBatch | QueueConfig):
+            raise ValueError(f"negatives must be InBatch() or a QueueConfig(...), got {self.negatives!r}")
+        if not isinstance(self.annealing, Falling | Rising | None):
+            raise ValueError(f"annealing must be Falling(...), Rising(...) or None, got {self.annealing!r}")
         if self.annealing is not None:
             self._check_annealing(self.annealing)
         if self.learn_temperature:
@@ -147,6 +155,10 @@ class TrainingConfig:
             return self.objective
         beta = self.annealing.beta(coupling.beta, epoch=epoch, epochs=self.epochs)
         return replace(self.objective, coupling=replace(coupling, beta=beta))
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 @dataclass(frozen=True, kw_only=True)
