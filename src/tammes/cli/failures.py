@@ -74,7 +74,8 @@ def _sentence(error: OSError) -> str:
 def _say(message: str) -> None:
     line = " ".join(message.split())
     if is_first_to_say(line):
-        print(f"tammes: {line}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"tammes: {line}\n")  # at once: others may write there as well
+        sys.stderr.flush()
 
 
 @contextmanager

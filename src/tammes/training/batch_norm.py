@@ -7,11 +7,11 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 
-class GlobalBatchNorm(nn.SyncBatchNorm):
-    """Batch normalization with the mean and variance over the rows of all processes.
+class GlobalBatchNorm(nn.BatchNorm2d):
+    """Batch normalization with the mean and variance over the rows of all processes, on a CPU.
 
-    How many rows a process has may differ. On a GPU it is torch's own, which knows no CPU. In evaluation,
-    and without other processes, it is `BatchNorm2d`. Parameters and buffers have the names they have there.
+    How many rows a process has may differ. In evaluation, and without other processes, it is `BatchNorm2d`,
+    whose parameters and buffers it has.
 
     With x the rows of all processes, N values per channel, g the gradient of the normalized values x',
 
@@ -28,7 +28,7 @@ class GlobalBatchNorm(nn.SyncBatchNorm):
 
     def forward(self, input: Tensor) -> Tensor:  # the name is torch's
         alone = not dist.is_initialized() or dist.get_world_size() == 1
-        if alone or not self.training or input.is_cuda:
+        if alone or not self.training:
             return super().forward(input)
         assert self.running_mean is not None
         assert self.running_var is not None
@@ -45,23 +45,34 @@ class GlobalBatchNorm(nn.SyncBatchNorm):
         return torch.addcmul(self.bias.view(shape), normalized, self.weight.view(shape)).to(input.dtype)
 
 
-def with_global_batch_norm(model: nn.Module) -> nn.Module:
+def with_global_batch_norm(model: nn.Module, *, on_gpu: bool = False) -> nn.Module:
     """The model with every `BatchNorm2d` in it replaced; the parameters are the same objects.
 
     Args:
         model: changed in place, unless it is itself a `BatchNorm2d`.
+        on_gpu: take torch's own, which knows no CPU.
 
     Example:
-        >>> with_global_batch_norm(nn.Sequential(nn.BatchNorm2d(8)))
-        Sequential(
-          (0): GlobalBatchNorm(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
-        )
+        >>> with_global_batch_norm(nn.Sequential(nn.BatchNorm2d(8)))[0].__class__.__name__
+        'GlobalBatchNorm'
     """
+    if on_gpu:
+        return nn.SyncBatchNorm.convert_sync_batchnorm(model)
     if isinstance(model, nn.BatchNorm2d):
         return _replaced(model)
     for name, child in model.named_children():
         model.add_module(name, with_global_batch_norm(child))
     return model
+
+
+def has_global_batch_norm(model: nn.Module) -> bool:
+    """Whether processes must run the model equally often, for their normalizations to meet.
+
+    Example:
+        >>> has_global_batch_norm(nn.Sequential(nn.BatchNorm2d(8)))
+        False
+    """
+    return any(isinstance(each, GlobalBatchNorm | nn.SyncBatchNorm) for each in model.modules())
 
 
 def _replaced(layer: nn.BatchNorm2d) -> GlobalBatchNorm:

@@ -1,5 +1,6 @@
 """What a launcher such as torchrun tells each of the processes that it starts."""
 
+import functools
 import hashlib
 import os
 import socket
@@ -106,7 +107,9 @@ class Launch:
         if not keeper:
             self._expect_answer(min(patience, ANSWER) if self.launcher_serves else patience)
         try:
-            return PrefixStore(f"tammes/{self.restart}", self._connected(keeper, patience))
+            store = _connected(self.address, self.port, keeper)
+            store.set_timeout(patience)
+            return PrefixStore(f"tammes/{self.restart}", store)
         except RuntimeError as error:
             raise self._unreachable(str(error).partition("\n")[0]) from error
 
@@ -123,7 +126,7 @@ class Launch:
             return True
         try:
             self._expect_answer(timedelta(seconds=1))
-            store = self._connected(False, timedelta(seconds=5))
+            store = _connected(self.address, self.port, False)
             key = hashlib.sha256(message.replace(self.name, "").encode()).hexdigest()
             return store.add(f"tammes/{self.restart}/said/{key}", 1) == 1
         except (RuntimeError, ValueError):
@@ -141,18 +144,20 @@ class Launch:
                     raise self._unreachable(str(error)) from error
                 time.sleep(0.2)
 
-    def _connected(self, keeper: bool, patience: timedelta) -> TCPStore:
-        return TCPStore(
-            self.address,
-            self.port,
-            is_master=keeper,
-            timeout=patience,
-            wait_for_workers=False,
-            multi_tenant=True,
-        )
-
     def _unreachable(self, reason: str) -> ValueError:
         return ValueError(
             f"{self.name} could not reach the others at MASTER_ADDR={self.address}, "
             f"MASTER_PORT={self.port}: check the name, the port and the firewall ({reason})"
         )
+
+
+@functools.cache  # for as long as the process lives: process 0 must not take the store from under the others
+def _connected(address: str, port: int, keeper: bool) -> TCPStore:
+    return TCPStore(
+        address,
+        port,
+        is_master=keeper,
+        timeout=timedelta(seconds=20),
+        wait_for_workers=False,
+        multi_tenant=True,
+    )

@@ -98,12 +98,13 @@ def train(
     source: str = "images",
     folder: RunFolder | None = None,
     monitor: Monitor | None = None,
-    machine: Machine = Machine(),
+    machine: Machine | None = None,
 ) -> Run:
     """Train an encoder on images without using their labels (unless the objective asks for them).
 
     The same configuration and images give the same weights, bit for bit on a CPU with the same number of
-    threads, whether or not the run was stopped and resumed on the way.
+    threads, whether or not the run was stopped and resumed on the way. Processes that torchrun has started
+    train together, each on its part of every batch; the result is that of one process up to rounding.
 
     Args:
         config: what determines the weights.
@@ -111,15 +112,16 @@ def train(
         source: where the images came from, for config.yaml.
         folder: where to keep the run; None keeps it in memory.
         monitor: measures accuracy over the epochs.
-        machine: what to compute on.
+        machine: what to compute on; None for `Machine()`.
 
     Returns:
-        The trained run.
+        The trained run; on each of several processes the same.
 
     Raises:
         ValueError: for a batch larger than the data, a run folder that may not be used, or a loss that
             became NaN.
         OSError: for a disk that is full or cannot be written to; the last checkpoint survives.
+        LostProcessError: where another process was killed; an OSError too.
         Stopped: on Ctrl-C or SIGTERM, after a checkpoint.
 
     Example:
@@ -133,6 +135,7 @@ def train(
         >>> train(config, images).metrics[-1].step
         2
     """
+    machine = machine or Machine()
     whole = RunConfig(training=config, images=ImagesSummary.of(images, source))
     launch, settings = machine.launch, {}
     if launch.count > 1:
@@ -162,7 +165,7 @@ def _trained(
     Order(len(images), portion, seed=config.seed)  # refuses a batch larger than the data
     model = build_model(whole)
     if not peers.alone:
-        with_global_batch_norm(model)
+        with_global_batch_norm(model, on_gpu=machine.device_type == "gpu")
     checkpoint = None if folder is None else peers.by_first(lambda: folder.open(whole))
     metrics = Metrics(None if folder is None else folder.metrics, monitor, peers)
     first_step = checkpoint["global_step"] if checkpoint else 0

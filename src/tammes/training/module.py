@@ -17,6 +17,7 @@ from tammes.data.images import as_floats
 from tammes.pairs import Pairs
 from tammes.sources import Gather, InBatch, Queue
 from tammes.temperature import LearnedTemperature
+from tammes.training.batch_norm import has_global_batch_norm
 from tammes.training.caching import GradientCache
 from tammes.training.config import QueueConfig, TrainingConfig
 from tammes.training.model import Model
@@ -74,7 +75,7 @@ class Contrastive(LightningModule):
     def on_fit_start(self) -> None:
         """Refuse chunks of which one process would take more than another where they must keep pace."""
         chunk, images, processes = self.config.chunk, self.portion.batch_size, self.portion.processes
-        if chunk is None or not any(isinstance(each, nn.SyncBatchNorm) for each in self.model.modules()):
+        if chunk is None or not has_global_batch_norm(self.model):
             return
         fewest, most = images // processes, math.ceil(images / processes)
         if math.ceil(fewest / chunk) != math.ceil(most / chunk):

@@ -5,7 +5,7 @@ import pickle
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeVar
@@ -106,7 +106,8 @@ class Peers:
     def leave_word(self, message: str) -> None:
         """Say why this process leaves, for those who will miss it."""
         if self.store is not None:
-            self.store.set("word", message)
+            with suppress(RuntimeError):  # where process 0 kept the store and has left before
+                self.store.set("word", message)
 
     def word(self) -> str | None:
         """What a process that has left said, if it did."""

@@ -32,6 +32,17 @@ class Together(DDPStrategy):
         assert isinstance(self.model, DistributedDataParallel)
         self.model.register_comm_hook(self.own_gradients, averaged)
 
+    def teardown(self) -> None:
+        """Let go of what holds the process group, which would be closed under Python's lock otherwise.
+
+        Its threads may need that lock to end: whoever closes it last must not hold it, and DDP's reducer,
+        which the frames of an exception keep alive, does.
+        """
+        wrapped = self.model
+        super().teardown()
+        if isinstance(wrapped, DistributedDataParallel):
+            wrapped.reducer = wrapped.logger = None  # type: ignore[assignment]
+
     def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
         """Write on process 0; a disk that is full there is an error on all."""
         self.peers.by_first(

@@ -1,0 +1,35 @@
+"""A run that ends badly or is asked to stop, as `tammes train` would: `together_faults.py KIND FOLDER`."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import torch
+from together_cases import at_step, train_in
+
+from tammes.cli.failures import exit_code_of
+from tammes.training.module import Contrastive
+
+
+def kill(module: Contrastive) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def terminate_launcher(module: Contrastive) -> None:
+    os.kill(os.getppid(), signal.SIGTERM)
+
+
+def terminate(module: Contrastive) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+ACTIONS = {"killed": kill, "launcher terminated": terminate_launcher, "terminated": terminate}
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    kind, folder = sys.argv[1], Path(sys.argv[2])
+    with at_step(8, ACTIONS[kind]):
+        code = exit_code_of(lambda: train_in(folder, checkpoint_every=3) and None)
+    sys.stderr.write(f"rank {os.environ['RANK']} exits with {code}\n")
+    sys.exit(code)
