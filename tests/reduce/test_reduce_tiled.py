@@ -14,6 +14,7 @@ from torch import Tensor
 
 from tammes.reduce import Dense, Engine, Exponent, Negatives, Tiled
 from tammes.reduce.fixed_shift import range_is_safe
+from tammes.reduce.terms import Clipped, Exponential
 
 
 @st.composite
@@ -51,10 +52,9 @@ def exponents_for(negatives: Negatives, steep: float) -> tuple[Exponent, ...]:
         Exponent(slope=steep, gradient_slope=1.0),
         Exponent(slope=1.5, column=column),
         Exponent(slope=3.0, gradient_slope=3.0, column=column),
-        Exponent(tilt=lambda s: -torch.exp(2 - 2 * s), tilt_range=(-55.0, -1.0), column=column),
-        Exponent(
-            slope=2.0, gradient_slope=1.0, tilt=lambda s: -torch.exp(2 - 2 * s), tilt_range=(-55.0, -1.0)
-        ),
+        Exponent(tilt=Exponential(offset=2.0, factor=-1.0), column=column),
+        Exponent(slope=2.0, gradient_slope=1.0, tilt=Exponential(offset=2.0, factor=-1.0)),
+        Exponent(slope=1.0, gradient_slope=1.0, tilt=Clipped(gain=3.0, bound=0.5)),
     )
 
 

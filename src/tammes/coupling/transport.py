@@ -74,9 +74,7 @@ class ExponentialEuclidean(Cost):
 
     def exponent(self, epsilon: float) -> Exponent:
         """See `Cost.exponent`."""
-        tilt = Exponential(offset=2 - self.kappa, factor=-1 / epsilon)
-        most, least = math.exp(4 - self.kappa), math.exp(-self.kappa)
-        return Exponent(tilt=tilt, tilt_range=(-most / epsilon, -least / epsilon))
+        return Exponent(tilt=Exponential(offset=2 - self.kappa, factor=-1 / epsilon))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,10 +25,9 @@ class Exponent:
     Args:
         slope: the coefficient of the similarity.
         gradient_slope: the part of `slope` through which the gradient flows; the rest is a constant.
-        tilt: a pointwise function of the similarity for what is not linear in it, or None.
+        tilt: a pointwise function of the similarity for what is not linear in it, or None. The range of a
+            `Term` is known, so that it may be summed in a quicker way.
         tilt_has_gradient: whether the gradient flows through `tilt`.
-        tilt_range: the least and the largest value of `tilt` on [-1, 1], where they are known; it may then
-            be summed in a quicker way.
         column: `(m,)`, added to every row, never differentiated; or None.
 
     Example:
@@ -41,7 +40,6 @@ class Exponent:
     gradient_slope: float = 0.0
     tilt: Pointwise | None = None
     tilt_has_gradient: bool = False
-    tilt_range: tuple[float, float] | None = None
     column: Float[Tensor, " m"] | None = None
 
     @property
@@ -60,11 +58,9 @@ class Exponent:
 
     def squared(self) -> Exponent:
         """The exponent of the squared weight, without gradient."""
-        tilt, limits = self.tilt, self.tilt_range
         return Exponent(
             slope=2 * self.slope,
-            tilt=None if tilt is None else _doubled(tilt),
-            tilt_range=None if limits is None else (2 * limits[0], 2 * limits[1]),
+            tilt=None if self.tilt is None else _doubled(self.tilt),
             column=None if self.column is None else 2 * self.column,
         )
 

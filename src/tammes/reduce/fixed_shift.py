@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.terms import Term
 from tammes.reduce.tiles import SlopeOfTile, Workspace, tiles, without
 
 _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
@@ -184,10 +186,15 @@ def _limits(negatives: Negatives, exponent: Exponent) -> tuple[float, float]:
     """The least and the largest value of slope * s + tilt(s); no bound where nothing is known."""
     low, high = 0.0, 0.0
     if exponent.tilt is not None:
-        if exponent.tilt_range is None or exponent.tilt_has_gradient or negatives.bound > 1.01:
+        if exponent.tilt_has_gradient or not isinstance(exponent.tilt, Term):
             return -math.inf, math.inf
-        low, high = exponent.tilt_range
+        low, high = _limits_of(exponent.tilt, negatives.bound)
     return low - abs(exponent.slope) * negatives.bound, high + abs(exponent.slope) * negatives.bound
+
+
+@lru_cache(maxsize=8)
+def _limits_of(tilt: Term, bound: float) -> tuple[float, float]:
+    return tilt.limits(bound)
 
 
 def _spread(column: Tensor | None) -> float:
