@@ -35,8 +35,19 @@ def labeled(rank: int, objective: Objective) -> Tensor:
     return objective(Gather()(*views(rows), labels=labels))
 
 
-def queue_call(rank: int, last: bool, *, ids: Tensor | None = None, dim: int = 3, stored: int = 0) -> Any:
-    queue = Queue(size=8, dim=dim, gather=Gather())
+def queue_call(
+    rank: int,
+    last: bool,
+    *,
+    ids: Tensor | None = None,
+    dim: int = 3,
+    stored: int = 0,
+    dtype: torch.dtype = torch.float32,
+    stale_positives: bool = False,
+    training: bool = True,
+) -> Any:
+    queue = Queue(size=8, dim=dim, gather=Gather(), dtype=dtype, stale_positives=stale_positives)
+    queue.train(training)
     if last:
         queue.stored += stored
     return queue(*views(), ids=ids)
@@ -152,6 +163,18 @@ CASES: dict[str, tuple[Call, str]] = {
     "queues differ": (
         lambda last, rank: queue_call(rank, last, stored=5),
         "must agree on the number of keys stored: rank 0 has 0, rank {last} has 5",
+    ),
+    "queues of different types": (
+        lambda last, rank: queue_call(rank, last, dtype=torch.float16 if last else torch.float32),
+        "must agree on the queue's type: rank 0 has torch.float32, rank {last} has torch.float16",
+    ),
+    "a queue in evaluation mode": (
+        lambda last, rank: queue_call(rank, last, training=not last),
+        "must agree on whether the queue stores keys: rank 0 has True, rank {last} has False",
+    ),
+    "queues of different rules": (
+        lambda last, rank: queue_call(rank, last, stale_positives=last),
+        "must agree on stale_positives: rank 0 has False, rank {last} has True",
     ),
 }
 

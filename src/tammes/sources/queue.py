@@ -158,7 +158,11 @@ class Queue(nn.Module):
             group = Processes(self.gather.process_group)
             also = {
                 "the queue's size": self.size,
+                "the queue's type": self.embeddings.dtype,
                 "the queue's device": self.ids.device.type,
+                "whether the queue stores keys": self.training,
+                "wait_until_full": self.wait_until_full,
+                "stale_positives": self.stale_positives,
                 "the number of keys stored": stored,
                 "the keys' gradients": "some" if isinstance(keys, Tensor) and keys.requires_grad else "none",
             }
