@@ -20,21 +20,21 @@ class Potentials:
     """
 
     def __init__(self) -> None:
-        self._keys: Tensor | None = None
-        self._potential: Tensor | None = None
+        self._kept: tuple[Tensor, Tensor] | None = None  # keys and potential; at once, for threads
 
     def of(self, negatives: Negatives) -> Tensor | None:
         """`(m,)`, the potential last kept, if it was found for candidates of the same ids."""
-        keys, anchors = negatives.keys_of_candidates, negatives.anchors
-        if self._keys is None or self._potential is None or self._keys.device != keys.device:
+        if self._kept is None:
             return None
-        if self._potential.dtype != anchors.dtype or not torch.equal(self._keys, keys):
+        keys, potential = self._kept
+        now, anchors = negatives.keys_of_candidates, negatives.anchors
+        if keys.device != now.device or potential.dtype != anchors.dtype or not torch.equal(keys, now):
             return None
-        return self._potential
+        return potential
 
     def keep(self, negatives: Negatives, potential: Tensor) -> None:
         """Replaces what was kept."""
-        self._keys, self._potential = negatives.keys_of_candidates, potential
+        self._kept = negatives.keys_of_candidates, potential
 
     def __reduce__(self) -> tuple[type[Potentials], tuple[()]]:
         """Copies and other processes start without: a potential belongs to a step, not to a coupling."""
