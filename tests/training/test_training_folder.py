@@ -20,7 +20,7 @@ def run_config() -> RunConfig:
 
 def save(folder: RunFolder, config: RunConfig, step: int) -> None:
     folder.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    rest = {key: {} for key in NEEDED}
+    rest = {**{key: {} for key in NEEDED}, "state_dict": {"weight": torch.arange(3.0)}}
     torch.save({**rest, CONFIG: to_yaml(config), "global_step": step}, folder.checkpoint)
 
 
@@ -157,10 +157,11 @@ def test_a_checkpoint_cut_off_or_changed_anywhere_is_damaged(tmp_path: Path) -> 
         with pytest.raises(ValueError, match=r"is damaged or no checkpoint .* anew by --overwrite") as raised:
             load_checkpoint(folder.checkpoint)
         assert "weights_only" not in str(raised.value)
-    in_pickle = content.index(CONFIG.encode())
-    folder.checkpoint.write_bytes(content[:in_pickle] + b"\xff" + content[in_pickle + 1 :])
-    with pytest.raises(ValueError, match="is damaged or no checkpoint"):
-        load_checkpoint(folder.checkpoint)
+    in_weights = content.index(torch.arange(3.0).numpy().tobytes())
+    for at in (content.index(CONFIG.encode()), in_weights):
+        folder.checkpoint.write_bytes(content[:at] + b"\xff" + content[at + 1 :])
+        with pytest.raises(ValueError, match="is damaged or no checkpoint"):
+            load_checkpoint(folder.checkpoint)
 
 
 def test_where_both_checkpoints_are_damaged_both_are_named(tmp_path: Path) -> None:

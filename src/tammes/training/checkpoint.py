@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ DAMAGE = (
     EOFError,
     RuntimeError,
     pickle.UnpicklingError,
+    zipfile.BadZipFile,
     ValueError,
     LookupError,
     TypeError,
@@ -123,6 +125,9 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         OSError: for a file that cannot be read.
     """
     try:
+        with zipfile.ZipFile(path) as archive:  # torch does not look at the checksums
+            if (name := archive.testzip()) is not None:
+                raise zipfile.BadZipFile(f"checksum of {name}")
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except DAMAGE as error:
         if isinstance(error, OSError) and error.filename is not None:
