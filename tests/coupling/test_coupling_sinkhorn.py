@@ -76,7 +76,7 @@ def test_the_mixed_steps_are_at_least_twice_as_quick_as_averaging(clusters: int,
 
 
 @pytest.mark.parametrize("pairs", [3, 20])
-def test_a_small_epsilon_is_no_slower_than_by_averaging(pairs: int) -> None:
+def test_a_small_epsilon_is_hardly_slower_than_by_averaging(pairs: int) -> None:
     negatives, epsilon = batch(pairs, seed=1), 0.03
     settled = sinkhorn(
         negatives, Exponent(slope=1 / epsilon), Tiled(), start=None, tolerance=1e-6, max_iterations=5000
