@@ -159,6 +159,11 @@ def test_failures_before_training_leave_no_folder(folder: Path, both: list[Found
     assert not (folder / "other").exists()
 
 
+def test_gradients_are_averaged_once_a_step_with_chunks_as_without(both: list[Found]) -> None:
+    for each in both:
+        assert each["reductions"] == [4, 4]
+
+
 def test_processes_agree(both: list[Found]) -> None:
     for each in both:
         assert each["agreements"] == [1, [1], "from rank 0", {"number": 0.75}, "ValueError: rank 0 cannot"]

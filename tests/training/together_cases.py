@@ -32,6 +32,7 @@ from tammes.training import (
     atomic,
     loop,
     module,
+    strategy,
     train,
 )
 from tammes.training.batch_norm import with_global_batch_norm
@@ -45,11 +46,11 @@ RANK = int(os.environ.get("RANK", "0"))
 CONFIG = replace(make_config(), batch_size=5)  # of which two processes take three and two
 
 
-def train_in(folder: Path | None, config: TrainingConfig = CONFIG, **how: Any) -> Run:
+def train_in(folder: Path | None, config: TrainingConfig = CONFIG, workers: int = 0, **how: Any) -> Run:
     images = random_images(22)
     run_folder = None if folder is None else RunFolder(path=folder, **how)
     monitor = Monitor(bank=images, held_out=random_images(8, seed=1))
-    machine = Machine(accelerator="cpu", patience=60)
+    machine = Machine(accelerator="cpu", patience=60, workers=workers)
     return train(config, images, folder=run_folder, monitor=monitor, machine=machine)
 
 
@@ -165,6 +166,20 @@ def ended_outright(folder: Path) -> dict[str, Tensor]:
     return found
 
 
+def reductions(folder: Path) -> list[int]:
+    """How often gradients are averaged in four steps: of the whole batch at once, and of chunks of it."""
+    counts, averaged = [], strategy.averaged
+    for chunk in (None, 1):
+        calls: list[int] = []
+        strategy.averaged = lambda own, bucket, calls=calls: (calls.append(1), averaged(own, bucket))[1]
+        try:
+            train_in(None, replace(CONFIG, objective=HCL, chunk=chunk, epochs=1))
+        finally:
+            strategy.averaged = averaged
+        counts.append(len(calls))
+    return counts
+
+
 def nan_in_embeddings(folder: Path) -> str:
     with at_step(7, spoil_weights):
         return error_of(lambda: train_in(folder / "nan"))
@@ -272,6 +287,7 @@ CASES: dict[str, Callable[[Path], Any]] = {
     "stopped_and_resumed": stopped_and_resumed,
     "begun_for_another_number": begun_for_another_number,
     "ended_outright": ended_outright,
+    "reductions": reductions,
     "nan_in_embeddings": nan_in_embeddings,
     "infinite_gradient": infinite_gradient,
     "broken_image": broken_image,

@@ -30,6 +30,6 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     kind, folder = sys.argv[1], Path(sys.argv[2])
     with at_step(8, ACTIONS[kind]):
-        code = exit_code_of(lambda: train_in(folder, checkpoint_every=3) and None)
+        code = exit_code_of(lambda: train_in(folder, workers=1, checkpoint_every=3) and None)
     sys.stderr.write(f"rank {os.environ['RANK']} exits with {code}\n")
     sys.exit(code)

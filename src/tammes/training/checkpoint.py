@@ -110,7 +110,7 @@ class SaveCheckpoint(Checkpoint):
     def _save(self, trainer: Trainer) -> None:
         if self.path is not None:
             trainer.save_checkpoint(self.path, weights_only=False)
-        if self.request.signal_number is not None:
+        if self.request.is_noted():
             raise StopAfterStep
 
 

@@ -29,7 +29,8 @@ from tammes.training.run import Run, save_weights
 from tammes.training.settings import shared_settings
 from tammes.training.stop import Stopped, StopRequest
 from tammes.training.strategy import Together
-from tammes.training.workers import plain_errors
+from tammes.training.stuck import leaving_if_stuck
+from tammes.training.workers import leave_signals_to_parent, plain_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +147,11 @@ def train(
                 launch, backend=machine.backend, patience=machine.patience, settings=settings
             ) as peers:
                 request = until_told.enter_context(StopRequest(peers))
+                if not peers.alone and machine.device_type == "gpu" and request.listens:
+                    words = (
+                        f"tammes: {launch.name} waits for another process, which has ended: {_kept(folder)}"
+                    )
+                    until_told.enter_context(leaving_if_stuck(request.is_noted, words))
                 return _trained(whole, images, folder, monitor, machine, request)
         except LostProcessError as error:
             raise LostProcessError(f"{error}: {_kept(folder)}") from error
@@ -200,6 +206,7 @@ def _loader(images: Images, order: Order, machine: Machine) -> DataLoader[tuple[
         batch_sampler=order,
         num_workers=machine.workers,
         persistent_workers=machine.workers > 0,
+        worker_init_fn=leave_signals_to_parent,
         generator=torch.Generator(),  # so that torch's global one is left alone
     )
 

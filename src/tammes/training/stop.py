@@ -57,10 +57,19 @@ class StopRequest(Callback):
             for number in self.before:
                 signal.signal(number, self._note)
 
+    @property
+    def listens(self) -> bool:
+        """Whether it has taken any signal: it is entered, in the main thread."""
+        return bool(self.before)
+
+    def is_noted(self) -> bool:
+        """Whether a stop has been asked for here."""
+        return self.signal_number is not None
+
     def heard(self) -> bool:
         """Whether a stop is asked for, here or on another process; all must ask at the same time."""
         self.signal_number = self.peers.largest(self.signal_number or 0) or None
-        return self.signal_number is not None
+        return self.is_noted()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

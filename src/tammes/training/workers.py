@@ -1,9 +1,22 @@
-"""What goes wrong in a process that decodes images, said as if it had gone wrong here."""
+"""The processes that decode images: they leave signals to the one that trains, and fail in its name."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 CAUGHT = "Caught ValueError in DataLoader worker process"
+
+
+def leave_signals_to_parent(worker: int) -> None:
+    """Ignore what a terminal or a launcher sends to all processes at once; begins a process of a DataLoader.
+
+    The process that trains finishes its step and ends the others, which also notice when it dies.
+
+    Args:
+        worker: which of them, as a DataLoader says it.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
