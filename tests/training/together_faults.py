@@ -24,12 +24,19 @@ def terminate(module: Contrastive) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-ACTIONS = {"killed": kill, "launcher terminated": terminate_launcher, "terminated": terminate}
+ACTIONS = {
+    "killed": kill,
+    "killed, with workers": kill,
+    "launcher terminated, with workers": terminate_launcher,
+    "terminated": terminate,
+}
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     kind, folder = sys.argv[1], Path(sys.argv[2])
     with at_step(8, ACTIONS[kind]):
-        code = exit_code_of(lambda: train_in(folder, workers=1, checkpoint_every=3) and None)
+        code = exit_code_of(
+            lambda: train_in(folder, workers=int("workers" in kind), checkpoint_every=3) and None
+        )
     sys.stderr.write(f"rank {os.environ['RANK']} exits with {code}\n")
     sys.exit(code)
