@@ -145,5 +145,5 @@ def _check(pairs: Pairs, selection: Selection, negatives: Negatives) -> None:
     if k is not None and k > least:
         raise ValueError(
             f"k = {k} negatives were asked for, but anchor {row} has only {least}: "
-            "lower k or enlarge the batch (two views of B rows give at most 2(B - 1))"
+            "lower k, or enlarge the batch (two views of B rows give 2(B - 1)) or what the queue holds"
         )

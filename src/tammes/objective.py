@@ -85,7 +85,10 @@ class Objective:
 
     def __post_init__(self) -> None:
         if not (is_finite(self.temperature) and self.temperature > 0):
-            raise ValueError(f"temperature must be a positive number, got {self.temperature}")
+            raise ValueError(
+                f"temperature must be a positive number, got {self.temperature!r}; one that is learned "
+                "is given at the call"
+            )
         _check_kinds(self)
         _check_sense(self)
 
@@ -112,9 +115,8 @@ class Objective:
                 anchor without a positive or a negative, k above the number of negatives.
         """
         pairs = _as_pairs(views, ids, labels)
-        objective, scale = (self, None) if temperature is None else self._at(temperature)
         with without_autocast(pairs.anchors.device):
-            loss, numbers = objective._compute(pairs, scale, generator)
+            loss, numbers = self._compute(pairs, temperature, generator)
         self.last.record(numbers)
         return loss
 
@@ -128,33 +130,36 @@ class Objective:
         return dataclasses.replace(self, temperature=value), value / temperature.reshape(())
 
     def _compute(
-        self, pairs: Pairs, scale: Tensor | None, generator: torch.Generator | None
+        self, pairs: Pairs, temperature: Tensor | None, generator: torch.Generator | None
     ) -> tuple[Tensor, dict[str, Callable[[], Tensor | float]]]:
         given = pairs.anchors.dtype
         with pairs.group.failing_together():
+            objective, scale = (self, None) if temperature is None else self._at(temperature)
+            seed = self._seed(generator)
             anchors, candidates, bound = in_full_precision(pairs, normalize=self.normalize)
             arrangement = arrange(pairs, self.selection, anchors.dtype)
         negatives = arrangement.negatives_of(
             _scaled(anchors, scale),
             None if candidates is None else _scaled(candidates, scale),
             bound=bound,
-            seed=self._seed(generator),
+            seed=seed,
         )
         engine = choose(negatives, given) if self.engine is None else self.engine
-        fit = self.coupling.fit(negatives, self.temperature, engine)
-        steepest = abs(fit.weight.slope) + 1 / self.temperature
+        fit = self.coupling.fit(negatives, objective.temperature, engine)
+        steepest = abs(fit.weight.slope) + 1 / objective.temperature
         _check_range(steepest * _bound_of_all(pairs, bound), anchors.dtype)
         weighted = WeightedNegatives(
-            negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
+            negatives=negatives, weight=fit.weight, temperature=objective.temperature, engine=engine
         )
-        positives = Positives.of(negatives, arrangement.edges, fit.weight, self.temperature)
-        losses, on_floor = self._losses(weighted, positives, 0.0, scale)
+        positives = Positives.of(negatives, arrangement.edges, fit.weight, objective.temperature)
+        losses, on_floor = objective._losses(weighted, positives, 0.0, scale)
         if self.perturbation is not None:
             lengths: Tensor | float = 1.0
             if not self.normalize:
                 lengths = torch.linalg.vector_norm(anchors, dim=1)[arrangement.order]
-            shift = self.perturbation.shift(lengths, self.temperature)
-            perturbed, _ = self._losses(weighted, positives, shift if scale is None else shift * scale, scale)
+            shift = self.perturbation.shift(lengths, objective.temperature)
+            shift = shift if scale is None else shift * scale
+            perturbed, _ = objective._losses(weighted, positives, shift, scale)
             losses = self.perturbation.combine(losses, perturbed)
         loss = pairs.group.mean(losses)
         return loss, numbers_of_call(loss, weighted, positives, fit, on_floor)

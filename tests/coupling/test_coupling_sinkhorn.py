@@ -36,9 +36,7 @@ def plan(negatives: Negatives, epsilon: float, potential: Tensor) -> Tensor:
     clusters=st.sampled_from([0, 2, 5]),
     epsilon=st.sampled_from([0.3, 1.0, 2.0]),
 )
-def test_marginals_are_met(
-    pairs: int, seed: int, clusters: int, epsilon: float
-) -> None:
+def test_marginals_are_met(pairs: int, seed: int, clusters: int, epsilon: float) -> None:
     negatives = batch(pairs, seed=seed, clusters=clusters)
     settled = sinkhorn(
         negatives,

@@ -54,6 +54,12 @@ def queue_call(
 
 
 CASES: dict[str, tuple[Call, str]] = {
+    "temperature": (
+        lambda last, rank: SIMCLR(
+            Gather()(*views()), temperature=torch.tensor(float("nan") if last else 0.5)
+        ),
+        "temperature must be positive and finite, got nan",
+    ),
     "dimension": (
         lambda last, rank: Gather()(*views(dim=4 if last else 3)),
         "the processes must agree on the embeddings' dimension: rank 0 has 3, rank {last} has 4",
