@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 import libraries
 from method import BETA, CLASS_PRIOR, TEMPERATURE, LossMethod, Task, by_autograd, loss_task
+from products import products_alone
 from tammes import recipes
 from tammes.pairs import Pairs
 
@@ -79,6 +80,7 @@ def nt_xent() -> Task:
                 needs="sentence_transformers",
             ),
         ),
+        references=(products_alone(),),
         products=2.0,
     )
 

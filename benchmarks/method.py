@@ -136,7 +136,13 @@ class LossMethod:
 
 
 def loss_task(
-    *, key: str, title: str, ours: LossMethod, peers: tuple[LossMethod, ...], products: float | None
+    *,
+    key: str,
+    title: str,
+    ours: LossMethod,
+    peers: tuple[LossMethod, ...],
+    products: float | None,
+    references: tuple[Method, ...] = (),
 ) -> Task:
     """A task whose methods all compute one loss, which is checked in value and gradient."""
 
@@ -151,6 +157,7 @@ def loss_task(
         title=f"{title}, forward and backward",
         ours=(method(ours),),
         peers=tuple(method(peer) for peer in peers),
+        references=references,
         products=products,
         agree=agree,
     )
