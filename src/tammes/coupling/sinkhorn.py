@@ -61,7 +61,8 @@ def sinkhorn(
         kernel: x, up to constants for rows and columns.
         engine: what reduces S.
         start: `(m,)`, a potential to begin with; None for none.
-        tolerance: the mean of |row sum - 1| over rows, relative to the marginal, at which to stop.
+        tolerance: the mean of |sum - 1|, relative to the marginal, at which to stop: over the rows, or, where
+            the candidates are not the anchors, over the columns while the rows are met.
         max_iterations: after how many updates to stop in any case.
 
     Source: Peyré and Cuturi, "Computational Optimal Transport" (2019), eq. 4.15; the averaged update of the

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.terms import Term
 
 Tile = tuple[slice, slice]
 """The rows and the columns of a part of S."""
@@ -113,6 +114,8 @@ def exponent_slope(exponent: Exponent, similarity: Tensor) -> Tensor | float:
 
 def with_derivative(function: Pointwise, argument: Tensor) -> tuple[Tensor, Tensor]:
     """A pointwise function and its derivative, on a tile."""
+    if isinstance(function, Term):
+        return function(argument), function.derivative(argument)
     with torch.enable_grad():
         argument = argument.detach().requires_grad_()
         value = function(argument)
