@@ -28,7 +28,7 @@ from tammes.normalization import in_full_precision
 from tammes.pairs import Pairs
 from tammes.perturbation import Perturbation
 from tammes.reduce import Dense, Engine, Positives, WeightedNegatives, choose
-from tammes.reduce.precision import without_autocast
+from tammes.reduce.autocast import without_autocast
 from tammes.selection import All, Selection
 from tammes.sources import InBatch
 

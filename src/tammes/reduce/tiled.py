@@ -17,11 +17,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.reduce import fixed_shift, running_maximum
+from tammes.reduce.autocast import without_autocast
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.first_order import first_order_only
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.precision import without_autocast
 from tammes.reduce.tiles import (
     both_ways,
     embedding_gradients,

@@ -26,7 +26,7 @@ from tammes.training.order import Order, Portion
 from tammes.training.peers import LostProcessError, joined
 from tammes.training.quiet import quiet
 from tammes.training.run import Run, save_weights
-from tammes.training.settings import shared_settings
+from tammes.training.shared_settings import shared_settings
 from tammes.training.stop import Stopped, StopRequest
 from tammes.training.strategy import Together
 from tammes.training.stuck import leaving_if_stuck
