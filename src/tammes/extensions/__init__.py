@@ -1,0 +1,1 @@
+"""Gradients through set functions: extensions of f(S) to vectors and matrices."""

@@ -1,0 +1,1 @@
+"""What theory says of the number of negatives: pure functions of numbers."""
