@@ -1,8 +1,12 @@
-"""Images to learn from: handwritten digits that need no download, and folders of the user's own."""
+"""What to learn from: images and sentences, from the user's own folders and files or without a download."""
 
 from tammes.data.digits import digits
 from tammes.data.folder import MixedFolderWarning, SkippedFilesWarning, folder
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
+from tammes.data.texts import Texts
+from tammes.data.texts_loading import texts
+from tammes.data.tokens import Tokens
+from tammes.data.vocabulary import Vocabulary
 
 __all__ = [
     "Images",
@@ -10,7 +14,11 @@ __all__ = [
     "Pixels",
     "SkippedFilesWarning",
     "TensorPixels",
+    "Texts",
+    "Tokens",
+    "Vocabulary",
     "as_floats",
     "digits",
     "folder",
+    "texts",
 ]

@@ -1,11 +1,14 @@
-"""Networks from images to feature vectors, and the head that projects features for comparison."""
+"""Networks from images or sentences to feature vectors, and the head that projects features for comparison."""
 
+from tammes.encoders.bag_of_words import BagOfWords, BagOfWordsConfig
 from tammes.encoders.convnet import ConvNet, ConvNetConfig
 from tammes.encoders.encoder import Encoder
 from tammes.encoders.mlp import ProjectionHead, ProjectionHeadConfig
 from tammes.encoders.resnet import ResNet, ResNetConfig
 
 __all__ = [
+    "BagOfWords",
+    "BagOfWordsConfig",
     "ConvNet",
     "ConvNetConfig",
     "Encoder",

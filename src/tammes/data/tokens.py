@@ -1,0 +1,78 @@
+"""Tokenized sentences: all ids in one row, and where each sentence begins."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tokens:
+    """n sentences as token ids: sentence i is `ids[offsets[i] : offsets[i + 1]]`.
+
+    One flat tensor instead of a padded rectangle: nothing is stored or computed for padding, and it is the
+    form that `torch.nn.EmbeddingBag` reads.
+
+    Args:
+        ids: int64 (total,), each 0 or more.
+        offsets: int64 (n + 1,), from 0 to `total`, never falling.
+
+    Raises:
+        ValueError: If the two do not fit each other in type, shape, range or device.
+
+    Example:
+        >>> tokens = Tokens(torch.tensor([5, 6, 7, 8]), torch.tensor([0, 3, 4]))
+        >>> tokens
+        Tokens(2 sentences, 4 tokens)
+        >>> tokens.take(torch.tensor([1, 0])).ids
+        tensor([8, 5, 6, 7])
+    """
+
+    ids: Int64[Tensor, " total"]
+    offsets: Int64[Tensor, " n+1"]
+
+    def __post_init__(self) -> None:
+        for name, value in (("ids", self.ids), ("offsets", self.offsets)):
+            if value.dtype != torch.int64 or value.ndim != 1:
+                raise ValueError(
+                    f"expected {name} as int64 in one row, got {value.dtype} {tuple(value.shape)}"
+                )
+        if self.ids.device != self.offsets.device:
+            raise ValueError(
+                f"expected ids and offsets on one device, got {self.ids.device} and {self.offsets.device}"
+            )
+        if len(self.offsets) == 0:
+            raise ValueError("expected offsets (n + 1,), starting with 0, got none")
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        if first != 0 or last != len(self.ids) or bool((self.offsets.diff() < 0).any()):
+            raise ValueError(
+                f"expected offsets that rise from 0 to the number of ids, {len(self.ids)}; "
+                f"got offsets from {first} to {last}"
+            )
+        if len(self.ids) and int(self.ids.min()) < 0:
+            raise ValueError(f"expected ids of 0 or more, got {int(self.ids.min())}")
+
+    @property
+    def lengths(self) -> Int64[Tensor, " n"]:
+        """Tokens in each sentence."""
+        return self.offsets.diff()
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def take(self, rows: Int64[Tensor, " rows"]) -> "Tokens":
+        """These sentences, in this order; `rows` int64 (rows,), each from 0 to n - 1."""
+        starts = self.offsets[:-1][rows]
+        lengths = self.lengths[rows]
+        offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+        # Where each id of the result stands here: as far into its sentence as there.
+        shifts = (starts - offsets[:-1]).repeat_interleave(lengths)
+        return Tokens(self.ids[torch.arange(len(shifts), device=rows.device) + shifts], offsets)
+
+    def to(self, device: torch.device | str) -> "Tokens":
+        """The same sentences on another device."""
+        return Tokens(self.ids.to(device), self.offsets.to(device))
+
+    def __repr__(self) -> str:
+        return f"Tokens({len(self)} sentences, {len(self.ids)} tokens)"

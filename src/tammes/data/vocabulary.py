@@ -1,0 +1,205 @@
+"""The words an encoder knows: sentences to token ids, with one id for all words that are too rare."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from tammes.data.tokens import Tokens
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+# No token can be spelled so: a bracket is a token of its own.
+UNKNOWN = "[UNK]"
+FORMAT = "tammes vocabulary 1"
+# A number with its inner points and commas; a word with its inner apostrophes; else one character.
+TOKEN = r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}\p{N}_]+(?:['’][\p{L}\p{M}\p{N}_]+)*|[^\s\p{L}\p{M}\p{N}_]"
+# Sentences tokenized at a time: each leaves an object of some kilobytes behind until it is packed.
+CHUNK = 10_000
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Vocabulary:
+    """Words and their ids; id 0 is `[UNK]`, which stands for every word that is not among them.
+
+    Text is brought to Unicode's composed form (NFC) and cut into tokens: a number with its inner points
+    and commas (`3.50`), a word with its inner apostrophes (`don't`), any other character but space by
+    itself. Punctuation counts as words do.
+
+    Args:
+        words: the words, `[UNK]` first; the id of a word is its place.
+        lowercase: whether text is put into lower case first.
+
+    Raises:
+        ValueError: If `[UNK]` is not first, no other word follows, or a word comes twice.
+
+    Example:
+        >>> vocabulary = Vocabulary.of(["the cat sat", "the dog sat"], minimum_count=2)
+        >>> vocabulary, vocabulary.words
+        (Vocabulary(3 words), ('[UNK]', 'sat', 'the'))
+        >>> vocabulary.encode(["the dog", "sat"]).ids
+        tensor([2, 0, 1])
+    """
+
+    words: tuple[str, ...]
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.words or self.words[0] != UNKNOWN:
+            raise ValueError(f"expected {UNKNOWN} as the first word, got {self.words[:1]}")
+        if len(self.words) == 1:
+            raise ValueError(f"expected words beside {UNKNOWN}, got none")
+        word, times = Counter(self.words).most_common(1)[0]
+        if times > 1:
+            raise ValueError(f"expected every word once, got {word!r} {times} times")
+
+    @staticmethod
+    def of(sentences: Sequence[str], *, minimum_count: int, lowercase: bool = False) -> "Vocabulary":
+        """The words that occur often enough in these sentences, the most frequent first.
+
+        Args:
+            sentences: the sentences to train on; the words of others are not to be known.
+            minimum_count: how often a word must occur in all sentences together.
+            lowercase: whether text is put into lower case first.
+
+        Raises:
+            ValueError: If the count is below 1, or no word occurs that often.
+            ImportError: If `tokenizers` is not installed.
+        """
+        if minimum_count < 1:
+            raise ValueError(f"expected a minimum_count of at least 1, got {minimum_count}")
+        tokenizers = _tokenizers()
+        tokenizer = _tokenizer({}, lowercase)
+        trainer = tokenizers.trainers.WordLevelTrainer(
+            vocab_size=2**31 - 1, min_frequency=minimum_count, special_tokens=[], show_progress=False
+        )
+        tokenizer.train_from_iterator(sentences, trainer)
+        ids = tokenizer.get_vocab(with_added_tokens=False)
+        if not ids:
+            raise ValueError(_emptied(tokenizer, sentences, minimum_count))
+        return Vocabulary(words=(UNKNOWN, *sorted(ids, key=ids.__getitem__)), lowercase=lowercase)
+
+    @cached_property
+    def tokenizer(self) -> "Tokenizer":
+        """The `tokenizers.Tokenizer` that encodes: word by word, unknown words as `[UNK]`."""
+        return _tokenizer({word: place for place, word in enumerate(self.words)}, self.lowercase)
+
+    def encode(self, sentences: Sequence[str]) -> Tokens:
+        """The ids of each sentence's tokens.
+
+        Raises:
+            ValueError: If a sentence has no token, that is nothing but space.
+            ImportError: If `tokenizers` is not installed.
+        """
+        parts: list[np.ndarray] = []
+        lengths = np.zeros(len(sentences) + 1, dtype=np.int64)
+        row = 0
+        for chunk in _chunks(sentences):
+            for encoding in self.tokenizer.encode_batch_fast(chunk, add_special_tokens=False):
+                ids = np.array(encoding.ids, dtype=np.int64)
+                if len(ids) == 0:
+                    raise ValueError(
+                        f"expected words in every sentence, got none in sentence {row}: {sentences[row]!r}; "
+                        "leave empty sentences out"
+                    )
+                row += 1
+                parts.append(ids)
+                lengths[row] = len(ids)
+        ids = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        return Tokens(torch.from_numpy(ids), torch.from_numpy(lengths.cumsum()))
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON, with a checksum of its words and settings."""
+        content = self._content()
+        document = {"format": FORMAT, "sha256": _checksum(content), **content}
+        Path(path).write_text(json.dumps(document, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+
+    @staticmethod
+    def load(path: str | Path) -> "Vocabulary":
+        """Read what `save` wrote.
+
+        Raises:
+            ValueError: If the file is no vocabulary, or not as it was saved.
+            OSError: If it cannot be read.
+        """
+        try:
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(
+                f"expected a vocabulary (JSON) in {path}, got something else: {error}"
+            ) from error
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            found = document.get("format") if isinstance(document, dict) else type(document).__name__
+            raise ValueError(f"expected a file of format {FORMAT!r} in {path}, got {found!r}")
+        content = {name: document.get(name) for name in ("lowercase", "words")}
+        if document.get("sha256") != _checksum(content):
+            raise ValueError(
+                f"the vocabulary in {path} is not as it was saved (its checksum differs): "
+                "restore the file, or build the vocabulary again"
+            )
+        return Vocabulary(words=tuple(content["words"]), lowercase=content["lowercase"])
+
+    def _content(self) -> dict[str, Any]:
+        return {"lowercase": self.lowercase, "words": list(self.words)}
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} words{', lower case' if self.lowercase else ''})"
+
+
+def _tokenizers() -> Any:
+    try:
+        import tokenizers
+    except ImportError as error:
+        raise ImportError('text needs the package tokenizers: pip install "tammes[text]"') from error
+    return tokenizers
+
+
+def _tokenizer(ids: dict[str, int], lowercase: bool) -> "Tokenizer":
+    tokenizers = _tokenizers()
+    normalizers = tokenizers.normalizers
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, unk_token=UNKNOWN))
+    steps = [normalizers.NFC(), normalizers.Lowercase()] if lowercase else [normalizers.NFC()]
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    # "invert": what matches is a token; what lies between, which is space, is removed.
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split(
+        tokenizers.Regex(TOKEN), behavior="removed", invert=True
+    )
+    return tokenizer
+
+
+def _chunks(sentences: Sequence[str]) -> Iterator[list[str]]:
+    everything = iter(sentences)
+    while chunk := list(islice(everything, CHUNK)):
+        yield chunk
+
+
+def _emptied(tokenizer: "Tokenizer", sentences: Sequence[str], minimum_count: int) -> str:
+    counts: Counter[str] = Counter()
+    for sentence in sentences:
+        text = tokenizer.normalizer.normalize_str(sentence)
+        counts.update(token for token, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text))
+    if not counts:
+        return f"expected sentences with words, got {len(sentences)} sentences without any"
+    word, times = counts.most_common(1)[0]
+    return (
+        f"expected words that occur at least {minimum_count} times, but none does in {len(sentences)} "
+        f"sentences (the most frequent, {word!r}, occurs {times} times); choose a minimum_count of at most "
+        f"{times}"
+    )
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()

@@ -1,0 +1,63 @@
+"""Positives from reading order: a sentence and the one that follows it."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbours:
+    """Disjoint pairs of adjacent sentences of one document: every sentence comes at most once, in one pair.
+
+    Runs of adjacent sentences are cut into pairs from their first or their second sentence on, at random,
+    so that from epoch to epoch a sentence is paired with either neighbour.
+
+    Example:
+        >>> documents = torch.tensor([0, 0, 0, 0, 1, 1, 1, 2])
+        >>> pairs = Neighbours().pairs(documents, seed=0)
+        >>> pairs[:, 1] - pairs[:, 0], torch.equal(documents[pairs[:, 0]], documents[pairs[:, 1]])
+        (tensor([1, 1, 1]), True)
+    """
+
+    def pairs(
+        self,
+        documents: Int64[Tensor, " n"],
+        *,
+        seed: int,
+        positions: Int64[Tensor, " n"] | None = None,
+    ) -> Int64[Tensor, "pairs 2"]:
+        """The pairs of one epoch.
+
+        Args:
+            documents: the document of each sentence, int64 (n,).
+            seed: of this epoch; another seed gives other pairs.
+            positions: the place of each sentence in its document, int64 (n,), where some may be missing or
+                out of order; None where row follows row as sentence follows sentence.
+
+        Returns:
+            int64 (pairs, 2): rows of a sentence and the next, the pairs in random order.
+
+        Raises:
+            ValueError: If no two sentences are adjacent.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        n = len(documents)
+        place = torch.arange(n) if positions is None else positions
+        order = place.argsort(stable=True)
+        order = order[documents[order].argsort(stable=True)]
+        joined = (documents[order].diff() == 0) & (place[order].diff() == 1)
+        # A run ends where the next row does not join.
+        run = torch.nn.functional.pad((~joined).cumsum(0), (1, 0)) if n else order
+        sizes = torch.bincount(run)
+        starts = sizes.cumsum(0) - sizes
+        late = torch.randint(2, (len(sizes),), generator=generator)
+        late[sizes < 3] = 0  # a run of two has one pair
+        inside = torch.arange(n) - starts[run] - late[run]
+        first = (inside >= 0) & (inside % 2 == 0) & (inside + late[run] + 1 < sizes[run])
+        at = first.nonzero().squeeze(1)
+        if len(at) == 0:
+            raise ValueError(f"expected two adjacent sentences of one document, got none in {n} sentences")
+        at = at[torch.randperm(len(at), generator=generator)]
+        return torch.stack([order[at], order[at + 1]], dim=1)

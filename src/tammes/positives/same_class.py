@@ -1,0 +1,55 @@
+"""Positives from classes: two sentences of one document, two images of one class, paired at random."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class SameClass:
+    """Random disjoint pairs within each class: every row comes at most once, in one pair.
+
+    A class with an odd number of rows leaves one of them out, another each time; a class with a single row
+    has no pair.
+
+    Source: Ash et al., Investigating the Role of Negatives in Contrastive Representation Learning, 2022,
+    appendix D.1.
+
+    Example:
+        >>> labels = torch.tensor([0, 0, 0, 0, 1, 1, 1, 2])
+        >>> pairs = SameClass().pairs(labels, seed=0)
+        >>> pairs.shape, torch.equal(labels[pairs[:, 0]], labels[pairs[:, 1]])
+        (torch.Size([3, 2]), True)
+    """
+
+    def pairs(self, labels: Int64[Tensor, " n"], *, seed: int) -> Int64[Tensor, "pairs 2"]:
+        """The pairs of one epoch.
+
+        Args:
+            labels: the class of each row, int64 (n,).
+            seed: of this epoch; another seed gives other pairs.
+
+        Returns:
+            int64 (pairs, 2): rows of anchor and positive, the pairs in random order.
+
+        Raises:
+            ValueError: If no class has two rows.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        order = torch.randperm(len(labels), generator=generator)
+        # Rows class by class, those of one class in random order.
+        order = order[labels[order].argsort(stable=True)]
+        _, sizes = labels[order].unique_consecutive(return_counts=True)
+        starts = sizes.cumsum(0) - sizes
+        place = torch.arange(len(labels)) - starts.repeat_interleave(sizes)
+        first = (place % 2 == 0) & (place + 1 < sizes.repeat_interleave(sizes))
+        at = first.nonzero().squeeze(1)
+        if len(at) == 0:
+            raise ValueError(
+                f"expected a class with at least two rows to pair, got {len(sizes)} classes for "
+                f"{len(labels)} rows"
+            )
+        at = at[torch.randperm(len(at), generator=generator)]
+        return torch.stack([order[at], order[at + 1]], dim=1)
