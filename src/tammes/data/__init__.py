@@ -1,8 +1,12 @@
 """What to learn from: images and sentences, from the user's own folders and files or without a download."""
 
+from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits
 from tammes.data.folder import MixedFolderWarning, SkippedFilesWarning, folder
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
+from tammes.data.mnist import mnist
+from tammes.data.published import Published, published_at
+from tammes.data.svhn import svhn
 from tammes.data.texts import Texts
 from tammes.data.texts_loading import texts
 from tammes.data.tokens import Tokens
@@ -12,13 +16,18 @@ __all__ = [
     "Images",
     "MixedFolderWarning",
     "Pixels",
+    "Published",
     "SkippedFilesWarning",
     "TensorPixels",
     "Texts",
     "Tokens",
     "Vocabulary",
     "as_floats",
+    "cifar10",
     "digits",
     "folder",
+    "mnist",
+    "published_at",
+    "svhn",
     "texts",
 ]
