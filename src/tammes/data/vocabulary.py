@@ -134,19 +134,17 @@ class Vocabulary:
         try:
             document = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
-            raise ValueError(
-                f"expected a vocabulary (JSON) in {path}, got something else: {error}"
-            ) from error
+            raise ValueError(f"expected a vocabulary as JSON in {path}: {error}") from error
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            found = document.get("format") if isinstance(document, dict) else type(document).__name__
-            raise ValueError(f"expected a file of format {FORMAT!r} in {path}, got {found!r}")
-        content = {name: document.get(name) for name in ("lowercase", "words")}
-        if document.get("sha256") != _checksum(content):
+            raise ValueError(f"expected a vocabulary in {path}, with {FORMAT!r} as its format")
+        words, lowercase = document.get("words"), document.get("lowercase")
+        sound = isinstance(words, list) and isinstance(lowercase, bool)
+        if not sound or document.get("sha256") != _checksum({"lowercase": lowercase, "words": words}):
             raise ValueError(
                 f"the vocabulary in {path} is not as it was saved (its checksum differs): "
                 "restore the file, or build the vocabulary again"
             )
-        return Vocabulary(words=tuple(content["words"]), lowercase=content["lowercase"])
+        return Vocabulary(words=tuple(words), lowercase=lowercase)
 
     def _content(self) -> dict[str, Any]:
         return {"lowercase": self.lowercase, "words": list(self.words)}

@@ -19,6 +19,7 @@ class BagOfWords(Encoder):
     section 4.
 
     Example:
+        >>> import torch
         >>> encoder = BagOfWords(vocabulary_size=100, dim=16)
         >>> encoder(Tokens(torch.tensor([5, 6, 6]), torch.tensor([0, 1, 3]))).shape
         torch.Size([2, 16])
