@@ -44,12 +44,7 @@ class Neighbours:
         """
         generator = torch.Generator().manual_seed(seed)
         n = len(documents)
-        place = torch.arange(n) if positions is None else positions
-        order = place.argsort(stable=True)
-        order = order[documents[order].argsort(stable=True)]
-        joined = (documents[order].diff() == 0) & (place[order].diff() == 1)
-        # A run ends where the next row does not join.
-        run = torch.nn.functional.pad((~joined).cumsum(0), (1, 0)) if n else order
+        order, run = _runs(documents, positions)
         sizes = torch.bincount(run)
         starts = sizes.cumsum(0) - sizes
         late = torch.randint(2, (len(sizes),), generator=generator)
@@ -61,3 +56,24 @@ class Neighbours:
             raise ValueError(f"expected two adjacent sentences of one document, got none in {n} sentences")
         at = at[torch.randperm(len(at), generator=generator)]
         return torch.stack([order[at], order[at + 1]], dim=1)
+
+    def fewest(self, documents: Int64[Tensor, " n"], *, positions: Int64[Tensor, " n"] | None = None) -> int:
+        """How many pairs an epoch has whatever its seed; by luck it has more.
+
+        Example:
+            >>> Neighbours().fewest(torch.tensor([0, 0, 0, 0, 1, 1]))
+            2
+        """
+        sizes = torch.bincount(_runs(documents, positions)[1])
+        return int(torch.where(sizes < 3, sizes // 2, (sizes - 1) // 2).sum())
+
+
+def _runs(documents: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The rows in reading order, and the run of adjacent sentences to which each of them belongs."""
+    n = len(documents)
+    place = torch.arange(n) if positions is None else positions
+    order = place.argsort(stable=True)
+    order = order[documents[order].argsort(stable=True)]
+    joined = (documents[order].diff() == 0) & (place[order].diff() == 1)
+    # A run ends where the next row does not join.
+    return order, torch.nn.functional.pad((~joined).cumsum(0), (1, 0)) if n else order
