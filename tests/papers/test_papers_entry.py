@@ -9,7 +9,7 @@ from tammes.papers import Entry, entries
 from tammes.papers.entry import check_budget
 
 
-def nothing(out: Path, *, budget: float, seed: int) -> None:
+def nothing(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """An entry that tries nothing."""
 
 
@@ -45,10 +45,24 @@ def test_budget_is_a_part(budget):
         check_budget(budget)
 
 
-@pytest.fixture(scope="module", params=entries(), ids=lambda entry: entry.name)
+def test_data_is_given_where_it_is_asked_for(tmp_path):
+    plain = Entry(name="a", statement="s", source="s", run=nothing)
+    with pytest.raises(ValueError, match="a has all the data it needs"):
+        plain.reproduce(tmp_path, budget=1.0, seed=0, data=tmp_path)
+    asking = Entry(name="b", statement="s", source="s", run=nothing, data="a folder of texts")
+    with pytest.raises(ValueError, match="b needs --data: a folder of texts"):
+        asking.reproduce(tmp_path, budget=1.0, seed=0, data=None)
+
+
+# Those that ask for data have tests of their own, which make some.
+@pytest.fixture(
+    scope="module",
+    params=[entry for entry in entries() if entry.data is None],
+    ids=lambda entry: entry.name,
+)
 def reproduced(request, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("papers") / "new" / request.param.name
-    request.param.run(out, budget=0.01, seed=0)
+    request.param.reproduce(out, budget=0.01, seed=0, data=None)
     return out
 
 

@@ -25,6 +25,7 @@ class Reproduce:
         out: The folder for table.csv, figure.svg and report.html (by default reproductions/ and the name).
         budget: The part of the full work to do, above 0 and at most 1; less is quicker and noisier.
         seed: Of everything that is drawn.
+        data: What to work on, for those that ask for it.
     """
 
     name: tyro.conf.Positional[str | None] = None
@@ -32,6 +33,7 @@ class Reproduce:
     out: Path | None = None
     budget: float = 1.0
     seed: int = 0
+    data: Path | None = None
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -51,12 +53,12 @@ def main(arguments: Sequence[str]) -> None:
     out = choice.out or Path("reproductions") / entry.name
     console = Console()
     console.print(f"{entry.statement} ({entry.source})", highlight=False)
-    entry.run(out, budget=choice.budget, seed=choice.seed)
+    entry.reproduce(out, budget=choice.budget, seed=choice.seed, data=choice.data)
     console.print(f"open {out / 'report.html'}", highlight=False)
 
 
 def _show(found: Iterable[Entry]) -> None:
-    table = Table("name", "statement", "source")
+    table = Table("name", "statement", "source", "--data")
     for entry in found:
-        table.add_row(entry.name, entry.statement, entry.source)
+        table.add_row(entry.name, entry.statement, entry.source, entry.data or "")
     Console().print(table)

@@ -12,13 +12,15 @@ import tammes.papers
 class Reproduction(Protocol):
     """Does the work of an entry and writes `table.csv`, `figure.svg` and `report.html` into a folder."""
 
-    def __call__(self, out: Path, *, budget: float, seed: int) -> None:
+    def __call__(self, out: Path, *, budget: float, seed: int, data: Path | None) -> None:
         """Write the entry's files.
 
         Args:
-            out: the folder, made where it is missing; files of these names are replaced.
+            out: the folder, made where it is missing; files of these names are replaced, or, where an entry
+                says so, gone on with.
             budget: the part of the full work to be done, in (0, 1]; 1 gives the numbers of the docs.
             seed: of everything that is drawn.
+            data: what the entry's `data` asks for; None where it asks for nothing.
 
         Raises:
             ValueError: for a budget outside (0, 1].
@@ -34,6 +36,8 @@ class Entry:
         statement: what the paper states, in a sentence or two.
         source: where it states it, to the number of the theorem, table or figure.
         run: tries it and writes what came of it.
+        data: what must be given to work on, in a few words ("a folder of texts"); None where the entry has
+            everything it needs.
 
     Raises:
         ValueError: for a name with other than lower-case letters, digits and hyphens, or an empty text.
@@ -43,6 +47,7 @@ class Entry:
     statement: str
     source: str
     run: Reproduction
+    data: str | None = None
 
     def __post_init__(self) -> None:
         letters = self.name.replace("-", "")
@@ -51,12 +56,25 @@ class Entry:
         if not self.statement.strip() or not self.source.strip():
             raise ValueError(f"Entry {self.name!r} expected a statement and a source, got an empty one")
 
+    def reproduce(self, out: Path, *, budget: float, seed: int, data: Path | None) -> None:
+        """Run it; the arguments are those of `Reproduction`.
+
+        Raises:
+            ValueError: for a budget outside (0, 1], and where data is missing or not wanted.
+        """
+        check_budget(budget)
+        if self.data is not None and data is None:
+            raise ValueError(f"{self.name} needs --data: {self.data}")
+        if self.data is None and data is not None:
+            raise ValueError(f"{self.name} has all the data it needs: leave --data {data} out")
+        self.run(out, budget=budget, seed=seed, data=data)
+
 
 def entries() -> tuple[Entry, ...]:
     """All entries, by name: the ENTRY of every module beside this one that has one.
 
-    >>> [entry.name for entry in entries()]
-    ['transport-degeneracy']
+    >>> "transport-degeneracy" in [entry.name for entry in entries()]
+    True
     """
     modules = [
         importlib.import_module(f"tammes.papers.{found.name}")

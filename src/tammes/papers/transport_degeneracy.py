@@ -86,7 +86,7 @@ REMARKS = (
 )
 
 
-def run(out: Path, *, budget: float, seed: int) -> None:
+def run(out: Path, *, budget: float, seed: int, data: Path | None = None) -> None:
     """See `Reproduction`: the full work is 400 steps for each of five adversaries and three seeds."""
     check_budget(budget)
     steps, seeds = max(2, round(STEPS * budget)), range(seed, seed + max(1, round(SEEDS * budget)))

@@ -1,0 +1,186 @@
+"""Heat maps of a number over two settings, with the best settings marked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tammes.report.figures.canvas import TEXT, canvas
+from tammes.report.palette import MUTED
+
+WITHIN = 0.995
+"""Ash et al. (2022), Fig. 3: what is at least this part of the best counts as near it."""
+_COLORS = colormaps["viridis"]
+_DARK, _LIGHT = "#101010", "#fafafa"
+_CELL = 0.46, 0.36
+"""Width and height of a cell in inches."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeatMap:
+    """A number for each of some rows and columns, to be drawn.
+
+    Args:
+        rows: what the rows are called, from top to bottom.
+        columns: what the columns are called.
+        row_title: what the rows are.
+        column_title: what the columns are.
+        values: (rows, columns), written into the cells; NaN where there is none.
+        shade: (rows, columns), at most 1, the values normalized: lighter is larger.
+        best: (rows, columns), circled.
+        near: (rows, columns), circled with a broken line: the ends of what is near the best.
+
+    Raises:
+        ValueError: shapes that do not fit the rows and columns.
+    """
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    row_title: str
+    column_title: str
+    values: Float[np.ndarray, "r c"]
+    shade: Float[np.ndarray, "r c"]
+    best: Bool[np.ndarray, "r c"]
+    near: Bool[np.ndarray, "r c"]
+
+    def __post_init__(self) -> None:
+        shape = len(self.rows), len(self.columns)
+        for array in (self.values, self.shade, self.best, self.near):
+            if array.shape != shape:
+                raise ValueError(f"expected {shape} numbers, one for each row and column, got {array.shape}")
+
+
+def by_row(values: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
+    """Each row divided by its largest value: what the columns do within a row.
+
+    >>> by_row(np.array([[1.0, 2.0], [8.0, np.nan]])).tolist()
+    [[0.5, 1.0], [1.0, nan]]
+    """
+    return values / np.nanmax(values, axis=1, keepdims=True)
+
+
+def by_best(values: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
+    """Everything divided by the largest value of all.
+
+    >>> by_best(np.array([[1.0, 2.0], [8.0, np.nan]])).tolist()
+    [[0.125, 0.25], [1.0, nan]]
+    """
+    return values / np.nanmax(values)
+
+
+def ends_of_range(normalized: Float[np.ndarray, "r c"], within: float = WITHIN) -> Bool[np.ndarray, "r c"]:
+    """The first and the last column of each row that are near its best.
+
+    Args:
+        normalized: (rows, columns), as `by_row` gives it.
+        within: what part of the best is near.
+
+    >>> ends_of_range(np.array([[0.9, 0.996, 1.0, 0.999, 0.998]])).tolist()
+    [[False, True, False, False, True]]
+    """
+    near = normalized >= within  # NaN is not
+    ends = np.zeros_like(near)
+    for row, each in enumerate(near):
+        columns = np.flatnonzero(each)
+        ends[row, columns[[0, -1]]] = True
+    return ends
+
+
+def of_rows(
+    values: Float[np.ndarray, "r c"],
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    row_title: str,
+    column_title: str,
+) -> HeatMap:
+    """Every row on a scale of its own, its best circled, and the ends of what is near it (Fig. 3, left)."""
+    shade = by_row(values)
+    return HeatMap(
+        rows=rows,
+        columns=columns,
+        row_title=row_title,
+        column_title=column_title,
+        values=values,
+        shade=shade,
+        best=shade == 1,
+        near=ends_of_range(shade) & (shade != 1),
+    )
+
+
+def of_all(
+    values: Float[np.ndarray, "r c"],
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    row_title: str,
+    column_title: str,
+) -> HeatMap:
+    """All on one scale, the best of all circled (Fig. 3, center)."""
+    shade = by_best(values)
+    return HeatMap(
+        rows=rows,
+        columns=columns,
+        row_title=row_title,
+        column_title=column_title,
+        values=values,
+        shade=shade,
+        best=shade == 1,
+        near=np.zeros_like(shade, dtype=bool),
+    )
+
+
+def heat_map(heat: HeatMap) -> Figure:
+    """The drawing, for a page.
+
+    >>> rows = of_rows(
+    ...     np.array([[0.25, 0.5]]), rows=["N = 2"], columns=["1", "2"], row_title="", column_title="k"
+    ... )
+    >>> [text.get_text() for text in heat_map(rows).axes[0].texts]
+    ['25.0', '50.0']
+    """
+    width, height = _CELL[0] * len(heat.columns) + 0.9, _CELL[1] * len(heat.rows) + 0.7
+    figure, axes = canvas(width=width, height=height)
+    draw_heat_map(axes, heat)
+    return figure
+
+
+def draw_heat_map(axes: Axes, heat: HeatMap) -> None:
+    """Draw `heat_map` on axes that may stand in a larger figure; values are written in percent."""
+    shown = np.isfinite(heat.values)
+    low = float(np.min(heat.shade[shown]))
+    height = np.where(shown, (heat.shade - low) / max(1 - low, 1e-12), np.nan)
+    axes.pcolormesh(np.ma.masked_invalid(height), cmap=_COLORS, vmin=0, vmax=1, edgecolors="none")
+    for row, column in np.argwhere(shown):
+        light = height[row, column] > 0.55
+        axes.text(
+            column + 0.5,
+            row + 0.5,
+            f"{100 * heat.values[row, column]:.1f}",
+            ha="center",
+            va="center",
+            fontsize=TEXT - 1.5,
+            color=_DARK if light else _LIGHT,
+        )
+    for marked, style in ((heat.best, "solid"), (heat.near, (0, (1.2, 1.2)))):
+        at = np.argwhere(marked)
+        axes.scatter(
+            at[:, 1] + 0.5,
+            at[:, 0] + 0.5,
+            s=520,
+            facecolors="none",
+            edgecolors=_DARK,
+            linewidths=1.5,
+            linestyles=[style],
+        )
+    axes.set(xlabel=heat.column_title, ylabel=heat.row_title)
+    axes.set_xticks(np.arange(len(heat.columns)) + 0.5, heat.columns)
+    axes.set_yticks(np.arange(len(heat.rows)) + 0.5, heat.rows)
+    axes.invert_yaxis()
+    axes.tick_params(length=0, labelcolor=MUTED)
+    for spine in axes.spines.values():
+        spine.set_visible(False)

@@ -1,0 +1,161 @@
+"""A study: many cells, each measured once and written down at once, so that a stopped study goes on."""
+
+import csv
+import dataclasses
+import io
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Cell = TypeVar("Cell", bound="DataclassInstance")
+Measured = TypeVar("Measured", bound="DataclassInstance")
+
+_READ: dict[type, Callable[[str], Any]] = {
+    str: str,
+    int: int,
+    float: float,
+    bool: {"True": True, "False": False}.__getitem__,
+}
+
+
+class Results(Generic[Cell, Measured]):
+    """What was measured, cell by cell, in a CSV file that grows by a line when a cell is done.
+
+    A line is written whole and flushed to the disk. One that was cut off all the same (the power failed, the
+    disk was full) is taken away when the file is opened again: its cell counts as not measured.
+
+    Args:
+        path: the file; it is made with the first line, and its folder must exist by then.
+        cell: a frozen dataclass of whole numbers, numbers, words and truth values: every setting that the
+            numbers depend on, so that a cell of other settings is another cell.
+        measured: a dataclass likewise: what a cell is measured for.
+
+    Attributes:
+        known: what the file has, in its order.
+
+    Raises:
+        ValueError: a file with other columns, or a line that cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Size:
+        ...     width: int
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Area:
+        ...     area: float
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Results(Path(folder, "table.csv"), Size, Area).append(Size(width=2), Area(area=4.0))
+        ...     Results(Path(folder, "table.csv"), Size, Area).known
+        {Size(width=2): Area(area=4.0)}
+    """
+
+    def __init__(self, path: Path, cell: type[Cell], measured: type[Measured]) -> None:
+        self.path = path
+        self._kinds = cell, measured
+        self._columns = [field.name for kind in self._kinds for field in dataclasses.fields(kind)]
+        self.known: dict[Cell, Measured] = {}
+        if path.exists():
+            self._drop_torn_line()
+            self._read()
+
+    def append(self, cell: Cell, measured: Measured) -> None:
+        """Write one more line, and have it on the disk before going on.
+
+        Raises:
+            OSError: where it cannot be written.
+        """
+        values = [*dataclasses.asdict(cell).values(), *dataclasses.asdict(measured).values()]
+        with self.path.open("ab") as file:
+            if file.tell() == 0:
+                file.write(_line(self._columns))
+            file.write(_line(values))
+            file.flush()
+            os.fsync(file.fileno())
+        self.known[cell] = measured
+
+    def _drop_torn_line(self) -> None:
+        with self.path.open("r+b") as file:
+            content = file.read()
+            file.truncate(content.rfind(b"\n") + 1)
+
+    def _read(self) -> None:
+        with self.path.open(newline="", encoding="utf-8") as file:
+            rows = csv.reader(file)
+            header = next(rows, self._columns)
+            if header != self._columns:
+                raise ValueError(
+                    f"{self.path} has the columns {', '.join(header)} and not {', '.join(self._columns)}: it "
+                    "comes from something else; move it away, or choose another --out"
+                )
+            for row in rows:
+                cell, measured = self._parsed(dict(zip(header, row, strict=False)), rows.line_num)
+                self.known[cell] = measured
+
+    def _parsed(self, row: dict[str, str], line: int) -> tuple[Cell, Measured]:
+        def filled(kind: type[Any]) -> Any:
+            types = get_type_hints(kind)
+            return kind(
+                **{
+                    field.name: _READ[types[field.name]](row[field.name])
+                    for field in dataclasses.fields(kind)
+                }
+            )
+
+        try:
+            return filled(self._kinds[0]), filled(self._kinds[1])
+        except (KeyError, ValueError) as error:
+            raise ValueError(
+                f"{self.path}, line {line}: expected {', '.join(self._columns)}, got "
+                f"{', '.join(row.values())}; mend the line or take it out"
+            ) from error
+
+
+def complete(
+    results: Results[Cell, Measured],
+    cells: Sequence[Cell],
+    measure: Callable[[Cell], Measured],
+    *,
+    name: Callable[[Cell], str],
+) -> dict[Cell, Measured]:
+    """Measure the cells that are not known yet, one after the other, and give what is known of all.
+
+    Args:
+        results: what is known, which grows.
+        cells: what is wanted, in the order in which it is to be measured: what matters most comes first.
+        measure: measures one cell; the same cell gives the same numbers.
+        name: what the progress bar calls a cell.
+
+    Raises:
+        KeyboardInterrupt: after Ctrl-C; it says how many cells are done.
+    """
+    missing = [cell for cell in cells if cell not in results.known]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    done = len(cells) - len(missing)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("", total=len(cells), completed=done)
+        for cell in missing:
+            progress.update(bar, description=name(cell))
+            try:
+                results.append(cell, measure(cell))
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(
+                    f"stopped with {done} of {len(cells)} cells measured, which {results.path} keeps; the "
+                    "same command goes on from there"
+                ) from None
+            done += 1
+            progress.advance(bar)
+    return {cell: results.known[cell] for cell in cells}
+
+
+def _line(values: Sequence[object]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(values)
+    return text.getvalue().encode("utf-8")
