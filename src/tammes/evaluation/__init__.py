@@ -2,12 +2,16 @@
 
 from tammes.evaluation.features import LabeledFeatures
 from tammes.evaluation.knn import KNN, knn_accuracy
+from tammes.evaluation.linear_classifier import LinearClassifier
+from tammes.evaluation.mean_classifier import MeanClassifier
 from tammes.evaluation.probe import LinearProbe, ProbeNotConvergedWarning, linear_probe
 
 __all__ = [
     "KNN",
     "LabeledFeatures",
+    "LinearClassifier",
     "LinearProbe",
+    "MeanClassifier",
     "ProbeNotConvergedWarning",
     "knn_accuracy",
     "linear_probe",
