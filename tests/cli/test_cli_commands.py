@@ -64,7 +64,7 @@ def test_train_leaves_a_whole_run(trained: Path) -> None:
         "report.html",
     ]
     config = load_run(trained).config
-    assert (config.images.count, config.images.size, config.training.epochs) == (16, 8, 2)
+    assert (config.data.count, config.data.size, config.training.epochs) == (16, 8, 2)
     page = (trained / "report.html").read_text()
     assert "tammes train simclr" in page
     assert "the untrained encoder (" in page
@@ -111,7 +111,7 @@ def test_every_setting_reaches_the_config(data: Path, tmp_path: Path) -> None:
     config = load_run(tmp_path / "run").config
     training = config.training
     assert repr(training.objective).startswith("Objective(temperature=0.2, coupling=Hard(beta=0.5")
-    assert (config.images.count, config.images.channels) == (18, 1)
+    assert (config.data.count, config.data.channels) == (18, 1)
     assert repr(training.encoder) == "ResNetConfig(depth=18, small_image_stem=True, zero_init_residual=True)"
     assert "hue=0.0" in repr(training.augmentation)
     assert repr(training.optimizer.schedule) == "Cosine(warmup_epochs=1.0)"

@@ -16,7 +16,7 @@ def test_the_mean_is_over_what_was_measured() -> None:
 
 def test_floors_are_one_untrained_encoder_for_each_seed_and_the_pixels() -> None:
     images = random_images(22)
-    config = RunConfig(training=make_config(), images=ImagesSummary.of(images, "noise"))
+    config = RunConfig(training=make_config(), data=ImagesSummary.of(images, "noise"))
     measure = Measure(train=images, test=random_images(8, seed=1))
     untrained, raw = floors([config, config], measure, torch.device("cpu"))
     assert (untrained.name, raw.name) == ("untrained encoder", "raw pixels")

@@ -50,7 +50,7 @@ class Tree:
 def run_config(objective: Objective) -> RunConfig:
     training = TrainingConfig(objective=objective, encoder=ResNetConfig(depth=34))
     return RunConfig(
-        training=training, images=ImagesSummary(source="a folder: ünïcode", count=9, channels=3, size=8)
+        training=training, data=ImagesSummary(source="a folder: ünïcode", count=9, channels=3, size=8)
     )
 
 

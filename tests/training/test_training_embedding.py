@@ -9,7 +9,7 @@ from tiny import make_config, random_images
 
 def model() -> Model:
     images = ImagesSummary(source="", count=22, channels=1, size=8)
-    return build_model(RunConfig(training=make_config(), images=images))
+    return build_model(RunConfig(training=make_config(), data=images))
 
 
 def test_batches_change_nothing_but_rounding() -> None:
@@ -42,7 +42,7 @@ def test_every_module_gets_its_mode_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"), [({"batch_size": 0}, "at least 1 image, got 0"), ({"workers": -1}, "got -1")]
+    ("settings", "message"), [({"batch_size": 0}, "at least 1 row, got 0"), ({"workers": -1}, "got -1")]
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):

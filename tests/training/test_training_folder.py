@@ -15,7 +15,7 @@ from tiny import make_config
 
 def run_config() -> RunConfig:
     constant = replace(make_config(), optimizer=Adam(schedule=Constant()))
-    return RunConfig(training=constant, images=ImagesSummary(source="here", count=22, channels=1, size=8))
+    return RunConfig(training=constant, data=ImagesSummary(source="here", count=22, channels=1, size=8))
 
 
 def save(folder: RunFolder, config: RunConfig, step: int) -> None:
@@ -26,35 +26,35 @@ def save(folder: RunFolder, config: RunConfig, step: int) -> None:
 
 def test_a_new_folder_gets_its_config(tmp_path: Path) -> None:
     folder = RunFolder(path=tmp_path / "deep" / "run")
-    assert folder.open(run_config()) is None
+    assert folder.open(run_config(), steps_per_epoch=5) is None
     assert read_config(folder.config) == run_config()
 
 
 def test_a_run_that_exists_is_refused(tmp_path: Path) -> None:
-    RunFolder(path=tmp_path).open(run_config())
+    RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
     with pytest.raises(ValueError, match=r"there is a run in .* already.*--resume.*--overwrite"):
-        RunFolder(path=tmp_path).open(run_config())
+        RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
 
 
 def test_other_files_are_refused_and_never_deleted(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     for how in ({}, {"overwrite": True}):
         with pytest.raises(ValueError, match="is not empty and holds no run"):
-            RunFolder(path=tmp_path, **how).open(run_config())
+            RunFolder(path=tmp_path, **how).open(run_config(), steps_per_epoch=5)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
     file = RunFolder(path=tmp_path / "thesis.tex")
     with pytest.raises(ValueError, match="is a file"):
-        file.open(run_config())
+        file.open(run_config(), steps_per_epoch=5)
 
 
 def test_overwriting_deletes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> None:
     folder = RunFolder(path=tmp_path, overwrite=True)
-    folder.open(run_config())
+    folder.open(run_config(), steps_per_epoch=5)
     save(folder, run_config(), step=3)
     for file in (folder.weights, folder.metrics, folder.report, tmp_path / "notes.txt"):
         file.write_text("old")
     other = replace(run_config(), training=replace(run_config().training, seed=7))
-    assert folder.open(other) is None
+    assert folder.open(other, steps_per_epoch=5) is None
     assert sorted(file.name for file in tmp_path.iterdir()) == ["config.yaml", "notes.txt"]
     assert read_config(folder.config) == other
 
@@ -68,13 +68,13 @@ def test_resume_and_overwrite_exclude_each_other(tmp_path: Path) -> None:
 
 def test_there_must_be_something_to_resume(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no run to resume in .*no config\.yaml"):
-        RunFolder(path=tmp_path / "typo", resume=True).open(run_config())
+        RunFolder(path=tmp_path / "typo", resume=True).open(run_config(), steps_per_epoch=5)
     assert not (tmp_path / "typo").exists()
 
 
 def test_before_the_first_checkpoint_a_resumed_run_begins_anew(tmp_path: Path) -> None:
-    RunFolder(path=tmp_path).open(run_config())
-    assert RunFolder(path=tmp_path, resume=True).open(run_config()) is None
+    RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
+    assert RunFolder(path=tmp_path, resume=True).open(run_config(), steps_per_epoch=5) is None
 
 
 @pytest.mark.parametrize(
@@ -93,37 +93,38 @@ def test_a_run_with_other_settings_is_refused_and_the_field_named(
     tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     folder = RunFolder(path=tmp_path, resume=True)
-    RunFolder(path=tmp_path).open(run_config())
+    RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
     other = replace(run_config(), training=replace(run_config().training, **change))
     with pytest.raises(ValueError, match=f"{message}.*same settings, or start a new run"):
-        folder.open(other)
+        folder.open(other, steps_per_epoch=5)
     assert read_config(folder.config) == run_config()
 
 
 def test_other_images_are_refused(tmp_path: Path) -> None:
-    RunFolder(path=tmp_path).open(run_config())
-    more = replace(run_config(), images=replace(run_config().images, count=23))
-    with pytest.raises(ValueError, match=r"images\.count was 22, now 23"):
-        RunFolder(path=tmp_path, resume=True).open(more)
+    RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
+    more = replace(run_config(), data=replace(run_config().data, count=23))
+    with pytest.raises(ValueError, match=r"data\.count was 22, now 23"):
+        RunFolder(path=tmp_path, resume=True).open(more, steps_per_epoch=5)
 
 
 def test_a_checkpoint_from_another_run_is_refused(tmp_path: Path) -> None:
     folder = RunFolder(path=tmp_path, resume=True)
-    RunFolder(path=tmp_path).open(run_config())
+    RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
     save(folder, replace(run_config(), training=replace(run_config().training, seed=9)), step=3)
     with pytest.raises(
         ValueError, match=r"last\.ckpt belongs to a run with other settings: training\.seed was 9"
     ):
-        folder.open(run_config())
+        folder.open(run_config(), steps_per_epoch=5)
 
 
 def test_more_epochs_are_allowed_and_fewer_only_while_they_are_ahead(tmp_path: Path) -> None:
     folder = RunFolder(path=tmp_path, resume=True)
-    RunFolder(path=tmp_path).open(run_config())
+    RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
     save(folder, run_config(), step=8)  # in the second of three epochs of five steps
 
     def ask_for(epochs: int) -> object:
-        return folder.open(replace(run_config(), training=replace(run_config().training, epochs=epochs)))
+        longer = replace(run_config(), training=replace(run_config().training, epochs=epochs))
+        return folder.open(longer, steps_per_epoch=5)
 
     assert ask_for(2)
     assert ask_for(30)
@@ -134,10 +135,10 @@ def test_more_epochs_are_allowed_and_fewer_only_while_they_are_ahead(tmp_path: P
 
 def test_a_cosine_cannot_be_extended(tmp_path: Path) -> None:
     cosine = replace(run_config(), training=make_config())
-    RunFolder(path=tmp_path).open(cosine)
+    RunFolder(path=tmp_path).open(cosine, steps_per_epoch=5)
     longer = replace(cosine, training=replace(make_config(), epochs=9))
     with pytest.raises(ValueError, match="a schedule over the epochs it was started with"):
-        RunFolder(path=tmp_path, resume=True).open(longer)
+        RunFolder(path=tmp_path, resume=True).open(longer, steps_per_epoch=5)
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing of the kind", b"PK\x03\x04 half an archive"])
@@ -165,13 +166,13 @@ def test_a_checkpoint_cut_off_or_changed_anywhere_is_damaged(tmp_path: Path) -> 
 
 
 def test_where_both_checkpoints_are_damaged_both_are_named(tmp_path: Path) -> None:
-    RunFolder(path=tmp_path).open(run_config())
+    RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
     folder = RunFolder(path=tmp_path, resume=True)
     save(folder, run_config(), step=3)
     for file in (folder.checkpoint, folder.previous):
         file.write_bytes(b"nothing of the kind")
     with pytest.raises(ValueError, match=r"last\.ckpt is damaged .* previous\.ckpt, cannot be read either"):
-        folder.open(run_config())
+        folder.open(run_config(), steps_per_epoch=5)
 
 
 def test_a_file_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> None:

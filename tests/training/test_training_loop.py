@@ -27,7 +27,7 @@ from tammes.training import (
     checkpoint,
     train,
 )
-from tammes.training.module import Contrastive
+from tammes.training.module import Batch, Contrastive
 from tiny import make_config, random_images
 
 
@@ -46,7 +46,7 @@ def at_step(monkeypatch: pytest.MonkeyPatch, step: int, action: Callable[[], Non
     whole = Contrastive.training_step
     done = []
 
-    def training_step(module: Contrastive, batch: tuple[Tensor, Tensor], batch_idx: int) -> Tensor:
+    def training_step(module: Contrastive, batch: Batch, batch_idx: int) -> Tensor:
         if module.global_step == step and not done:
             done.append(step)
             action()
@@ -139,7 +139,7 @@ SCRIPT = """
     sys.path[:0] = {tests!r}
     import test_training_loop as here
     from tammes.training import atomic
-    from tammes.training.module import Contrastive
+    from tammes.training.module import Batch, Contrastive
     torch.set_num_threads(1)
     {sabotage}
     here.train_in(Path({folder!r}), here.make_config(), here.random_images(22), checkpoint_every=2)

@@ -31,7 +31,8 @@ from tammes.training import (
 from tammes.training.batch_norm import with_global_batch_norm
 from tammes.training.checkpoint import load_checkpoint
 from tammes.training.config_file import from_yaml, to_yaml
-from tammes.training.module import Contrastive
+from tammes.training.examples import ImageExamples
+from tammes.training.module import Batch, Contrastive
 from tammes.training.momentum import rising_momentum
 from tammes.training.order import Portion
 from tiny import make_config, random_images
@@ -73,7 +74,7 @@ def test_killed_and_resumed_it_is_the_same_run(
     go(config, RunFolder(path=tmp_path / "whole"))
     begin = Contrastive.training_step
 
-    def training_step(module: Contrastive, batch: tuple[torch.Tensor, torch.Tensor], index: int) -> object:
+    def training_step(module: Contrastive, batch: Batch, index: int) -> object:
         if module.global_step == step:
             raise Killed
         return begin(module, batch, index)
@@ -150,11 +151,17 @@ def test_the_momentum_encoder_follows_after_each_step(
 def test_processes_must_take_the_same_number_of_chunks_where_batch_norm_is_global() -> None:
     config = replace(make_config(), encoder=ResNetConfig(), batch_size=5, chunk=2)
     images = ImagesSummary.of(random_images(22), "noise")
-    model = build_model(RunConfig(training=config, images=images))
+    model = build_model(RunConfig(training=config, data=images))
     portion = Portion(batch_size=5, process=1, processes=2)
     with_global_batch_norm(model)
     uneven, even = (
-        Contrastive(replace(config, chunk=chunk), model, labels=None, steps_per_epoch=4, portion=portion)
+        Contrastive(
+            replace(config, chunk=chunk),
+            model,
+            examples=ImageExamples(images=random_images(22)),
+            steps_per_epoch=4,
+            portion=portion,
+        )
         for chunk in (2, 3)
     )
     with pytest.raises(ValueError, match="3 images make more chunks of 2 than 2: choose another chunk"):
@@ -199,9 +206,9 @@ def test_weight_decay_leaves_the_temperature_alone() -> None:
 def test_the_settings_survive_the_file_and_old_files_have_none_of_them() -> None:
     images = ImagesSummary.of(random_images(22), "noise")
     for training in (EVERYTHING, WITH_QUEUE):
-        config = RunConfig(training=training, images=images)
+        config = RunConfig(training=training, data=images)
         assert from_yaml(RunConfig, to_yaml(config)) == config
-    old = yaml.safe_load(to_yaml(RunConfig(training=EVERYTHING, images=images)))
+    old = yaml.safe_load(to_yaml(RunConfig(training=EVERYTHING, data=images)))
     for key in ("chunk", "annealing", "learn_temperature", "negatives"):
         del old["training"][key]
     plain = replace(EVERYTHING, chunk=None, annealing=None, learn_temperature=False)

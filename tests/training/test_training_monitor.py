@@ -9,7 +9,7 @@ from tiny import make_config, random_images
 def test_a_bank_that_holds_the_answers_gives_them() -> None:
     images = random_images(12)
     network = build_model(
-        RunConfig(training=make_config(), images=ImagesSummary(source="", count=12, channels=1, size=8))
+        RunConfig(training=make_config(), data=ImagesSummary(source="", count=12, channels=1, size=8))
     )
     assert Monitor(bank=images, held_out=images, neighbors=1).accuracy(network) == 1.0
     few = Monitor(bank=images, held_out=images)  # twelve images cannot give twenty neighbors

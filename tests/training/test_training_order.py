@@ -1,34 +1,42 @@
 from itertools import chain
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tammes.positives import Itself
 from tammes.training.order import Order, Portion
+from tammes.training.pairing import Pairing
+
+
+def order_of(images: int, portion: Portion, *, seed: int, first_step: int = 0) -> Order:
+    pairing = Pairing(positives=Itself(), labels=torch.zeros(images), seed=seed, noun="images")
+    return Order(pairing, portion, first_step=first_step)
 
 
 @given(images=st.integers(2, 60), seed=st.integers(0, 100), epoch=st.integers(0, 100))
 def test_an_epoch_visits_every_image_once(images: int, seed: int, epoch: int) -> None:
-    order = Order(images, Portion(batch_size=1), seed=seed)
+    order = order_of(images, Portion(batch_size=1), seed=seed)
     order.set_epoch(epoch)
-    assert sorted(row for batch in order for row in batch) == list(range(images))
+    assert sorted(pair for batch in order for pair in batch) == [[row, row] for row in range(images)]
     assert len(order) == images
 
 
 @given(images=st.integers(1, 60), batch_size=st.integers(1, 20))
 def test_the_last_partial_batch_is_dropped(images: int, batch_size: int) -> None:
     batch_size = min(batch_size, images)
-    batches = list(Order(images, Portion(batch_size=batch_size), seed=0))
+    batches = list(order_of(images, Portion(batch_size=batch_size), seed=0))
     assert [len(batch) for batch in batches] == [batch_size] * (images // batch_size)
 
 
 @given(images=st.integers(2, 60), batch_size=st.integers(1, 20), step=st.integers(0, 200))
 def test_a_later_start_sees_what_is_left(images: int, batch_size: int, step: int) -> None:
     portion = Portion(batch_size=min(batch_size, images))
-    whole = Order(images, portion, seed=1)
+    whole = order_of(images, portion, seed=1)
     epoch, batches = divmod(step, len(whole))
     whole.set_epoch(epoch)
-    rest = Order(images, portion, seed=1, first_step=step)
+    rest = order_of(images, portion, seed=1, first_step=step)
     rest.set_epoch(epoch)  # as lightning does, also for the epoch that was begun before
     assert list(rest) == list(whole)[batches:]
     rest.set_epoch(epoch + 1)
@@ -43,8 +51,8 @@ def test_the_shares_of_all_processes_are_the_batches_of_one(
     portions = [
         Portion(batch_size=batch_size, process=process, processes=processes) for process in range(processes)
     ]
-    orders = [list(Order(images, portion, seed=3)) for portion in portions]
-    whole = list(Order(images, Portion(batch_size=batch_size), seed=3))
+    orders = [list(order_of(images, portion, seed=3)) for portion in portions]
+    whole = list(order_of(images, Portion(batch_size=batch_size), seed=3))
     assert [list(chain(*parts)) for parts in zip(*orders, strict=True)] == whole
     sizes = [len(parts[0]) for parts in orders]
     assert max(sizes) - min(sizes) <= 1
@@ -54,8 +62,8 @@ def test_the_shares_of_all_processes_are_the_batches_of_one(
 
 
 def test_epochs_and_seeds_differ() -> None:
-    def order(seed: int, epoch: int) -> list[list[int]]:
-        result = Order(50, Portion(batch_size=2), seed=seed)
+    def order(seed: int, epoch: int) -> list[list[list[int]]]:
+        result = order_of(50, Portion(batch_size=2), seed=seed)
         result.set_epoch(epoch)
         return list(result)
 
@@ -66,10 +74,10 @@ def test_epochs_and_seeds_differ() -> None:
 
 def test_a_batch_larger_than_the_data_is_refused() -> None:
     with pytest.raises(ValueError, match=r"the batch \(5\) is larger than the data \(4 images\).*at most 4"):
-        Order(4, Portion(batch_size=5), seed=0)
+        order_of(4, Portion(batch_size=5), seed=0)
 
 
 def test_too_many_processes_for_a_batch_are_refused() -> None:
-    message = "a batch of 7 images is too small for 4 processes.* at most 3.*batch size of at least 8"
+    message = "a batch of 7 pairs is too small for 4 processes.* at most 3.*batch size of at least 8"
     with pytest.raises(ValueError, match=message):
         Portion(batch_size=7, process=0, processes=4)

@@ -144,10 +144,10 @@ def test_one_process_goes_on_with_the_run_of_two(folder: Path, both: list[Found]
         (
             "other_settings",
             "ValueError: the processes do not want the same: training.seed is 0 on rank 0, 1 on rank 1; "
-            "images.count is 22 on rank 0, 23 on rank 1; ",
+            "data.count is 22 on rank 0, 23 on rank 1; ",
         ),
         ("an_existing_run", "ValueError: there is a run in "),
-        ("too_small_a_batch", "ValueError: a batch of 3 images is too small for 2 processes"),
+        ("too_small_a_batch", "ValueError: a batch of 3 pairs is too small for 2 processes"),
     ],
 )
 def test_what_fails_on_one_process_is_raised_on_all(both: list[Found], name: str, message: str) -> None:

@@ -38,7 +38,7 @@ def test_the_weights_are_plain_safetensors_of_encoder_and_head(folder: Path) -> 
 
 
 def test_the_first_weights_depend_on_the_seed_alone() -> None:
-    config = RunConfig(training=make_config(), images=ImagesSummary(source="", count=22, channels=1, size=8))
+    config = RunConfig(training=make_config(), data=ImagesSummary(source="", count=22, channels=1, size=8))
     torch.manual_seed(1)
     first = build_model(config).state_dict()
     torch.manual_seed(2)

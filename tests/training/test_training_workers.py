@@ -14,7 +14,7 @@ def test_a_worker_names_the_damaged_image_in_a_line(tmp_path: Path) -> None:
         Image.new("RGB", (64, 64), "red").save(tmp_path / name)
     images = folder(tmp_path, size=8, channels=1)
     (tmp_path / "2.bmp").write_bytes((tmp_path / "2.bmp").read_bytes()[:500])
-    whole = RunConfig(training=make_config(), images=ImagesSummary.of(images, ""))
+    whole = RunConfig(training=make_config(), data=ImagesSummary.of(images, ""))
     for workers in (0, 1):
         with pytest.raises(ValueError, match=r"^expected an image .*, got .*2\.bmp: [^\n]*$"):
             embed(build_model(whole), images, workers=workers)

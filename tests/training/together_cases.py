@@ -30,14 +30,14 @@ from tammes.training import (
     RunFolder,
     TrainingConfig,
     atomic,
+    examples,
     loop,
-    module,
     strategy,
     train,
 )
 from tammes.training.batch_norm import with_global_batch_norm
 from tammes.training.launch import Launch
-from tammes.training.module import Contrastive
+from tammes.training.module import Batch, Contrastive
 from tammes.training.order import Portion
 from tammes.training.peers import joined
 from tiny import make_config, random_images
@@ -61,13 +61,13 @@ def weights(run: Run) -> dict[str, Tensor]:
 @contextmanager
 def in_float64() -> Iterator[None]:
     """Training in double precision, in which rounding cannot be mistaken for anything else."""
-    build, as_floats = loop.build_model, module.as_floats
-    loop.build_model = lambda config: build(config).double()
-    module.as_floats = lambda pixels: pixels.double() / 255
+    build, as_floats = loop.build_model, examples.as_floats
+    loop.build_model = lambda *config: build(*config).double()
+    examples.as_floats = lambda pixels: pixels.double() / 255
     try:
         yield
     finally:
-        loop.build_model, module.as_floats = build, as_floats
+        loop.build_model, examples.as_floats = build, as_floats
 
 
 HCL = recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1)
@@ -101,7 +101,7 @@ def at_step(
     """Do something at the beginning of a step on some of the processes."""
     whole = Contrastive.training_step
 
-    def training_step(self: Contrastive, batch: tuple[Tensor, Tensor], batch_idx: int) -> Tensor:
+    def training_step(self: Contrastive, batch: Batch, batch_idx: int) -> Tensor:
         if self.global_step == step and RANK in ranks:
             action(self)
         return whole(self, batch, batch_idx)

@@ -16,7 +16,7 @@ from tammes.cli.device import Accelerator, device_of
 from tammes.cli.images import Source
 from tammes.cli.target import prepare
 from tammes.data import Images
-from tammes.training import embed, load_run
+from tammes.training import ImagesSummary, embed, load_run
 from tammes.training.atomic import write_atomically
 
 
@@ -52,7 +52,8 @@ def main(arguments: Sequence[str]) -> None:
     prepare(choice.out)
     run = load_run(choice.run)
     model = run.model.to(device_of(choice.accelerator))
-    shape = run.config.images
+    shape = run.config.data
+    assert isinstance(shape, ImagesSummary)
     parts = choice.source.load(size=shape.size, channels=shape.channels)
     embedded = [embed(model, part, batch_size=choice.batch_size, workers=choice.workers) for part in parts]
     features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))

@@ -15,10 +15,10 @@ from tammes.cli.device import Accelerator, device_of
 from tammes.cli.images import Split
 from tammes.cli.measure import Measure, at_most, encoded
 from tammes.cli.table import score_cells, score_table
-from tammes.data import Images, as_floats
+from tammes.data import Images
 from tammes.diagnostics import alignment, uniformity
-from tammes.training import Run, embed, load_run
-from tammes.training.embedding import evaluating
+from tammes.training import ImagesSummary, Run, embed, load_run
+from tammes.training.embedding import embed_pairs
 from tammes.training.seeds import Purpose, derive
 
 MOST_PAIRS = 2_000
@@ -52,7 +52,8 @@ def main(arguments: Sequence[str]) -> None:
         Evaluate, prog="tammes evaluate", args=arguments, config=(tyro.conf.FlagCreatePairsOff,)
     )
     run = load_run(choice.run)
-    shape = run.config.images
+    shape = run.config.data
+    assert isinstance(shape, ImagesSummary)
     train, test = choice.images.load_split(size=shape.size, channels=shape.channels)
     if test is None:
         raise ValueError(
@@ -75,9 +76,8 @@ def main(arguments: Sequence[str]) -> None:
 def _on_the_sphere(run: Run, images: Images) -> tuple[float, float]:
     """Alignment of two views of each image, and uniformity of the images, both of the embeddings."""
     images = at_most(images, MOST_PAIRS)
-    training, device = run.config.training, next(run.model.parameters()).device
-    floats = as_floats(images.batch(range(len(images)))).to(device)
-    seeds = [derive(training.seed, purpose) for purpose in (Purpose.FIRST_VIEW, Purpose.SECOND_VIEW)]
-    with torch.inference_mode(), evaluating(run.model):
-        view_a, view_b = (run.model(training.augmentation(floats, seed=seed))[1].cpu() for seed in seeds)
+    training = run.config.training
+    pairs = torch.arange(len(images)).repeat(2, 1).T
+    seeds = derive(training.seed, Purpose.FIRST_VIEW), derive(training.seed, Purpose.SECOND_VIEW)
+    view_a, view_b = embed_pairs(run.model, images, pairs, training.augmentation, seeds=seeds)
     return alignment(view_a, view_b), uniformity(embed(run.model, images)[1])

@@ -8,11 +8,11 @@ import torch
 
 from tammes.cli.measure import DRAWS, shuffled
 from tammes.cli.trial import Trial
-from tammes.data import Images, as_floats
+from tammes.data import Images
 from tammes.objective import Objective
 from tammes.report import Curve, Outcome, Sample
 from tammes.training import QueueConfig, Row, Run, TrainingConfig, embed
-from tammes.training.embedding import evaluating
+from tammes.training.embedding import embed_pairs
 from tammes.training.seeds import Purpose, derive
 
 LARGEST_BATCH = 256
@@ -81,14 +81,11 @@ def report_outcome(trial: Trial, sample: Images) -> Outcome:
     learned = f", temperature {objective.temperature:.3g} at the end" if training.learn_temperature else ""
     features, embeddings = embed(run.model, sample)
     pairs = min(training.batch_size, LARGEST_BATCH, len(sample))
-    images = as_floats(sample.batch(range(pairs)))
-    views = [
-        training.augmentation(images, seed=derive(training.seed, purpose, run.metrics[-1].step))
-        for purpose in (Purpose.FIRST_VIEW, Purpose.SECOND_VIEW)
-    ]
-    with torch.no_grad(), evaluating(run.model):
-        device = next(run.model.parameters()).device
-        view_a, view_b = (run.model(view.to(device))[1].float().cpu() for view in views)
+    step = run.metrics[-1].step
+    seeds = derive(training.seed, Purpose.FIRST_VIEW, step), derive(training.seed, Purpose.SECOND_VIEW, step)
+    rows = torch.arange(pairs).repeat(2, 1).T
+    view_a, view_b = embed_pairs(run.model, sample, rows, training.augmentation, seeds=seeds)
+    with torch.no_grad():
         labels = None if sample.labels is None else sample.labels[:pairs]
         generator = torch.Generator().manual_seed(derive(training.seed, Purpose.OBJECTIVE))
         weights = objective.weights(view_a, view_b, labels=labels, generator=generator)

@@ -1,5 +1,6 @@
 """Tokenized sentences: all ids in one row, and where each sentence begins."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -69,6 +70,13 @@ class Tokens:
         # Where each id of the result stands here: as far into its sentence as there.
         shifts = (starts - offsets[:-1]).repeat_interleave(lengths)
         return Tokens(self.ids[torch.arange(len(shifts), device=rows.device) + shifts], offsets)
+
+    @staticmethod
+    def cat(parts: Sequence["Tokens"]) -> "Tokens":
+        """The sentences of several, one after the other; one part at least."""
+        lengths = torch.cat([part.lengths for part in parts])
+        offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+        return Tokens(torch.cat([part.ids for part in parts]), offsets)
 
     def to(self, device: torch.device | str) -> "Tokens":
         """The same sentences on another device."""

@@ -2,7 +2,7 @@
 
 from tammes.training.annealing import Falling, Rising
 from tammes.training.caching import GradientCache
-from tammes.training.config import ImagesSummary, QueueConfig, RunConfig, TrainingConfig
+from tammes.training.config import ImagesSummary, QueueConfig, RunConfig, TextsSummary, TrainingConfig
 from tammes.training.embedding import embed
 from tammes.training.folder import RunFolder
 from tammes.training.loop import Machine, train
@@ -32,6 +32,7 @@ __all__ = [
     "RunConfig",
     "RunFolder",
     "Stopped",
+    "TextsSummary",
     "TrainingConfig",
     "build_model",
     "embed",

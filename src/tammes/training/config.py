@@ -1,17 +1,20 @@
-"""What determines the weights of a run: same configuration, same images, same weights."""
+"""What determines the weights of a run: same configuration, same data, same weights."""
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tammes.coupling import Hard
 from tammes.data.images import Images
-from tammes.encoders import ConvNetConfig, ProjectionHeadConfig, ResNetConfig
+from tammes.data.texts import Texts
+from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig, ResNetConfig
 from tammes.finite import is_finite
 from tammes.objective import Objective
-from tammes.positives.augmentation import Handwriting, Photographs
+from tammes.positives import Handwriting, Identity, Itself, Neighbours, Photographs, SameClass
 from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Rising
+from tammes.training.config_file import FORMERLY
 from tammes.training.momentum import rising_momentum
 from tammes.training.optimizer import Adam, Constant
 
@@ -58,17 +61,23 @@ class QueueConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
-    """Everything about a run but its images and the machine it runs on.
+    """Everything about a run but its data and the machine it runs on.
+
+    The two views of a pair are made of a row of the data and its positive: of images both are augmented,
+    and the usual positive is the image itself; of texts neither is, and the positive is another sentence.
 
     Args:
         objective: What is minimized.
         encoder: The network whose features are wanted.
-        head: The small network between features and the embeddings that are compared.
-        augmentation: How the two views of an image are made.
+        head: The small network between features and the embeddings that are compared; None compares the
+            features.
+        augmentation: How a view of an image is made; None for texts, which are taken as they are.
+        positives: What the second view of a pair shows: the image of the first, another row of its class,
+            or the sentence beside it.
         optimizer: How the weights are moved.
-        batch_size: Images per step; there are two views of each.
-        epochs: How often every image is visited.
-        seed: Of the weights, the order of the images and their views.
+        batch_size: Pairs per step, which are two views each.
+        epochs: How often every image is visited, or every sentence paired.
+        seed: Of the weights, the pairs, their order and their views.
         precision: Of the network's arithmetic; the objective is computed in float32 either way.
         chunk: Views that go through the network at a time, to save memory (see `GradientCache`); None for
             all of the batch. The result is the same up to rounding, except that BatchNorm, which is in the
@@ -78,19 +87,25 @@ class TrainingConfig:
         negatives: Where negatives come from: the batch, or a queue of earlier batches besides.
 
     Raises:
-        ValueError: for a batch of fewer than two images, fewer than one epoch, a negative seed, a chunk
-            below 1, or annealing where there is no beta or with more changes than epochs.
+        ValueError: for a batch of fewer than two pairs, fewer than one epoch, a negative seed, a chunk
+            below 1, annealing where there is no beta or with more changes than epochs, or parts that do not
+            go together: texts with augmentation, chunks, or a sentence as its own positive; a queue, which
+            knows a row that comes again by its view, with other positives than the row itself.
 
     Example:
         >>> import tammes
         >>> TrainingConfig(objective=tammes.recipes.simclr(temperature=0.5), epochs=3).optimizer.learning_rate
         0.001
+        >>> TrainingConfig(objective=tammes.recipes.logistic(), encoder=BagOfWordsConfig(dim=64),
+        ...     head=None, augmentation=None, positives=SameClass()).positives
+        SameClass()
     """
 
     objective: Objective
-    encoder: ConvNetConfig | ResNetConfig = field(default_factory=ResNetConfig)
-    head: ProjectionHeadConfig = field(default_factory=ProjectionHeadConfig)
-    augmentation: Photographs | Handwriting = field(default_factory=Photographs)
+    encoder: ConvNetConfig | ResNetConfig | BagOfWordsConfig = field(default_factory=ResNetConfig)
+    head: ProjectionHeadConfig | None = field(default_factory=ProjectionHeadConfig)
+    augmentation: Photographs | Handwriting | Identity | None = field(default_factory=Photographs)
+    positives: Itself | SameClass | Neighbours = field(default_factory=Itself)
     optimizer: Adam = field(default_factory=Adam)
     batch_size: int = 256
     epochs: int = 100
@@ -120,6 +135,7 @@ class TrainingConfig:
             raise ValueError(f"annealing must be Falling(...), Rising(...) or None, got {self.annealing!r}")
         if self.annealing is not None:
             self._check_annealing(self.annealing)
+        self._check_views()
         if self.learn_temperature:
             LearnedTemperature(initial=self.objective.temperature)  # refuses one that it cannot start from
 
@@ -132,6 +148,33 @@ class TrainingConfig:
         if annealing.changes > self.epochs:
             raise ValueError(
                 f"beta changes at most once an epoch: got {annealing.changes} changes in {self.epochs} epochs"
+            )
+
+    def _check_views(self) -> None:
+        if isinstance(self.encoder, BagOfWordsConfig):
+            if self.augmentation is not None:
+                raise ValueError(
+                    f"texts are not augmented, got {self.augmentation!r}: choose augmentation=None"
+                )
+            if isinstance(self.positives, Itself):
+                raise ValueError(
+                    "a sentence that is its own positive teaches nothing, since both views are the same: "
+                    "choose positives=SameClass() or Neighbours()"
+                )
+            if self.chunk is not None:
+                raise ValueError(
+                    f"a bag of words has no activations that chunks would save, got chunk={self.chunk}: "
+                    "leave it out"
+                )
+        elif self.augmentation is None:
+            raise ValueError(
+                "views of images are made by an augmentation, got None: choose Photographs(), Handwriting(), "
+                "or Identity() where the positive is another image"
+            )
+        if isinstance(self.negatives, QueueConfig) and not isinstance(self.positives, Itself):
+            raise ValueError(
+                "a queue knows a row that comes again by its key, which is another row's where the positives "
+                f"are {self.positives!r}: take negatives from the batch, or Itself() as the positives"
             )
 
     @property
@@ -188,13 +231,52 @@ class ImagesSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TextsSummary:
+    """What is written down about the texts of a run, so that it is continued with the same ones.
+
+    Args:
+        source: Where they came from, in the user's words: a folder, a file, the name of a data set.
+        count: How many sentences there are.
+        documents: How many documents they come from; 0 where that is not known.
+        vocabulary: How many words the encoder knows.
+        digest: Of the sentences, which are small enough to be looked at whole.
+
+    Example:
+        >>> texts = Texts(sentences=("a cat", "a dog"), names=("1", "2"))
+        >>> TextsSummary.of(texts, 4, "pets").digest
+        '7d30bb408715'
+    """
+
+    source: str
+    count: int
+    documents: int
+    vocabulary: int
+    digest: str
+
+    @classmethod
+    def of(cls, texts: Texts, vocabulary: int, source: str) -> "TextsSummary":
+        """The summary of these texts, of which an encoder knows so many words."""
+        digest = hashlib.sha256("\0".join(texts.sentences).encode(errors="surrogatepass")).hexdigest()[:12]
+        documents = 0 if texts.classes is None else len(texts.classes)
+        return cls(source=source, count=len(texts), documents=documents, vocabulary=vocabulary, digest=digest)
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunConfig:
     """The content of a run's config.yaml.
 
     Args:
         training: What determines the weights.
-        images: What the run was trained on.
+        data: What the run was trained on.
+
+    Raises:
+        ValueError: where the encoder takes texts and the data are images, or the other way round.
     """
 
     training: TrainingConfig
-    images: ImagesSummary
+    data: ImagesSummary | TextsSummary = field(metadata={FORMERLY: "images"})
+
+    def __post_init__(self) -> None:
+        reads_texts = isinstance(self.training.encoder, BagOfWordsConfig)
+        if reads_texts != isinstance(self.data, TextsSummary):
+            raise ValueError(f"{self.training.encoder!r} does not take what the data are, {self.data!r}")

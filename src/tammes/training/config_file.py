@@ -13,6 +13,8 @@ T = TypeVar("T")
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
 
 KIND = "kind"
+FORMERLY = "formerly"
+"""Metadata of a field: the key under which older files have it."""
 
 
 def to_yaml(config: object) -> str:
@@ -190,6 +192,12 @@ def _read_part(value: Plain, classes: list[type], where: str) -> object:
 def _build(cls: type, values: dict[str, Plain], where: str) -> object:
     hints = typing.get_type_hints(cls)
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
+    renamed = {
+        f.metadata[FORMERLY]: name
+        for name, f in fields.items()
+        if FORMERLY in f.metadata and name not in values
+    }
+    values = {renamed.get(key, key): value for key, value in values.items()}
     for key in values:
         if key not in fields:
             known = ", ".join(fields) or "no keys"

@@ -49,6 +49,11 @@ class RunFolder:
         return self.path / "config.yaml"
 
     @property
+    def vocabulary(self) -> Path:
+        """The words that the encoder of a run on texts knows."""
+        return self.path / "vocabulary.json"
+
+    @property
     def weights(self) -> Path:
         """The trained encoder and head."""
         return self.path / "model.safetensors"
@@ -73,11 +78,12 @@ class RunFolder:
         """The checkpoint before the last, for when the last is damaged."""
         return self.path / "checkpoints" / PREVIOUS
 
-    def open(self, config: RunConfig) -> dict[str, Any] | None:
+    def open(self, config: RunConfig, *, steps_per_epoch: int) -> dict[str, Any] | None:
         """Make the folder ready for a run of this configuration.
 
         Args:
             config: of the run that is about to start or to go on.
+            steps_per_epoch: how many steps its data make of an epoch.
 
         Returns:
             The checkpoint to go on from, or None to start from the beginning.
@@ -89,7 +95,7 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{self.path} is a file: name a folder for the run")
         if self.resume:
-            return self._resume(config)
+            return self._resume(config, steps_per_epoch)
         if self.config.exists():
             if not self.overwrite:
                 raise ValueError(
@@ -102,7 +108,7 @@ class RunFolder:
         self._write(config)
         return None
 
-    def _resume(self, config: RunConfig) -> dict[str, Any] | None:
+    def _resume(self, config: RunConfig, steps_per_epoch: int) -> dict[str, Any] | None:
         if not self.config.exists():
             raise ValueError(f"there is no run to resume in {self.path} (no config.yaml)")
         expect_same(read_config(self.config), config, str(self.path))
@@ -111,7 +117,7 @@ class RunFolder:
         checkpoint = self._readable_checkpoint()
         expect_same(from_yaml(RunConfig, checkpoint[CONFIG]), config, str(self.checkpoint))
         steps, asked = checkpoint["global_step"], config.training.epochs
-        if steps > asked * (config.images.count // config.training.batch_size):
+        if steps > asked * steps_per_epoch:
             raise ValueError(
                 f"{self.path} has gone {steps} steps already, beyond the {asked} epochs asked for: "
                 "ask for more epochs, or start a new run"
@@ -159,7 +165,7 @@ class RunFolder:
         is still known as a run's."""
         if self.checkpoint.parent.exists():
             shutil.rmtree(self.checkpoint.parent)
-        for file in (self.weights, self.metrics, self.report, self.config):
+        for file in (self.weights, self.vocabulary, self.metrics, self.report, self.config):
             file.unlink(missing_ok=True)
 
 

@@ -1,6 +1,7 @@
-"""The loop, from images to a trained encoder, on lightning's Trainer."""
+"""The loop, from data to a trained encoder, on lightning's Trainer."""
 
 import math
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -8,21 +9,21 @@ from typing import Any, Literal
 import torch
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import RichProgressBar
-from torch import Tensor
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
-from tammes.data.images import Images
 from tammes.training.batch_norm import with_global_batch_norm
 from tammes.training.checkpoint import AtomicCheckpoints, SaveCheckpoint, StopAfterStep
-from tammes.training.config import ImagesSummary, RunConfig, TrainingConfig
+from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.config_file import to_yaml
+from tammes.training.examples import Data, Examples, learned_from
 from tammes.training.folder import RunFolder
 from tammes.training.launch import Launch
 from tammes.training.metrics import Metrics
-from tammes.training.model import build_model
-from tammes.training.module import Contrastive
+from tammes.training.model import Model, build_model
+from tammes.training.module import Batch, Contrastive
 from tammes.training.monitor import Monitor
 from tammes.training.order import Order, Portion
+from tammes.training.pairing import Pairing
 from tammes.training.peers import LostProcessError, joined
 from tammes.training.quiet import quiet
 from tammes.training.run import Run, save_weights
@@ -94,23 +95,25 @@ class Machine:
 
 def train(
     config: TrainingConfig,
-    images: Images,
+    data: Data,
     *,
-    source: str = "images",
+    source: str = "data",
     folder: RunFolder | None = None,
     monitor: Monitor | None = None,
     machine: Machine | None = None,
 ) -> Run:
-    """Train an encoder on images without using their labels (unless the objective asks for them).
+    """Train an encoder on images or texts.
 
-    The same configuration and images give the same weights, bit for bit on a CPU with the same number of
+    Labels are not used unless the objective asks for them, or pairs are made by them.
+
+    The same configuration and data give the same weights, bit for bit on a CPU with the same number of
     threads, whether or not the run was stopped and resumed on the way. Processes that torchrun has started
     train together, each on its part of every batch; the result is that of one process up to rounding.
 
     Args:
         config: what determines the weights.
-        images: what to learn from.
-        source: where the images came from, for config.yaml.
+        data: what to learn from; the vocabulary of texts is made of them.
+        source: where they came from, for config.yaml.
         folder: where to keep the run; None keeps it in memory.
         monitor: measures accuracy over the epochs.
         machine: what to compute on; None for `Machine()`.
@@ -119,15 +122,15 @@ def train(
         The trained run; on each of several processes the same.
 
     Raises:
-        ValueError: for a batch larger than the data, a run folder that may not be used, or a loss that
-            became NaN.
+        ValueError: for a batch larger than the data, data that the encoder does not take or that cannot be
+            paired, a run folder that may not be used, or a loss that became NaN.
         OSError: for a disk that is full or cannot be written to; the last checkpoint survives.
         LostProcessError: where another process was killed; an OSError too.
         Stopped: on Ctrl-C or SIGTERM, after a checkpoint.
 
     Example:
         >>> import tammes
-        >>> from tammes.data import TensorPixels
+        >>> from tammes.data import Images, TensorPixels
         >>> from tammes.encoders import ConvNetConfig
         >>> pixels = torch.randint(0, 256, (8, 1, 8, 8), dtype=torch.uint8)
         >>> images = Images(pixels=TensorPixels(pixels), names=("",) * 8)
@@ -137,10 +140,11 @@ def train(
         2
     """
     machine = machine or Machine()
-    whole = RunConfig(training=config, images=ImagesSummary.of(images, source))
+    examples = learned_from(data, config)
+    whole = RunConfig(training=config, data=examples.summary(source))
     launch, settings = machine.launch, {}
     if launch.count > 1:
-        settings = shared_settings(whole, images, folder, monitor) | machine.shared_settings
+        settings = shared_settings(whole, examples, folder, monitor) | machine.shared_settings
     with ExitStack() as until_told:  # a signal must not come before the words about another process
         try:
             with joined(
@@ -152,14 +156,14 @@ def train(
                         f"tammes: {launch.name} waits for another process, which has ended: {_kept(folder)}"
                     )
                     until_told.enter_context(leaving_if_stuck(request.is_noted, words))
-                return _trained(whole, images, folder, monitor, machine, request)
+                return _trained(whole, examples, folder, monitor, machine, request)
         except LostProcessError as error:
             raise LostProcessError(f"{error}: {_kept(folder)}") from error
 
 
 def _trained(
     whole: RunConfig,
-    images: Images,
+    examples: Examples,
     folder: RunFolder | None,
     monitor: Monitor | None,
     machine: Machine,
@@ -168,17 +172,19 @@ def _trained(
     config, peers = whole.training, request.peers
     launch = peers.launch
     portion = Portion(batch_size=config.batch_size, process=launch.rank, processes=launch.count)
-    Order(len(images), portion, seed=config.seed)  # refuses a batch larger than the data
-    model = build_model(whole)
+    pairing = Pairing.of(examples, config.positives, seed=config.seed)
+    steps_per_epoch = len(Order(pairing, portion))  # refuses a batch larger than the data
+    model = build_model(whole, examples.vocabulary)
     if not peers.alone:
         with_global_batch_norm(model, on_gpu=machine.device_type == "gpu")
-    checkpoint = None if folder is None else peers.by_first(lambda: folder.open(whole))
+    checkpoint = (
+        None if folder is None else peers.by_first(lambda: _opened(folder, whole, steps_per_epoch, model))
+    )
     metrics = Metrics(None if folder is None else folder.metrics, monitor, peers)
     first_step = checkpoint["global_step"] if checkpoint else 0
-    order = Order(len(images), portion, seed=config.seed, first_step=first_step)
-    loader = _loader(images, order, machine)
+    loader = _loader(examples, Order(pairing, portion, first_step=first_step), machine)
     module = Contrastive(
-        config, model, labels=images.labels, steps_per_epoch=len(loader), portion=portion, peers=peers
+        config, model, examples=examples, steps_per_epoch=steps_per_epoch, portion=portion, peers=peers
     )
     saver = _saver(folder, whole, request)
     trainer = _trainer(module, machine, checkpoint, [request, metrics, saver])
@@ -200,13 +206,44 @@ def _trained(
     return Run(config=whole, model=model, metrics=tuple(metrics.rows), seconds=metrics.seconds)
 
 
-def _loader(images: Images, order: Order, machine: Machine) -> DataLoader[tuple[Tensor, int]]:
+def _opened(
+    folder: RunFolder, config: RunConfig, steps_per_epoch: int, model: Model
+) -> dict[str, Any] | None:
+    """The checkpoint to go on from, in a folder that is ready and has the vocabulary, if there is one."""
+    checkpoint = folder.open(config, steps_per_epoch=steps_per_epoch)
+    if model.vocabulary is not None and not (checkpoint and folder.vocabulary.exists()):
+        model.vocabulary.save(folder.vocabulary)
+    return checkpoint
+
+
+class _Pairs(Dataset[Batch]):
+    """Pairs of rows as a DataLoader wants them: it asks for whole batches."""
+
+    def __init__(self, examples: Examples) -> None:
+        self.examples = examples
+
+    def __getitems__(self, pairs: Sequence[Sequence[int]]) -> Batch:
+        first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+        return Batch(
+            first=self.examples.batch(first),
+            second=None if first == second else self.examples.batch(second),
+            pairs=torch.tensor(pairs),
+        )
+
+
+def _as_read(batch: Any) -> Any:
+    """The batch: it comes as a whole, and there is nothing to collate."""
+    return batch
+
+
+def _loader(examples: Examples, order: Order, machine: Machine) -> DataLoader[Batch]:
     return DataLoader(
-        images,
+        _Pairs(examples),
         batch_sampler=order,
         num_workers=machine.workers,
         persistent_workers=machine.workers > 0,
         worker_init_fn=leave_signals_to_parent,
+        collate_fn=_as_read,
         generator=torch.Generator(),  # so that torch's global one is left alone
     )
 
@@ -237,6 +274,7 @@ def _trainer(
             strategy="auto" if peers.alone else Together(peers, module.own_gradients),
             use_distributed_sampler=False,  # `Order` gives each process its portion
             precision=config.precision,
+            gradient_clip_val=config.optimizer.clip_norm,
             max_epochs=config.epochs,
             callbacks=[*callbacks, *bars],
             plugins=[AtomicCheckpoints(begun)],

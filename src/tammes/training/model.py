@@ -1,15 +1,22 @@
-"""The network of a run: an encoder, and the projection head that training puts behind it."""
+"""The network of a run: an encoder, the projection head that training puts behind it, and its vocabulary."""
 
 import torch
 from torch import Tensor, nn
 
-from tammes.encoders import Encoder, ProjectionHead
-from tammes.training.config import RunConfig
+from tammes.data.tokens import Tokens
+from tammes.data.vocabulary import Vocabulary
+from tammes.encoders import BagOfWordsConfig, Encoder, ProjectionHead
+from tammes.training.config import ImagesSummary, RunConfig
 from tammes.training.seeds import Purpose, derive
 
 
 class Model(nn.Module):
     """An encoder and its projection head.
+
+    Args:
+        encoder: from inputs to features.
+        head: from features to embeddings; None where the features themselves are compared.
+        vocabulary: by which texts are read; None where the encoder takes images.
 
     Example:
         >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
@@ -20,28 +27,51 @@ class Model(nn.Module):
         (4, 16)
     """
 
-    def __init__(self, encoder: Encoder, head: ProjectionHead) -> None:
+    def __init__(
+        self, encoder: Encoder, head: ProjectionHead | None, vocabulary: Vocabulary | None = None
+    ) -> None:
         super().__init__()
         self.encoder = encoder
-        self.head = head
+        self.head = nn.Identity() if head is None else head
+        self.dim = encoder.features if head is None else head.dim
+        self.vocabulary = vocabulary
 
-    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """From images (batch, channels, size, size) in [0, 1] to features and embeddings, a row for each."""
-        features = self.encoder(images)
+    def forward(self, inputs: Tensor | Tokens) -> tuple[Tensor, Tensor]:
+        """Features and embeddings, a row for each of the inputs.
+
+        Args:
+            inputs: images (batch, channels, size, size) in [0, 1], or sentences as tokens.
+        """
+        features = self.encoder(inputs)
         return features, self.head(features)
 
 
-def build_model(config: RunConfig) -> Model:
+def build_model(config: RunConfig, vocabulary: Vocabulary | None = None) -> Model:
     """The network of a configuration with its first weights, which depend on the seed alone.
 
     Args:
         config: of the run.
+        vocabulary: of a run on texts.
 
     Raises:
-        ValueError: where the encoder cannot take images of this size.
+        ValueError: where the encoder cannot take images of this size, or the vocabulary is not that of the
+            configuration.
     """
-    training, images = config.training, config.images
+    training = config.training
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(training.seed, Purpose.WEIGHTS))
-        encoder = training.encoder.build(channels=images.channels, size=images.size)
-        return Model(encoder, training.head.build(features=encoder.features))
+        encoder = _encoder(config, vocabulary)
+        head = None if training.head is None else training.head.build(features=encoder.features)
+        return Model(encoder, head, vocabulary)
+
+
+def _encoder(config: RunConfig, vocabulary: Vocabulary | None) -> Encoder:
+    settings, data = config.training.encoder, config.data
+    if isinstance(data, ImagesSummary):
+        assert not isinstance(settings, BagOfWordsConfig)  # the configuration refuses it
+        return settings.build(channels=data.channels, size=data.size)
+    assert isinstance(settings, BagOfWordsConfig)
+    words = 0 if vocabulary is None else len(vocabulary)
+    if words != data.vocabulary:
+        raise ValueError(f"expected the run's vocabulary of {data.vocabulary} words, got one of {words}")
+    return settings.build(vocabulary_size=words)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from lightning.pytorch import LightningModule
@@ -13,13 +13,13 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from tammes.coupling import Hard
-from tammes.data.images import as_floats
 from tammes.pairs import Pairs
 from tammes.sources import Gather, InBatch, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.batch_norm import has_global_batch_norm
 from tammes.training.caching import GradientCache
 from tammes.training.config import QueueConfig, TrainingConfig
+from tammes.training.examples import Examples, Inputs
 from tammes.training.model import Model
 from tammes.training.momentum import MomentumEncoder
 from tammes.training.order import Portion
@@ -28,15 +28,29 @@ from tammes.training.seeds import Purpose, derive
 from tammes.training.strategy import OwnGradients
 
 
+class Batch(NamedTuple):
+    """The pairs of a step as they were read.
+
+    Attributes:
+        first: the anchors.
+        second: the positives; None where each is the anchor itself.
+        pairs: int64 (batch, 2), the rows of both.
+    """
+
+    first: Inputs
+    second: Inputs | None
+    pairs: Tensor
+
+
 class Contrastive(LightningModule):
-    """Two augmented views of each image of the batch, embedded and handed to the objective.
+    """Two views of each pair of the batch, embedded and handed to the objective.
 
     All randomness of a step comes from the seed and the number of the step.
 
     Args:
         config: of the run.
         model: encoder and head.
-        labels: int64 (n,) of the images, for objectives that use them; or None.
+        examples: what the run learns from; their labels go to objectives that use them.
         steps_per_epoch: for what changes over the steps or epochs.
         portion: the rows of each batch that come here; None where these are all.
         peers: the processes that have the others; None where there are none.
@@ -52,7 +66,7 @@ class Contrastive(LightningModule):
         config: TrainingConfig,
         model: Model,
         *,
-        labels: Tensor | None,
+        examples: Examples,
         steps_per_epoch: int,
         portion: Portion | None = None,
         peers: Peers | None = None,
@@ -60,7 +74,7 @@ class Contrastive(LightningModule):
         super().__init__()
         self.config = config
         self.model = model
-        self.labels = labels
+        self.examples = examples
         self.steps_per_epoch = steps_per_epoch
         self.portion = portion or Portion(batch_size=config.batch_size)
         self.peers = peers or Peers()
@@ -85,20 +99,19 @@ class Contrastive(LightningModule):
                 f"{processes} processes share evenly"
             )
 
-    def training_step(self, batch: tuple[Tensor, Tensor], batch_idx: int) -> Tensor:
-        """The loss of a batch of images and their numbers."""
-        pixels, rows = batch
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """The loss of a batch of pairs."""
+        rows = batch.pairs[:, 0]
         step = self.global_step
-        images = as_floats(pixels)
         with self.peers.failing_together():
-            first = self._view(images, Purpose.FIRST_VIEW)
-            second = self._view(images, Purpose.SECOND_VIEW)
-            with torch.random.fork_rng(devices=[images.device] if images.is_cuda else []):
+            first, second = self._views(batch)
+            with torch.random.fork_rng(devices=[rows.device] if rows.is_cuda else []):
                 torch.manual_seed(self._seed(Purpose.STEP))
                 view_a, view_b = self._embedded(first, second)
             for view in (view_a, view_b):
                 _expect_finite("embeddings", view, step)
-        labels = None if self.labels is None else self.labels[rows.cpu()].to(view_a.device)
+        labels = self.examples.labels
+        labels = None if labels is None else labels[rows.cpu()].to(view_a.device)
         generator = torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE))
         temperature = None if self.temperature is None else self.temperature()
         self._anneal(step)
@@ -108,29 +121,40 @@ class Contrastive(LightningModule):
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
         return loss
 
-    def _view(self, images: Tensor, purpose: Purpose) -> Tensor:
-        """A view of each image, as it is in the batch of all processes."""
-        first_row, batch_size = self.portion.first_row, self.portion.batch_size
+    def _views(self, batch: Batch) -> tuple[Inputs, Inputs]:
+        """The two views of each pair."""
+        first = self.examples.inputs(batch.first)
+        second = first if batch.second is None else self.examples.inputs(batch.second)
+        return self._view(first, Purpose.FIRST_VIEW), self._view(second, Purpose.SECOND_VIEW)
+
+    def _view(self, inputs: Inputs, purpose: Purpose) -> Inputs:
+        """A view of each row, as it is in the batch of all processes."""
         augmentation = self.config.augmentation
-        return augmentation(images, seed=self._seed(purpose), first_row=first_row, batch_size=batch_size)
+        if augmentation is None:
+            return inputs
+        assert isinstance(inputs, Tensor)  # the configuration has no augmentation for others
+        first_row, batch_size = self.portion.first_row, self.portion.batch_size
+        return augmentation(inputs, seed=self._seed(purpose), first_row=first_row, batch_size=batch_size)
 
-    def _embedded(self, first: Tensor, second: Tensor) -> tuple[Tensor, ...]:
+    def _embedded(self, first: Inputs, second: Inputs) -> tuple[Tensor, ...]:
         """Both views through the network, or the second through its momentum encoder."""
-        if self.keys is None:
+        if self.keys is not None:
+            return *self._through(self.model, first), *self._through(self.keys, second)
+        if self.config.chunk is not None:
             return self._through(self.model, first, second)
-        return *self._through(self.model, first), *self._through(self.keys, second)
+        return self.model(self.examples.together(first, second))[1].chunk(2)
 
-    def _through(self, network: nn.Module, *views: Tensor) -> tuple[Tensor, ...]:
-        """Views through a network, in one pass or in chunks."""
+    def _through(self, network: nn.Module, *views: Inputs) -> tuple[Tensor, ...]:
+        """Views through a network, each by itself."""
         if self.config.chunk is None:
-            return network(torch.cat(views))[1].chunk(len(views))
+            return tuple(network(view)[1] for view in views)
         return GradientCache(_Embeddings(network), chunk=self.config.chunk)(*views)
 
     def _source(self) -> InBatch | Gather | Queue:
         """What makes pairs of embeddings."""
         negatives, gather = self.config.negatives, None if self.peers.alone else Gather()
         if isinstance(negatives, QueueConfig):
-            return Queue(size=negatives.size, dim=self.config.head.dim, gather=gather)
+            return Queue(size=negatives.size, dim=self.model.dim, gather=gather)
         return negatives if gather is None else gather
 
     def _pairs(self, view_a: Tensor, view_b: Tensor, rows: Tensor, labels: Tensor | None) -> Pairs:
@@ -201,8 +225,8 @@ class _Embeddings(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, images: Tensor) -> Tensor:
-        embeddings: Tensor = self.model(images)[1]
+    def forward(self, inputs: Tensor) -> Tensor:
+        embeddings: Tensor = self.model(inputs)[1]
         return embeddings
 
 
@@ -211,6 +235,6 @@ def _expect_finite(what: str, value: Tensor, step: int) -> None:
     if not torch.isfinite(value).all():
         raise ValueError(
             f"the {what} became NaN or infinite at step {step} (steps count from 0): "
-            "lower the learning rate, raise the temperature, or look for odd images; "
+            "lower the learning rate, raise the temperature, or look for odd data; "
             "the last checkpoint is from before"
         )

@@ -63,9 +63,11 @@ class Adam:
         learning_rate: Step size of Adam.
         weight_decay: Weight of the L2 penalty that is added to the gradient.
         schedule: The learning rate over the steps.
+        clip_norm: Greatest length of the gradient of all weights together; a longer one is made as short.
+            None leaves it as it is.
 
     Raises:
-        ValueError: for a learning rate that is not positive or a negative weight decay.
+        ValueError: for a learning rate or a length that is not positive, or a negative weight decay.
 
     Example:
         >>> Adam(learning_rate=3e-4).build([torch.nn.Parameter(torch.zeros(1))]).defaults["lr"]
@@ -75,12 +77,15 @@ class Adam:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-6
     schedule: Constant | Cosine = field(default_factory=Constant)
+    clip_norm: float | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
             raise ValueError(f"weight_decay must be 0 or more, got {self.weight_decay}")
+        if self.clip_norm is not None and not (math.isfinite(self.clip_norm) and self.clip_norm > 0):
+            raise ValueError(f"clip_norm must be positive, or None, got {self.clip_norm}")
 
     def build(
         self, parameters: Iterable[nn.Parameter], *, undecayed: Iterable[nn.Parameter] = ()

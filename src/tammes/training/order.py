@@ -1,12 +1,11 @@
-"""The order in which an epoch visits the images, and who takes which of a batch."""
+"""The order in which an epoch visits the pairs, and who takes which of a batch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import torch
 from torch.utils.data import Sampler
 
-from tammes.training.seeds import Purpose, derive
+from tammes.training.pairing import Pairing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +33,9 @@ class Portion:
         assert 0 <= self.process < self.processes
         if self.processes > 1 and self.batch_size < 2 * self.processes:
             raise ValueError(
-                f"a batch of {self.batch_size} images is too small for {self.processes} processes, each of "
+                f"a batch of {self.batch_size} pairs is too small for {self.processes} processes, each of "
                 f"which takes 2 or more: start at most {self.batch_size // 2}, or choose a batch size of at "
-                f"least {2 * self.processes} (it counts the images of all processes together)"
+                f"least {2 * self.processes} (it counts the pairs of all processes together)"
             )
 
     @property
@@ -56,38 +55,42 @@ class Portion:
         return slice(self.first_row, self.first_row + self.size)
 
 
-class Order(Sampler[list[int]]):
-    """Every image once per epoch, in an order that depends on the seed and the epoch alone, batch by batch.
+class Order(Sampler[list[list[int]]]):
+    """Every pair once per epoch, in an order that depends on the seed and the epoch alone, batch by batch.
 
     A run that stopped in the middle of an epoch goes on with the batches it has not seen: the first epoch
-    to be read leaves out what came before `first_step`. The last partial batch of an epoch is dropped.
+    to be read leaves out what came before `first_step`. The last partial batch of an epoch is dropped, and
+    so is what an epoch has beyond the fewest pairs that any has: all have the same number of batches.
 
     Args:
-        images: how many images there are.
+        pairing: which pairs there are in an epoch.
         portion: the rows of each batch that are wanted here.
-        seed: the seed of the run.
         first_step: how many steps have been taken before.
 
     Raises:
         ValueError: for a batch larger than the data.
 
     Example:
+        >>> import torch
+        >>> from tammes.positives import Itself
+        >>> pairing = Pairing(positives=Itself(), labels=torch.zeros(5), seed=0)
         >>> portion = Portion(batch_size=2)
-        >>> whole, rest = Order(5, portion, seed=0), Order(5, portion, seed=0, first_step=1)
+        >>> whole, rest = Order(pairing, portion), Order(pairing, portion, first_step=1)
         >>> list(whole)[1:] == list(rest)
         True
     """
 
-    def __init__(self, images: int, portion: Portion, *, seed: int, first_step: int = 0) -> None:
-        if portion.batch_size > images:
+    def __init__(self, pairing: Pairing, portion: Portion, *, first_step: int = 0) -> None:
+        pairs = len(pairing)
+        if portion.batch_size > pairs:
             raise ValueError(
-                f"the batch ({portion.batch_size}) is larger than the data ({images} images): "
-                f"choose a batch size of at most {images}"
+                f"the batch ({portion.batch_size}) is larger than the data ({pairing.words}): "
+                f"choose a batch size of at most {pairs}"
             )
-        self.images = images
+        self.pairing = pairing
         self.portion = portion
-        self.seed = seed
-        self.epoch, self.skipped = divmod(first_step, len(self))
+        self.batches = pairs // portion.batch_size
+        self.epoch, self.skipped = divmod(first_step, self.batches)
 
     @property
     def sampler(self) -> "Order":
@@ -100,10 +103,9 @@ class Order(Sampler[list[int]]):
             self.epoch, self.skipped = epoch, 0
 
     def __len__(self) -> int:
-        return self.images // self.portion.batch_size
+        return self.batches
 
-    def __iter__(self) -> Iterator[list[int]]:
-        generator = torch.Generator().manual_seed(derive(self.seed, Purpose.ORDER, self.epoch))
-        order = torch.randperm(self.images, generator=generator)
-        for batch in order.split(self.portion.batch_size)[self.skipped : len(self)]:
+    def __iter__(self) -> Iterator[list[list[int]]]:
+        pairs = self.pairing.epoch(self.epoch)
+        for batch in pairs.split(self.portion.batch_size)[self.skipped : self.batches]:
             yield batch[self.portion.rows].tolist()

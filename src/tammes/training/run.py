@@ -6,8 +6,9 @@ from pathlib import Path
 import safetensors.torch
 from safetensors import SafetensorError
 
+from tammes.data.vocabulary import Vocabulary
 from tammes.training.atomic import write_atomically
-from tammes.training.config import RunConfig
+from tammes.training.config import RunConfig, TextsSummary
 from tammes.training.folder import RunFolder, read_config
 from tammes.training.metrics import Row, read_csv
 from tammes.training.model import Model, build_model
@@ -62,7 +63,10 @@ def load_run(path: Path) -> Run:
         raise ValueError(
             f"the run in {path} has not finished (no model.safetensors): go on with it by --resume"
         )
-    model = build_model(config)
+    vocabulary = None
+    if isinstance(config.data, TextsSummary):
+        vocabulary = _vocabulary(folder)
+    model = build_model(config, vocabulary)
     try:
         # Copies, because safetensors maps the file, which may be replaced while the model is in use.
         weights = {name: value.clone() for name, value in safetensors.torch.load_file(folder.weights).items()}
@@ -72,3 +76,13 @@ def load_run(path: Path) -> Run:
         raise ValueError(f"{folder.weights} does not fit {folder.config}: {reason}") from error
     metrics = read_csv(folder.metrics) if folder.metrics.exists() else ()
     return Run(config=config, model=model.requires_grad_(True), metrics=metrics)
+
+
+def _vocabulary(folder: RunFolder) -> Vocabulary:
+    try:
+        return Vocabulary.load(folder.vocabulary)
+    except FileNotFoundError as error:
+        raise ValueError(
+            f"the run in {folder.path} was trained on texts, but its {folder.vocabulary.name} is missing: "
+            "put it back"
+        ) from error

@@ -1,13 +1,12 @@
 """What must be the same on all processes of a run."""
 
-import hashlib
 import platform
 from collections.abc import Iterator
 from importlib.metadata import version
 
-from tammes.data.images import Images
 from tammes.training.config import RunConfig
 from tammes.training.config_file import Plain, to_plain
+from tammes.training.examples import Examples
 from tammes.training.folder import RunFolder
 from tammes.training.monitor import Monitor
 
@@ -16,7 +15,7 @@ PACKAGES = ("tammes", "torch", "lightning", "kornia")
 
 def shared_settings(
     config: RunConfig,
-    images: Images,
+    examples: Examples,
     folder: RunFolder | None,
     monitor: Monitor | None,
 ) -> dict[str, str]:
@@ -24,7 +23,7 @@ def shared_settings(
 
     Args:
         config: of the run.
-        images: that it learns from; their names and labels are compared, not their pixels.
+        examples: that it learns from; of images names and labels are compared, not the pixels.
         folder: where the run is kept by process 0; the others need not see it.
         monitor: what is measured on the way.
     """
@@ -34,7 +33,7 @@ def shared_settings(
         settings = {"the configuration": repr(config)}
     settings |= {f"the version of {package}": version(package) for package in PACKAGES}
     settings["the version of python"] = ".".join(platform.python_version_tuple()[:2])
-    settings["the digest of the images' names and labels"] = _digest(images)
+    settings[f"the digest of the {examples.noun}' names and labels"] = examples.digest
     settings["a run folder"] = str(folder is not None)
     if folder is not None:
         settings |= {
@@ -52,10 +51,3 @@ def _flat(value: Plain, where: str) -> Iterator[tuple[str, Plain]]:
         return
     for name, part in value.items():
         yield from _flat(part, f"{where}.{name}" if where else name)
-
-
-def _digest(images: Images) -> str:
-    digest = hashlib.sha256("\0".join(images.names).encode(errors="surrogateescape"))
-    if images.labels is not None:
-        digest.update(images.labels.numpy().tobytes())
-    return digest.hexdigest()[:12]

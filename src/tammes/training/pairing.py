@@ -1,0 +1,83 @@
+"""Which rows are positives of each other in an epoch, and how many such pairs there always are."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tammes.positives import Itself, Neighbours, SameClass
+from tammes.training.examples import Examples
+from tammes.training.seeds import Purpose, derive
+
+Positives = Itself | SameClass | Neighbours
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pairing:
+    """The pairs of every epoch, drawn from the seed and the number of the epoch alone.
+
+    Args:
+        positives: how rows are paired.
+        labels: int64 (n,), the class or document of each row.
+        positions: int64 (n,), the place of each row in its document, or None.
+        seed: of the run.
+        noun: what the rows are called, in messages.
+
+    Example:
+        >>> pairing = Pairing(positives=SameClass(), labels=torch.tensor([0, 0, 1, 1, 1]), seed=0)
+        >>> len(pairing), pairing.epoch(7).shape
+        (2, torch.Size([2, 2]))
+    """
+
+    positives: Positives
+    labels: Tensor
+    positions: Tensor | None = None
+    seed: int
+    noun: str = "rows"
+
+    @classmethod
+    def of(cls, examples: Examples, positives: Positives, *, seed: int) -> "Pairing":
+        """The pairs of these examples.
+
+        Raises:
+            ValueError: where they have no labels to pair by, or no reading order.
+        """
+        labels = examples.labels
+        if isinstance(positives, SameClass) and labels is None:
+            raise ValueError(
+                f"SameClass pairs {examples.noun} of one class, but these have no labels: give them labels, "
+                "or choose other positives"
+            )
+        if isinstance(positives, Neighbours) and examples.positions is None:
+            raise ValueError(
+                f"Neighbours pairs adjacent sentences, but {examples.noun} have no reading order: choose "
+                "SameClass() or Itself()"
+            )
+        if labels is None:
+            labels = torch.zeros(len(examples), dtype=torch.int64)
+        return cls(
+            positives=positives,
+            labels=labels,
+            positions=examples.positions,
+            seed=seed,
+            noun=examples.noun,
+        )
+
+    def epoch(self, number: int) -> Tensor:
+        """int64 (pairs, 2): rows of anchors and their positives, in the order in which they come."""
+        seed = derive(self.seed, Purpose.ORDER, number)
+        if isinstance(self.positives, Neighbours):
+            return self.positives.pairs(self.labels, seed=seed, positions=self.positions)
+        return self.positives.pairs(self.labels, seed=seed)
+
+    def __len__(self) -> int:
+        """How many pairs every epoch has at least."""
+        if isinstance(self.positives, Neighbours):
+            return self.positives.fewest(self.labels, positions=self.positions)
+        return len(self.epoch(0))
+
+    @property
+    def words(self) -> str:
+        """How much there is to learn from, in words."""
+        pairs = "" if isinstance(self.positives, Itself) else "pairs of "
+        return f"{len(self)} {pairs}{self.noun}"
