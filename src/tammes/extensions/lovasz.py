@@ -98,9 +98,7 @@ class BoundedLovasz(Extension):
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise ValueError(
-                f"k must be an integer of at least 1, the largest size of a set, got {self.k!r}"
-            )
+            raise ValueError(f"k must be an integer of at least 1, the largest size of a set, got {self.k!r}")
 
     def distribution(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
         """See `Extension.distribution`; x in [0, 1] with x_1 + x_{1+k} + ... <= 1, sorted."""

@@ -100,6 +100,7 @@ def not_a_number(named: str, number: int) -> str:
 def weighted(probabilities: Float[Tensor, ...], values: Float[Tensor, ...]) -> Float[Tensor, ...]:
     """p f, where p = 0 lets f be infinite.
 
+    >>> import torch
     >>> weighted(torch.tensor([0.0, 0.5]), torch.tensor([torch.inf, 4.0])).tolist()
     [0.0, 2.0]
     """

@@ -1,0 +1,113 @@
+"""Neural extensions: a scalar extension of every leading eigenvector of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from jaxtyping import Float
+from torch import Tensor
+
+from tammes.extensions.distribution import Distribution
+from tammes.extensions.eigenpairs import Eigensolver, PowerIterations
+from tammes.extensions.extension import (
+    Extension,
+    as_set_function,
+    expect_nothing_of_nothing,
+)
+from tammes.extensions.ground import Ground
+from tammes.extensions.lovasz import Lovasz
+from tammes.extensions.set_function import SetFunction
+from tammes.extensions.squash import Sigmoid, Squash
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neural:
+    """F(X) = sum_i lambda_i sum over S, T of p_{x_i}(S) p_{x_i}(T) f(S and T), with X = Z Z^T.
+
+    Z holds an embedding for each element, lambda_i are the leading eigenvalues of X, divided by their sum,
+    and x_i in [0, 1] the eigenvectors, squashed. X is never made: what is decomposed is d by d at most.
+    Eigenvectors are turned so that their entries add up to at least 0, so that the result depends neither on
+    the solver's signs nor on the order of the elements. Embeddings that are all zero stand for the empty set.
+
+    Args:
+        extension: the scalar extension p_x.
+        eigenvectors: how many are taken, k; at least 1.
+        solver: how they are found.
+        squash: how they become points of the unit cube.
+
+    Raises:
+        ValueError: for fewer than one eigenvector.
+
+    Source: Robinson (2023), Proposition 12, eq. 8.3 and 8.4. Differs: the published code multiplies
+    eigenvalues and values by a broadcast that cancels the weights; the text is followed. Its signs are those
+    of the first coordinate, which depends on the order of the elements.
+
+    Example:
+        >>> import torch
+        >>> from tammes.extensions import ExactEigenpairs, Peak
+        >>> embeddings = torch.tensor([[1.0], [1.0], [0.0]])  # X = 1_S 1_S^T for S the first two
+        >>> exact = Neural(eigenvectors=1, solver=ExactEigenpairs(), squash=Peak())
+        >>> exact(embeddings, lambda sets: sets.sum(dim=1).square().float()).item()
+        4.0
+    """
+
+    extension: Extension = field(default_factory=Lovasz)
+    eigenvectors: int = 4
+    solver: Eigensolver = field(default_factory=PowerIterations)
+    squash: Squash = field(default_factory=Sigmoid)
+
+    def __post_init__(self) -> None:
+        if (
+            isinstance(self.eigenvectors, bool)
+            or not isinstance(self.eigenvectors, int)
+            or self.eigenvectors < 1
+        ):
+            raise ValueError(f"eigenvectors must be an integer of at least 1, got {self.eigenvectors!r}")
+
+    def points(
+        self, embeddings: Float[Tensor, "total d"], ground: Ground
+    ) -> tuple[Float[Tensor, "k inputs"], Float[Tensor, "k total"]]:
+        """The weights lambda_i, which add up to 1 (to 0 for embeddings of zeros), and the points x_i.
+
+        Raises:
+            ValueError: for embeddings of another shape, or that are not finite.
+        """
+        if embeddings.dim() != 2 or len(embeddings) != ground.total or embeddings.shape[1] < 1:
+            raise ValueError(
+                f"expected embeddings of shape ({ground.total}, d), one for each element, "
+                f"got {tuple(embeddings.shape)}"
+            )
+        if not bool(embeddings.isfinite().all()):
+            raise ValueError("expected finite embeddings, got infinities or NaN; lower the learning rate")
+        factor = ground.padded(embeddings.T, 0.0).permute(1, 2, 0)  # (inputs, widest, d)
+        values, vectors = self.solver(factor, self.eigenvectors)
+        total = values.sum(dim=1, keepdim=True)
+        weights = values / total.where(total > 0, 1.0)
+        turned = vectors * vectors.detach().sum(1, keepdim=True).sign().add(0.5).sign()
+        x = self.squash(ground.flat(turned.permute(2, 0, 1)), ground)
+        return weights.T, self.extension.within(x, ground)
+
+    def distribution(self, embeddings: Float[Tensor, "total d"], ground: Ground) -> Distribution:
+        """The scalar distributions p_{x_i}, a row for each eigenvector: where a solution is looked for."""
+        _, x = self.points(embeddings, ground)
+        return self.extension.distribution(x, ground)
+
+    def __call__(
+        self, embeddings: Float[Tensor, "total d"], f: SetFunction | Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, " inputs"]:
+        """F(Z Z^T) for each input.
+
+        Args:
+            embeddings: Z, a row for each element of all inputs, one after the other.
+            f: a set function for all inputs; or, where there is one input, any function of `(sets, total)`
+                indicator vectors that gives `(sets,)` numbers.
+
+        Raises:
+            ValueError: for embeddings that do not fit, and for an f that is not 0 for the empty set, is NaN,
+                or gives the wrong shape.
+        """
+        function = as_set_function(f, embeddings.T)
+        weights, x = self.points(embeddings, function.ground)
+        expect_nothing_of_nothing(function)
+        return (weights * self.extension.paired(x, function)).sum(0)
