@@ -2,8 +2,9 @@
 
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits
-from tammes.data.folder import MixedFolderWarning, SkippedFilesWarning, folder
+from tammes.data.folder import MixedFolderWarning, folder
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
+from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
 from tammes.data.published import Published, published_at
 from tammes.data.svhn import svhn

@@ -1,9 +1,8 @@
 """A folder of images, with or without a folder for each class, decoded one by one when asked for."""
 
-import os
 import struct
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +13,10 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from tammes.data.images import Images
+from tammes.data.listing import SkippedFilesWarning, files_below, listing, printable
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
-# What desktops leave behind unasked; hidden files are passed over as well.
-LITTER = frozenset({"thumbs.db", "desktop.ini"})
 # What Pillow's decoders are known to raise on damaged files.
 DAMAGE = (
     OSError,
@@ -30,11 +28,6 @@ DAMAGE = (
     struct.error,
     Image.DecompressionBombError,
 )
-NAMED = 5
-
-
-class SkippedFilesWarning(UserWarning):
-    """Files in a folder of images were left out because they are no images."""
 
 
 class MixedFolderWarning(UserWarning):
@@ -114,15 +107,15 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
 
     names: list[str] = []
     skipped: list[str] = []
-    for name in _files(root):
+    for name in files_below(root):
         (names if is_image(root / name) else skipped).append(name)
     if not names:
         wanted = " ".join(sorted(SUFFIXES))
-        found = f"only {_listing(skipped)}" if skipped else "no files"
+        found = f"only {listing(skipped)}" if skipped else "no files"
         raise ValueError(f"expected images ({wanted}) in {root} or in folders below it, found {found}")
     if skipped:
         total = len(names) + len(skipped)
-        message = f"{len(skipped)} of {total} files in {root} cannot be read as images: {_listing(skipped)}"
+        message = f"{len(skipped)} of {total} files in {root} cannot be read as images: {listing(skipped)}"
         if strict:
             raise ValueError(f"{message}; remove them, or do without `strict` to leave them out")
         warnings.warn(f"{message}; they are left out", SkippedFilesWarning, stacklevel=2)
@@ -130,29 +123,11 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
     classes, labels = _classes(root, names, strict)
     return Images(
         pixels=FilePixels(root=root, names=tuple(names), channels=channels, size=size),
-        names=_printable(names),
+        names=printable(names),
         labels=labels,
-        classes=None if classes is None else _printable(classes),
-        skipped=_printable(skipped),
+        classes=None if classes is None else printable(classes),
+        skipped=printable(skipped),
     )
-
-
-def _files(root: Path) -> Iterator[str]:
-    """Paths of files below a folder, folder by folder in the order of their names, links followed."""
-
-    def walk(directory: str, prefix: str, above: frozenset[str]) -> Iterator[str]:
-        here = os.path.realpath(directory)
-        if here in above:  # a link to a folder that contains it
-            return
-        for entry in sorted(os.scandir(directory), key=lambda entry: entry.name):
-            if entry.name.startswith(".") or entry.name.lower() in LITTER:
-                continue
-            if entry.is_dir():
-                yield from walk(entry.path, f"{prefix}{entry.name}/", above | {here})
-            else:
-                yield prefix + entry.name
-
-    return walk(str(root), "", frozenset())
 
 
 def is_image(path: Path) -> bool:
@@ -196,16 +171,6 @@ def _classes(
     classes = tuple(sorted({top for top in tops if top is not None}))
     index = {name: label for label, name in enumerate(classes)}
     return classes, torch.tensor([index[top] for top in tops if top is not None])
-
-
-def _listing(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(_printable(names[:NAMED])) + more
-
-
-def _printable(names: Sequence[str]) -> tuple[str, ...]:
-    """Names as text that every file can hold: a file system's need not be UTF-8."""
-    return tuple(os.fsencode(name).decode(errors="replace") for name in names)
 
 
 def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels size size"]:

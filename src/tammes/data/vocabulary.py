@@ -138,8 +138,12 @@ class Vocabulary:
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ValueError(f"expected a vocabulary in {path}, with {FORMAT!r} as its format")
         words, lowercase = document.get("words"), document.get("lowercase")
-        sound = isinstance(words, list) and isinstance(lowercase, bool)
-        if not sound or document.get("sha256") != _checksum({"lowercase": lowercase, "words": words}):
+        checksum = _checksum({"lowercase": lowercase, "words": words})
+        if (
+            not isinstance(words, list)
+            or not isinstance(lowercase, bool)
+            or document.get("sha256") != checksum
+        ):
             raise ValueError(
                 f"the vocabulary in {path} is not as it was saved (its checksum differs): "
                 "restore the file, or build the vocabulary again"

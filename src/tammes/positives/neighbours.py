@@ -43,13 +43,11 @@ class Neighbours:
             ValueError: If no two sentences are adjacent.
         """
         generator = torch.Generator().manual_seed(seed)
-        n = len(documents)
-        order, run = _runs(documents, positions)
-        sizes = torch.bincount(run)
-        starts = sizes.cumsum(0) - sizes
+        order, run, sizes = _runs(documents, positions)
+        n = len(order)
         late = torch.randint(2, (len(sizes),), generator=generator)
         late[sizes < 3] = 0  # a run of two has one pair
-        inside = torch.arange(n) - starts[run] - late[run]
+        inside = torch.arange(n) - (sizes.cumsum(0) - sizes)[run] - late[run]
         first = (inside >= 0) & (inside % 2 == 0) & (inside + late[run] + 1 < sizes[run])
         at = first.nonzero().squeeze(1)
         if len(at) == 0:
@@ -57,23 +55,24 @@ class Neighbours:
         at = at[torch.randperm(len(at), generator=generator)]
         return torch.stack([order[at], order[at + 1]], dim=1)
 
-    def fewest(self, documents: Int64[Tensor, " n"], *, positions: Int64[Tensor, " n"] | None = None) -> int:
-        """How many pairs an epoch has whatever its seed; by luck it has more.
+    def unpaired(
+        self, documents: Int64[Tensor, " n"], *, positions: Int64[Tensor, " n"] | None = None
+    ) -> Int64[Tensor, " rows"]:
+        """The rows that are in no pair of any epoch, because no adjacent sentence is there.
 
         Example:
-            >>> Neighbours().fewest(torch.tensor([0, 0, 0, 0, 1, 1]))
-            2
+            >>> Neighbours().unpaired(torch.tensor([0, 0, 0]), positions=torch.tensor([0, 1, 5]))
+            tensor([2])
         """
-        sizes = torch.bincount(_runs(documents, positions)[1])
-        return int(torch.where(sizes < 3, sizes // 2, (sizes - 1) // 2).sum())
+        order, run, sizes = _runs(documents, positions)
+        return order[sizes[run] == 1].sort().values
 
 
-def _runs(documents: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The rows in reading order, and the run of adjacent sentences to which each of them belongs."""
-    n = len(documents)
-    place = torch.arange(n) if positions is None else positions
+def _runs(documents: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows in reading order, document by document; the run of adjacent sentences of each; the runs' sizes."""
+    place = torch.arange(len(documents)) if positions is None else positions
     order = place.argsort(stable=True)
     order = order[documents[order].argsort(stable=True)]
     joined = (documents[order].diff() == 0) & (place[order].diff() == 1)
-    # A run ends where the next row does not join.
-    return order, torch.nn.functional.pad((~joined).cumsum(0), (1, 0)) if n else order
+    run = torch.nn.functional.pad((~joined).cumsum(0), (1, 0))[: len(order)]
+    return order, run, torch.bincount(run)

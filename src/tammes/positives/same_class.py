@@ -53,3 +53,13 @@ class SameClass:
             )
         at = at[torch.randperm(len(at), generator=generator)]
         return torch.stack([order[at], order[at + 1]], dim=1)
+
+    def unpaired(self, labels: Int64[Tensor, " n"]) -> Int64[Tensor, " rows"]:
+        """The rows that are in no pair of any epoch, because they are alone in their class.
+
+        Example:
+            >>> SameClass().unpaired(torch.tensor([0, 0, 1, 2, 2]))
+            tensor([2])
+        """
+        _, inverse, counts = labels.unique(return_inverse=True, return_counts=True)
+        return (counts[inverse] == 1).nonzero().squeeze(1)
