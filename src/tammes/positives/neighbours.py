@@ -55,6 +55,16 @@ class Neighbours:
         at = at[torch.randperm(len(at), generator=generator)]
         return torch.stack([order[at], order[at + 1]], dim=1)
 
+    def fewest(self, documents: Int64[Tensor, " n"], *, positions: Int64[Tensor, " n"] | None = None) -> int:
+        """How many pairs an epoch has whatever its seed; by luck it has more.
+
+        Example:
+            >>> Neighbours().fewest(torch.tensor([0, 0, 0, 0, 1, 1]))
+            2
+        """
+        _, _, sizes = _runs(documents, positions)
+        return int(torch.where(sizes < 3, sizes // 2, (sizes - 1) // 2).sum())
+
     def unpaired(
         self, documents: Int64[Tensor, " n"], *, positions: Int64[Tensor, " n"] | None = None
     ) -> Int64[Tensor, " rows"]:
