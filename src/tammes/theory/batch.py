@@ -1,0 +1,64 @@
+"""Collisions in a batch, where negatives are drawn without replacement and come in pairs of one class."""
+
+import math
+
+import numpy as np
+from jaxtyping import Float
+
+from tammes.theory.class_distribution import ClassDistribution
+from tammes.theory.whole_number import expect_whole
+
+
+def collision_probability_in_batch(k: int, classes: ClassDistribution, *, pairs: int) -> float:
+    """How likely k negatives out of a batch of B positive pairs include one of the anchor's class.
+
+        1 - sum_c rho(c) E[(1 - rho(c))^D],
+
+        P(D = d) = C(B-1, d) C(d, k-d) 2^(2d-k) / C(2(B-1), k),
+
+    where D is how many of the B - 1 other pairs the k candidates touch.
+
+    Differs: the paper's analysis draws the classes of the k negatives independently
+    (`collision_probability`). In the batches of its experiments both members of a pair have one class, so
+    they collide together: k = 2(B-1) candidates are only B - 1 draws of a class, and collide about as often
+    as half as many independent negatives. Their expected number of collisions is the same, k sum_c rho(c)^2.
+
+    Args:
+        k: the number of negatives of an anchor, drawn without replacement from the other 2(B-1) views.
+        classes: what the pairs are drawn from.
+        pairs: B, the positive pairs of the batch.
+
+    Raises:
+        ValueError: For k below 1, or above the 2(B-1) negatives that there are.
+
+    Example:
+        >>> rho = ClassDistribution.uniform(1000)
+        >>> round(collision_probability_in_batch(1022, rho, pairs=512), 4)
+        0.4003
+    """
+    expect_whole("pairs", pairs, least=2)
+    expect_whole("k", k)
+    others = pairs - 1
+    if k > 2 * others:
+        raise ValueError(
+            f"a batch of {pairs} pairs has 2 (B - 1) = {2 * others} negatives for each anchor, got k={k}: "
+            "take a smaller k or more pairs"
+        )
+    touched = np.arange((k + 1) // 2, min(k, others) + 1)
+    missed = np.exp(touched[:, None] * classes.log_other)  # (d, groups): no touched pair has class c
+    return float(1 - np.sum(_probabilities(k, others) @ missed * classes.sizes * classes.rho))
+
+
+def _probabilities(k: int, others: int) -> Float[np.ndarray, " d"]:
+    """P(D = d) for d from k/2, rounded up, to min(k, others)."""
+    total = _log_choose(2 * others, k)
+    logs = [
+        _log_choose(others, d) + _log_choose(d, k - d) + (2 * d - k) * math.log(2) - total
+        for d in range((k + 1) // 2, min(k, others) + 1)
+    ]
+    weights = np.exp(logs)
+    return weights / weights.sum()  # the logarithms of large factorials leave a sum of 1 up to 1e-10 or so
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

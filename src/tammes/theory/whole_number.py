@@ -1,0 +1,22 @@
+"""What counts as a number of things where a function of numbers is called."""
+
+
+def expect_whole(name: str, value: int, *, least: int = 1) -> None:
+    """Refuse what is no whole number, or too small a one.
+
+    Args:
+        name: of the argument, for the message.
+        value: what came.
+        least: the smallest number that makes sense.
+
+    Raises:
+        ValueError: For a fraction, a truth value or a number below `least`.
+
+    Example:
+        >>> expect_whole("k", 0)
+        Traceback (most recent call last):
+            ...
+        ValueError: k must be a whole number of at least 1, got 0
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
