@@ -31,7 +31,11 @@ def reproduce() -> None:
     """Redo an experiment of the papers, and set its numbers beside ours."""
 
 
-COMMANDS = (train, embed, evaluate, compare, reproduce)
+def theory() -> None:
+    """Ask theory how many negatives your classes want, before anything is trained."""
+
+
+COMMANDS = (train, embed, evaluate, compare, reproduce, theory)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

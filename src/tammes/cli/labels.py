@@ -1,0 +1,79 @@
+"""Labels read from a file: what a measured class distribution is made of."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def read_labels(path: Path, *, column: str | None = None) -> list[str]:
+    """The labels in a text file: a column of a CSV, or one label on each line.
+
+    The first line names the columns where one of them has the name looked for. Otherwise a file with a single
+    column is taken for labels from its first line on. Space around labels and empty lines do not count.
+
+    Args:
+        path: UTF-8; separated by tabs where it ends in .tsv, by commas otherwise.
+        column: the name of the column; left out, `label`.
+
+    Returns:
+        The label of each row.
+
+    Raises:
+        ValueError: For bytes that are no UTF-8, a missing column, a row without a label or no labels at all;
+            the message names the line.
+        OSError: For a file that cannot be read.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "labels.csv"
+        ...     _ = file.write_text("name,label\\na.png,cat\\nb.png,dog\\n")
+        ...     read_labels(file)
+        ['cat', 'dog']
+    """
+    rows = list(_rows(path))
+    if not rows:
+        raise ValueError(f"{path} is empty: it needs a column of labels, or a label on each line")
+    _, first = rows[0]
+    wanted = "label" if column is None else column
+    if wanted in first:
+        place = first.index(wanted)
+        rows = rows[1:]
+        if not rows:
+            raise ValueError(f"{path} has a column {wanted}, but no rows below it")
+    elif column is None and all(len(cells) == 1 for _, cells in rows):
+        place = 0
+    else:
+        raise ValueError(
+            f"{path} has no column {wanted}; its first line has {', '.join(first)}: name one with --column, "
+            "or give a file with a label on each line"
+        )
+    labels = []
+    for line, cells in rows:
+        if place >= len(cells) or not cells[place]:
+            raise ValueError(f"{path}, line {line}: there is no label; remove the line or give it one")
+        labels.append(cells[place])
+    return labels
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row that is not empty, with the number of the line it ends on."""
+    reader = csv.reader(_text(path).splitlines(), delimiter="\t" if path.suffix == ".tsv" else ",")
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: not a row of a CSV file ({error})") from None
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}, line {line}: the byte 0x{content[error.start]:02x} is no UTF-8; save the file as UTF-8"
+        ) from None
