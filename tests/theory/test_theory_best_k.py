@@ -1,6 +1,7 @@
 """The best k against trying every one."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,3 +70,20 @@ def test_wrong_numbers_are_refused_in_words() -> None:
             function(ClassDistribution.uniform(1))
     with pytest.raises(ValueError, match=r"factor must be at least 1, got 0\.9"):
         near_best_k(classes, factor=0.9)
+
+
+@pytest.mark.parametrize(
+    ("number", "best", "ends", "refined"),
+    [
+        (10, 9, (6, 13), 4),
+        (100, 103, (65, 147), 54),
+        (1000, 997, (651, 1497), 516),
+        (3029, 3062, (1928, 4405), 1487),
+    ],
+)
+def test_the_table_of_the_docs(number: int, best: int, ends: tuple[int, int], refined: int) -> None:
+    classes = ClassDistribution.uniform(number)
+    assert (best_k(classes), near_best_k(classes), best_k(classes, growth=0.5)) == (best, ends, refined)
+    cells = (f"{number:,}", f"{best:,}", f"{closed_form_best_k(classes):,.1f}", f"{ends[0]:,} to {ends[1]:,}")
+    page = Path(__file__).parents[2] / "docs/theory.md"
+    assert f"| {' | '.join(cells)} | {refined:,} |" in page.read_text()

@@ -91,6 +91,7 @@ def test_the_logistic_floor_is_the_expectation_over_binomial_collisions(counts: 
 
 
 def test_limits_of_the_floors() -> None:
+    assert logistic_floor(997, ClassDistribution.uniform(1000)) == pytest.approx(0.572, abs=5e-4)
     assert logistic_floor(7, ClassDistribution.uniform(1)) == pytest.approx(math.log(8))
     many = 10**8
     assert logistic_floor(many, ClassDistribution.uniform(10)) == pytest.approx(
