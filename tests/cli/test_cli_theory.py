@@ -76,6 +76,12 @@ def test_measured_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert (numbers["batch"], numbers["batch_negatives"], numbers["batch_draws"]) == (4, 6, 3)
 
 
+def test_names_of_examples_are_no_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "names.txt"
+    file.write_text("".join(f"image {i}.png\n" for i in range(2000)))
+    assert "all 2,000 labels" in fails(capsys, "negatives --labels", file)
+
+
 def test_numbers_for_other_programs(capsys: pytest.CaptureFixture[str]) -> None:
     numbers = json.loads(said(capsys, "negatives --classes 100 --json"))
     assert (numbers["best_k"], numbers["refined_best_k"]) == (103, 54)

@@ -46,7 +46,13 @@ class Negatives:
         if (self.classes is None) == (self.labels is None):
             raise ValueError("say how many classes there are with --classes, or give --labels; one of them")
         if self.labels is not None:
-            return ClassDistribution.of_labels(read_labels(self.labels, column=self.column))
+            labels = read_labels(self.labels, column=self.column)
+            if len(set(labels)) == len(labels) > 1:
+                raise ValueError(
+                    f"all {len(labels):,} labels in {self.labels} differ, as names or numbers of examples do: "
+                    "name the column of classes with --column"
+                )
+            return ClassDistribution.of_labels(labels)
         assert self.classes is not None
         if self.column is not None:
             raise ValueError("--column names a column of the file of --labels, and there is none")
