@@ -49,7 +49,7 @@ class Negatives:
             labels = read_labels(self.labels, column=self.column)
             if len(set(labels)) == len(labels) > 1:
                 raise ValueError(
-                    f"all {len(labels):,} labels in {self.labels} differ, as names or numbers of examples do: "
+                    f"all {len(labels):,} labels in {self.labels} differ, as names of examples do: "
                     "name the column of classes with --column"
                 )
             return ClassDistribution.of_labels(labels)
