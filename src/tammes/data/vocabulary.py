@@ -58,6 +58,8 @@ class Vocabulary:
             raise ValueError(f"expected {UNKNOWN} as the first word, got {self.words[:1]}")
         if len(self.words) == 1:
             raise ValueError(f"expected words beside {UNKNOWN}, got none")
+        if not all(isinstance(word, str) for word in self.words):
+            raise ValueError("expected words that are text, got something else among them")
         word, times = Counter(self.words).most_common(1)[0]
         if times > 1:
             raise ValueError(f"expected every word once, got {word!r} {times} times")
@@ -138,12 +140,8 @@ class Vocabulary:
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ValueError(f"expected a vocabulary in {path}, with {FORMAT!r} as its format")
         words, lowercase = document.get("words"), document.get("lowercase")
-        checksum = _checksum({"lowercase": lowercase, "words": words})
-        if (
-            not isinstance(words, list)
-            or not isinstance(lowercase, bool)
-            or document.get("sha256") != checksum
-        ):
+        is_saved = document.get("sha256") == _checksum({"lowercase": lowercase, "words": words})
+        if not (is_saved and isinstance(words, list) and isinstance(lowercase, bool)):
             raise ValueError(
                 f"the vocabulary in {path} is not as it was saved (its checksum differs): "
                 "restore the file, or build the vocabulary again"

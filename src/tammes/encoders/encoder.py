@@ -1,10 +1,10 @@
-"""What every encoder is: a module from images to feature vectors."""
+"""What every encoder is: a module from images or sentences to feature vectors."""
 
 from torch import nn
 
 
 class Encoder(nn.Module):
-    """A network from images (batch, channels, size, size) with values in [0, 1] to (batch, features).
+    """A network to (batch, features), from images (batch, channels, size, size) in [0, 1] or `Tokens`.
 
     Features are neither normalized nor projected: a projection head follows in training only, and what is
     evaluated is what comes out here. A subclass sets `features` to the width of its output.
