@@ -1,12 +1,36 @@
 """Gradients through set functions: extensions of f(S) to vectors and matrices."""
 
+from tammes.extensions.answers import exact_answers
+from tammes.extensions.counts import Counts
+from tammes.extensions.coverage import Covered, Covers
 from tammes.extensions.distribution import Distribution, Piece
 from tammes.extensions.eigenpairs import Eigensolver, ExactEigenpairs, PowerIterations
+from tammes.extensions.exact import Answer, Kept, Program
 from tammes.extensions.extension import Extension
+from tammes.extensions.formulas import (
+    CliqueDensity,
+    CliqueErdos,
+    CliquePenalty,
+    CutSize,
+    Formula,
+    GraphFunction,
+    IndependenceDensity,
+    IndependencePenalty,
+)
+from tammes.extensions.graphs import Graphs
+from tammes.extensions.greedy import extend
 from tammes.extensions.ground import Ground
 from tammes.extensions.lovasz import BoundedLovasz, Lovasz
 from tammes.extensions.multilinear import Multilinear, SampledMultilinear
 from tammes.extensions.neural import Neural
+from tammes.extensions.problems import (
+    CliqueOfSize,
+    MaximumClique,
+    MaximumCoverage,
+    MaximumCut,
+    MaximumIndependentSet,
+    Problem,
+)
 from tammes.extensions.set_function import BlackBox, Normalized, SetFunction
 from tammes.extensions.singleton import Permutation, Singleton
 from tammes.extensions.squash import Peak, Sigmoid, Squash
@@ -14,15 +38,34 @@ from tammes.extensions.support import Listed, Support
 from tammes.extensions.sweep import Sweep
 
 __all__ = [
+    "Answer",
     "BlackBox",
     "BoundedLovasz",
+    "CliqueDensity",
+    "CliqueErdos",
+    "CliqueOfSize",
+    "CliquePenalty",
+    "Counts",
+    "Covered",
+    "Covers",
+    "CutSize",
     "Distribution",
     "Eigensolver",
     "ExactEigenpairs",
     "Extension",
+    "Formula",
+    "GraphFunction",
+    "Graphs",
     "Ground",
+    "IndependenceDensity",
+    "IndependencePenalty",
+    "Kept",
     "Listed",
     "Lovasz",
+    "MaximumClique",
+    "MaximumCoverage",
+    "MaximumCut",
+    "MaximumIndependentSet",
     "Multilinear",
     "Neural",
     "Normalized",
@@ -30,6 +73,8 @@ __all__ = [
     "Permutation",
     "Piece",
     "PowerIterations",
+    "Problem",
+    "Program",
     "SampledMultilinear",
     "SetFunction",
     "Sigmoid",
@@ -37,4 +82,6 @@ __all__ = [
     "Squash",
     "Support",
     "Sweep",
+    "exact_answers",
+    "extend",
 ]

@@ -1,0 +1,103 @@
+"""The largest choice of elements without conflicts: cliques and independent sets alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tammes.extensions.exact import Answer, Program
+
+
+def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) -> Answer:
+    """The largest set of elements no two of which are in conflict.
+
+    Conflicts are covered by cliques of them, of whose elements one at most may be chosen: a far tighter
+    program than a constraint for each conflict.
+
+    Args:
+        conflicts: for each element the others that it is in conflict with.
+        seconds: after which the best set found so far is given, with its bound.
+
+    Example:
+        >>> largest_without([{1}, {0, 2}, {1}])
+        Answer(worth=2.0, bound=2.0, members=(0, 2))
+    """
+    greedy = greedy_without(conflicts)
+    cliques = _clique_cover(conflicts)
+    if all(len(each) == 0 for each in conflicts):
+        return _answer(greedy, len(greedy))
+    program = Program(
+        gain=[1.0] * len(conflicts),
+        rows=[[(element, 1.0) for element in clique] for clique in cliques],
+        limits=[1.0] * len(cliques),
+        elements=len(conflicts),
+    )
+    found = program.solve(seconds)
+    if found is None:
+        return _answer(greedy, len(conflicts))
+    chosen = found.members if len(found.members) >= len(greedy) else tuple(greedy)
+    return _answer(chosen, math.floor(min(found.bound, len(conflicts)) + 1e-6))
+
+
+def greedy_without(conflicts: Sequence[set[int]]) -> list[int]:
+    """A choice without conflicts: always the element with the fewest conflicts that are left.
+
+    >>> greedy_without([{1, 2, 3}, {0}, {0}, {0}])
+    [1, 2, 3]
+    """
+    left = {element: set(others) for element, others in enumerate(conflicts)}
+    chosen = []
+    while left:
+        element = min(left, key=lambda each: (len(left[each]), each))
+        chosen.append(element)
+        for gone in (*left[element], element):
+            for other in left.pop(gone):
+                if other in left:
+                    left[other].discard(gone)
+    return sorted(chosen)
+
+
+def core_numbers(neighbors: Sequence[set[int]]) -> list[int]:
+    """The largest k for which a node is in a subgraph whose degrees are all at least k.
+
+    A clique of k + 1 nodes has core numbers of at least k.
+
+    >>> core_numbers([{1, 2}, {0, 2}, {0, 1, 3}, {2}])
+    [2, 2, 2, 1]
+    """
+    left = {node: set(others) for node, others in enumerate(neighbors)}
+    core = [0] * len(neighbors)
+    level = 0
+    while left:
+        node = min(left, key=lambda each: len(left[each]))
+        level = max(level, len(left[node]))
+        core[node] = level
+        for other in left.pop(node):
+            left[other].discard(node)
+    return core
+
+
+def _answer(chosen: Sequence[int], bound: float) -> Answer:
+    return Answer(worth=float(len(chosen)), bound=float(bound), members=tuple(chosen))
+
+
+def _clique_cover(conflicts: Sequence[set[int]]) -> list[list[int]]:
+    """Cliques of conflicts that together hold every conflict."""
+    open_conflicts = {
+        (element, other) for element, others in enumerate(conflicts) for other in others if element < other
+    }
+    cover = []
+    for first, second in sorted(open_conflicts):
+        if (first, second) not in open_conflicts:
+            continue
+        clique = [first, second]
+        common = conflicts[first] & conflicts[second]
+        while common:
+            element = max(common, key=lambda each: (len(conflicts[each] & common), -each))
+            clique.append(element)
+            common = common & conflicts[element]
+        for element in clique:
+            for other in clique:
+                open_conflicts.discard((element, other))
+        cover.append(clique)
+    return cover

@@ -1,0 +1,98 @@
+"""Graphs of different size, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tammes.extensions.ground import Ground
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Graphs:
+    """Undirected graphs without self-loops; the elements of their ground sets are the nodes.
+
+    `Graphs.of` makes them of any list of edges.
+
+    Args:
+        ground: the nodes.
+        edges: `(2, m)`, each edge once, as numbers among all nodes, the smaller one first.
+    """
+
+    ground: Ground
+    edges: Int[Tensor, "2 m"]
+
+    @classmethod
+    def of(cls, edges: Int[Tensor, "2 any"], sizes: tuple[int, ...]) -> Graphs:
+        """Graphs of edges that may be listed in both directions, and repeatedly; self-loops are left out.
+
+        Args:
+            edges: pairs of numbers among all nodes, as torch_geometric's `edge_index` of a batch.
+            sizes: the numbers of nodes.
+
+        Raises:
+            ValueError: for edges of another shape, that leave the nodes, or that join different graphs, and
+                for a graph without nodes.
+
+        Example:
+            >>> Graphs.of(torch.tensor([[0, 1, 1], [1, 0, 1]]), sizes=(3,)).edges.tolist()
+            [[0], [1]]
+        """
+        ground = Ground(sizes=sizes, device=edges.device)
+        if edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
+            raise ValueError(
+                f"expected edges as integers of shape (2, m), got {edges.dtype} {tuple(edges.shape)}"
+            )
+        if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < ground.total:
+            raise ValueError(
+                f"expected edges between nodes 0 to {ground.total - 1}, got numbers from {int(edges.min())} "
+                f"to {int(edges.max())}"
+            )
+        first, second = edges.min(dim=0).values, edges.max(dim=0).values
+        if bool((ground.owner[first] != ground.owner[second]).any()):
+            raise ValueError("expected edges within graphs, got one that joins two; check the sizes")
+        numbers = (first * ground.total + second)[first != second].unique()
+        return cls(ground=ground, edges=torch.stack([numbers // ground.total, numbers % ground.total]))
+
+    @cached_property
+    def owner(self) -> Int[Tensor, " m"]:
+        """The graph of each edge."""
+        return self.ground.owner[self.edges[0]]
+
+    @cached_property
+    def degree(self) -> Int[Tensor, " total"]:
+        """The number of neighbors of each node."""
+        return torch.bincount(self.edges.flatten(), minlength=self.ground.total)
+
+    def sum_over_edges(self, values: Float[Tensor, "*rows m"]) -> Float[Tensor, "*rows inputs"]:
+        """Adds the values of each graph's edges.
+
+        >>> graphs = Graphs.of(torch.tensor([[0, 1, 3], [1, 2, 4]]), sizes=(3, 2))
+        >>> graphs.sum_over_edges(torch.tensor([1.0, 2.0, 4.0])).tolist()
+        [3.0, 4.0]
+        """
+        if self.ground.inputs == 1:
+            return values.sum(-1, keepdim=True)
+        zeros = values.new_zeros(*values.shape[:-1], self.ground.inputs)
+        return zeros.index_add(-1, self.owner, values)
+
+    def neighbors(self, number: int) -> list[set[int]]:
+        """The neighbors of each node of one graph, with nodes counted from 0 in it.
+
+        >>> Graphs.of(torch.tensor([[0, 2], [1, 3]]), sizes=(2, 2)).neighbors(1)
+        [{1}, {0}]
+        """
+        found: list[set[int]] = [set() for _ in range(self.ground.sizes[number])]
+        for first, second in self.pairs(number):
+            found[first].add(second)
+            found[second].add(first)
+        return found
+
+    def pairs(self, number: int) -> list[tuple[int, int]]:
+        """The edges of one graph, with nodes counted from 0 in it."""
+        own = self.edges[:, self.owner == number] - self.ground.offsets[number]
+        return [(first, second) for first, second in own.T.tolist()]

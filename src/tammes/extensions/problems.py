@@ -1,0 +1,325 @@
+"""Combinatorial problems: what is minimized, what a set is worth, and the exact answer."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+from tammes.extensions.conflicts import core_numbers, greedy_without, largest_without
+from tammes.extensions.coverage import CoverageLoss, CoverageWorth, Covers
+from tammes.extensions.exact import Answer, Program, key_of
+from tammes.extensions.formulas import CliqueDensity, CutSize, Formula, GraphFunction, IndependenceDensity
+from tammes.extensions.graphs import Graphs
+from tammes.extensions.ground import Ground
+from tammes.extensions.set_function import SetFunction
+from tammes.extensions.worths import CliqueWorth, CutWorth, IndependentWorth, LargeCliqueWorth
+
+
+class Problem(ABC):
+    """Find the set that is worth most, for each input of a batch, by descending on an objective.
+
+    A problem of one's own gives `objective` and `worth`, and if it is to be compared with what is possible,
+    `exact`.
+
+    Example:
+        >>> import torch
+        >>> class LargestSet(Problem):
+        ...     objective = GraphFunction(
+        ...         graphs=Graphs.of(torch.tensor([[0], [1]]), sizes=(2,)), formula=CutSize()
+        ...     )
+        ...     worth = GraphFunction(graphs=objective.graphs, formula=CutSize())
+        >>> LargestSet().worth.values(torch.tensor([True, False])).item()
+        -1.0
+    """
+
+    @property
+    @abstractmethod
+    def objective(self) -> SetFunction:
+        """What is minimized."""
+
+    @property
+    @abstractmethod
+    def worth(self) -> SetFunction:
+        """What a set counts, larger being better; minus infinity for sets that are not allowed."""
+
+    @property
+    def ground(self) -> Ground:
+        """The ground sets of the inputs."""
+        return self.worth.ground
+
+    def key(self, number: int) -> str:
+        """A name for the exact problem of one input; equal inputs have equal names.
+
+        Raises:
+            ValueError: where there is no exact answer to keep.
+        """
+        raise ValueError(f"{type(self).__name__} gives no exact answers")
+
+    def exact(self, number: int, seconds: float = math.inf) -> Answer:
+        """The best set of one input, and a bound where the seconds did not suffice for a proof.
+
+        Raises:
+            ValueError: where a problem does not give exact answers.
+        """
+        raise ValueError(f"{type(self).__name__} gives no exact answers")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MaximumClique(Problem):
+    """The largest set of nodes that are all neighbors of each other.
+
+    Args:
+        graphs: the inputs.
+        formula: what is minimized: the paper's surrogate, or `CliquePenalty`, which is exact.
+
+    Example:
+        >>> import torch
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> MaximumClique(graphs=graph).exact(0).members
+        (0, 1, 2)
+    """
+
+    graphs: Graphs
+    formula: Formula = field(default_factory=CliqueDensity)
+
+    @property
+    def objective(self) -> SetFunction:
+        """See `Problem.objective`."""
+        return GraphFunction(graphs=self.graphs, formula=self.formula)
+
+    @property
+    def worth(self) -> SetFunction:
+        """See `Problem.worth`."""
+        return GraphFunction(graphs=self.graphs, formula=CliqueWorth())
+
+    def key(self, number: int) -> str:
+        """See `Problem.key`."""
+        return key_of("clique", self.graphs.ground.sizes[number], self.graphs.pairs(number))
+
+    def exact(self, number: int, seconds: float = math.inf) -> Answer:
+        """See `Problem.exact`; nodes that are in too sparse a part for a larger clique are left out first."""
+        neighbors = self.graphs.neighbors(number)
+        greedy = greedy_without(_others(neighbors))
+        core = core_numbers(neighbors)
+        nodes = [node for node in range(len(neighbors)) if core[node] >= len(greedy)]
+        if not nodes:
+            return Answer(worth=float(len(greedy)), bound=float(len(greedy)), members=tuple(greedy))
+        place = {node: number for number, node in enumerate(nodes)}
+        kept = [{place[other] for other in neighbors[node] if other in place} for node in nodes]
+        found = largest_without(_others(kept), seconds)
+        if found.worth < len(greedy):
+            return Answer(
+                worth=float(len(greedy)), bound=max(found.bound, len(greedy)), members=tuple(greedy)
+            )
+        members = tuple(nodes[each] for each in found.members)
+        return Answer(worth=found.worth, bound=found.bound, members=members)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CliqueOfSize(Problem):
+    """Whether there is a clique of k nodes or more: worth 1 or 0.
+
+    Args:
+        graphs: the inputs.
+        k: at least 1.
+        formula: what is minimized.
+
+    Raises:
+        ValueError: for a k that is no positive integer.
+    """
+
+    graphs: Graphs
+    k: int
+    formula: Formula = field(default_factory=CliqueDensity)
+
+    def __post_init__(self) -> None:
+        _expect_count(self.k)
+
+    @property
+    def objective(self) -> SetFunction:
+        """See `Problem.objective`."""
+        return GraphFunction(graphs=self.graphs, formula=self.formula)
+
+    @property
+    def worth(self) -> SetFunction:
+        """See `Problem.worth`."""
+        return GraphFunction(graphs=self.graphs, formula=LargeCliqueWorth(k=self.k))
+
+    def key(self, number: int) -> str:
+        """See `Problem.key`."""
+        return key_of(f"clique of {self.k}", self.graphs.ground.sizes[number], self.graphs.pairs(number))
+
+    def exact(self, number: int, seconds: float = math.inf) -> Answer:
+        """See `Problem.exact`."""
+        largest = MaximumClique(graphs=self.graphs).exact(number, seconds)
+        return Answer(
+            worth=float(largest.worth >= self.k),
+            bound=float(largest.bound >= self.k),
+            members=largest.members,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MaximumIndependentSet(Problem):
+    """The largest set of nodes no two of which are neighbors.
+
+    Args:
+        graphs: the inputs.
+        formula: what is minimized: the paper's surrogate, or `IndependencePenalty`, which is exact.
+
+    Example:
+        >>> import torch
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> MaximumIndependentSet(graphs=graph).exact(0).worth
+        2.0
+    """
+
+    graphs: Graphs
+    formula: Formula = field(default_factory=IndependenceDensity)
+
+    @property
+    def objective(self) -> SetFunction:
+        """See `Problem.objective`."""
+        return GraphFunction(graphs=self.graphs, formula=self.formula)
+
+    @property
+    def worth(self) -> SetFunction:
+        """See `Problem.worth`."""
+        return GraphFunction(graphs=self.graphs, formula=IndependentWorth())
+
+    def key(self, number: int) -> str:
+        """See `Problem.key`."""
+        return key_of("independent set", self.graphs.ground.sizes[number], self.graphs.pairs(number))
+
+    def exact(self, number: int, seconds: float = math.inf) -> Answer:
+        """See `Problem.exact`."""
+        return largest_without(self.graphs.neighbors(number), seconds)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MaximumCut(Problem):
+    """The set with the most edges between it and the rest.
+
+    Args:
+        graphs: the inputs.
+
+    Example:
+        >>> import torch
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> MaximumCut(graphs=graph).exact(0).worth
+        3.0
+    """
+
+    graphs: Graphs
+
+    @property
+    def objective(self) -> SetFunction:
+        """See `Problem.objective`."""
+        return GraphFunction(graphs=self.graphs, formula=CutSize())
+
+    @property
+    def worth(self) -> SetFunction:
+        """See `Problem.worth`."""
+        return GraphFunction(graphs=self.graphs, formula=CutWorth())
+
+    def key(self, number: int) -> str:
+        """See `Problem.key`."""
+        return key_of("cut", self.graphs.ground.sizes[number], self.graphs.pairs(number))
+
+    def exact(self, number: int, seconds: float = math.inf) -> Answer:
+        """See `Problem.exact`: an edge counts at most x_u + x_v and 2 - x_u - x_v."""
+        pairs, nodes = self.graphs.pairs(number), self.graphs.ground.sizes[number]
+        rows: list[list[tuple[int, float]]] = []
+        limits = []
+        for edge, (first, second) in enumerate(pairs):
+            rows.append([(nodes + edge, 1.0), (first, -1.0), (second, -1.0)])
+            rows.append([(nodes + edge, 1.0), (first, 1.0), (second, 1.0)])
+            limits += [0.0, 2.0]
+        gain = [0.0] * nodes + [1.0] * len(pairs)
+        found = Program(gain=gain, rows=rows, limits=limits, elements=nodes).solve(seconds)
+        if found is None:
+            return Answer(worth=0.0, bound=float(len(pairs)), members=())
+        return _rounded(found)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MaximumCoverage(Problem):
+    """At most k elements that cover the most.
+
+    Args:
+        covers: who covers what.
+        k: how many elements may be chosen, at least 1.
+
+    Raises:
+        ValueError: for a k that is no positive integer.
+
+    Example:
+        >>> import torch
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> MaximumCoverage(covers=Covers.neighborhoods(graph), k=1).exact(0).members
+        (2,)
+    """
+
+    covers: Covers
+    k: int
+
+    def __post_init__(self) -> None:
+        _expect_count(self.k)
+
+    @property
+    def objective(self) -> SetFunction:
+        """See `Problem.objective`."""
+        return CoverageLoss(covers=self.covers, k=self.k)
+
+    @property
+    def worth(self) -> SetFunction:
+        """See `Problem.worth`."""
+        return CoverageWorth(covers=self.covers, k=self.k)
+
+    def key(self, number: int) -> str:
+        """See `Problem.key`."""
+        return key_of(f"coverage by {self.k}", self.ground.sizes[number], self._incidence(number))
+
+    def exact(self, number: int, seconds: float = math.inf) -> Answer:
+        """See `Problem.exact`: a thing counts at most the number of those chosen that cover it."""
+        elements = self.ground.sizes[number]
+        by: dict[int, list[int]] = {}
+        for element, thing in self._incidence(number):
+            by.setdefault(thing, []).append(element)
+        rows = [[(element, 1.0) for element in range(elements)]]
+        for place, covering in enumerate(by.values()):
+            rows.append([(elements + place, 1.0), *((element, -1.0) for element in covering)])
+        limits = [float(self.k)] + [0.0] * len(by)
+        gain = [0.0] * elements + [1.0] * len(by)
+        found = Program(gain=gain, rows=rows, limits=limits, elements=elements).solve(seconds)
+        if found is None:
+            return Answer(worth=0.0, bound=float(len(by)), members=())
+        return _rounded(found)
+
+    def _incidence(self, number: int) -> list[tuple[int, int]]:
+        element, thing = self.covers.incidence
+        own = self.ground.owner[element] == number
+        start = int(self.ground.offsets[number])
+        place = thing[own].unique(return_inverse=True)[1]  # the same number in whichever batch it comes
+        return list(zip((element[own] - start).tolist(), place.tolist(), strict=True))
+
+
+def _others(neighbors: list[set[int]]) -> list[set[int]]:
+    """Who is no neighbor of each node."""
+    everyone = set(range(len(neighbors)))
+    return [everyone - others - {node} for node, others in enumerate(neighbors)]
+
+
+def _rounded(answer: Answer) -> Answer:
+    """Worths are integers; HiGHS gives them up to rounding."""
+    return Answer(
+        worth=float(round(answer.worth)),
+        bound=float(math.floor(answer.bound + 1e-6)),
+        members=answer.members,
+    )
+
+
+def _expect_count(k: int) -> None:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ValueError(f"k must be an integer of at least 1, got {k!r}")

@@ -1,0 +1,420 @@
+"""Objectives, worths and exact answers against all sets of all graphs with up to six nodes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import networkx
+import pytest
+import torch
+from atlas import are_cliques, are_independent, cut_of, side_by_side, small_graphs
+from brute_force import number_of, seeds, subsets
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from tammes.extensions import (
+    Answer,
+    BoundedLovasz,
+    CliqueDensity,
+    CliqueErdos,
+    CliqueOfSize,
+    CliquePenalty,
+    Covered,
+    Covers,
+    CutSize,
+    Formula,
+    GraphFunction,
+    Graphs,
+    Ground,
+    IndependenceDensity,
+    IndependencePenalty,
+    Kept,
+    Lovasz,
+    MaximumClique,
+    MaximumCoverage,
+    MaximumCut,
+    MaximumIndependentSet,
+    Multilinear,
+    Neural,
+    Problem,
+    SetFunction,
+    Singleton,
+    Sweep,
+    exact_answers,
+    extend,
+)
+from tammes.extensions.conflicts import core_numbers, greedy_without, largest_without
+
+FORMULAS = [
+    CliqueDensity(),
+    CliqueDensity(exponent=4.0),
+    CliquePenalty(),
+    CliqueErdos(beta=0.7),
+    IndependenceDensity(),
+    IndependencePenalty(penalty=1.5),
+    CutSize(),
+]
+
+
+def random_graphs(sizes: list[int], seed: int, chance: float = 0.5) -> Graphs:
+    generator = torch.Generator().manual_seed(seed)
+    edges = [torch.zeros(2, 0, dtype=torch.long)]
+    start = 0
+    for n in sizes:
+        pairs = torch.combinations(torch.arange(n)).T
+        edges.append(pairs[:, torch.rand(pairs.shape[1], generator=generator) < chance] + start)
+        start += n
+    return Graphs.of(torch.cat(edges, dim=1), sizes=tuple(sizes))
+
+
+def random_covers(sizes: list[int], seed: int) -> Covers:
+    generator = torch.Generator().manual_seed(seed)
+    ground = Ground(sizes=tuple(sizes))
+    things = 5  # of each input
+    pairs = torch.cartesian_prod(torch.arange(ground.total), torch.arange(things * len(sizes)))
+    pairs = pairs[ground.owner[pairs[:, 0]] == pairs[:, 1] // things]
+    chosen = pairs[torch.rand(len(pairs), generator=generator) < 0.3]
+    return Covers(ground=ground, things=things * len(sizes), incidence=chosen.T)
+
+
+batches = st.lists(st.integers(1, 8), min_size=1, max_size=4)
+
+
+def generic(f: SetFunction, sweep: Sweep) -> Tensor:
+    """What `along` gives where a set function offers nothing."""
+    return SetFunction.along(f, sweep)
+
+
+@given(sizes=batches, seed=seeds, width=st.one_of(st.none(), st.integers(1, 9)))
+def test_values_along_a_sweep_are_those_of_its_sets(sizes: list[int], seed: int, width: int | None) -> None:
+    graphs, covers = random_graphs(sizes, seed), random_covers(sizes, seed)
+    x = torch.rand(3, sum(sizes), generator=torch.Generator().manual_seed(seed))
+    sweep = Sweep(ground=graphs.ground, order=graphs.ground.descending(x), width=width)
+    functions: list[SetFunction] = [GraphFunction(graphs=graphs, formula=formula) for formula in FORMULAS]
+    functions += [problem.worth for problem in problems_of(graphs)]
+    functions.append(Covered(covers=covers))
+    coverage = MaximumCoverage(covers=covers, k=2)
+    functions += [coverage.objective, coverage.worth]
+    for f in functions:
+        torch.testing.assert_close(f.along(sweep), generic(f, sweep))
+
+
+def problems_of(graphs: Graphs) -> list[Problem]:
+    return [
+        MaximumClique(graphs=graphs),
+        MaximumIndependentSet(graphs=graphs),
+        MaximumCut(graphs=graphs),
+        CliqueOfSize(graphs=graphs, k=3),
+        MaximumCoverage(covers=Covers.neighborhoods(graphs), k=2),
+    ]
+
+
+@given(sizes=batches, seed=seeds)
+def test_closed_forms_of_the_multilinear_extension(sizes: list[int], seed: int) -> None:
+    graphs, covers = random_graphs(sizes, seed), random_covers(sizes, seed)
+    x = torch.rand(2, sum(sizes), dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    functions: list[SetFunction] = [Covered(covers=covers)]
+    functions += [GraphFunction(graphs=graphs, formula=each) for each in FORMULAS if each.linear]
+    for f in functions:
+        listed = Multilinear().distribution(x, f.ground).expectation(f)
+        torch.testing.assert_close(Multilinear()(x, f), listed)
+    cut = graphs.sum_over_edges(_meet(x, graphs))
+    torch.testing.assert_close(Multilinear()(x, GraphFunction(graphs=graphs, formula=CutSize())), -cut)
+    assert GraphFunction(graphs=graphs, formula=CliqueDensity()).multilinear(x) is None
+
+
+def _meet(x: Tensor, graphs: Graphs) -> Tensor:
+    first, second = x[:, graphs.edges[0]], x[:, graphs.edges[1]]
+    return first * (1 - second) + second * (1 - first)
+
+
+def test_gradients_of_closed_forms_are_those_of_finite_differences() -> None:
+    graphs, covers = random_graphs([4, 3], 0), random_covers([4, 3], 0)
+    x = torch.rand(1, 7, dtype=torch.float64)
+    x[0, 0], x[0, 1] = 0.999, 0.001
+    x.requires_grad_()
+    functions: list[SetFunction] = [Covered(covers=covers)]
+    functions += [GraphFunction(graphs=graphs, formula=each) for each in FORMULAS if each.linear]
+    for f in functions:
+        assert torch.autograd.gradcheck(lambda rows, f=f: Multilinear()(rows, f), (x,))
+    corner = torch.tensor([[1.0, 1, 0, 1, 0, 1, 1]], dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(Multilinear()(corner, Covered(covers=covers)).sum(), corner)
+    listed = Multilinear().distribution(corner, covers.ground).expectation(Covered(covers=covers))
+    torch.testing.assert_close(gradient, torch.autograd.grad(listed.sum(), corner)[0])
+
+
+def test_exact_objectives_have_exactly_the_optima_of_the_problem() -> None:
+    """For all graphs with up to six nodes: the sets of least value are the largest feasible sets."""
+    for graph in small_graphs():
+        sets = subsets(graph.ground.total)
+        size = sets.sum(1)
+        for formula, feasible in (
+            (CliquePenalty(), are_cliques(graph)),
+            (CliquePenalty(penalty=1.01), are_cliques(graph)),
+            (IndependencePenalty(), are_independent(graph)),
+            (IndependencePenalty(penalty=1.01), are_independent(graph)),
+        ):
+            best = feasible & (size == size[feasible].max())
+            assert torch.equal(_minimizers(graph, formula), best)
+        assert torch.equal(_minimizers(graph, CutSize()), cut_of(graph) == cut_of(graph).max())
+        covers = Covers.neighborhoods(graph)
+        for k in (1, 2):
+            values = MaximumCoverage(covers=covers, k=k).objective.values(sets)[:, 0]
+            covered = Covered(covers=covers).values(sets)[:, 0].masked_fill(size > k, -1)
+            assert torch.equal(values == values.min(), covered == covered.max())
+
+
+def _minimizers(graph: Graphs, formula: Formula) -> Tensor:
+    values = GraphFunction(graphs=graph, formula=formula).values(subsets(graph.ground.total))[:, 0]
+    return values <= values.min() + 1e-9
+
+
+class PrintedIndependence(Formula):
+    """f(S) = |S|/n q(S)^2, as the text prints it."""
+
+    def __call__(self, counts):  # type: ignore[no-untyped-def]
+        return counts.size / counts.nodes * (counts.edges / counts.pairs.clamp(min=1)) ** 2
+
+
+class PrintedClique(Formula):
+    """f(S) = w(S) (-q(S))^2, as the text prints it."""
+
+    def __call__(self, counts):  # type: ignore[no-untyped-def]
+        return counts.edges * (counts.edges / counts.pairs.clamp(min=1)) ** 2
+
+
+def test_how_often_the_paper_s_surrogates_have_other_optima() -> None:
+    """The counts that docs/extensions.md gives: graphs with a minimizer that is no largest feasible set."""
+    assert len(small_graphs()) == 208
+    assert _wrong(CliqueDensity(), are_cliques) == (100, 94)
+    assert _wrong(IndependenceDensity(), are_independent) == (23, 23)
+    # As they are printed: least for sets without edges, and 0 for every independent set.
+    assert _wrong(PrintedClique(), are_cliques) == (208, 202)
+    assert _wrong(PrintedIndependence(), are_independent) == (208, 0)
+
+
+def _wrong(formula, feasibility) -> tuple[int, int]:  # type: ignore[no-untyped-def]
+    """How many graphs have a wrong minimizer, and how many have no right one."""
+    some, all_of_them = 0, 0
+    for graph in small_graphs():
+        size = subsets(graph.ground.total).sum(1)
+        feasible = feasibility(graph)
+        best = feasible & (size == size[feasible].max())
+        least = _minimizers(graph, formula)
+        some += bool((least & ~best).any())
+        all_of_them += not bool((least & best).any())
+    return some, all_of_them
+
+
+def test_six_nodes_without_one_edge_score_better_than_their_largest_clique() -> None:
+    pairs = torch.combinations(torch.arange(6)).T
+    graph = Graphs.of(pairs[:, 1:], sizes=(6,))
+    values = GraphFunction(graphs=graph, formula=CliqueDensity()).values(subsets(6))[:, 0]
+    assert subsets(6)[values.argmin()].all()
+    assert values.min().item() == pytest.approx(-14 * (14 / 15) ** 2)
+
+
+EXTENSIONS = [Lovasz(), BoundedLovasz(k=3), Singleton(), Multilinear()]
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS, ids=repr)
+def test_decoded_sets_are_feasible_for_all_small_graphs(extension: Lovasz) -> None:
+    graphs = small_graphs()
+    batch = side_by_side(graphs)
+    x = extension.within(torch.rand(3, batch.ground.total), batch.ground)
+    clique, independent = MaximumClique(graphs=batch), MaximumIndependentSet(graphs=batch)
+    p = extension.distribution(x, batch.ground)
+    for problem, feasible in ((clique, are_cliques), (independent, are_independent)):
+        worth, members = p.best(problem.worth)
+        for graph, chosen, found in zip(graphs, members.split(batch.ground.sizes), worth, strict=True):
+            assert feasible(graph)[number_of(chosen)]
+            assert chosen.sum().item() == found.item() > 0
+
+
+def test_decoded_sets_of_neural_extensions_are_feasible() -> None:
+    graphs = small_graphs()
+    batch = side_by_side(graphs)
+    problem = MaximumClique(graphs=batch)
+    p = Neural(extension=Lovasz()).distribution(torch.randn(batch.ground.total, 4), batch.ground)
+    worth, members = p.best(problem.worth)
+    for graph, chosen in zip(graphs, members.split(batch.ground.sizes), strict=True):
+        assert are_cliques(graph)[number_of(chosen)]
+    torch.testing.assert_close(batch.ground.sum(members.double()), worth)
+
+
+def test_exact_answers_are_the_best_of_all_sets() -> None:
+    for graph in small_graphs():
+        size = subsets(graph.ground.total).sum(1)
+        for problem, feasible in (
+            (MaximumClique(graphs=graph), are_cliques(graph)),
+            (MaximumIndependentSet(graphs=graph), are_independent(graph)),
+        ):
+            answer = problem.exact(0)
+            assert answer.worth == size[feasible].max().item() == answer.bound
+            _expect_worth(problem, answer)
+    for graph in small_graphs(most=5):
+        sets = subsets(graph.ground.total)
+        cut = MaximumCut(graphs=graph).exact(0)
+        assert cut.worth == cut_of(graph).max().item() == cut.bound
+        _expect_worth(MaximumCut(graphs=graph), cut)
+        coverage = MaximumCoverage(covers=Covers.neighborhoods(graph), k=2)
+        answer = coverage.exact(0)
+        assert answer.worth == coverage.worth.values(sets).max().item() == answer.bound
+        _expect_worth(coverage, answer)
+        has = CliqueOfSize(graphs=graph, k=3).exact(0)
+        assert has.worth == has.bound == float(sets.sum(1)[are_cliques(graph)].max() >= 3)
+
+
+def _expect_worth(problem: Problem, answer: Answer) -> None:
+    """The set that comes with an answer is worth what it says."""
+    members = torch.zeros(problem.ground.total, dtype=torch.bool)
+    members[list(answer.members)] = True
+    assert problem.worth.values(members).item() == answer.worth
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_larger_answers_are_those_of_another_solver(seed: int) -> None:
+    graphs = random_graphs([30, 25], seed, chance=0.6)
+    for number in range(2):
+        other = networkx.Graph(graphs.pairs(number))
+        other.add_nodes_from(range(graphs.ground.sizes[number]))
+        clique, size = networkx.max_weight_clique(other, weight=None)
+        assert MaximumClique(graphs=graphs).exact(number).worth == size == len(clique)
+        _, size = networkx.max_weight_clique(networkx.complement(other), weight=None)
+        assert MaximumIndependentSet(graphs=graphs).exact(number).worth == size
+
+
+def test_core_numbers_and_the_greedy_choice() -> None:
+    graph = networkx.gnp_random_graph(40, 0.2, seed=0)
+    neighbors = [set(graph[node]) for node in range(40)]
+    assert core_numbers(neighbors) == [networkx.core_number(graph)[node] for node in range(40)]
+    chosen = greedy_without(neighbors)
+    assert all(second not in neighbors[first] for first, second in itertools.combinations(chosen, 2))
+    assert all(node in chosen or neighbors[node] & set(chosen) for node in range(40))
+
+
+def test_out_of_time_the_best_so_far_comes_with_a_bound() -> None:
+    graph = networkx.gnp_random_graph(120, 0.5, seed=0)
+    neighbors = [set(graph[node]) for node in range(120)]
+    answer = largest_without(neighbors, seconds=0.05)
+    assert answer.worth >= len(greedy_without(neighbors))
+    assert answer.bound > answer.worth
+    assert not answer.proved
+    assert all(second not in neighbors[first] for first, second in itertools.combinations(answer.members, 2))
+    cut = MaximumCut(graphs=random_graphs([60], 0)).exact(0, seconds=0.05)
+    assert cut.worth < cut.bound <= len(random_graphs([60], 0).pairs(0))
+
+
+def test_answers_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Kept(path=tmp_path / "below" / "answers.jsonl")
+    graphs = random_graphs([5, 6, 5], 0)
+    first = exact_answers(MaximumClique(graphs=graphs), kept=kept)
+    with kept.path.open("a") as file:  # type: ignore[union-attr]
+        file.write('{"key": "broken')
+    solved: list[int] = []
+    monkeypatch.setattr(MaximumClique, "exact", lambda self, number, seconds: solved.append(number))
+    assert exact_answers(MaximumClique(graphs=graphs), kept=kept) == first
+    # In another batch the same graphs are known as well.
+    one = Graphs.of(graphs.edges[:, graphs.owner == 1] - 5, sizes=(6,))
+    assert exact_answers(MaximumClique(graphs=one), kept=kept) == [first[1]]
+    assert solved == []
+
+
+def test_what_is_not_proved_is_not_kept(tmp_path: Path) -> None:
+    kept = Kept(path=tmp_path / "answers.jsonl")
+    kept.keep(
+        {"a": Answer(worth=1.0, bound=2.0, members=(0,)), "b": Answer(worth=1.0, bound=1.0, members=())}
+    )
+    assert [json.loads(line)["key"] for line in kept.path.read_text().splitlines()] == ["b"]  # type: ignore[union-attr]
+    assert kept.look_up("a") is None
+    assert kept.look_up("b") == proved
+
+
+@given(sizes=batches, seed=seeds)
+def test_taking_elements_in_order_gives_a_maximal_set(sizes: list[int], seed: int) -> None:
+    graphs = random_graphs(sizes, seed)
+    x = torch.rand(sum(sizes), generator=torch.Generator().manual_seed(seed))
+    order = graphs.ground.descending(x)
+    worth, members = extend(MaximumIndependentSet(graphs=graphs).worth, order)
+    for number, (chosen, values) in enumerate(zip(members.split(sizes), x.split(sizes), strict=True)):
+        neighbors, expected = graphs.neighbors(number), set()
+        for node in values.argsort(descending=True, stable=True).tolist():
+            if not neighbors[node] & expected:
+                expected.add(node)
+        assert set(chosen.nonzero().flatten().tolist()) == expected
+        assert worth[number].item() == len(expected)
+
+
+def test_graphs_are_cleaned_and_wrong_ones_refused() -> None:
+    graphs = Graphs.of(torch.tensor([[1, 0, 2, 0, 3], [0, 1, 2, 1, 4]]), sizes=(3, 2))
+    assert graphs.edges.tolist() == [[0, 3], [1, 4]]
+    assert graphs.degree.tolist() == [1, 1, 0, 1, 1]
+    with pytest.raises(ValueError, match="between nodes 0 to 2, got numbers from 0 to 3"):
+        Graphs.of(torch.tensor([[0], [3]]), sizes=(3,))
+    with pytest.raises(ValueError, match="one that joins two"):
+        Graphs.of(torch.tensor([[0], [3]]), sizes=(3, 2))
+    with pytest.raises(ValueError, match=r"integers of shape \(2, m\), got torch.float32 \(2, 1\)"):
+        Graphs.of(torch.tensor([[0.0], [1.0]]), sizes=(3,))
+    with pytest.raises(ValueError, match="every input to have an element, got 0 for input 0"):
+        Graphs.of(torch.zeros(2, 0, dtype=torch.long), sizes=(0,))
+
+
+def test_a_single_node_and_a_graph_without_edges() -> None:
+    graphs = Graphs.of(torch.zeros(2, 0, dtype=torch.long), sizes=(1, 3))
+    for problem, expected in (
+        (MaximumClique(graphs=graphs), [1.0, 1.0]),
+        (MaximumIndependentSet(graphs=graphs), [1.0, 3.0]),
+        (MaximumCut(graphs=graphs), [0.0, 0.0]),
+    ):
+        assert [answer.worth for answer in exact_answers(problem)] == expected
+        assert bool(Neural()(torch.randn(4, 3), problem.objective).isfinite().all())
+        assert bool(Lovasz()(torch.rand(4), problem.objective).isfinite().all())
+        worth, _ = Lovasz().distribution(torch.rand(1, 4), graphs.ground).best(problem.worth)
+        assert worth.tolist() == expected
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True])
+def test_no_such_number_of_elements(wrong: int) -> None:
+    graphs = random_graphs([3], 0)
+    with pytest.raises(ValueError, match="k must be an integer of at least 1"):
+        CliqueOfSize(graphs=graphs, k=wrong)
+    with pytest.raises(ValueError, match="k must be an integer of at least 1"):
+        MaximumCoverage(covers=Covers.neighborhoods(graphs), k=wrong)
+
+
+@pytest.mark.parametrize("wrong", [1.0, 0.0, math.nan])
+@pytest.mark.parametrize("formula", [CliquePenalty, IndependencePenalty])
+def test_a_penalty_must_cost_something(formula: type, wrong: float) -> None:
+    with pytest.raises(ValueError, match="penalty must be above 1"):
+        formula(penalty=wrong)
+
+
+def test_numbers_of_formulas_are_positive() -> None:
+    for formula in (CliqueDensity, IndependenceDensity):
+        with pytest.raises(ValueError, match="exponent must be a positive number"):
+            formula(exponent=0.0)
+    with pytest.raises(ValueError, match="beta must be a positive number"):
+        CliqueErdos(beta=-1.0)
+
+
+def test_wrong_covers_are_refused() -> None:
+    ground = Ground(sizes=(2, 1))
+    with pytest.raises(ValueError, match="once, got one twice"):
+        Covers(ground=ground, things=2, incidence=torch.tensor([[0, 0], [1, 1]]))
+    with pytest.raises(ValueError, match="got one that two inputs cover"):
+        Covers(ground=ground, things=2, incidence=torch.tensor([[0, 2], [1, 1]]))
+    with pytest.raises(ValueError, match="expected elements 0 to 2 and things 0 to 1"):
+        Covers(ground=ground, things=2, incidence=torch.tensor([[0, 3], [1, 1]]))
+
+
+def test_a_problem_without_exact_answers_says_so() -> None:
+    class Own(Problem):
+        objective = Covered(covers=random_covers([3], 0))
+        worth = objective
+
+    with pytest.raises(ValueError, match="Own gives no exact answers"):
+        exact_answers(Own())
