@@ -326,9 +326,8 @@ def test_answers_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_is_not_proved_is_not_kept(tmp_path: Path) -> None:
     kept = Kept(path=tmp_path / "answers.jsonl")
-    kept.keep(
-        {"a": Answer(worth=1.0, bound=2.0, members=(0,)), "b": Answer(worth=1.0, bound=1.0, members=())}
-    )
+    proved = Answer(worth=1.0, bound=1.0, members=())
+    kept.keep({"a": Answer(worth=1.0, bound=2.0, members=(0,)), "b": proved})
     assert [json.loads(line)["key"] for line in kept.path.read_text().splitlines()] == ["b"]  # type: ignore[union-attr]
     assert kept.look_up("a") is None
     assert kept.look_up("b") == proved

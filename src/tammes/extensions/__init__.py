@@ -36,6 +36,7 @@ from tammes.extensions.singleton import Permutation, Singleton
 from tammes.extensions.squash import Peak, Sigmoid, Squash
 from tammes.extensions.support import Listed, Support
 from tammes.extensions.sweep import Sweep
+from tammes.extensions.training_error import TrainingError, training_error
 
 __all__ = [
     "Answer",
@@ -82,6 +83,8 @@ __all__ = [
     "Squash",
     "Support",
     "Sweep",
+    "TrainingError",
     "exact_answers",
     "extend",
+    "training_error",
 ]

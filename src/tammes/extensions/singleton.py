@@ -22,7 +22,8 @@ class Singleton(Extension):
     f may be infinite for all other sets. Here sum p(S) 1_S is not x; the minima are those of f all the same
     where f is below 0 for some element.
 
-    Source: Robinson (2023), section 8.3.1 and F.3.3.
+    Source: Robinson (2023), section 8.3.1 and F.3.3. Differs: the text calls it continuous; it jumps where
+    entries are equal, since the probability of the first of two equal elements is 0.
 
     Example:
         >>> def place(sets):
