@@ -1,4 +1,4 @@
-"""A run so small that a test can do it many times: 22 images of noise, 5 steps an epoch."""
+"""A run so small that a test can do it many times: 22 images of noise, 5 steps an epoch; or 27 sentences."""
 
 from pathlib import Path
 
@@ -6,8 +6,9 @@ import torch
 from PIL import Image
 
 from tammes import Subset, recipes
-from tammes.data import Images, TensorPixels
-from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
+from tammes.data import Images, TensorPixels, Texts
+from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig
+from tammes.positives import SameClass
 from tammes.positives.augmentation import Handwriting
 from tammes.training import Adam, Cosine, TrainingConfig
 
@@ -48,3 +49,43 @@ def make_config() -> TrainingConfig:
         batch_size=4,
         epochs=EPOCHS,
     )
+
+
+def random_texts(documents: int = 3, sentences: int = 9, *, seed: int = 0) -> Texts:
+    """Noise of a few words, some of which are the document's own."""
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(0, 8, (documents, sentences, 5), generator=generator).tolist()
+    return Texts(
+        sentences=tuple(
+            " ".join(f"w{word}" if word < 5 else f"d{document}w{word}" for word in sentence)
+            for document, several in enumerate(drawn)
+            for sentence in several
+        ),
+        names=tuple(f"{document}:{line}" for document in range(documents) for line in range(sentences)),
+        labels=torch.arange(documents).repeat_interleave(sentences),
+        classes=tuple(f"document {document}" for document in range(documents)),
+    )
+
+
+def make_text_config() -> TrainingConfig:
+    """Pairs that are drawn anew each epoch, a subset of negatives, and gradients that are cut short."""
+    return TrainingConfig(
+        objective=recipes.logistic(selection=Subset(k=3)),
+        encoder=BagOfWordsConfig(dim=6, minimum_count=2),
+        head=None,
+        augmentation=None,
+        positives=SameClass(),
+        optimizer=Adam(learning_rate=0.01, clip_norm=0.05),
+        batch_size=4,
+        epochs=EPOCHS,
+    )
+
+
+def write_texts(root: Path, texts: Texts) -> Path:
+    """A folder with a file for each document."""
+    root.mkdir(parents=True)
+    assert texts.classes is not None
+    for document, name in enumerate(texts.classes):
+        rows = (texts.required_labels() == document).nonzero()[:, 0].tolist()
+        (root / f"{name}.txt").write_text("".join(f"{texts.sentences[row]}\n" for row in rows))
+    return root

@@ -3,19 +3,20 @@ from pathlib import Path
 
 import pytest
 
-from tammes.cli.images import Source, Split, hold_out, size_and_channels
+from tammes.cli.data import Source, Split, hold_out
+from tammes.cli.images import size_and_channels
 from tiny import random_images, write_images
 
 
 def test_the_digits_have_their_own_split() -> None:
-    train, test = Split(data="digits").load_split(size=8, channels=1)
+    train, test = Split(data="digits").split_images(size=8, channels=1)
     assert (len(train), len(test or ())) == (1437, 360)
-    assert sum(len(part) for part in Source(data="digits").load(size=8, channels=1)) == 1797
+    assert sum(len(part) for part in Source(data="digits").load_images(size=8, channels=1)) == 1797
 
 
 def test_a_labeled_folder_is_split_class_by_class(tmp_path: Path) -> None:
     write_images(tmp_path, "cat", "dog", "owl", count=10)
-    train, test = Split(data=str(tmp_path), held_out=0.2).load_split(size=8, channels=3)
+    train, test = Split(data=str(tmp_path), held_out=0.2).split_images(size=8, channels=3)
     assert test is not None
     assert sorted(train.names + test.names) == sorted(
         f"{name}/{i}.png" for name in ("cat", "dog", "owl") for i in range(10)
@@ -44,15 +45,15 @@ def test_a_class_of_one_is_trained_on() -> None:
 def test_without_labels_or_wish_nothing_is_held_out(tmp_path: Path) -> None:
     write_images(tmp_path / "labeled", "cat", "dog")
     write_images(tmp_path / "flat", ".", count=4)
-    assert Split(data=str(tmp_path / "labeled"), held_out=0).load_split(size=8, channels=3)[1] is None
-    assert Split(data=str(tmp_path / "flat")).load_split(size=8, channels=3)[1] is None
+    assert Split(data=str(tmp_path / "labeled"), held_out=0).split_images(size=8, channels=3)[1] is None
+    assert Split(data=str(tmp_path / "flat")).split_images(size=8, channels=3)[1] is None
 
 
 def test_a_folder_of_test_images_is_used_as_it_is(tmp_path: Path) -> None:
     write_images(tmp_path / "train", "cat", "dog")
     write_images(tmp_path / "test", "cat", "dog", count=3)
     split = Split(data=str(tmp_path / "train"), test=tmp_path / "test")
-    train, test = split.load_split(size=8, channels=3)
+    train, test = split.split_images(size=8, channels=3)
     assert (len(train), len(test or ())) == (12, 6)
 
 
@@ -62,17 +63,17 @@ def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
     write_images(tmp_path / "one", "cat")
     train = str(tmp_path / "train")
     with pytest.raises(ValueError, match="too few images to hold some out of each class"):
-        Split(data=train).load_split(size=8, channels=3)
+        Split(data=train).split_images(size=8, channels=3)
     with pytest.raises(ValueError, match="these differ: dog, owl"):
-        Split(data=train, test=tmp_path / "other").load_split(size=8, channels=3)
+        Split(data=train, test=tmp_path / "other").split_images(size=8, channels=3)
     with pytest.raises(ValueError, match="at least two classes"):
-        Split(data=str(tmp_path / "one")).load_split(size=8, channels=3)
+        Split(data=str(tmp_path / "one")).split_images(size=8, channels=3)
     with pytest.raises(ValueError, match=r"held_out must be a fraction .* got 1\.5"):
-        Split(data=str(tmp_path / "other"), held_out=1.5).load_split(size=8, channels=3)
+        Split(data=str(tmp_path / "other"), held_out=1.5).split_images(size=8, channels=3)
     with pytest.raises(ValueError, match="have their own test images"):
-        Split(data="digits", test=tmp_path).load_split(size=8, channels=1)
+        Split(data="digits", test=tmp_path).split_images(size=8, channels=1)
     with pytest.raises(ValueError, match="the digits are 8x8 pixels and gray"):
-        Split(data="digits").load_split(size=16, channels=1)
+        Split(data="digits").split_images(size=16, channels=1)
 
 
 def test_sizes_suit_the_data() -> None:

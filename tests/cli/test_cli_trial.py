@@ -4,7 +4,7 @@ from tammes.cli.measure import LARGEST_SIDE, Measure, at_most, pixels
 from tammes.cli.trial import Trial, floors
 from tammes.data import Images, TensorPixels, as_floats
 from tammes.report import Scores
-from tammes.training import ImagesSummary, RunConfig
+from tammes.training import ImagesSummary, Run, RunConfig, build_model
 from tiny import make_config, random_images
 
 
@@ -18,7 +18,8 @@ def test_floors_are_one_untrained_encoder_for_each_seed_and_the_pixels() -> None
     images = random_images(22)
     config = RunConfig(training=make_config(), data=ImagesSummary.of(images, "noise"))
     measure = Measure(train=images, test=random_images(8, seed=1))
-    untrained, raw = floors([config, config], measure, torch.device("cpu"))
+    run = Run(config=config, model=build_model(config), metrics=())
+    untrained, raw = floors([run, run], measure, torch.device("cpu"))
     assert (untrained.name, raw.name) == ("untrained encoder", "raw pixels")
     assert untrained.scores[0] == untrained.scores[1]
     # One class is brighter in its upper half, which a linear map of the pixels sees.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tammes.report import Comparison, Curve, Floor, Outcome, Sample, Scores
+from tammes.report import Comparison, Curve, Floor, Outcome, Pictures, Scores
 
 SIZE, PAIRS = 48, 12
 
@@ -17,9 +17,9 @@ def blank_weights(pairs: int) -> np.ndarray:
 
 
 @pytest.fixture
-def sample() -> Sample:
+def sample() -> Pictures:
     rng = np.random.default_rng(7)
-    return Sample(
+    return Pictures(
         images=rng.integers(0, 256, (SIZE, 3, 12, 10), dtype=np.uint8),
         labels=np.arange(SIZE) % 3,
         classes=("cat", "dog", "eel"),
@@ -59,7 +59,7 @@ def make_outcome() -> Callable[..., Outcome]:
 
 
 @pytest.fixture
-def comparison(sample: Sample, make_outcome: Callable[..., Outcome]) -> Comparison:
+def comparison(sample: Pictures, make_outcome: Callable[..., Outcome]) -> Comparison:
     return Comparison(
         data="pets",
         settings={"encoder": "convnet", "epochs": "3"},

@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tammes.report import Comparison, Sample, Scores
+from tammes.report import Comparison, Pictures, Scores
 
 
 def test_sample_wants_bytes():
     with pytest.raises(ValueError, match=r"uint8, got float64: multiply by 255"):
-        Sample(images=np.zeros((5, 1, 8, 8)))
+        Pictures(images=np.zeros((5, 1, 8, 8)))
 
 
 def test_sample_wants_channels_first():
     with pytest.raises(ValueError, match=r"1 or 3 channels as axis 1, got shape \(5, 8, 8, 3\)"):
-        Sample(images=np.zeros((5, 8, 8, 3), np.uint8))
+        Pictures(images=np.zeros((5, 8, 8, 3), np.uint8))
 
 
 @pytest.mark.parametrize(
@@ -29,22 +29,22 @@ def test_sample_wants_channels_first():
 )
 def test_sample_says_what_is_wrong_with_labels(labels, words):
     with pytest.raises(ValueError, match=words):
-        Sample(images=np.zeros((5, 1, 8, 8), np.uint8), labels=labels, classes=("a", "b"))
+        Pictures(images=np.zeros((5, 1, 8, 8), np.uint8), labels=labels, classes=("a", "b"))
 
 
 def test_sample_wants_a_name_for_each_picture():
     with pytest.raises(ValueError, match="expected 5 names, got 1"):
-        Sample(images=np.zeros((5, 1, 8, 8), np.uint8), names=("a",))
+        Pictures(images=np.zeros((5, 1, 8, 8), np.uint8), names=("a",))
 
 
-def test_titles_name_what_is_known(sample: Sample):
+def test_titles_name_what_is_known(sample: Pictures):
     assert sample.title(1) == "1.png, class dog"
     assert replace(sample, names=None).title(1) == "class dog"
     assert replace(sample, classes=None).title(1) == "1.png, class 1"
     assert replace(sample, names=None, labels=None).title(1) == "picture 1"
 
 
-def test_titles_survive_names_that_are_no_text(sample: Sample):
+def test_titles_survive_names_that_are_no_text(sample: Pictures):
     # How Python hands on a file name whose bytes are no UTF-8.
     names = tuple(b"\xff.png".decode("utf-8", "surrogateescape") for _ in range(sample.size))
     assert replace(sample, names=names).title(0) == "?.png, class cat"
@@ -100,17 +100,17 @@ def test_comparison_wants_the_same_pictures(comparison: Comparison, make_outcome
     few = replace(
         few, view_a=few.view_a[:11], view_b=few.view_b[:11], weights=weights / weights.sum(1, keepdims=True)
     )
-    with pytest.raises(ValueError, match=r"'few': 11} pictures: use one batch"):
+    with pytest.raises(ValueError, match=r"'few': 11} rows: use one batch"):
         replace(comparison, outcomes=(*comparison.outcomes, few))
 
 
 @pytest.mark.parametrize("scores", [Scores(probe=0.5), Scores(probe_1_percent=0.5)])
 def test_accuracies_need_the_size_of_the_test_set(comparison: Comparison, make_outcome, scores):
-    with pytest.raises(ValueError, match="test images behind the accuracies of 'simclr', got 0"):
+    with pytest.raises(ValueError, match="test rows behind the accuracies of 'simclr', got 0"):
         replace(comparison, outcomes=(make_outcome(scores=scores),), test_size=0)
 
 
 def test_comparison_wants_its_own_sample(comparison: Comparison):
     few = replace(comparison.sample, images=comparison.sample.images[:9], labels=None, names=None)
-    with pytest.raises(ValueError, match="expected 9 rows, one per picture"):
+    with pytest.raises(ValueError, match="expected 9 rows, one per row"):
         replace(comparison, sample=few)

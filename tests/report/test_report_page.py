@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from tammes.report import Comparison, Sample, Scores, write_comparison
+from tammes.report import Comparison, Pictures, Scores, write_comparison
 
 VOID = {"meta", "link", "img", "br"}
 HOSTILE = "<script>alert(1)</script> $x^{ & \"'"
@@ -200,7 +200,7 @@ def test_classes_of_one_picture_each_compare_views_instead(comparison: Compariso
     assert sum("two views and other pictures" in label for label in labels) == 2
 
 
-def test_a_collapsed_encoder_has_a_page_too(comparison: Comparison, sample: Sample, tmp_path):
+def test_a_collapsed_encoder_has_a_page_too(comparison: Comparison, sample: Pictures, tmp_path):
     outcome = comparison.outcomes[0]
     collapsed = replace(
         outcome,

@@ -209,8 +209,10 @@ def test_the_settings_survive_the_file_and_old_files_have_none_of_them() -> None
         config = RunConfig(training=training, data=images)
         assert from_yaml(RunConfig, to_yaml(config)) == config
     old = yaml.safe_load(to_yaml(RunConfig(training=EVERYTHING, data=images)))
-    for key in ("chunk", "annealing", "learn_temperature", "negatives"):
+    for key in ("chunk", "annealing", "learn_temperature", "negatives", "positives"):
         del old["training"][key]
+    del old["training"]["optimizer"]["clip_norm"]
+    old["images"] = old.pop("data")
     plain = replace(EVERYTHING, chunk=None, annealing=None, learn_temperature=False)
     assert from_yaml(RunConfig, yaml.safe_dump(old)).training == plain
 

@@ -19,10 +19,12 @@ from torch import Tensor, nn
 
 from tammes import OtherLabels, recipes
 from tammes.data import Images
-from tammes.encoders import ResNetConfig
+from tammes.encoders import BagOfWordsConfig, ResNetConfig
+from tammes.positives import Neighbours, SameClass
 from tammes.sources import Gather
 from tammes.training import (
     Adam,
+    Data,
     Machine,
     Monitor,
     QueueConfig,
@@ -40,7 +42,7 @@ from tammes.training.launch import Launch
 from tammes.training.module import Batch, Contrastive
 from tammes.training.order import Portion
 from tammes.training.peers import joined
-from tiny import make_config, random_images
+from tiny import make_config, make_text_config, random_images, random_texts
 
 RANK = int(os.environ.get("RANK", "0"))
 CONFIG = replace(make_config(), batch_size=5)  # of which two processes take three and two
@@ -81,13 +83,18 @@ EXACT = {
     "chunks": replace(CONFIG, objective=HCL, chunk=2, learn_temperature=True),
     "batch norm": replace(CONFIG, encoder=ResNetConfig(), epochs=1, optimizer=Adam(learning_rate=1e-4)),
     "a queue": replace(CONFIG, objective=HCL, negatives=QueueConfig(size=7)),
+    "other images": replace(CONFIG, positives=SameClass(), epochs=1),
+    "texts": replace(make_text_config(), batch_size=5),
+    "neighbours": replace(make_text_config(), batch_size=5, positives=Neighbours()),
 }
 
 
 def exact(name: str) -> dict[str, Tensor]:
     """The weights after training in double precision; nothing is measured, which would take floats."""
+    config = EXACT[name]
+    data: Data = random_texts() if isinstance(config.encoder, BagOfWordsConfig) else random_images(22)
     with in_float64():
-        return weights(train(EXACT[name], random_images(22), machine=Machine(accelerator="cpu", patience=60)))
+        return weights(train(config, data, machine=Machine(accelerator="cpu", patience=60)))
 
 
 class Killed(BaseException):

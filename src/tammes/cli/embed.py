@@ -1,4 +1,4 @@
-"""`tammes embed`: what a trained encoder makes of images, as a file for other programs."""
+"""`tammes embed`: what a trained encoder makes of images or texts, as a file for other programs."""
 
 import io
 from collections.abc import Sequence
@@ -12,17 +12,16 @@ import pyarrow.parquet as pq
 import torch
 import tyro
 
+from tammes.cli.data import Source
 from tammes.cli.device import Accelerator, device_of
-from tammes.cli.images import Source
 from tammes.cli.target import prepare
-from tammes.data import Images
-from tammes.training import ImagesSummary, embed, load_run
+from tammes.training import Data, embed, load_run
 from tammes.training.atomic import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
 class Embed:
-    """Write what a trained encoder makes of images to a file, a row for each image.
+    """Write what a trained encoder makes of images or texts to a file, a row for each image or sentence.
 
     tammes embed runs/mine --data FOLDER --out embeddings.parquet
 
@@ -31,7 +30,7 @@ class Embed:
         source: What to embed.
         out: The file: .parquet has the columns name, label (the name of the class), features and
             projection; .npz has arrays of these names, labels as numbers, and classes.
-        batch_size: Images at a time.
+        batch_size: Rows at a time.
         workers: Processes that decode images.
         accelerator: What to compute on; auto takes a GPU where there is one.
     """
@@ -52,9 +51,7 @@ def main(arguments: Sequence[str]) -> None:
     prepare(choice.out)
     run = load_run(choice.run)
     model = run.model.to(device_of(choice.accelerator))
-    shape = run.config.data
-    assert isinstance(shape, ImagesSummary)
-    parts = choice.source.load(size=shape.size, channels=shape.channels)
+    parts = choice.source.load_like(run.config.data)
     embedded = [embed(model, part, batch_size=choice.batch_size, workers=choice.workers) for part in parts]
     features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))
     write = _parquet if choice.out.suffix == ".parquet" else _npz
@@ -62,7 +59,7 @@ def main(arguments: Sequence[str]) -> None:
     print(f"wrote {len(features)} rows to {choice.out}")
 
 
-def _parquet(parts: Sequence[Images], features: np.ndarray, projection: np.ndarray) -> bytes:
+def _parquet(parts: Sequence[Data], features: np.ndarray, projection: np.ndarray) -> bytes:
     labels = [name for part in parts for name in _class_names(part)]
     table = pa.table(
         {
@@ -77,7 +74,7 @@ def _parquet(parts: Sequence[Images], features: np.ndarray, projection: np.ndarr
     return stream.getvalue().to_pybytes()
 
 
-def _npz(parts: Sequence[Images], features: np.ndarray, projection: np.ndarray) -> bytes:
+def _npz(parts: Sequence[Data], features: np.ndarray, projection: np.ndarray) -> bytes:
     arrays: dict[str, Any] = {
         "name": np.array([name for part in parts for name in part.names]),
         "features": features,
@@ -92,10 +89,10 @@ def _npz(parts: Sequence[Images], features: np.ndarray, projection: np.ndarray) 
     return stream.getvalue()
 
 
-def _class_names(images: Images) -> list[str | None]:
-    if images.labels is None or images.classes is None:
-        return [None] * len(images)
-    return [images.classes[label] for label in images.labels.tolist()]
+def _class_names(data: Data) -> list[str | None]:
+    if data.labels is None or data.classes is None:
+        return [None] * len(data)
+    return [data.classes[label] for label in data.labels.tolist()]
 
 
 def _rows(matrix: np.ndarray) -> pa.FixedSizeListArray:

@@ -1,10 +1,11 @@
-"""The encoders from the shell."""
+"""The encoders and the positives from the shell."""
 
 from typing import Annotated, Any
 
 import tyro
 
-from tammes.encoders import ConvNetConfig, ResNetConfig
+from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ResNetConfig
+from tammes.positives import Itself, Neighbours, SameClass
 
 
 def _resnet(depth: int) -> Any:
@@ -32,10 +33,40 @@ _CONVNET = tyro.conf.subcommand(
     default=ConvNetConfig(),
     description="A small convolutional network, for a CPU and small images.",
 )
+_BAG_OF_WORDS = tyro.conf.subcommand(
+    "bag-of-words",
+    default=BagOfWordsConfig(),
+    description="The mean of word embeddings, for texts.",
+)
+_USUAL = tyro.conf.subcommand("usual", default=None, description="What suits the data.")
 
 Encoder = (
     Annotated[ConvNetConfig, _CONVNET]
     | Annotated[ResNetConfig, _resnet(18)]
     | Annotated[ResNetConfig, _resnet(34)]
     | Annotated[ResNetConfig, _resnet(50)]
+    | Annotated[BagOfWordsConfig, _BAG_OF_WORDS]
+    | Annotated[None, _USUAL]
+)
+
+Positives = (
+    Annotated[
+        Itself,
+        tyro.conf.subcommand("itself", default=Itself(), description="Another view of the same image."),
+    ]
+    | Annotated[
+        SameClass,
+        tyro.conf.subcommand(
+            "same-class",
+            default=SameClass(),
+            description="Another sentence or image of the class.",
+        ),
+    ]
+    | Annotated[
+        Neighbours,
+        tyro.conf.subcommand(
+            "neighbours", default=Neighbours(), description="The sentence before or after it."
+        ),
+    ]
+    | Annotated[None, _USUAL]
 )

@@ -12,11 +12,11 @@ from tammes.cli.launched import expect_one_process
 
 
 def train() -> None:
-    """Train an encoder on your own images."""
+    """Train an encoder on your own images or texts."""
 
 
 def embed() -> None:
-    """Write what a trained encoder makes of images to a file."""
+    """Write what a trained encoder makes of images or texts to a file."""
 
 
 def evaluate() -> None:

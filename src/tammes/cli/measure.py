@@ -1,4 +1,4 @@
-"""What is measured of an encoder: nearest neighbors and linear probes, on images it was not trained on."""
+"""What is measured of an encoder: nearest neighbors and linear probes, on data it was not trained on."""
 
 import statistics
 from collections.abc import Callable
@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
-from tammes.data import Images, as_floats
-from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
+from tammes.data import Images, Texts, as_floats
+from tammes.evaluation import KNN, LabeledFeatures, LinearProbe, MeanClassifier
 from tammes.report import Scores
-from tammes.training import Model, Monitor, embed
+from tammes.training import Data, Model, Monitor, embed
 from tammes.training.seeds import Purpose, derive
 
-Featurize = Callable[[Images], Tensor]
+Featurize = Callable[[Data], Tensor]
 NEIGHBORS = 20
 DRAWS = 10
 # Measuring must not take longer than training.
@@ -30,20 +30,25 @@ class Measure:
     """The same measurements for every encoder, and for what needs none.
 
     Args:
-        train: labeled images that the classifiers learn from.
+        train: labeled data that the classifiers learn from.
         test: labeled images that they are tried on.
     """
 
-    train: Images
-    test: Images
+    train: Data
+    test: Data
 
     @classmethod
-    def of(cls, images: Images, held_out: Images) -> "Measure":
-        """On at most 5,000 images to learn from and 5,000 of those held out."""
-        return cls(train=at_most(images, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
+    def of(cls, data: Data, held_out: Data) -> "Measure":
+        """On at most 5,000 rows to learn from and 5,000 of those held out."""
+        return cls(train=at_most(data, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
+
+    @property
+    def means(self) -> bool:
+        """Whether the means of the classes are tried as a classifier: of texts, as the paper does."""
+        return isinstance(self.test, Texts)
 
     def monitor(self, *, every: int) -> Monitor:
-        """What watches an encoder learn: the accuracy after every so many epochs, on at most 2,000 images."""
+        """What watches an encoder learn: the accuracy after every so many epochs, on at most 2,000 rows."""
         return Monitor(
             bank=at_most(self.train, MOST_WATCHED), held_out=at_most(self.test, MOST_WATCHED), every=every
         )
@@ -52,12 +57,13 @@ class Measure:
         """The accuracies that these features reach.
 
         Args:
-            features: maps n images to (n, features).
+            features: maps n rows to (n, features).
         """
         train = LabeledFeatures(features=features(self.train), labels=self.train.required_labels())
         test = LabeledFeatures(features=features(self.test), labels=self.test.required_labels())
         return Scores(
             knn=KNN(neighbors=min(NEIGHBORS, len(train))).accuracy(train, test),
+            means=MeanClassifier().accuracy(train, test) if self.means else None,
             probe=LinearProbe().accuracy(train, test),
             probe_10_percent=_few_labels(0.1, train, test),
             probe_1_percent=_few_labels(0.01, train, test),
@@ -73,29 +79,26 @@ def _few_labels(fraction: float, train: LabeledFeatures, test: LabeledFeatures) 
 
 def encoded(model: Model) -> Featurize:
     """The encoder's features."""
-    return lambda images: embed(model, images)[0]
+    return lambda data: embed(model, data)[0]
 
 
-def pixels(images: Images) -> Tensor:
+def pixels(images: Data) -> Tensor:
     """The pixels themselves as features; those of large images averaged down to 16x16.
 
     That bounds the memory they take, and the time of the probes.
     """
+    assert isinstance(images, Images)
     side, rows = min(images.size, LARGEST_SIDE), range(len(images))
     batches = (as_floats(images.batch(rows[start : start + BATCH])) for start in rows[::BATCH])
     return torch.cat([adaptive_avg_pool2d(batch, side).flatten(1) for batch in batches])
 
 
-def at_most(images: Images, count: int) -> Images:
-    """All images, or a random part of them that is the same every time; their order stays."""
-    return images if len(images) <= count else images.subset(sorted(_shuffled_rows(images)[:count]))
+def at_most(data: Data, count: int) -> Data:
+    """All rows, or a random part of them that is the same every time; their order stays."""
+    return data if len(data) <= count else data.subset(sorted(shuffled_rows(data)[:count]))
 
 
-def shuffled(images: Images, count: int) -> Images:
-    """All images or a part of them, in a random order that is the same every time."""
-    return images.subset(_shuffled_rows(images)[:count])
-
-
-def _shuffled_rows(images: Images) -> list[int]:
-    generator = torch.Generator().manual_seed(derive(0, Purpose.HOLDOUT, len(images)))
-    return torch.randperm(len(images), generator=generator).tolist()
+def shuffled_rows(data: Data) -> list[int]:
+    """The numbers of all rows, in a random order that is the same every time."""
+    generator = torch.Generator().manual_seed(derive(0, Purpose.HOLDOUT, len(data)))
+    return torch.randperm(len(data), generator=generator).tolist()

@@ -1,61 +1,123 @@
 """From trained runs to what the report shows of them."""
 
 import statistics
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from tammes.cli.measure import DRAWS, shuffled
+from tammes.cli.measure import DRAWS, shuffled_rows
 from tammes.cli.trial import Trial
-from tammes.data import Images
+from tammes.data import Images, Texts
 from tammes.objective import Objective
-from tammes.report import Curve, Outcome, Sample
-from tammes.training import QueueConfig, Row, Run, TrainingConfig, embed
+from tammes.positives import Itself
+from tammes.report import Curve, Outcome, Pictures, Sample, Sentences
+from tammes.selection import OtherLabels, Subset
+from tammes.training import Data, QueueConfig, Row, Run, TrainingConfig, embed
 from tammes.training.embedding import embed_pairs
+from tammes.training.pairing import Pairing
 from tammes.training.seeds import Purpose, derive
 
 LARGEST_BATCH = 256
 LARGEST_SAMPLE = 1000
 
 
-def choose_sample(train: Images, held_out: Images | None, batch_size: int) -> tuple[Images, bool]:
-    """The pictures of the report, in random order, and whether they were held out of training.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Exhibit:
+    """What the report's figures are of.
+
+    Args:
+        data: the rows, in random order.
+        pairs: int64 (b, 2), rows that make a pair; the anchors are the first b rows.
+        is_held_out: whether they were held out of training.
+    """
+
+    data: Data
+    pairs: Tensor
+    is_held_out: bool
+
+    @property
+    def sample(self) -> Sample:
+        """The rows as the report wants them."""
+        data = self.data
+        labels = None if data.labels is None else data.labels.numpy()
+        first, second = self.pairs.T
+        partners = None if torch.equal(first, second) else second.numpy()
+        if isinstance(data, Texts):
+            return Sentences(
+                sentences=data.sentences,
+                labels=labels,
+                classes=data.classes,
+                names=data.names,
+                partners=partners,
+            )
+        return Pictures(
+            images=data.batch(range(len(data))).numpy(),
+            labels=labels,
+            classes=data.classes,
+            names=data.names,
+            partners=partners,
+        )
+
+
+def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) -> Exhibit:
+    """The pictures or sentences of the report, in random order.
 
     The held-out ones, if they suffice for a batch like those of training, which the objective needs.
+
+    Args:
+        train: what was learned from.
+        held_out: what was not, if anything.
+        config: of the training; says how rows are paired.
     """
-    pairs = min(batch_size, LARGEST_BATCH)
-    if held_out is not None and len(held_out) >= pairs:
-        return shuffled(held_out, LARGEST_SAMPLE), True
-    return shuffled(train, LARGEST_SAMPLE), False
+    wanted = min(config.batch_size, LARGEST_BATCH)
+    if held_out is not None:
+        pairs = pairs_of(held_out, config, wanted)
+        if len(pairs) == wanted:
+            return _exhibit(held_out, pairs, is_held_out=True)
+    return _exhibit(train, pairs_of(train, config, wanted), is_held_out=False)
 
 
-def report_sample(images: Images) -> Sample:
-    """Pictures as the report wants them."""
-    return Sample(
-        images=images.batch(range(len(images))).numpy(),
-        labels=None if images.labels is None else images.labels.numpy(),
-        classes=images.classes,
-        names=images.names,
-    )
+def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
+    """int64 (b, 2), rows that are paired as in training, so many at most; none where there are no pairs."""
+    if isinstance(config.positives, Itself):
+        return torch.tensor(shuffled_rows(data)[:most]).repeat(2, 1).T
+    try:
+        return Pairing.of(data, config.positives, seed=config.seed).epoch(0)[:most]
+    except ValueError:
+        return torch.zeros(0, 2, dtype=torch.int64)
+
+
+def _exhibit(data: Data, pairs: Tensor, *, is_held_out: bool) -> Exhibit:
+    """The rows of the pairs, and others up to the largest sample."""
+    rows = dict.fromkeys([*pairs.T.flatten().tolist(), *shuffled_rows(data)])
+    chosen = list(rows)[:LARGEST_SAMPLE]
+    places = {row: place for place, row in enumerate(chosen)}
+    placed = torch.tensor([[places[row] for row in pair] for pair in pairs.tolist()])
+    return Exhibit(data=data.subset(chosen), pairs=placed, is_held_out=is_held_out)
 
 
 def report_settings(
-    config: TrainingConfig, images: Images, *, measured: bool, is_held_out: bool
+    config: TrainingConfig, data: Data, exhibit: Exhibit, *, measured: bool
 ) -> dict[str, str]:
     """What the report says of the training, in words and in the order to be shown.
 
     Args:
         config: of the training.
-        images: that it learned from.
+        data: that it learned from.
+        exhibit: what the figures are of.
         measured: whether there are accuracies.
-        is_held_out: whether the report's pictures were held out.
     """
     draws = f"means over {DRAWS} draws of labels, the same for all; their spread is not in the errors"
+    below = f"{exhibit.sample.many} below"
+    origin = "held out of training" if exhibit.is_held_out else f"from the training {exhibit.sample.data}"
     return {
         "encoder": repr(config.encoder),
-        "views": repr(config.augmentation),
-        "images": f"{len(images)}, {images.channels}x{images.size}x{images.size}",
+        **({} if config.head is not None else {"head": "none"}),
+        **({} if config.augmentation is None else {"views": repr(config.augmentation)}),
+        **({} if isinstance(config.positives, Itself) else {"positives": repr(config.positives)}),
+        **_words_of(data),
         "batch size": str(config.batch_size),
         "epochs": str(config.epochs),
         "optimizer": repr(config.optimizer),
@@ -64,31 +126,38 @@ def report_settings(
         **({"negatives": repr(config.negatives)} if isinstance(config.negatives, QueueConfig) else {}),
         "seed": str(config.seed),
         **({"10 % and 1 %": draws} if measured else {}),
-        "pictures below": "held out of training" if is_held_out else "from the training images",
+        below: origin,
     }
 
 
-def report_outcome(trial: Trial, sample: Images) -> Outcome:
+def _words_of(data: Data) -> dict[str, str]:
+    if isinstance(data, Images):
+        return {"images": f"{len(data)}, {data.channels}x{data.size}x{data.size}"}
+    documents = "" if data.classes is None else f" of {len(data.classes)} documents"
+    return {"sentences": f"{len(data)}{documents}"}
+
+
+def report_outcome(trial: Trial, exhibit: Exhibit) -> Outcome:
     """One trained objective as the report wants it; the figures are of its first seed.
 
     Args:
         trial: with a run for each seed.
-        sample: the pictures of the report.
+        exhibit: what the report's figures are of.
     """
     run = trial.runs[0]
     training = run.config.training
     objective = objective_at_the_end(run)
     learned = f", temperature {objective.temperature:.3g} at the end" if training.learn_temperature else ""
-    features, embeddings = embed(run.model, sample)
-    pairs = min(training.batch_size, LARGEST_BATCH, len(sample))
+    data, pairs = exhibit.data, exhibit.pairs
+    features, embeddings = embed(run.model, data)
     step = run.metrics[-1].step
     seeds = derive(training.seed, Purpose.FIRST_VIEW, step), derive(training.seed, Purpose.SECOND_VIEW, step)
-    rows = torch.arange(pairs).repeat(2, 1).T
-    view_a, view_b = embed_pairs(run.model, sample, rows, training.augmentation, seeds=seeds)
+    view_a, view_b = embed_pairs(run.model, data, pairs, training.augmentation, seeds=seeds)
     with torch.no_grad():
-        labels = None if sample.labels is None else sample.labels[:pairs]
+        labels = None if data.labels is None else data.labels[pairs[:, 0]]
         generator = torch.Generator().manual_seed(derive(training.seed, Purpose.OBJECTIVE))
-        weights = objective.weights(view_a, view_b, labels=labels, generator=generator)
+        fitting = _fitting(objective, len(pairs), labels)
+        weights = fitting.weights(view_a, view_b, labels=labels, generator=generator)
     return Outcome(
         name=trial.name,
         objective=f"{training.objective!r}{learned}",
@@ -103,6 +172,18 @@ def report_outcome(trial: Trial, sample: Images) -> Outcome:
         view_b=view_b.numpy(),
         weights=weights.numpy(),
     )
+
+
+def _fitting(objective: Objective, pairs: int, labels: Tensor | None) -> Objective:
+    """The objective with no more negatives than a batch of so many pairs has, which may be smaller."""
+    selection = objective.selection
+    if not isinstance(selection, Subset):
+        return objective
+    colliding = 1
+    if isinstance(selection.among, OtherLabels) and labels is not None:
+        colliding = int(labels.unique(return_counts=True)[1].max())
+    k = min(selection.k, 2 * (pairs - colliding))
+    return replace(objective, selection=replace(selection, k=k))
 
 
 def objective_at_the_end(run: Run) -> Objective:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tyro
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from tammes.papers import Entry, entries
 
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _show(found: Iterable[Entry]) -> None:
-    table = Table("name", "statement", "source", "--data")
+    table = Table(Column("name", no_wrap=True), "statement", "source", "--data")
     for entry in found:
         table.add_row(entry.name, entry.statement, entry.source, entry.data or "")
     Console().print(table)

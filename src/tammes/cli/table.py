@@ -7,24 +7,26 @@ from rich.table import Table
 
 from tammes.report import Scores
 
+MEANS = "class means"
 COLUMNS = ("kNN", "probe, all labels", "10 %", "1 %")
 
 
-def score_table(first: str, *more: str) -> Table:
+def score_table(first: str, *more: str, means: bool = False) -> Table:
     """An empty table of accuracies in per cent.
 
     Args:
         first: heads the column of names.
         more: head columns behind the accuracies.
+        means: whether there is a column for the means of the classes.
     """
-    table = Table(caption="accuracies in per cent, on images held out of training")
+    table = Table(caption="accuracies in per cent, on data held out of training")
     table.add_column(first, overflow="fold")
-    for name in (*COLUMNS, *more):
+    for name in (*((MEANS,) if means else ()), *COLUMNS, *more):
         table.add_column(name, justify="right")
     return table
 
 
-def score_cells(*scores: Scores) -> list[str]:
+def score_cells(*scores: Scores, means: bool = False) -> list[str]:
     """The accuracies of one or several runs as cells: their mean, and their standard deviation if several.
 
     Example:
@@ -32,6 +34,7 @@ def score_cells(*scores: Scores) -> list[str]:
         '60.0 ± 14.1'
     """
     columns = (
+        *([[run.means for run in scores]] if means else []),
         [run.knn for run in scores],
         [run.probe for run in scores],
         [run.probe_10_percent for run in scores],

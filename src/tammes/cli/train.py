@@ -1,4 +1,4 @@
-"""`tammes train`: one objective on the user's own images, kept in a folder."""
+"""`tammes train`: one objective on the user's own images or texts, kept in a folder."""
 
 import shlex
 from collections.abc import Sequence
@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 from rich.console import Console
 
+from tammes.cli.data import Split
 from tammes.cli.device import Accelerator, device_of
-from tammes.cli.encoder import Encoder
-from tammes.cli.images import Split, size_and_channels, usual_augmentation
 from tammes.cli.launched import is_first_here
 from tammes.cli.measure import Measure, encoded
 from tammes.cli.objective import objective_type
-from tammes.cli.outcome import choose_sample, report_outcome, report_sample, report_settings
+from tammes.cli.outcome import choose_sample, report_outcome, report_settings
+from tammes.cli.setup import Setup
 from tammes.cli.table import score_cells, score_table
 from tammes.cli.trial import Trial, floors
-from tammes.encoders import ProjectionHeadConfig, ResNetConfig
+from tammes.encoders import ResNetConfig
 from tammes.objective import Objective
-from tammes.positives.augmentation import Handwriting, Photographs
 from tammes.report import Comparison, Scores, write_comparison
 from tammes.sources import InBatch
 from tammes.training import (
     Adam,
     Constant,
     Cosine,
+    Data,
     Falling,
     Machine,
     QueueConfig,
@@ -49,27 +49,24 @@ Negatives = (
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
-    """Train an encoder on your own images: name an objective, then settings in any order.
+    """Train an encoder on your own images or texts: name an objective, then settings in any order.
 
     tammes train hcl --data FOLDER --temperature 0.5 --beta 1 --class-prior 0.1
 
     Args:
         objective: What is minimized: a named method, or `objective` with every part spelled out.
-        images: What to learn from.
-        size: Height and width that images are scaled and cropped to, in pixels (a folder's default is 32).
-        channels: 3 for color, 1 for gray (a folder's default is 3).
-        out: The run's folder: config.yaml, model.safetensors, checkpoints, metrics.csv, report.html
-            (by default runs/ and the name of the data).
+        source: What to learn from.
+        setup: What is trained on which pairs.
+        out: The run's folder: config.yaml, model.safetensors, checkpoints, metrics.csv, report.html, and of
+            texts vocabulary.json (by default runs/ and the name of the data).
         resume: Go on with the run in that folder; it ends as if it had never stopped.
         overwrite: Replace the run in that folder.
-        encoder: The network whose features are wanted.
-        head: The small network between features and compared embeddings.
-        augmentation: How views are made; by default `handwriting` for the digits, else `photographs`.
-        batch_size: Images per step, over all processes; an image's negatives are the others of its batch.
-        epochs: How often every image is visited.
-        seed: Of the weights, the order of the images and their views.
+        batch_size: Pairs per step, over all processes; the negatives of one are the others of its batch.
+        epochs: How often every image is visited, or every sentence paired.
+        seed: Of the weights, the pairs, their order and their views.
         learning_rate: Of Adam.
         weight_decay: Of Adam.
+        clip_norm: Greatest length of the gradient; by default it is left as it is.
         schedule: The learning rate over the steps.
         precision: Of the network's arithmetic; bf16-mixed is faster on recent GPUs.
         chunk: Views that go through the network at a time, for a batch that would not fit into memory; takes
@@ -85,20 +82,17 @@ class Train:
     """
 
     objective: Annotated[ObjectiveChoice, tyro.conf.arg(name="")]
-    images: Annotated[Split, tyro.conf.arg(name="")]
-    size: int | None = None
-    channels: Literal[1, 3] | None = None
+    source: Annotated[Split, tyro.conf.arg(name="")]
+    setup: Annotated[Setup, tyro.conf.arg(name="")] = field(default_factory=Setup)
     out: Path | None = None
     resume: bool = False
     overwrite: bool = False
-    encoder: Encoder = field(default_factory=ResNetConfig)
-    head: ProjectionHeadConfig = field(default_factory=ProjectionHeadConfig)
-    augmentation: Photographs | Handwriting | None = None
     batch_size: int = 256
     epochs: int = 100
     seed: int = 0
     learning_rate: float = 1e-3
     weight_decay: float = 1e-6
+    clip_norm: float | None = None
     schedule: Constant | Cosine = field(default_factory=Constant)
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
     chunk: int | None = None
@@ -111,15 +105,19 @@ class Train:
     checkpoint_every: int = 500
     measure_every: int = 1
 
-    def config(self) -> TrainingConfig:
-        """What determines the weights."""
+    def config(self, data: Data) -> TrainingConfig:
+        """What determines the weights of a run on these data."""
         return TrainingConfig(
             objective=self.objective,
-            encoder=self.encoder,
-            head=self.head,
-            augmentation=self.augmentation or usual_augmentation(self.images.data),
+            encoder=self.setup.encoder_for(data, usual=ResNetConfig()),
+            head=self.setup.used_head,
+            augmentation=self.setup.augmentation_for(data, self.source.data),
+            positives=self.setup.positives_for(data),
             optimizer=Adam(
-                learning_rate=self.learning_rate, weight_decay=self.weight_decay, schedule=self.schedule
+                learning_rate=self.learning_rate,
+                weight_decay=self.weight_decay,
+                schedule=self.schedule,
+                clip_norm=self.clip_norm,
             ),
             batch_size=self.batch_size,
             epochs=self.epochs,
@@ -133,7 +131,7 @@ class Train:
 
     def folder(self) -> RunFolder:
         """Where the run is kept."""
-        path = self.out or Path("runs") / Path(self.images.data).resolve().name
+        path = self.out or Path("runs") / Path(self.source.data).resolve().name
         return RunFolder(
             path=path,
             resume=self.resume,
@@ -148,36 +146,35 @@ def main(arguments: Sequence[str]) -> None:
     choice = tyro.cli(
         Train, prog="tammes train", args=arguments, config=markers, console_outputs=is_first_here()
     )
-    size, channels = size_and_channels(choice.images.data, choice.size, choice.channels)
-    images, held_out = choice.images.load_split(size=size, channels=channels)
-    config, folder = choice.config(), choice.folder()
-    measure = None if held_out is None else Measure.of(images, held_out)
+    data, held_out = choice.setup.load(choice.source)
+    config, folder = choice.config(data), choice.folder()
+    measure = None if held_out is None else Measure.of(data, held_out)
     monitor = None if measure is None else measure.monitor(every=choice.measure_every)
     machine = Machine(
         accelerator=choice.accelerator, workers=choice.workers, progress=True, patience=choice.patience
     )
-    run = train(config, images, source=choice.images.data, folder=folder, monitor=monitor, machine=machine)
+    run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
     if machine.launch.rank > 0:
         return  # the first of several processes measures and reports
     run.model.to(device_of(choice.accelerator))
     scores = Scores() if measure is None else measure.scores(encoded(run.model))
     trial = Trial(name=folder.path.resolve().name, scores=(scores,), runs=(run,))
-    beside = () if measure is None else floors([run.config], measure, device_of(choice.accelerator))
+    beside = () if measure is None else floors([run], measure, device_of(choice.accelerator))
     console = Console()
     if measure is not None:
-        table = score_table("trained encoder")
-        table.add_row(str(folder.path), *score_cells(scores))
+        table = score_table("trained encoder", means=measure.means)
+        table.add_row(str(folder.path), *score_cells(scores, means=measure.means))
         table.add_section()
         for each in beside:
-            table.add_row(each.name, *score_cells(*each.scores))
+            table.add_row(each.name, *score_cells(*each.scores, means=measure.means))
         console.print(table)
-    sample, is_held_out = choose_sample(images, held_out, config.batch_size)
+    exhibit = choose_sample(data, held_out, config)
     page = Comparison(
-        data=choice.images.data,
-        settings=report_settings(config, images, measured=measure is not None, is_held_out=is_held_out),
+        data=choice.source.data,
+        settings=report_settings(config, data, exhibit, measured=measure is not None),
         command=shlex.join(["tammes", "train", *arguments]),
-        sample=report_sample(sample),
-        outcomes=(report_outcome(trial, sample),),
+        sample=exhibit.sample,
+        outcomes=(report_outcome(trial, exhibit),),
         floors=tuple(each.floor for each in beside),
         test_size=0 if measure is None else len(measure.test),
     )

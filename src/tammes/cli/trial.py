@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 
 from tammes.cli.measure import LARGEST_SIDE, Measure, encoded, pixels
+from tammes.data import Images
 from tammes.report import Floor, Scores
-from tammes.training import Run, RunConfig, build_model
+from tammes.training import Run, build_model
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -34,6 +35,7 @@ class Trial:
 
         return Scores(
             knn=mean([score.knn for score in self.scores]),
+            means=mean([score.means for score in self.scores]),
             probe=mean([score.probe for score in self.scores]),
             probe_10_percent=mean([score.probe_10_percent for score in self.scores]),
             probe_1_percent=mean([score.probe_1_percent for score in self.scores]),
@@ -45,18 +47,26 @@ class Trial:
         return Floor(name=self.name, scores=self.mean, seeds=self.scores)
 
 
-def floors(configs: Sequence[RunConfig], measure: Measure, device: torch.device) -> tuple[Trial, Trial]:
-    """What costs no training: the encoder as it is made, and no encoder at all.
+def floors(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
+    """What costs no training: the encoder as it is made, and of images no encoder at all.
+
+    A bag of words as it is made is a random projection of how often each word occurs, which leaves hardly
+    anything for a floor without an encoder to be.
 
     Args:
-        configs: of the runs that the floors are set beside, one for each seed.
+        runs: that the floors are set beside, one for each seed.
         measure: what was measured of these runs.
         device: where to compute.
     """
-    untrained = [measure.scores(encoded(build_model(config).to(device))) for config in configs]
+    models = (build_model(run.config, run.model.vocabulary).to(device) for run in runs)
+    untrained = Trial(
+        name="untrained encoder", scores=tuple(measure.scores(encoded(model)) for model in models)
+    )
+    if not isinstance(measure.test, Images):
+        return (untrained,)
     side = LARGEST_SIDE
     name = "raw pixels" if measure.test.size <= side else f"pixels at {side}x{side}"
     return (
-        Trial(name="untrained encoder", scores=tuple(untrained)),
+        untrained,
         Trial(name=name, scores=(measure.scores(pixels),)),
     )

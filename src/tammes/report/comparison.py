@@ -5,81 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from tammes.report.expect import expect_directions, expect_finite, expect_shape
-from tammes.report.scores import Curve, Floats, Floor, Integers, Scores
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Sample:
-    """The held-out pictures that every figure is about, in random order (the figures take the first ones).
-
-    Args:
-        images: (n, channels, height, width) uint8, one or three channels; not augmented.
-        labels: (n,) integers, or None where the data have none.
-        classes: the name of each label, so that label 3 is classes[3]; or None.
-        names: (n) a name for each picture, a file name for example, shown on hovering; or None.
-
-    Raises:
-        ValueError: for a wrong shape or type, or a label without a class name.
-
-    >>> Sample(images=np.zeros((5, 1, 8, 8), np.uint8)).size
-    5
-    """
-
-    images: npt.NDArray[np.uint8] = field(repr=False)
-    labels: Integers | None = field(default=None, repr=False)
-    classes: tuple[str, ...] | None = None
-    names: tuple[str, ...] | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        expect_shape("Sample.images", self.images, (None, None, None, None))
-        if self.images.dtype != np.uint8:
-            raise ValueError(
-                f"Sample.images expected uint8, got {self.images.dtype}: multiply by 255, round, and convert"
-            )
-        if self.images.shape[1] not in (1, 3):
-            raise ValueError(
-                f"Sample.images expected 1 or 3 channels as axis 1, got shape {self.images.shape}: "
-                "move the channels before height and width"
-            )
-        if self.size < 4:
-            raise ValueError(f"Sample.images expected at least 4 pictures, got {self.size}: hand in more")
-        if self.labels is not None:
-            self._check_labels(self.labels)
-        if self.names is not None and len(self.names) != self.size:
-            raise ValueError(
-                f"Sample.names expected {self.size} names, got {len(self.names)}: one per picture"
-            )
-
-    def _check_labels(self, labels: Integers) -> None:
-        expect_shape("Sample.labels", labels, (self.size,))
-        if not np.issubdtype(labels.dtype, np.integer):
-            raise ValueError(f"Sample.labels expected integers, got {labels.dtype}: convert them")
-        if labels.min() < 0:
-            raise ValueError(f"Sample.labels expected numbers from 0, got {labels.min()}: renumber them")
-        if self.classes is not None and labels.max() >= len(self.classes):
-            raise ValueError(
-                f"Sample.classes expected a name for label {labels.max()}, got {len(self.classes)} names: "
-                "hand in one per label"
-            )
-
-    @property
-    def size(self) -> int:
-        """The number n of pictures."""
-        return len(self.images)
-
-    def title(self, picture: int) -> str:
-        """What one picture is called: its name, its class, or both; its number if it has neither."""
-        words = [] if self.names is None else [_readable(self.names[picture])]
-        if self.labels is not None:
-            words.append(f"class {self.class_name(int(self.labels[picture]))}")
-        return ", ".join(words) or f"picture {picture}"
-
-    def class_name(self, label: int) -> str:
-        """What a class is called: its name, or its number if it has none."""
-        return str(label) if self.classes is None else _readable(self.classes[label])
+from tammes.report.sample import Sample
+from tammes.report.scores import Curve, Floats, Floor, Scores
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,8 +26,8 @@ class Outcome:
         knn: nearest-neighbor accuracy over epochs, starting at epoch 0 where possible; or None.
         features: (n, features) what the encoder gives for the sample: used downstream, drawn as the map.
         embeddings: (n, dim) what the objective compares (behind the projection head) for the same sample.
-        view_a: (b, dim) embeddings of one augmented view of the first b pictures of the sample, b <= n.
-        view_b: (b, dim) embeddings of another view of the same.
+        view_a: (b, dim) embeddings of the first views of b pairs: of the first b rows of the sample, b <= n.
+        view_b: (b, dim) embeddings of the second views: of the same rows, or of the sample's `partners`.
         weights: (2b, 2b) of `objective.weights(view_a, view_b)`: rows sum to one, 0 where no negative. For an
             objective that needs labels hand them to it; for a selection that draws, one draw will do.
 
@@ -140,7 +69,7 @@ class Outcome:
         expect_shape(f"{where}.weights", self.weights, (2 * self.pairs, 2 * self.pairs))
         if not 2 <= self.pairs <= size:
             raise ValueError(
-                f"{where}.view_a expected views of 2 to {size} pictures (the first ones), got {self.pairs}"
+                f"{where}.view_a expected views of 2 to {size} rows (the first ones), got {self.pairs}"
             )
         expect_finite(f"{where}.features", self.features)
         expect_directions(f"{where}.embeddings", self.embeddings)
@@ -156,7 +85,7 @@ class Outcome:
 
     @property
     def pairs(self) -> int:
-        """The number b of pictures of which there are two views."""
+        """The number b of pairs."""
         return len(self.view_a)
 
 
@@ -169,10 +98,11 @@ class Comparison:
         settings: what all objectives share, in words ("encoder": "convnet", "epochs": "20", "seed": "0"),
             in the order to be shown.
         command: the exact command that does it again.
-        sample: held-out pictures (or, where nothing is held out, training pictures: say so in `settings`).
+        sample: held-out pictures or sentences (or, where nothing is held out, those of training: say so in
+            `settings`).
         outcomes: one per objective, with different names, in the order given by the user.
-        floors: the untrained encoder and raw pixels; may be empty.
-        test_size: the number of test images behind each accuracy, for its standard error; 0 without labels.
+        floors: the untrained encoder, and of images raw pixels; may be empty.
+        test_size: the number of test rows behind each accuracy, for its standard error; 0 without labels.
 
     Raises:
         ValueError: without an outcome, with two of one name, or where an outcome is about another sample.
@@ -200,25 +130,25 @@ class Comparison:
         if len({outcome.pairs for outcome in self.outcomes}) > 1:
             pairs = {outcome.name: outcome.pairs for outcome in self.outcomes}
             raise ValueError(
-                f"Comparison.outcomes expected views of the same pictures for each objective, got {pairs} "
-                "pictures: use one batch for all"
+                f"Comparison.outcomes expected views of the same rows for each objective, got {pairs} "
+                "rows: use one batch for all"
             )
-
-
-def _readable(name: str) -> str:
-    """A name that can be written down: file names may hold bytes that stand for no letter."""
-    return name.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:
     """Raise where an outcome does not belong to this sample or to this number of test images."""
     if len(outcome.embeddings) != sample.size:
         raise ValueError(
-            f"Outcome({outcome.name!r}).embeddings expected {sample.size} rows, one per picture of the "
+            f"Outcome({outcome.name!r}).embeddings expected {sample.size} rows, one per row of the "
             f"sample, got {len(outcome.embeddings)}"
+        )
+    if sample.partners is not None and len(sample.partners) != outcome.pairs:
+        raise ValueError(
+            f"Outcome({outcome.name!r}).view_b expected {len(sample.partners)} rows, one per partner in the "
+            f"sample, got {outcome.pairs}"
         )
     if outcome.scores != Scores() and test_size < 1:
         raise ValueError(
-            f"test_size expected the number of test images behind the accuracies of {outcome.name!r}, "
+            f"test_size expected the number of test rows behind the accuracies of {outcome.name!r}, "
             f"got {test_size}"
         )

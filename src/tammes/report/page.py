@@ -17,7 +17,8 @@ from tammes.report.panels import (
     weight_panels,
 )
 from tammes.report.render import render
-from tammes.report.strips import anchor_strips
+from tammes.report.sample import Sample, Sentences
+from tammes.report.strips import anchor_strips, nearest_strips
 from tammes.report.table import score_table
 from tammes.report.verdict import verdict
 from tammes.report.wording import listed
@@ -38,15 +39,18 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
         "kicker": "Comparison" if len(names) > 1 else "Run",
         "title": f"{listed(names)} on {comparison.data}",
         "comparison": comparison,
+        "sample": comparison.sample,
+        "lines": isinstance(comparison.sample, Sentences),
         "verdict": verdict(comparison),
         "table": score_table(comparison, colors),
         "accuracy": accuracy_panel(comparison),
         "losses": loss_panels(comparison),
         "similarities": similarity_panels(comparison),
-        "similarity_words": _similarity_words(labels is not None),
+        "similarity_words": _similarity_words(comparison.sample),
         "alignment": alignment_panel(comparison),
         "anchors": anchor_strips(comparison),
-        "negatives_words": _negatives_words(labels is not None),
+        "negatives_words": _negatives_words(comparison.sample),
+        "nearest": nearest_strips(comparison) if isinstance(comparison.sample, Sentences) else [],
         "weights": weight_panels(comparison),
         "maps": map_panels(comparison),
         "map_size": min(comparison.sample.size, LARGEST_SAMPLE),
@@ -60,23 +64,24 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
     write_atomically(path, render("comparison.html.jinja", context).encode("utf-8", "replace"))
 
 
-def _similarity_words(labeled: bool) -> str:
-    if labeled:
+def _similarity_words(sample: Sample) -> str:
+    if sample.labels is not None:
         return (
-            "Cosine similarity of the embeddings that the objective compares, for pairs of pictures of "
+            f"Cosine similarity of the embeddings that the objective compares, for pairs of {sample.many} of "
             "one class and of different classes. The less the two overlap, the better; “told apart” is how "
             "often a pair of one class is the more similar one."
         )
     return (
-        "Cosine similarity of the embeddings that the objective compares, for two views of one picture and "
-        "for different pictures. The data have no labels, so classes cannot be shown."
+        f"Cosine similarity of the embeddings that the objective compares, for {sample.two_of_a_pair} and "
+        f"for different {sample.many}. The data have no labels, so classes cannot be shown."
     )
 
 
-def _negatives_words(labeled: bool) -> str:
-    chosen = "first pictures of different classes" if labeled else "first pictures"
+def _negatives_words(sample: Sample) -> str:
+    chosen = f"first {sample.many}" + ("" if sample.labels is None else " of different classes")
+    place = "before" if isinstance(sample, Sentences) else "below"
     return (
         f"The {chosen} of the batch as anchors, and the six negatives to which each objective gives the "
-        "greatest weight (below each picture, as a multiple of the uniform weight; among equals, the most "
-        "similar)."
+        f"greatest weight ({place} each {sample.one}, as a multiple of the uniform weight; among equals, "
+        "the most similar)."
     )

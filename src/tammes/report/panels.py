@@ -88,7 +88,9 @@ def similarity_panels(comparison: Comparison) -> list[Panel]:
         split = None if labels is None else by_label(shown, labels[:LARGEST_SAMPLE])
         words = ("same class", "other class")
         if split is None:
-            split, words = by_view(outcome.view_a, outcome.view_b), ("two views", "other pictures")
+            two = "two views" if comparison.sample.partners is None else "of a pair"
+            split = by_view(outcome.view_a, outcome.view_b)
+            words = two, f"other {comparison.sample.many}"
         caption = (
             f"median {np.median(split.together):.2f} against {np.median(split.apart):.2f}; "
             f"told apart {percent(split.separation)} of the time"
@@ -153,14 +155,14 @@ def map_panels(comparison: Comparison) -> list[Panel]:
     sample = comparison.sample
     labels = None if sample.labels is None else sample.labels[:LARGEST_SAMPLE]
     classes = [] if labels is None else [sample.class_name(label) for label in range(int(labels.max()) + 1)]
-    titles = [sample.title(picture) for picture in range(min(sample.size, LARGEST_SAMPLE))]
+    titles = [sample.title(row) for row in range(min(sample.size, LARGEST_SAMPLE))]
     panels = []
     for index, outcome in enumerate(comparison.outcomes):
         places = project(outcome.features[:LARGEST_SAMPLE])
         svg = inline_svg(
             embedding_map(places, labels, classes, color=objective_color(index)),
             name=f"map-{index}",
-            description=f"t-SNE map of the features of {outcome.name} for {len(places)} pictures.",
+            description=f"t-SNE map of the features of {outcome.name} for {len(places)} {sample.many}.",
             titles=titles,
         )
         panels.append(Panel(name=outcome.name, color=css_color(index), svg=svg))

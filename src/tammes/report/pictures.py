@@ -5,6 +5,7 @@ import io
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
 from PIL import Image
 
 LARGEST = 96
@@ -33,3 +34,13 @@ def is_small(image: npt.NDArray[np.uint8]) -> bool:
     (True, False)
     """
     return max(image.shape[1:]) <= 32
+
+
+def picture(image: npt.NDArray[np.uint8], words: str) -> Markup:
+    """A picture as it stands on the page, with words about it.
+
+    >>> picture(np.zeros((1, 8, 8), np.uint8), "all black")[:31]
+    Markup('<img src="data:image/png;base64')
+    """
+    small = Markup(' class="small"') if is_small(image) else ""
+    return Markup('<img src="{}" alt="{}" title="{}"{}>').format(data_uri(image), words, words, small)

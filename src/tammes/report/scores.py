@@ -54,6 +54,7 @@ class Scores:
 
     Args:
         knn: of the nearest-neighbor vote on the frozen features.
+        means: of the nearest class mean, by inner product.
         probe: of the linear probe fitted with all training labels.
         probe_10_percent: of the linear probe fitted with 10 % of them.
         probe_1_percent: of the linear probe fitted with 1 % of them.
@@ -62,10 +63,11 @@ class Scores:
         ValueError: for a number outside [0, 1].
 
     >>> Scores(knn=0.95)
-    Scores(knn=0.95, probe=None, probe_10_percent=None, probe_1_percent=None)
+    Scores(knn=0.95, means=None, probe=None, probe_10_percent=None, probe_1_percent=None)
     """
 
     knn: float | None = None
+    means: float | None = None
     probe: float | None = None
     probe_10_percent: float | None = None
     probe_1_percent: float | None = None

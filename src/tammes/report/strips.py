@@ -1,50 +1,51 @@
-"""Rows of pictures: an anchor's hardest negatives under each objective, beside uniform ones."""
+"""Rows of pictures or sentences: what is near an anchor, and its hardest negatives, under each objective."""
 
 from dataclasses import dataclass
 
-from tammes.report.comparison import Comparison, Sample
-from tammes.report.negatives import Negative, anchors, hardest, uniform_draw
+from markupsafe import Markup
+
+from tammes.report.comparison import Comparison
+from tammes.report.negatives import anchors, hardest, nearest_rows, uniform_draw
 from tammes.report.palette import STYLESHEET, objective_color
-from tammes.report.pictures import data_uri, is_small
+from tammes.report.sample import Sample
 
 ANCHORS = 3
 LENGTH = 6
+NEAREST = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
-    """A picture as the page shows it.
+class Item:
+    """A picture or a sentence as the page shows it.
 
     Args:
-        source: a data URI.
+        shown: itself.
         alt: what it is, in words.
-        small: whether it has so few pixels that they should stay squares.
-        caption: its weight, or nothing.
+        caption: a number about it, or nothing.
         collision: whether it carries the anchor's label.
     """
 
-    source: str
+    shown: Markup
     alt: str
-    small: bool
     caption: str = ""
     collision: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Strip:
-    """A row of negatives under one objective, or drawn uniformly (without a color)."""
+    """A row of items under one objective, or drawn uniformly (without a color)."""
 
     name: str
     color: str
     note: str
-    negatives: tuple[Picture, ...]
+    items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Anchor:
     """An anchor and its rows."""
 
-    picture: Picture
+    item: Item
     strips: tuple[Strip, ...]
 
 
@@ -53,33 +54,52 @@ def anchor_strips(comparison: Comparison) -> list[Anchor]:
     sample, first = comparison.sample, comparison.outcomes[0]
     shown = []
     for anchor in anchors(sample.labels, first.pairs, ANCHORS):
-        rows = [_strip("drawn uniformly", "", uniform_draw(first, anchor, LENGTH), sample, anchor)]
+        drawn = uniform_draw(first, anchor, LENGTH)
+        rows = {("drawn uniformly", ""): drawn}
         for index, outcome in enumerate(comparison.outcomes):
-            color = STYLESHEET.variable_of[objective_color(index)]
-            rows.append(_strip(outcome.name, color, hardest(outcome, anchor, LENGTH), sample, anchor))
-        shown.append(Anchor(picture=_picture(sample, anchor), strips=tuple(rows)))
+            rows[outcome.name, _color(index)] = hardest(outcome, sample, anchor, LENGTH)
+        strips = [
+            _strip(name, color, [_negative(sample, n.row, n.weight, anchor) for n in negatives], sample)
+            for (name, color), negatives in rows.items()
+        ]
+        shown.append(Anchor(item=_item(sample, anchor), strips=tuple(strips)))
     return shown
 
 
-def _strip(name: str, color: str, negatives: list[Negative], sample: Sample, anchor: int) -> Strip:
-    pictures = []
-    for negative in negatives:
-        collision = sample.labels is not None and sample.labels[negative.picture] == sample.labels[anchor]
-        pictures.append(_picture(sample, negative.picture, weight=negative.weight, collision=bool(collision)))
-    collisions = sum(picture.collision for picture in pictures)
-    note = "" if sample.labels is None else f"{collisions} of {len(pictures)} of the anchor's class"
-    return Strip(name=name, color=color, note=note, negatives=tuple(pictures))
+def nearest_strips(comparison: Comparison) -> list[Anchor]:
+    """The same anchors, each with the rows of the sample that lie nearest to it under each objective."""
+    sample = comparison.sample
+    shown = []
+    for anchor in anchors(sample.labels, comparison.outcomes[0].pairs, ANCHORS):
+        strips = []
+        for index, outcome in enumerate(comparison.outcomes):
+            near = nearest_rows(outcome, anchor, NEAREST)
+            items = [_item(sample, n.row, [], f"{n.similarity:.2f}", anchor) for n in near]
+            strips.append(_strip(outcome.name, _color(index), items, sample))
+        shown.append(Anchor(item=_item(sample, anchor), strips=tuple(strips)))
+    return shown
 
 
-def _picture(sample: Sample, index: int, weight: float | None = None, collision: bool = False) -> Picture:
-    image = sample.images[index]
-    words = [sample.title(index)]
-    words += [] if weight is None else [f"{weight:.1f} times the uniform weight"]
-    words += ["same class as the anchor"] if collision else []
-    return Picture(
-        source=data_uri(image),
-        alt=", ".join(words),
-        small=is_small(image),
-        caption="" if weight is None else f"{weight:.1f}×",
-        collision=collision,
-    )
+def _color(index: int) -> str:
+    return STYLESHEET.variable_of[objective_color(index)]
+
+
+def _strip(name: str, color: str, items: list[Item], sample: Sample) -> Strip:
+    collisions = sum(item.collision for item in items)
+    note = "" if sample.labels is None else f"{collisions} of {len(items)} of the anchor's class"
+    return Strip(name=name, color=color, note=note, items=tuple(items))
+
+
+def _negative(sample: Sample, row: int, weight: float, anchor: int) -> Item:
+    return _item(sample, row, [f"{weight:.1f} times the uniform weight"], f"{weight:.1f}×", anchor)
+
+
+def _item(
+    sample: Sample, row: int, words: list[str] | None = None, caption: str = "", anchor: int | None = None
+) -> Item:
+    labels = sample.labels
+    collision = labels is not None and anchor is not None and labels[row] == labels[anchor]
+    all_words = [sample.title(row), *(words or [])]
+    all_words += ["same class as the anchor"] if collision else []
+    alt = ", ".join(all_words)
+    return Item(shown=sample.shown(row, alt), alt=alt, caption=caption, collision=bool(collision))

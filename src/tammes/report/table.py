@@ -1,5 +1,6 @@
 """The table at the head of the page."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -60,13 +61,19 @@ class Table:
         return sum(column.probe for column in self.columns)
 
     @property
-    def has_knn(self) -> bool:
-        """Whether the first column is the nearest-neighbor vote."""
-        return bool(self.columns) and self.columns[0].title == "kNN"
+    def leading(self) -> tuple[Column, ...]:
+        """The columns before those under "linear probe"."""
+        return tuple(itertools.takewhile(lambda column: not column.probe, self.columns))
+
+    @property
+    def trailing(self) -> tuple[Column, ...]:
+        """The columns after them."""
+        return self.columns[len(self.leading) + self.probes :]
 
 
 _ACCURACIES: tuple[tuple[Column, Callable[[Scores], float | None]], ...] = (
     (Column(title="kNN"), lambda scores: scores.knn),
+    (Column(title="class means"), lambda scores: scores.means),
     (Column(title="all labels", probe=True), lambda scores: scores.probe),
     (Column(title="10 %", probe=True), lambda scores: scores.probe_10_percent),
     (Column(title="1 %", probe=True), lambda scores: scores.probe_1_percent),
@@ -129,11 +136,12 @@ def _weight_on_own_class(outcome: Outcome, labels: Integers) -> float:
 
 def _note(comparison: Comparison, measured: bool) -> str:
     """What the columns are, with the numbers that uniform weights would give."""
-    pairs, labels = comparison.outcomes[0].pairs, comparison.sample.labels
+    sample, pairs = comparison.sample, comparison.outcomes[0].pairs
+    labels = sample.labels
     sentences = []
     if measured:
         sentences.append(
-            f"Accuracies in per cent of {comparison.test_size} test images, ± one standard error"
+            f"Accuracies in per cent of {comparison.test_size} test {sample.data}, ± one standard error"
             + ("; the highest of each column is bold." if len(comparison.outcomes) > 1 else ".")
         )
     if labels is not None:
@@ -143,6 +151,6 @@ def _note(comparison: Comparison, measured: bool) -> str:
         )
     sentences.append(
         f"Effective negatives: how many equally weighted ones would be as concentrated, of {2 * pairs - 2} "
-        f"in a batch of {pairs} pictures."
+        f"in a batch of {pairs} {sample.many if sample.partners is None else 'pairs'}."
     )
     return " ".join(sentences)

@@ -31,14 +31,14 @@ def verdict(comparison: Comparison) -> Verdict:
     floors = _floors(comparison, measure, estimates)
     if len(estimates) == 1:
         ((name, accuracy),) = estimates.items()
-        lead = f"{measure.words} of {name} gets {_reached(accuracy, comparison.test_size)}."
+        lead = f"{measure.words} of {name} gets {_reached(accuracy, comparison)}."
         return Verdict(lead=_capital(lead), beside=floors)
-    lead = _capital(_best(estimates, measure.words, comparison.test_size))
+    lead = _capital(_best(estimates, measure.words, comparison))
     others = _other_columns(comparison, measure, estimates)
     return Verdict(lead=f"{lead} {others}".strip(), beside=f"{floors} {_seeds(comparison)}".strip())
 
 
-def _best(estimates: Mapping[str, Estimate], words: str, size: int) -> str:
+def _best(estimates: Mapping[str, Estimate], words: str, comparison: Comparison) -> str:
     """The sentence about the best of several objectives and those that cannot be told from it."""
     best, *others = sorted(estimates, key=lambda name: -estimates[name].value)
     first, second = estimates[best], estimates[others[0]]
@@ -48,15 +48,15 @@ def _best(estimates: Mapping[str, Estimate], words: str, size: int) -> str:
     error = f"{100 * first.error_of_difference(second):.1f}"
     if not level:
         return (
-            f"{best} is clearly best: {words} of it gets {_reached(first, size)}, {ahead} "
+            f"{best} is clearly best: {words} of it gets {_reached(first, comparison)}, {ahead} "
             f"(standard error of the difference: {error})."
         )
     tail = f"; {listed(behind)} {_be(behind)} clearly behind." if behind else "."
     who = f"No clear difference between {listed([best, *level])}"
     if first.value == second.value:
-        return f"{who}: for {best} as for {others[0]}, {words} gets {_reached(first, size)}{tail}"
+        return f"{who}: for {best} as for {others[0]}, {words} gets {_reached(first, comparison)}{tail}"
     return (
-        f"{who}: for {best}, {words} gets {_reached(first, size)}, {ahead}, but the standard error "
+        f"{who}: for {best}, {words} gets {_reached(first, comparison)}, {ahead}, but the standard error "
         f"of that difference is {error}{tail}"
     )
 
@@ -77,8 +77,8 @@ def _other_columns(comparison: Comparison, judge: "_Measure", judged: Mapping[st
     return f"Clear elsewhere in the table: {'; '.join(found)}." if found else ""
 
 
-def _reached(accuracy: Estimate, size: int) -> str:
-    return f"{percent(accuracy.value)} of {size} test images right"
+def _reached(accuracy: Estimate, comparison: Comparison) -> str:
+    return f"{percent(accuracy.value)} of {comparison.test_size} test {comparison.sample.data} right"
 
 
 def _seeds(comparison: Comparison) -> str:
@@ -122,13 +122,14 @@ _PROBE = _Measure(words="a linear probe", where="with all labels", of=lambda sco
 _VOTE = _Measure(
     words="the vote of nearest neighbors", where="by nearest neighbors", of=lambda scores: scores.knn
 )
+_MEANS = _Measure(words="the nearest class mean", where="by class means", of=lambda scores: scores.means)
 _FEW = _Measure(
     words="a linear probe", where="with 10 % of the labels", of=lambda scores: scores.probe_10_percent
 )
 _FEWEST = _Measure(
     words="a linear probe", where="with 1 % of the labels", of=lambda scores: scores.probe_1_percent
 )
-_MEASURES = (_PROBE, _VOTE, _FEW, _FEWEST)
+_MEASURES = (_PROBE, _VOTE, _MEANS, _FEW, _FEWEST)
 
 
 def _measure(comparison: Comparison) -> _Measure | None:

@@ -4,6 +4,7 @@ from tammes.training.annealing import Falling, Rising
 from tammes.training.caching import GradientCache
 from tammes.training.config import ImagesSummary, QueueConfig, RunConfig, TextsSummary, TrainingConfig
 from tammes.training.embedding import embed
+from tammes.training.examples import Data
 from tammes.training.folder import RunFolder
 from tammes.training.loop import Machine, train
 from tammes.training.metrics import Row
@@ -18,6 +19,7 @@ __all__ = [
     "Adam",
     "Constant",
     "Cosine",
+    "Data",
     "Falling",
     "GradientCache",
     "ImagesSummary",

@@ -171,6 +171,11 @@ class TrainingConfig:
                 "views of images are made by an augmentation, got None: choose Photographs(), Handwriting(), "
                 "or Identity() where the positive is another image"
             )
+        elif isinstance(self.augmentation, Identity) and isinstance(self.positives, Itself):
+            raise ValueError(
+                "an image that is its own positive needs an augmentation, or both views are the same: choose "
+                "Photographs(), Handwriting(), or other positives"
+            )
         if isinstance(self.negatives, QueueConfig) and not isinstance(self.positives, Itself):
             raise ValueError(
                 "a queue knows a row that comes again by its key, which is another row's where the positives "

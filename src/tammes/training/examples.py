@@ -28,23 +28,8 @@ class Examples(ABC):
 
     @property
     @abstractmethod
-    def noun(self) -> str:
-        """What the rows are called, in messages."""
-
-    @property
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """A name for each row."""
-
-    @property
-    @abstractmethod
-    def labels(self) -> Tensor | None:
-        """int64 (n,), the class of each row, where it is known."""
-
-    @property
-    @abstractmethod
-    def positions(self) -> Tensor | None:
-        """int64 (n,), the place of each row in its document; None where rows are not read in an order."""
+    def data(self) -> Data:
+        """What is read."""
 
     @property
     @abstractmethod
@@ -68,12 +53,17 @@ class Examples(ABC):
         """What is written down about them in the run's folder."""
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.data)
+
+    @property
+    def labels(self) -> Tensor | None:
+        """int64 (n,), the class of each row, where it is known."""
+        return self.data.labels
 
     @property
     def digest(self) -> str:
         """Of names and labels: other data have another."""
-        digest = hashlib.sha256("\0".join(self.names).encode(errors="surrogateescape"))
+        digest = hashlib.sha256("\0".join(self.data.names).encode(errors="surrogateescape"))
         if self.labels is not None:
             digest.update(self.labels.numpy().tobytes())
         return digest.hexdigest()[:12]
@@ -96,20 +86,8 @@ class ImageExamples(Examples):
     images: Images
 
     @property
-    def noun(self) -> str:
-        return "images"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.images.names
-
-    @property
-    def labels(self) -> Tensor | None:
-        return self.images.labels
-
-    @property
-    def positions(self) -> None:
-        return None
+    def data(self) -> Images:
+        return self.images
 
     @property
     def vocabulary(self) -> None:
@@ -152,8 +130,8 @@ class TextExamples(Examples):
     tokens: Tokens
 
     @property
-    def noun(self) -> str:
-        return "sentences"
+    def data(self) -> Texts:
+        return self.texts
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -163,18 +141,6 @@ class TextExamples(Examples):
     def of(cls, texts: Texts, vocabulary: Vocabulary) -> "TextExamples":
         """The sentences, read by this vocabulary."""
         return cls(texts=texts, known_words=vocabulary, tokens=vocabulary.encode(texts.sentences))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.texts.names
-
-    @property
-    def labels(self) -> Tensor | None:
-        return self.texts.labels
-
-    @property
-    def positions(self) -> Tensor | None:
-        return self.texts.positions
 
     def batch(self, rows: Sequence[int]) -> Tokens:
         return self.tokens.take(torch.tensor(rows, dtype=torch.int64))

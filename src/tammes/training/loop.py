@@ -172,7 +172,7 @@ def _trained(
     config, peers = whole.training, request.peers
     launch = peers.launch
     portion = Portion(batch_size=config.batch_size, process=launch.rank, processes=launch.count)
-    pairing = Pairing.of(examples, config.positives, seed=config.seed)
+    pairing = Pairing.of(examples.data, config.positives, seed=config.seed)
     steps_per_epoch = len(Order(pairing, portion))  # refuses a batch larger than the data
     model = build_model(whole, examples.vocabulary)
     if not peers.alone:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from tammes.data.texts import Texts
 from tammes.positives import Itself, Neighbours, SameClass
-from tammes.training.examples import Examples
+from tammes.training.examples import Data
 from tammes.training.seeds import Purpose, derive
 
 Positives = Itself | SameClass | Neighbours
@@ -36,32 +37,28 @@ class Pairing:
     noun: str = "rows"
 
     @classmethod
-    def of(cls, examples: Examples, positives: Positives, *, seed: int) -> "Pairing":
-        """The pairs of these examples.
+    def of(cls, data: Data, positives: Positives, *, seed: int) -> "Pairing":
+        """The pairs of these images or texts.
 
         Raises:
             ValueError: where they have no labels to pair by, or no reading order.
         """
-        labels = examples.labels
+        labels, positions, noun = data.labels, None, "images"
+        if isinstance(data, Texts):
+            positions, noun = data.positions, "sentences"
         if isinstance(positives, SameClass) and labels is None:
             raise ValueError(
-                f"SameClass pairs {examples.noun} of one class, but these have no labels: give them labels, "
+                f"SameClass pairs {noun} of one class, but these have no labels: give them labels, "
                 "or choose other positives"
             )
-        if isinstance(positives, Neighbours) and examples.positions is None:
+        if isinstance(positives, Neighbours) and positions is None:
             raise ValueError(
-                f"Neighbours pairs adjacent sentences, but {examples.noun} have no reading order: choose "
+                f"Neighbours pairs adjacent sentences, but {noun} have no reading order: choose "
                 "SameClass() or Itself()"
             )
         if labels is None:
-            labels = torch.zeros(len(examples), dtype=torch.int64)
-        return cls(
-            positives=positives,
-            labels=labels,
-            positions=examples.positions,
-            seed=seed,
-            noun=examples.noun,
-        )
+            labels = torch.zeros(len(data), dtype=torch.int64)
+        return cls(positives=positives, labels=labels, positions=positions, seed=seed, noun=noun)
 
     def epoch(self, number: int) -> Tensor:
         """int64 (pairs, 2): rows of anchors and their positives, in the order in which they come."""

@@ -33,7 +33,7 @@ def shared_settings(
         settings = {"the configuration": repr(config)}
     settings |= {f"the version of {package}": version(package) for package in PACKAGES}
     settings["the version of python"] = ".".join(platform.python_version_tuple()[:2])
-    settings[f"the digest of the {examples.noun}' names and labels"] = examples.digest
+    settings["the digest of names and labels"] = examples.digest
     settings["a run folder"] = str(folder is not None)
     if folder is not None:
         settings |= {

@@ -1,0 +1,174 @@
+"""The data from the shell: images or texts, and what is held out of them."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+
+from tammes.cli.images import DIGITS, load_digits
+from tammes.cli.texts import TextFormat, looks_like_texts
+from tammes.data import Images, Texts, folder
+from tammes.training import Data, ImagesSummary, TextsSummary
+from tammes.training.seeds import Purpose, derive
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where images or texts come from.
+
+    Args:
+        data: `digits` (scikit-learn's scans, nothing to download); a folder of images, where a folder in it
+            for each class gives labels; or texts: a folder of plain-text files, each a document with a
+            sentence a line, one such file, a table (CSV, TSV, JSONL, parquet), or a Hugging Face data set
+            (hub:owner/name, or a folder where it was saved).
+        strict: Refuse a folder or table that holds anything else, instead of leaving it out.
+        format: How texts are written down.
+    """
+
+    data: str
+    strict: bool = False
+    format: Annotated[TextFormat, tyro.conf.arg(name="")] = field(default_factory=TextFormat)
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether the data are texts, by the look of them."""
+        return self.data != DIGITS and looks_like_texts(self.data, self.format)
+
+    def load_like(self, summary: ImagesSummary | TextsSummary) -> tuple[Data, ...]:
+        """All the data, in the shape of those that a run was trained on.
+
+        Raises:
+            ValueError: for data of the other kind.
+        """
+        self._expect_kind(summary)
+        if isinstance(summary, TextsSummary):
+            return self.load_texts()
+        return self.load_images(size=summary.size, channels=summary.channels)
+
+    def _expect_kind(self, summary: ImagesSummary | TextsSummary) -> None:
+        trained_on_texts = isinstance(summary, TextsSummary)
+        if trained_on_texts != self.are_texts:
+            kinds = "texts", "images"
+            was, now = kinds if trained_on_texts else kinds[::-1]
+            raise ValueError(
+                f"the run was trained on {was}, but {self.data} holds {now}: name {was}"
+            )
+
+    def load_texts(self) -> tuple[Data, ...]:
+        """All texts, in one part."""
+        return (self.format.load(self.data, strict=self.strict),)
+
+    def load_images(self, *, size: int, channels: int) -> tuple[Data, ...]:
+        """All images: of the digits both parts, of a folder one."""
+        self.format.expect_unused(f"{self.data} holds images")
+        if self.data == DIGITS:
+            return load_digits(size, channels)
+        return (folder(self.data, size=size, channels=channels, strict=self.strict),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split(Source):
+    """Data to learn from, and data to measure on.
+
+    Args:
+        test: Labeled data of the same kind to measure on, with the same classes.
+        held_out: Without --test, the part of each class of labeled data that is kept for measuring and not
+            trained on; 0 trains on everything and measures nothing.
+    """
+
+    test: Path | None = None
+    held_out: float = 0.1
+
+    def split_like(self, summary: ImagesSummary | TextsSummary) -> tuple[Data, Data | None]:
+        """The data to learn from and those to measure on, in the shape of those of a run."""
+        self._expect_kind(summary)
+        if isinstance(summary, TextsSummary):
+            return self.split_texts()
+        return self.split_images(size=summary.size, channels=summary.channels)
+
+    def split_texts(self) -> tuple[Data, Data | None]:
+        """The texts to learn from, and those to measure on where documents are known.
+
+        Raises:
+            ValueError: where the texts cannot be had or split like this.
+        """
+        (texts,) = self.load_texts()
+        if self.test is not None:
+            return texts, _same_classes(texts, self.format.load(str(self.test), strict=self.strict))
+        return self._hold_out(texts)
+
+    def split_images(self, *, size: int, channels: int) -> tuple[Data, Data | None]:
+        """The images to learn from, and those to measure on where there are labels.
+
+        Raises:
+            ValueError: where the images cannot be had or split like this.
+        """
+        parts = self.load_images(size=size, channels=channels)
+        if self.data == DIGITS:
+            if self.test is not None:
+                raise ValueError("the digits have their own test images: leave --test out")
+            return parts[0], parts[1]
+        if self.test is not None:
+            test = folder(self.test, size=size, channels=channels, strict=self.strict)
+            return parts[0], _same_classes(parts[0], test)
+        return self._hold_out(parts[0])
+
+    def _hold_out(self, data: Data) -> tuple[Data, Data | None]:
+        if data.labels is None or self.held_out == 0:
+            return data, None
+        data.required_labels()
+        return hold_out(data, self.held_out)
+
+
+def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
+    """Split labeled data, class by class, in the same way every time.
+
+    Args:
+        data: with labels.
+        fraction: of each class to hold out, rounded, at least one of each class that has two.
+
+    Returns:
+        The data to learn from, and those held out.
+
+    Raises:
+        ValueError: for a fraction outside (0, 1), or where one of the two would be empty.
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"held_out must be a fraction from 0 to below 1, got {fraction}")
+    labels = data.required_labels()
+    held: list[int] = []
+    for label in labels.unique().tolist():
+        rows = (labels == label).nonzero()[:, 0]
+        generator = torch.Generator().manual_seed(derive(0, Purpose.HOLDOUT, label))
+        count = min(max(1, round(fraction * len(rows))), len(rows) - 1)
+        held += rows[torch.randperm(len(rows), generator=generator)[:count]].tolist()
+    chosen = set(held)
+    if len(labels[held].unique()) < 2:
+        noun = "images" if isinstance(data, Images) else "sentences"
+        raise ValueError(
+            f"too few {noun} to hold some out of each class: name others by --test, or use --held-out 0"
+        )
+    rest = [row for row in range(len(data)) if row not in chosen]
+    return data.subset(rest), data.subset(sorted(held))
+
+
+def _same_classes(data: Data, test: Data) -> Data:
+    test.required_labels()
+    if data.classes is None or test.classes is None or data.classes == test.classes:
+        return test
+    odd = sorted(set(data.classes) ^ set(test.classes))
+    if odd:
+        raise ValueError(f"the test data must have the same classes; these differ: {', '.join(odd)}")
+    assert isinstance(test, Texts)  # the classes of images are in the order of their names
+    assert test.labels is not None
+    numbers = torch.tensor([data.classes.index(name) for name in test.classes])
+    return Texts(
+        sentences=test.sentences,
+        names=test.names,
+        labels=numbers[test.labels],
+        classes=data.classes,
+        positions=test.positions,
+        skipped=test.skipped,
+    )

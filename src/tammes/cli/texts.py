@@ -1,0 +1,86 @@
+"""Texts from the shell: how they are told from images, and how they are written down."""
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from tammes.data import Texts, texts
+from tammes.data.folder import SUFFIXES
+from tammes.data.texts_tables import HUB, is_saved_data_set
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFormat:
+    """How texts are written down.
+
+    Args:
+        text_column: The column of a table or data set that holds the text (by default, "text").
+        label_column: The column that tells the document, or class, of each row.
+        split: The part of a Hugging Face data set, such as train.
+        files: What the names of a folder's documents look like (by default, *.txt).
+        encoding: Of the files (by default, utf-8).
+        prose: Take the text for running prose, to be cut into sentences, instead of a sentence a line.
+    """
+
+    text_column: str | None = None
+    label_column: str | None = None
+    split: str | None = None
+    files: str | None = None
+    encoding: str | None = None
+    prose: bool = False
+
+    def load(self, path: str, *, strict: bool) -> Texts:
+        """The texts at this place.
+
+        Raises:
+            ValueError: where there are none, or no such column.
+        """
+        return texts(
+            path,
+            text=self.text_column,
+            document=self.label_column,
+            split=self.split,
+            prose=self.prose,
+            files=self.files or "*.txt",
+            encoding=self.encoding or "utf-8",
+            strict=strict,
+        )
+
+    def expect_unused(self, reason: str) -> None:
+        """Refuse what would have no effect.
+
+        Raises:
+            ValueError: naming the flags.
+        """
+        given = [
+            f"--{field.name.replace('_', '-')}"
+            for field in dataclasses.fields(self)
+            if vars(self)[field.name] != field.default
+        ]
+        if given:
+            raise ValueError(f"{', '.join(given)} is for texts, but {reason}: leave it out")
+
+
+def looks_like_texts(path: str, format: TextFormat) -> bool:
+    """Whether what is at a place is to be read as texts.
+
+    A file is, unless its name is an image's; so is a folder with more plain-text files than images.
+
+    Args:
+        path: a file, a folder, or the name of a data set.
+        format: says which files of a folder are texts.
+    """
+    place = Path(path)
+    if path.startswith(HUB):
+        return True
+    if not place.is_dir():
+        return place.is_file() and place.suffix.lower() not in SUFFIXES
+    if is_saved_data_set(place) or format.files is not None:
+        return True
+    images = documents = 0
+    for _, _, names in os.walk(place, followlinks=True):
+        images += sum(os.path.splitext(name)[1].lower() in SUFFIXES for name in names)
+        documents += sum(fnmatch(name, "*.txt") for name in names)
+    return documents > images
