@@ -65,7 +65,11 @@ class GraphFunction(SetFunction):
 
     def multilinear(self, x: Float[Tensor, "rows total"]) -> Float[Tensor, "rows inputs"] | None:
         """See `SetFunction.multilinear`: known for formulas that are linear in the counts."""
-        return self.formula(expected_counts(self.graphs, x)) if self.formula.linear else None
+        return self.relaxed(x) if self.formula.linear else None
+
+    def relaxed(self, x: Float[Tensor, "rows total"]) -> Float[Tensor, "rows inputs"]:
+        """The formula of the counts that a random set has on average; f itself where x is an indicator."""
+        return self.formula(expected_counts(self.graphs, x))
 
 
 def density(counts: Counts) -> Float[Tensor, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,6 +59,27 @@ class Graphs:
             raise ValueError("expected edges within graphs, got one that joins two; check the sizes")
         numbers = (first * ground.total + second)[first != second].unique()
         return cls(ground=ground, edges=torch.stack([numbers // ground.total, numbers % ground.total]))
+
+    @classmethod
+    def join(cls, parts: Sequence[Graphs]) -> Graphs:
+        """Several batches as one.
+
+        >>> one = Graphs.of(torch.tensor([[0], [1]]), sizes=(2,))
+        >>> Graphs.join([one, one]).edges.tolist()
+        [[0, 2], [1, 3]]
+        """
+        sizes = tuple(size for part in parts for size in part.ground.sizes)
+        starts = itertools.accumulate((part.ground.total for part in parts), initial=0)
+        shifted = [part.edges + start for part, start in zip(parts, starts, strict=False)]
+        return cls(
+            ground=Ground(sizes=sizes, device=shifted[0].device if shifted else torch.device("cpu")),
+            edges=torch.cat(shifted, dim=1) if shifted else torch.zeros(2, 0, dtype=torch.long),
+        )
+
+    @cached_property
+    def both_ways(self) -> Int[Tensor, "2 twice_m"]:
+        """Each edge in both directions, as torch_geometric's `edge_index`."""
+        return torch.cat([self.edges, self.edges.flip(0)], dim=1)
 
     @cached_property
     def owner(self) -> Int[Tensor, " m"]:

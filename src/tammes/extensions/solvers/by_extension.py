@@ -1,0 +1,82 @@
+"""Training through an extension of the objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from tammes.extensions.distribution import Distribution
+from tammes.extensions.extension import Extension
+from tammes.extensions.ground import Ground
+from tammes.extensions.lovasz import Lovasz
+from tammes.extensions.neural import Neural
+from tammes.extensions.problems import Problem
+from tammes.extensions.solvers.method import Method
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByScalar(Method):
+    """F(x) with x = sigmoid(output), scaled down where the extension's domain is smaller than the cube.
+
+    Args:
+        extension: F.
+
+    Source: Robinson (2023), section 8.5.1.
+    """
+
+    extension: Extension = field(default_factory=Lovasz)
+
+    def loss(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> Float[Tensor, " inputs"]:
+        """See `Method.loss`."""
+        return self.extension(self._points(outputs, problem.ground), problem.objective).sum(0)
+
+    def decode(
+        self, outputs: Float[Tensor, "total outputs"], problem: Problem
+    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+        """See `Method.decode`: the best set in the support."""
+        p = self.extension.distribution(self._points(outputs, problem.ground), problem.ground)
+        return p.best(problem.worth)
+
+    def _points(self, outputs: Tensor, ground: Ground) -> Tensor:
+        return self.extension.within(torch.sigmoid(outputs.T), ground)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByColumns(ByScalar):
+    """The naive extension of embeddings: that of each column, summed up.
+
+    It is no extension, and no column knows of the others.
+
+    Source: Robinson (2023), section 8.5.4, Figure 8-5.
+    """
+
+    scalar: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByNeural(Method):
+    """F(Z Z^T) with Z the outputs.
+
+    Args:
+        neural: F.
+
+    Source: Robinson (2023), section 8.5.1.
+    """
+
+    scalar: ClassVar[bool] = False
+    neural: Neural = field(default_factory=Neural)
+
+    def loss(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> Float[Tensor, " inputs"]:
+        """See `Method.loss`."""
+        return self.neural(outputs, problem.objective)
+
+    def decode(
+        self, outputs: Float[Tensor, "total outputs"], problem: Problem
+    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+        """See `Method.decode`: the best set in the support, over all eigenvectors."""
+        p: Distribution = self.neural.distribution(outputs, problem.ground)
+        return p.best(problem.worth)

@@ -1,0 +1,269 @@
+"""Solvers: their losses against what they stand for, and that training finds good sets."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import pytest
+import torch
+from brute_force import subsets
+
+from tammes.extensions import (
+    BoundedLovasz,
+    CliqueDensity,
+    CliqueErdos,
+    CliquePenalty,
+    CutSize,
+    Formula,
+    GraphFunction,
+    Graphs,
+    Lovasz,
+    MaximumClique,
+    MaximumCoverage,
+    MaximumCut,
+    MaximumIndependentSet,
+    Multilinear,
+    Neural,
+    Peak,
+)
+from tammes.extensions.coverage import Covers
+from tammes.extensions.solvers import (
+    ByColumns,
+    ByNeural,
+    ByScalar,
+    Erdos,
+    FitConfig,
+    Method,
+    NetworkConfig,
+    Reinforce,
+    SolverNetwork,
+    StraightThrough,
+    fit,
+    optima_of,
+    ratios,
+    solve,
+    split,
+)
+
+
+def some_graphs(count: int, seed: int = 0, most: int = 9) -> list[Graphs]:
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for _ in range(count):
+        n = int(torch.randint(3, most + 1, (), generator=generator))
+        pairs = torch.combinations(torch.arange(n)).T
+        found.append(Graphs.of(pairs[:, torch.rand(pairs.shape[1], generator=generator) < 0.5], sizes=(n,)))
+    return found
+
+
+METHODS = [
+    ByScalar(),
+    ByScalar(extension=BoundedLovasz(k=3)),
+    ByColumns(),
+    ByNeural(),
+    ByNeural(neural=Neural(squash=Peak())),
+    StraightThrough(),
+    Reinforce(generator=torch.Generator().manual_seed(0), samples=20),
+    Erdos(),
+]
+
+
+def clique(graphs: Graphs) -> MaximumClique:
+    return MaximumClique(graphs=graphs, formula=CliquePenalty())
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_every_method_has_a_loss_and_feasible_sets(method: Method) -> None:
+    torch.manual_seed(0)
+    graphs = some_graphs(5)
+    batch = Graphs.join(graphs)
+    network = SolverNetwork(NetworkConfig(width=8, layers=2), scalar=method.scalar)
+    outputs = network(batch)
+    losses = method.loss(outputs, clique(batch))
+    assert losses.shape == (5,)
+    losses.sum().backward()
+    assert all(bool(weight.grad.isfinite().all()) for weight in network.parameters())
+    assert any(bool((weight.grad != 0).any()) for weight in network.parameters())
+    worth, members = method.decode(outputs, clique(batch))
+    torch.testing.assert_close(clique(batch).worth.values(members), worth)
+    assert bool((worth >= 0).all())
+
+
+def test_straight_through_is_the_sum_over_level_sets() -> None:
+    graphs = some_graphs(3, seed=1)
+    batch = Graphs.join(graphs)
+    outputs = torch.randn(batch.ground.total, 1, dtype=torch.float64, requires_grad=True)
+    found = StraightThrough().loss(outputs, clique(batch))
+    (gradient,) = torch.autograd.grad(found.sum(), outputs)
+    parts = outputs.detach()[:, 0].split(list(batch.ground.sizes))
+    slopes = gradient[:, 0].split(list(batch.ground.sizes))
+    for graph, part, value, slope in zip(graphs, parts, found, slopes, strict=True):
+        x = torch.sigmoid(part)
+        f = GraphFunction(graphs=graph, formula=CliquePenalty())
+        expected, by_levels = 0.0, torch.zeros_like(x)
+        for threshold in x:
+            level = (x >= threshold).double().requires_grad_()
+            at_level = f.relaxed(level[None])[0, 0]
+            expected += at_level.item() / len(x)
+            by_levels += torch.autograd.grad(at_level, level)[0] / len(x)
+        assert value.item() == pytest.approx(expected)
+        torch.testing.assert_close(slope, by_levels * x * (1 - x))
+
+
+def test_straight_through_needs_a_formula() -> None:
+    graph = some_graphs(1)[0]
+    problem = MaximumCoverage(covers=Covers.neighborhoods(graph), k=2)
+    with pytest.raises(ValueError, match="needs a GraphFunction, got CoverageLoss"):
+        StraightThrough().loss(torch.zeros(graph.ground.total, 1), problem)
+
+
+def test_reinforce_goes_the_way_of_the_multilinear_extension() -> None:
+    graph = some_graphs(1, seed=3)[0]
+    problem = MaximumCut(graphs=graph)
+    outputs = torch.randn(graph.ground.total, 1, requires_grad=True)
+    sampled = Reinforce(generator=torch.Generator().manual_seed(0), samples=100_000).loss(outputs, problem)
+    (found,) = torch.autograd.grad(sampled.sum(), outputs)
+    exact = Multilinear()(torch.sigmoid(outputs[:, 0]), problem.objective).sum()
+    (expected,) = torch.autograd.grad(exact, outputs)
+    cosine = torch.nn.functional.cosine_similarity(found.flatten(), expected.flatten(), dim=0)
+    assert cosine.item() > 0.99
+
+
+def test_erdos_losses_are_those_of_the_text() -> None:
+    batch = Graphs.join(some_graphs(3, seed=2))
+    outputs = torch.randn(batch.ground.total, 1, dtype=torch.float64)
+    p = torch.sigmoid(outputs[:, 0])
+    found = Erdos().loss(outputs, MaximumClique(graphs=batch, formula=CliqueErdos(beta=0.3)))
+    same = batch.ground.owner[:, None] == batch.ground.owner
+    products = (p[:, None] * p * same).triu(1)
+    edges = (p[batch.edges[0]] * p[batch.edges[1]]).sum()
+    expected = 0.3 * products.sum() - 1.3 * edges
+    torch.testing.assert_close(found.sum(), expected)
+
+
+@pytest.mark.parametrize(
+    ("method", "formula"),
+    [
+        (ByScalar(), CliqueDensity()),
+        (ByNeural(neural=Neural(squash=Peak())), CliquePenalty()),
+        (Erdos(), CliqueErdos()),
+    ],
+    ids=["scalar", "neural", "erdos"],
+)
+def test_training_makes_solvers_better(method: Method, formula: Formula) -> None:
+    def posed(graphs: Graphs) -> MaximumClique:
+        return MaximumClique(graphs=graphs, formula=formula)
+
+    torch.manual_seed(0)
+    graphs = some_graphs(40, most=8)
+    optima, bounds = optima_of(posed, graphs)
+    assert torch.equal(optima, bounds)
+    network = SolverNetwork(NetworkConfig(width=16, layers=2), scalar=method.scalar)
+    before = ratios(solve(network, method, posed, graphs), optima).mean().item()
+    losses: list[float] = []
+    fitted = fit(
+        network,
+        method,
+        posed,
+        graphs,
+        graphs,
+        FitConfig(epochs=15, batch_size=8, learning_rate=3e-3),
+        optima=optima,
+        said=lambda epoch, loss, ratio: losses.append(loss),
+    )
+    found = ratios(solve(network, method, posed, graphs, batch_size=7), optima)
+    assert found.mean().item() == pytest.approx(fitted.ratio)
+    assert losses[-1] < losses[0] - 0.1
+    assert found.mean().item() > max(0.75, before)
+    assert found.max().item() <= 1.0
+
+
+def test_the_same_seeds_give_the_same_solver() -> None:
+    graphs = some_graphs(10)
+    optima, _ = optima_of(clique, graphs)
+
+    def trained() -> torch.Tensor:
+        torch.manual_seed(1)
+        network = SolverNetwork(NetworkConfig(width=8, layers=2), scalar=True)
+        fit(network, ByScalar(), clique, graphs, graphs, FitConfig(epochs=2), optima=optima)
+        return torch.cat([weight.flatten() for weight in network.parameters()])
+
+    assert torch.equal(trained(), trained())
+
+
+def test_a_solver_sees_one_graph_as_it_sees_it_in_a_batch() -> None:
+    graphs = some_graphs(4)
+    network = SolverNetwork(NetworkConfig(width=8, layers=3), scalar=False)
+    together = network(Graphs.join(graphs)).split([graph.ground.total for graph in graphs])
+    for graph, part in zip(graphs, together, strict=True):
+        torch.testing.assert_close(network(graph), part)
+
+
+def test_random_features_come_from_a_generator() -> None:
+    graph = some_graphs(1)[0]
+    with pytest.raises(ValueError, match="noise=3 random features need a generator"):
+        SolverNetwork(NetworkConfig(noise=3), scalar=True)
+    network = SolverNetwork(
+        NetworkConfig(width=8, layers=1, noise=3), scalar=True, generator=torch.Generator().manual_seed(0)
+    )
+    assert not torch.equal(network(graph), network(graph))
+
+
+def test_without_torch_geometric_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch_geometric.nn", None)
+    with pytest.raises(ImportError, match=r'pip install "tammes\[graphs\]"'):
+        SolverNetwork(NetworkConfig(), scalar=True)
+
+
+def test_a_loss_that_is_no_number_ends_training() -> None:
+    class Broken(ByScalar):
+        def loss(self, outputs, problem):  # type: ignore[no-untyped-def]
+            return outputs.sum()[None] * math.nan
+
+    graphs = some_graphs(3)
+    network = SolverNetwork(NetworkConfig(width=4, layers=1), scalar=True)
+    optima, _ = optima_of(clique, graphs)
+    with pytest.raises(ValueError, match="the loss became nan in epoch 1; lower the learning rate"):
+        fit(network, Broken(), clique, graphs, graphs, FitConfig(epochs=1), optima=optima)
+
+
+def test_parts_of_a_data_set() -> None:
+    graphs = some_graphs(20)
+    train, test, validation = split(graphs, seed=0)
+    assert (len(train), len(test), len(validation)) == (12, 6, 2)
+    assert {id(graph) for graph in train + test + validation} == {id(graph) for graph in graphs}
+    with pytest.raises(ValueError, match="at least 3 graphs to split"):
+        split(graphs[:2], seed=0)
+    network = SolverNetwork(NetworkConfig(width=4, layers=1), scalar=True)
+    with pytest.raises(ValueError, match="expected graphs to train on"):
+        fit(network, ByScalar(), clique, [], graphs, FitConfig(epochs=1), optima=torch.ones(20))
+
+
+@pytest.mark.parametrize("wrong", [{"width": 0}, {"layers": 0}, {"noise": -1}])
+def test_networks_of_no_size(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="expected width and layers of at least 1"):
+        NetworkConfig(**wrong)
+
+
+def test_trainings_that_are_none() -> None:
+    with pytest.raises(ValueError, match="at least one epoch"):
+        FitConfig(epochs=0)
+    with pytest.raises(ValueError, match="learning_rate must be a positive number"):
+        FitConfig(learning_rate=math.nan)
+    with pytest.raises(ValueError, match="samples must be at least 2"):
+        Reinforce(generator=torch.Generator(), samples=1)
+
+
+def test_the_objective_of_a_trained_set_is_a_set_function() -> None:
+    """Neural and scalar values of one graph equal a sum over its sets, through the whole of a solver."""
+    graph = some_graphs(1, seed=9, most=6)[0]
+    outputs = torch.randn(graph.ground.total, 1, dtype=torch.float64)
+    problem = MaximumIndependentSet(graphs=graph)
+    x = torch.sigmoid(outputs[:, 0])
+    values = problem.objective.values(subsets(graph.ground.total))[:, 0]
+    found = ByScalar(extension=Multilinear()).loss(outputs, problem)
+    chance = torch.where(subsets(graph.ground.total), x, 1 - x).prod(1)
+    torch.testing.assert_close(found.item(), (chance * values).sum().item())
+    assert ByScalar(extension=Lovasz()).loss(outputs, problem).item() >= values.min().item()
+    assert GraphFunction(graphs=graph, formula=CutSize()).of_nothing.item() == 0
