@@ -285,5 +285,12 @@ def test_the_first_seed_comes_first():
         cells({"bars": Parts(train=bars(12), test=bars(12))}, PAPER, seed=0)
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_the_whole_budget_asks_for_a_gpu(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"no GPU here: choose --budget 0\.1"):
+        ENTRY.reproduce(tmp_path / "out", budget=1.0, seed=0, data=tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
 def test_it_is_an_entry():
     assert ENTRY in entries()

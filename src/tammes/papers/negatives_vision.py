@@ -17,8 +17,8 @@ from tammes.data.published import CIFAR10, MNIST, SVHN
 from tammes.papers.entry import Entry, check_budget
 from tammes.papers.negatives_vision_figures import heat_panels, line_panels, overview
 from tammes.papers.negatives_vision_findings import findings, linear, linear_early, mean, mean_early
-from tammes.papers.negatives_vision_settings import LATENT, Scale, grid, scale_of
-from tammes.papers.negatives_vision_training import POSITIVES, Cell, Laboratory, Measured, Parts
+from tammes.papers.negatives_vision_settings import LATENT, MEASURED_HERE, PAPER, Scale, grid, scale_of
+from tammes.papers.negatives_vision_training import POSITIVES, Cell, Laboratory, Measured, Parts, device
 from tammes.papers.negatives_vision_trends import Arm, Pick, arms
 from tammes.papers.page import Figure, Numbers, PaperPage, write_page
 from tammes.papers.study import Results, complete
@@ -37,9 +37,18 @@ REMARKS = (
 
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
+    """See `Reproduction`; a table that is there already is gone on with.
+
+    Raises:
+        ValueError: for the whole budget where there is no GPU.
+    """
     check_budget(budget)
     assert data is not None  # the entry asks for it
+    if budget == 1 and device().type == "cpu":
+        raise ValueError(
+            f"the whole budget trains ResNet-18 for {PAPER.epochs} epochs, hundreds of times, and PyTorch "
+            f"finds no GPU here: choose --budget {MEASURED_HERE:g}, which takes about an hour, or less"
+        )
     study(out, scale_of(budget), budget=budget, seed=seed, data=data)
 
 

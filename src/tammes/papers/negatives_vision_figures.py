@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from tammes.papers.heat_map import HeatMap, draw_heat_map, heat_map, of_all
 from tammes.papers.negatives_vision_settings import COUNTS
 from tammes.papers.negatives_vision_trends import Arm, Pick
-from tammes.report.figures.canvas import TEXT, canvas, quiet
+from tammes.report.figures.canvas import TEXT, canvas, quiet, spread
 from tammes.report.palette import GRID, objective_color
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
@@ -55,6 +55,7 @@ def line_panels(arms: Sequence[Arm], pick: Pick, *, name: str) -> tuple[Panel, .
 
 def draw_lines(axes: Axes, arm: Arm, pick: Pick) -> None:
     """Draw the lines of `line_panels`."""
+    ends = []
     for index, batch_size in enumerate(arm.batch_sizes):
         counts = arm.counts(batch_size)
         seeds = [[100 * value for value in arm.values(batch_size, k, pick)] for k in counts]
@@ -64,22 +65,24 @@ def draw_lines(axes: Axes, arm: Arm, pick: Pick) -> None:
         means = [statistics.fmean(each) for each in seeds]
         color = objective_color(index)
         axes.errorbar(places, means, bars, color=color, linewidth=1.6, marker="o", markersize=3)
-        axes.annotate(
-            f"B = {batch_size}",
-            (places[-1], means[-1]),
-            xytext=(5, 0),
-            textcoords="offset points",
-            color=color,
-            fontsize=TEXT,
-            va="center",
-            annotation_clip=False,
-        )
+        ends.append(means[-1])
     axes.set_xscale("log", base=2)
     axes.set(xlabel="negatives k", ylabel="accuracy (%)")
     axes.set_xticks(COUNTS, [str(k) for k in COUNTS])
     axes.set_xticks([], minor=True)
-    axes.set_xlim(0.8, 2.6 * COUNTS[-1])
     axes.grid(axis="y", color=GRID, linewidth=0.6)
+    low, high = axes.get_ylim()
+    for index, place in enumerate(spread(ends, gap=0.09 * (high - low))):
+        axes.annotate(
+            f"B = {arm.batch_sizes[index]}",
+            (1.015, place),
+            xycoords=axes.get_yaxis_transform(),
+            color=objective_color(index),
+            fontsize=TEXT,
+            fontweight="bold",
+            va="center",
+            annotation_clip=False,
+        )
 
 
 def _heat(arm: Arm, pick: Pick) -> HeatMap:
