@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from tammes.cli.data import Source, Split, hold_out
-from tammes.cli.images import size_and_channels
+from tammes.cli.images import size_and_channels, usual_augmentation
+from tammes.positives import Handwriting, Photographs
 from tiny import random_images, write_images
 
 
@@ -70,10 +71,50 @@ def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
         Split(data=str(tmp_path / "one")).split_images(size=8, channels=3)
     with pytest.raises(ValueError, match=r"held_out must be a fraction .* got 1\.5"):
         Split(data=str(tmp_path / "other"), held_out=1.5).split_images(size=8, channels=3)
-    with pytest.raises(ValueError, match="have their own test images"):
+    with pytest.raises(ValueError, match="digits has its own test images"):
         Split(data="digits", test=tmp_path).split_images(size=8, channels=1)
     with pytest.raises(ValueError, match="the digits are 8x8 pixels and gray"):
         Split(data="digits").split_images(size=16, channels=1)
+
+
+def write_mnist(folder: Path) -> str:
+    folder.mkdir()
+    for part in ("train", "t10k"):
+        scans = bytes([0, 0, 8, 3]) + b"".join(length.to_bytes(4) for length in (2, 28, 28)) + bytes(2 * 784)
+        labels = bytes([0, 0, 8, 1]) + (2).to_bytes(4) + bytes([5, 0])
+        (folder / f"{part}-images-idx3-ubyte").write_bytes(scans)
+        (folder / f"{part}-labels-idx1-ubyte").write_bytes(labels)
+    return str(folder)
+
+
+def write_cifar10(folder: Path) -> str:
+    folder.mkdir()
+    for name in (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"):
+        (folder / f"{name}.bin").write_bytes(bytes(2 * 3073))
+    # What is published beside them is not to be taken for texts.
+    (folder / "batches.meta.txt").write_text("airplane")
+    return str(folder)
+
+
+def test_published_sets_have_their_own_split_and_shape(tmp_path: Path) -> None:
+    mnist, cifar10 = write_mnist(tmp_path / "mnist"), write_cifar10(tmp_path / "cifar")
+    for data, size, channels, counts in ((mnist, 28, 1, (2, 2)), (cifar10, 32, 3, (10, 2))):
+        split = Split(data=data)
+        assert not split.are_texts
+        assert size_and_channels(data, None, None) == (size, channels)
+        train, test = split.split_images(size=size, channels=channels)
+        assert (len(train), len(test or ())) == counts
+        with pytest.raises(ValueError, match="has its own test images: leave --test out"):
+            Split(data=data, test=tmp_path).split_images(size=size, channels=channels)
+        with pytest.raises(ValueError, match=rf"{size}x{size} pixels and (gray|in color): leave --size"):
+            split.split_images(size=16, channels=channels)
+
+
+def test_views_suit_published_sets(tmp_path: Path) -> None:
+    assert usual_augmentation(write_mnist(tmp_path / "mnist")) == Handwriting()
+    assert usual_augmentation(write_cifar10(tmp_path / "cifar")) == Photographs()
+    (tmp_path / "train_32x32.mat").touch()
+    assert usual_augmentation(str(tmp_path)) == Photographs(flip_probability=0.0)
 
 
 def test_sizes_suit_the_data() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import torch
 import tyro
 
-from tammes.cli.images import DIGITS, load_digits
+from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.texts import TextFormat, looks_like_texts
 from tammes.data import Images, Texts, folder
 from tammes.training import Data, ImagesSummary, TextsSummary
@@ -19,10 +19,11 @@ class Source:
     """Where images or texts come from.
 
     Args:
-        data: `digits` (scikit-learn's scans, nothing to download); a folder of images, where a folder in it
-            for each class gives labels; or texts: a folder of plain-text files, each a document with a
-            sentence a line, one such file, a table (CSV, TSV, JSONL, parquet), or a Hugging Face data set
-            (hub:owner/name, or a folder where it was saved).
+        data: `digits` (scikit-learn's scans, nothing to download); CIFAR-10, MNIST or SVHN in their
+            published files; a folder of images, where a folder in it for each class gives labels; or texts:
+            a folder of plain-text files, each a document with a sentence a line, one such file, a table
+            (CSV, TSV, JSONL, parquet), or a Hugging Face data set (hub:owner/name, or a folder where it was
+            saved).
         strict: Refuse a folder or table that holds anything else, instead of leaving it out.
         format: How texts are written down.
     """
@@ -34,7 +35,7 @@ class Source:
     @property
     def are_texts(self) -> bool:
         """Whether the data are texts, by the look of them."""
-        return self.data != DIGITS and looks_like_texts(self.data, self.format)
+        return not has_own_test_images(self.data) and looks_like_texts(self.data, self.format)
 
     def load_like(self, summary: ImagesSummary | TextsSummary) -> tuple[Data, ...]:
         """All the data, in the shape of those that a run was trained on.
@@ -52,19 +53,17 @@ class Source:
         if trained_on_texts != self.are_texts:
             kinds = "texts", "images"
             was, now = kinds if trained_on_texts else kinds[::-1]
-            raise ValueError(
-                f"the run was trained on {was}, but {self.data} holds {now}: name {was}"
-            )
+            raise ValueError(f"the run was trained on {was}, but {self.data} holds {now}: name {was}")
 
     def load_texts(self) -> tuple[Data, ...]:
         """All texts, in one part."""
         return (self.format.load(self.data, strict=self.strict),)
 
     def load_images(self, *, size: int, channels: int) -> tuple[Data, ...]:
-        """All images: of the digits both parts, of a folder one."""
+        """All images: of the digits or a published set both parts, of a folder one."""
         self.format.expect_unused(f"{self.data} holds images")
-        if self.data == DIGITS:
-            return load_digits(size, channels)
+        if has_own_test_images(self.data):
+            return load_parts(self.data, size, channels)
         return (folder(self.data, size=size, channels=channels, strict=self.strict),)
 
 
@@ -106,9 +105,9 @@ class Split(Source):
             ValueError: where the images cannot be had or split like this.
         """
         parts = self.load_images(size=size, channels=channels)
-        if self.data == DIGITS:
+        if has_own_test_images(self.data):
             if self.test is not None:
-                raise ValueError("the digits have their own test images: leave --test out")
+                raise ValueError(f"{self.data} has its own test images: leave --test out")
             return parts[0], parts[1]
         if self.test is not None:
             test = folder(self.test, size=size, channels=channels, strict=self.strict)

@@ -1,8 +1,10 @@
 """Images from the shell: what shape they are brought to, and which views suit them."""
 
+from pathlib import Path
 from typing import Literal
 
-from tammes.data import Images, digits
+from tammes.data import Images, Published, digits, published_at
+from tammes.data.split import Split
 from tammes.positives.augmentation import Handwriting, Photographs
 
 DIGITS = "digits"
@@ -10,30 +12,52 @@ DIGITS_SIZE = 8
 FOLDER_SIZE = 32
 
 
+def has_own_test_images(data: str) -> bool:
+    """Whether the data come in two parts, to learn from and to be tried on: the digits, a published set."""
+    return data == DIGITS or _published(data) is not None
+
+
 def size_and_channels(
     data: str, size: int | None, channels: Literal[1, 3] | None
 ) -> tuple[int, Literal[1, 3]]:
     """What was asked for, or else what suits the data: the digits are 8x8 and gray."""
     usual: tuple[int, Literal[1, 3]] = (DIGITS_SIZE, 1) if data == DIGITS else (FOLDER_SIZE, 3)
+    published = _published(data)
+    if published is not None:
+        usual = published.size, published.channels
     return usual[0] if size is None else size, channels or usual[1]
 
 
 def usual_augmentation(data: str) -> Photographs | Handwriting:
     """The views that suit the data: a mirrored digit is none."""
-    return Handwriting() if data == DIGITS else Photographs()
+    published = _published(data)
+    if data == DIGITS or (published is not None and published.channels == 1):
+        return Handwriting()
+    return Photographs() if published is None or published.mirrors else Photographs(flip_probability=0.0)
 
 
-def load_digits(size: int, channels: int) -> tuple[Images, Images]:
-    """Both parts of the digits.
+def load_parts(data: str, size: int, channels: int) -> tuple[Images, Images]:
+    """Both parts of data that have test images of their own.
 
     Raises:
         ValueError: for another size or number of channels than they have.
     """
-    parts = (digits("train"), digits("test"))
+    parts = _part(data, "train"), _part(data, "test")
     has = parts[0]
     if (size, channels) != (has.size, has.channels):
+        what = "the digits" if data == DIGITS else f"the images of {data}"
+        color = "gray" if has.channels == 1 else "in color"
         raise ValueError(
-            f"the digits are {has.size}x{has.size} pixels and gray: leave --size and --channels out, "
+            f"{what} are {has.size}x{has.size} pixels and {color}: leave --size and --channels out, "
             f"or evaluate a run that was trained on such images (got size {size}, {channels} channels)"
         )
     return parts
+
+
+def _published(data: str) -> Published | None:
+    return None if data == DIGITS else published_at(data)
+
+
+def _part(data: str, split: Split) -> Images:
+    published = _published(data)
+    return digits(split) if published is None else published.load(Path(data), split)
