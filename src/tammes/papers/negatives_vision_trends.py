@@ -7,41 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from tammes.papers.change import Change
 from tammes.papers.negatives_vision_settings import COUNTS
 from tammes.papers.negatives_vision_training import Cell, Measured
 
 Pick = Callable[[Measured], float]
 """Which of the accuracies is looked at."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """How much an accuracy changes, one number for each seed; none where there is nothing to compare.
-
-    >>> change = Change(seeds=(0.01, 0.03))
-    >>> str(change), change.rises, Change(seeds=()).rises
-    ('+2.0 ± 1.4 points', True, False)
-    """
-
-    seeds: tuple[float, ...]
-
-    @property
-    def rises(self) -> bool:
-        """Whether it is above zero for every seed."""
-        return bool(self.seeds) and min(self.seeds) > 0
-
-    @property
-    def falls(self) -> bool:
-        """Whether it is below zero for every seed."""
-        return bool(self.seeds) and max(self.seeds) < 0
-
-    def __str__(self) -> str:
-        if not self.seeds:
-            return "nothing to compare"
-        mean = f"{100 * statistics.fmean(self.seeds):+.1f}".replace("-", "\N{MINUS SIGN}")
-        if len(self.seeds) == 1:
-            return f"{mean} points"
-        return f"{mean} ± {100 * statistics.stdev(self.seeds):.1f} points"
 
 
 @dataclass(frozen=True, kw_only=True)
