@@ -1,0 +1,102 @@
+"""Pictures and sentences stand on the page alike; pairs may be of two of them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tammes.report import Comparison, Outcome, Pictures, Scores, Sentences, write_comparison
+from tammes.report.negatives import hardest, nearest_rows, relative_to_uniform
+
+
+def sentences_like(sample: Pictures, pairs: int) -> Sentences:
+    return Sentences(
+        sentences=tuple(f"The {row}th <word> & more." for row in range(sample.size)),
+        labels=sample.labels,
+        classes=sample.classes,
+        names=tuple(f"book:{row}" for row in range(sample.size)),
+        partners=np.arange(pairs, 2 * pairs),
+    )
+
+
+def test_a_view_of_another_row_is_shown_as_that_row(
+    sample: Pictures, make_outcome: Callable[..., Outcome]
+) -> None:
+    outcome = make_outcome(hard=2.0)
+    pairs = outcome.pairs
+    texts = sentences_like(sample, pairs)
+    assert texts.columns(pairs).tolist() == list(range(2 * pairs))
+    assert sample.columns(pairs).tolist() == [*range(pairs), *range(pairs)]
+    weight = relative_to_uniform(outcome, texts, 3)
+    np.testing.assert_allclose(weight[: 2 * pairs], outcome.weights[3] * (2 * pairs - 2))
+    assert not weight[2 * pairs :].any()
+    shown = [negative.row for negative in hardest(outcome, texts, 3, 6)]
+    assert shown == np.argsort(-outcome.weights[3])[:6].tolist()
+    assert not {3, 3 + pairs} & set(shown)
+
+
+def test_the_nearest_rows_come_by_the_similarity_of_features(make_outcome: Callable[..., Outcome]) -> None:
+    outcome = make_outcome()
+    unit = outcome.features / np.linalg.norm(outcome.features, axis=1, keepdims=True)
+    similarity = unit @ unit[4]
+    near = nearest_rows(outcome, 4, 5)
+    assert [each.row for each in near] == np.argsort(-similarity)[1:6].tolist()
+    np.testing.assert_allclose([each.similarity for each in near], np.sort(similarity)[::-1][1:6])
+
+
+@pytest.mark.parametrize("labeled", [True, False])
+def test_a_page_of_sentences_speaks_of_no_pictures(
+    comparison: Comparison, tmp_path: Path, labeled: bool
+) -> None:
+    assert isinstance(comparison.sample, Pictures)
+    texts = sentences_like(comparison.sample, comparison.outcomes[0].pairs)
+    floors = comparison.floors
+    if not labeled:
+        texts, floors = replace(texts, labels=None, classes=None), ()
+        outcomes = tuple(replace(each, scores=Scores(), knn=None) for each in comparison.outcomes)
+        comparison = replace(comparison, outcomes=outcomes, floors=floors, test_size=0, sample=texts)
+    else:
+        outcomes = tuple(
+            replace(each, scores=replace(each.scores, means=0.75)) for each in comparison.outcomes
+        )
+        comparison = replace(comparison, outcomes=outcomes, sample=texts)
+    write_comparison(tmp_path / "report.html", comparison)
+    page = (tmp_path / "report.html").read_text()
+    assert "The nearest sentences" in page
+    assert "The 1th &lt;word&gt; &amp; more." in page
+    assert "<img" not in page
+    assert "picture" not in page
+    assert "the two sentences of a pair" in page
+    assert ("class means" in page) == labeled
+    assert ("400 test sentences" in page) == labeled
+
+
+def test_the_columns_of_the_table_stand_over_their_numbers(comparison: Comparison, tmp_path: Path) -> None:
+    scores = Scores(knn=0.11, means=0.22, probe=0.33, probe_10_percent=0.44, probe_1_percent=0.55)
+    outcomes = tuple(replace(each, scores=scores) for each in comparison.outcomes)
+    write_comparison(tmp_path / "report.html", replace(comparison, outcomes=outcomes))
+    page = (tmp_path / "report.html").read_text()
+    head, body = page.partition("<tbody>")[::2]
+    order = [head.index(title) for title in (">kNN<", ">class means<", "linear probe, fitted with")]
+    assert order == sorted(order)
+    assert [body.index(number) for number in ("11.0", "22.0", "33.0", "44.0", "55.0")] == sorted(
+        body.index(number) for number in ("11.0", "22.0", "33.0", "44.0", "55.0")
+    )
+
+
+def test_long_sentences_are_cut_between_words() -> None:
+    long = " ".join(["word"] * 200)
+    shown = Sentences(sentences=(long, "a", "b", "c")).shown(0, "line 1")
+    assert len(shown) < 300
+    assert shown.endswith("word ...</q>")
+
+
+def test_what_does_not_fit_is_refused(comparison: Comparison) -> None:
+    with pytest.raises(ValueError, match="Sentences expected at least 4 sentences, got 1"):
+        Sentences(sentences=("a",))
+    with pytest.raises(ValueError, match="partners expected rows from 0 to 3, got 1 to 4"):
+        Sentences(sentences=("a", "b", "c", "d"), partners=np.array([1, 4]))
+    with pytest.raises(ValueError, match="expected 2 rows, one per partner"):
+        replace(comparison, sample=replace(comparison.sample, partners=np.array([1, 0])))
