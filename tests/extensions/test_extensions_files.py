@@ -32,7 +32,7 @@ def test_tu_graphs_are_found_and_split(tmp_path: Path, below: str) -> None:
 
 
 def test_folders_that_hold_no_such_graphs(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expected NAME_A.txt and NAME_graph_indicator.txt in"):
+    with pytest.raises(ValueError, match=r"expected NAME_A\.txt and NAME_graph_indicator\.txt in"):
         tu_graphs(tmp_path)
     with pytest.raises(ValueError, match=r"expected a folder or the name of a TU data set, got \./nowhere"):
         tu_graphs("./nowhere")
@@ -43,7 +43,7 @@ def test_folders_that_hold_no_such_graphs(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="between nodes 0 to 2, got numbers from 0 to 4"):
         tu_graphs(tmp_path)
     write_tu(tmp_path, "1, x\n", INDICATOR)
-    with pytest.raises(ValueError, match="lines of integers in .*TOY_A.txt"):
+    with pytest.raises(ValueError, match=r"lines of integers in .*TOY_A.txt"):
         tu_graphs(tmp_path)
     write_tu(tmp_path, "1, 2, 3\n", INDICATOR)
     with pytest.raises(ValueError, match="2 integers in every line"):
@@ -69,7 +69,7 @@ def test_a_list_of_edges(tmp_path: Path) -> None:
 def test_an_empty_list_is_no_graph(tmp_path: Path) -> None:
     file = tmp_path / "graph.edgelist"
     file.write_text("# nothing\n")
-    with pytest.raises(ValueError, match="expected a line for each edge in .*; found none"):
+    with pytest.raises(ValueError, match=r"expected a line for each edge in .*; found none"):
         edge_list(file)
     with pytest.raises(FileNotFoundError):
         edge_list(tmp_path / "missing")

@@ -35,7 +35,11 @@ def theory() -> None:
     """Ask theory how many negatives your classes want, before anything is trained."""
 
 
-COMMANDS = (train, embed, evaluate, compare, reproduce, theory)
+def solve() -> None:
+    """Find cliques, independent sets, cuts or covers in graphs, by networks trained without solutions."""
+
+
+COMMANDS = (train, embed, evaluate, compare, reproduce, theory, solve)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,6 +15,7 @@ from tammes.extensions.solvers.fit import (
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.solvers.network import NetworkConfig, SolverNetwork
 from tammes.extensions.solvers.reinforce import Reinforce
+from tammes.extensions.solvers.search import search
 from tammes.extensions.solvers.straight_through import StraightThrough
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "fit",
     "optima_of",
     "ratios",
+    "search",
     "solve",
     "split",
 ]

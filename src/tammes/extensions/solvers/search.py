@@ -1,0 +1,58 @@
+"""Solving one graph: a network is trained on it alone, and the best set on the way is kept."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from tammes.extensions.graphs import Graphs
+from tammes.extensions.solvers.fit import FitConfig, ProblemOf
+from tammes.extensions.solvers.method import Method
+from tammes.extensions.solvers.network import SolverNetwork
+
+
+def search(
+    network: SolverNetwork, method: Method, problem_of: ProblemOf, graph: Graphs, config: FitConfig
+) -> tuple[float, Bool[Tensor, " total"]]:
+    """The best set that a network finds while it descends on one graph, and what the set is worth.
+
+    Args:
+        network: changed in place; random features let it look in other places at each step.
+        method: the loss, and how sets are read off.
+        problem_of: poses the problem.
+        graph: one graph.
+        config: epochs are steps here.
+
+    Raises:
+        ValueError: if the loss is no number any more.
+
+    Example:
+        >>> from tammes.extensions.solvers import ByScalar, NetworkConfig
+        >>> from tammes.extensions import MaximumClique
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> network = SolverNetwork(
+        ...     NetworkConfig(width=8, layers=1, noise=4), scalar=True, generator=torch.Generator()
+        ... )
+        >>> pose = lambda graphs: MaximumClique(graphs=graphs)
+        >>> search(network, ByScalar(), pose, graph, FitConfig(epochs=40))[0]
+        3.0
+    """
+    problem = problem_of(graph)
+    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
+    best, members = -torch.inf, torch.zeros(graph.ground.total, dtype=torch.bool)
+    network.train()
+    for step in range(1, config.epochs + 1):
+        optimizer.zero_grad()
+        outputs = network(graph)
+        loss = method.loss(outputs, problem).sum()
+        if not bool(loss.isfinite()):
+            raise ValueError(f"the loss became {loss.item()} in step {step}; lower the learning rate")
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
+        optimizer.step()
+        with torch.no_grad():
+            worth, found = method.decode(outputs, problem)
+        if worth.item() > best:
+            best, members = worth.item(), found
+    return best, members

@@ -1,0 +1,121 @@
+"""`tammes solve` as a user calls it: tables, single graphs, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from tammes.cli.main import main
+
+QUICK = ("--epochs", "2", "--width", "8", "--layers", "1")
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> tuple[str, ...]:
+    return "--answers", str(tmp_path / "answers.jsonl")
+
+
+@pytest.fixture
+def toys(tmp_path: Path) -> Path:
+    """Twelve random graphs in the form of the TU collection."""
+    generator = torch.Generator().manual_seed(0)
+    edges, indicator, start = [], [], 1
+    for number in range(12):
+        n = 4 + number % 4
+        pairs = torch.combinations(torch.arange(n))
+        chosen = pairs[torch.rand(len(pairs), generator=generator) < 0.6] + start
+        edges += [f"{u}, {v}" for u, v in chosen.tolist()]
+        indicator += [str(number + 1)] * n
+        start += n
+    folder = tmp_path / "TOYS" / "raw"
+    folder.mkdir(parents=True)
+    (folder / "TOYS_A.txt").write_text("\n".join(edges))
+    (folder / "TOYS_graph_indicator.txt").write_text("\n".join(indicator))
+    return tmp_path / "TOYS"
+
+
+def fails(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What a command says that must fail as something the user can mend."""
+    capsys.readouterr()
+    assert main(["solve", *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    return " ".join(captured.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    "problem", ["max-clique", "max-independent-set", "k-clique", "max-cut", "max-coverage"]
+)
+def test_every_problem_has_a_row_for_each_method(
+    problem: str, toys: Path, answers: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["neural-lovasz", "neural-lovasz-peak", "lovasz", "lovasz-columns", "bounded-lovasz", "reinforce"]
+    names += ["erdos"] if problem in ("max-clique", "max-independent-set", "k-clique") else []
+    names += [] if problem == "max-coverage" else ["straight-through"]
+    words = ["solve", problem, "--data", str(toys), "--k", "3", "--json", *QUICK, *answers]
+    assert main([*words, "--extension", *names]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["method"] for row in found["rows"]] == ["greedy, by degree", *names]
+    assert all(0 <= row["ratio"] <= 1 for row in found["rows"])
+    assert found["test_graphs"] == 4
+    assert found["unproved"] == 0
+
+
+def test_the_table_says_what_it_shows(
+    toys: Path, answers: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", "max-clique", "--data", str(toys), *QUICK, *answers]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "approximation ratio" in words
+    assert "neural-lovasz" in words
+    assert "after training on 7 others" in words
+    assert (toys.parent / "answers.jsonl").exists()
+
+
+def test_one_graph_of_the_user_s_own(
+    tmp_path: Path, answers: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "friends.edgelist"
+    file.write_text("ann bob\nbob cy\nann cy\ncy dan\ndan eve\n")
+    words = ["solve", "max-clique", "--graph", str(file), "--epochs", "60", "--width", "16", *answers]
+    assert main([*words, "--extension", "lovasz", "erdos", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert rows[-1] == {"method": "exact", "worth": 3.0, "nodes": ["ann", "bob", "cy"]}
+    assert [row["worth"] for row in rows[:-1]] == [3.0, 3.0]
+    assert main(words) == 0
+    assert "5 nodes, 5 edges" in " ".join(capsys.readouterr().out.split())
+
+
+def test_out_of_time_the_bound_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    generator = torch.Generator().manual_seed(0)
+    pairs = torch.combinations(torch.arange(60))
+    chosen = pairs[torch.rand(len(pairs), generator=generator) < 0.5]
+    file = tmp_path / "hard.edgelist"
+    file.write_text("\n".join(f"{u} {v}" for u, v in chosen.tolist()))
+    words = ["solve", "max-cut", "--graph", str(file), "--seconds", "0.1", *QUICK]
+    assert main([*words, "--answers", str(tmp_path / "none.jsonl")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "best in 0.1 s" in said
+    assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_what_is_refused(toys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = ("--data", str(toys))
+    assert "invalid choice" in fails(capsys, "shortest-path", *data)
+    assert "with --data or one to solve with --graph" in fails(capsys, "max-clique")
+    assert "say with --k how many nodes" in fails(capsys, "k-clique", *data)
+    assert "say with --k" in fails(capsys, "max-cut", *data, "--extension", "bounded-lovasz")
+    assert "none for max-cut" in fails(capsys, "max-cut", *data, "--extension", "erdos")
+    assert "coverage cannot be" in fails(
+        capsys, "max-coverage", *data, "--k", "2", "--extension", "straight-through"
+    )
+    assert "each --extension once" in fails(capsys, "max-cut", *data, "--extension", "lovasz", "lovasz")
+    assert "--seconds must be positive" in fails(capsys, "max-cut", *data, "--seconds", "0")
+    assert "no such folder" in fails(capsys, "max-cut", "--data", "./nowhere")
+    assert "No such file" in fails(capsys, "max-cut", "--graph", str(tmp_path / "nothing"))
+    (tmp_path / "empty").mkdir()
+    assert "TU collection" in fails(capsys, "max-cut", "--data", str(tmp_path / "empty"))
