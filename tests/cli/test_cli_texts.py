@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from tammes.cli.data import hold_out
 from tammes.cli.main import main
 from tammes.cli.texts import TextFormat, looks_like_texts
 from tammes.data import Texts
@@ -104,7 +105,8 @@ def test_evaluate_measures_on_what_was_held_out(
     capsys.readouterr()
     assert run(f"evaluate {trained} --json --accelerator cpu", "--data", data) == 0
     numbers = json.loads(capsys.readouterr().out)
-    assert all(0 <= numbers[name] <= 1 for name in ("knn", "means", "probe", "probe_10_percent"))
+    assert all(0 <= numbers[name] <= 1 for name in ("knn", "means", "linear"))
+    assert not any("probe" in name for name in numbers)
     assert 0 <= numbers["alignment"] <= 4
     assert run(f"evaluate {trained} --accelerator cpu", "--data", data) == 0
     assert f"{100 * numbers['means']:.1f}" in capsys.readouterr().out
@@ -141,6 +143,7 @@ def test_lines_of_one_file_are_neighbours_and_nothing_is_measured(tmp_path: Path
     assert "the two sentences of a pair" in page
 
 
+@pytest.mark.filterwarnings("always:.*have no positive")
 def test_compare_sets_objectives_side_by_side(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +152,8 @@ def test_compare_sets_objectives_side_by_side(
     capsys.readouterr()
     words = f"compare simclr logistic hcl positives:neighbours {SETTINGS}".replace("--measure-every 2 ", "")
     assert run(words, "--data", data) == 0
-    printed = capsys.readouterr().out
+    printed, said = capsys.readouterr()
+    assert "1 of 54 sentences have no positive and are left out" in said
     assert all(name in printed for name in ("simclr", "logistic", "hcl", "untrained encoder", "means"))
     assert "Neighbours()" in (tmp_path / "report.html").read_text()
 
@@ -225,6 +229,13 @@ def test_data_of_the_other_kind_are_refused(
     )
     assert load_run(out).config.training.positives == SameClass()
     assert "was trained on images, but" in fails(capsys, f"evaluate {out} --data {data}")
+
+
+def test_what_is_held_out_leaves_every_document_a_pair() -> None:
+    texts = random_texts(4, 10).subset([*range(10), 10, 11, 20, 21, 22, *range(30, 40)])
+    train, test = hold_out(texts, 0.1)
+    assert train.required_labels().bincount().tolist() == [9, 2, 2, 9]
+    assert test.required_labels().bincount().tolist() == [1, 0, 1, 1]
 
 
 def test_texts_are_told_from_images_by_what_there_is_most_of(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_page_of_sentences_speaks_of_no_pictures(
         comparison = replace(comparison, outcomes=outcomes, floors=floors, test_size=0, sample=texts)
     else:
         outcomes = tuple(
-            replace(each, scores=replace(each.scores, means=0.75)) for each in comparison.outcomes
+            replace(each, scores=Scores(knn=0.9, means=0.75, linear=0.8)) for each in comparison.outcomes
         )
         comparison = replace(comparison, outcomes=outcomes, sample=texts)
     write_comparison(tmp_path / "report.html", comparison)
@@ -70,20 +70,22 @@ def test_a_page_of_sentences_speaks_of_no_pictures(
     assert "picture" not in page
     assert "the two sentences of a pair" in page
     assert ("class means" in page) == labeled
+    assert ("a linear classifier" in page) == labeled
     assert ("400 test sentences" in page) == labeled
 
 
 def test_the_columns_of_the_table_stand_over_their_numbers(comparison: Comparison, tmp_path: Path) -> None:
-    scores = Scores(knn=0.11, means=0.22, probe=0.33, probe_10_percent=0.44, probe_1_percent=0.55)
+    scores = Scores(
+        knn=0.11, means=0.22, linear=0.25, probe=0.33, probe_10_percent=0.44, probe_1_percent=0.55
+    )
     outcomes = tuple(replace(each, scores=scores) for each in comparison.outcomes)
     write_comparison(tmp_path / "report.html", replace(comparison, outcomes=outcomes))
-    page = (tmp_path / "report.html").read_text()
-    head, body = page.partition("<tbody>")[::2]
-    order = [head.index(title) for title in (">kNN<", ">class means<", "linear probe, fitted with")]
-    assert order == sorted(order)
-    assert [body.index(number) for number in ("11.0", "22.0", "33.0", "44.0", "55.0")] == sorted(
-        body.index(number) for number in ("11.0", "22.0", "33.0", "44.0", "55.0")
-    )
+    head, _, body = (tmp_path / "report.html").read_text().partition("<tbody>")
+    titles = [">kNN<", ">class means<", ">linear classifier<", "linear probe, fitted with"]
+    numbers = ["11.0", "22.0", "25.0", "33.0", "44.0", "55.0"]
+    for text, order in ((head, titles), (body, numbers)):
+        places = [text.index(each) for each in order]
+        assert places == sorted(places)
 
 
 def test_long_sentences_are_cut_between_words() -> None:

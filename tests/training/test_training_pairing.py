@@ -44,6 +44,15 @@ def test_neighbors_are_adjacent_in_the_document_also_where_some_are_held_out() -
         assert torch.equal(second, first + 1)
 
 
+def test_rows_without_a_positive_are_counted() -> None:
+    rest = TEXTS.subset([0, 1, 3, 4, 8, 10, 16])
+    assert Pairing.of(rest, Neighbours(), seed=0).alone == 3
+    assert Pairing.of(rest, SameClass(), seed=0).alone == 1
+    assert Pairing.of(rest, Itself(), seed=0).alone == 0
+    lines = Texts(sentences=TEXTS.sentences, names=TEXTS.names)
+    assert Pairing.of(lines, Neighbours(), seed=0).alone == 0
+
+
 def test_images_can_be_paired_by_class() -> None:
     images = random_images(9)
     pairs = Pairing.of(images, SameClass(), seed=0).epoch(0)

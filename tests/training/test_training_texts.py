@@ -203,6 +203,21 @@ def test_more_negatives_than_a_batch_has_are_refused_and_nothing_is_left(tmp_pat
         Subset(k=0)
 
 
+def test_workers_read_the_same_batches() -> None:
+    config = replace(make_text_config(), epochs=1)
+    alone, helped = (
+        train(config, random_texts(), machine=Machine(accelerator="cpu", workers=workers))
+        for workers in (0, 1)
+    )
+    assert alone.metrics[-1].loss == helped.metrics[-1].loss
+
+
+def test_a_document_of_one_sentence_is_left_out_with_a_word() -> None:
+    texts = random_texts().subset(range(19))
+    with pytest.warns(UserWarning, match="1 of 19 sentences have no positive and are left out"):
+        train(replace(make_text_config(), epochs=1), texts, machine=Machine(accelerator="cpu"))
+
+
 def test_documents_reach_the_objective() -> None:
     config = replace(make_text_config(), objective=recipes.logistic(selection=OtherLabels()), batch_size=9)
     assert go(config).metrics[-1].last["negatives"] < 16

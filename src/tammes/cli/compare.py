@@ -17,7 +17,7 @@ from tammes.cli.objective import named_recipes
 from tammes.cli.outcome import Exhibit, choose_sample, report_outcome, report_settings
 from tammes.cli.settings import Settings
 from tammes.cli.setup import Setup
-from tammes.cli.table import score_cells, score_table, spread
+from tammes.cli.table import Columns, columns_of, score_cells, score_table, spread
 from tammes.cli.target import prepare
 from tammes.cli.trial import Trial, floors
 from tammes.encoders import ConvNetConfig
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str]) -> None:
         console.print(f"{name} ({number} of {len(choice.objectives)})", highlight=False)
         trials.append(_train(choice, name, data, measure))
     beside = () if measure is None else _floors(choice, trials, measure)
-    console.print(_table(trials, beside, means=measure is not None and measure.means))
+    console.print(_table(trials, beside, columns_of(data)))
     exhibit = choose_sample(data, held_out, configs[0])
     page = Comparison(
         data=choice.source.data,
@@ -147,14 +147,14 @@ def _floors(choice: Compare, trials: Sequence[Trial], measure: Measure) -> tuple
     return floors(trials[0].runs, measure, device_of(choice.accelerator))
 
 
-def _table(trials: Sequence[Trial], beside: Sequence[Trial], *, means: bool) -> Table:
-    table = score_table("objective", "seconds", means=means)
+def _table(trials: Sequence[Trial], beside: Sequence[Trial], columns: Columns) -> Table:
+    table = score_table("objective", "seconds", columns=columns)
     for trial in trials:
         seconds = spread([run.seconds for run in trial.runs])
-        table.add_row(trial.name, *score_cells(*trial.scores, means=means), seconds)
+        table.add_row(trial.name, *score_cells(*trial.scores, columns=columns), seconds)
     table.add_section()
     for trial in beside:
-        table.add_row(trial.name, *score_cells(*trial.scores, means=means), "-")
+        table.add_row(trial.name, *score_cells(*trial.scores, columns=columns), "-")
     return table
 
 

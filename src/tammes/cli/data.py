@@ -126,7 +126,8 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
 
     Args:
         data: with labels.
-        fraction: of each class to hold out, rounded, at least one of each class that has two.
+        fraction: of each class to hold out, rounded, at least one of each class that keeps enough to learn
+            from: an image, or a pair of sentences.
 
     Returns:
         The data to learn from, and those held out.
@@ -137,11 +138,12 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
     if not 0 < fraction < 1:
         raise ValueError(f"held_out must be a fraction from 0 to below 1, got {fraction}")
     labels = data.required_labels()
+    kept = 1 if isinstance(data, Images) else 2
     held: list[int] = []
     for label in labels.unique().tolist():
         rows = (labels == label).nonzero()[:, 0]
         generator = torch.Generator().manual_seed(derive(0, Purpose.HOLDOUT, label))
-        count = min(max(1, round(fraction * len(rows))), len(rows) - 1)
+        count = max(0, min(max(1, round(fraction * len(rows))), len(rows) - kept))
         held += rows[torch.randperm(len(rows), generator=generator)[:count]].tolist()
     chosen = set(held)
     if len(labels[held].unique()) < 2:

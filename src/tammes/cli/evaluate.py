@@ -14,7 +14,7 @@ from tammes.cli.data import Split
 from tammes.cli.device import Accelerator, device_of
 from tammes.cli.measure import Measure, at_most, encoded
 from tammes.cli.outcome import pairs_of
-from tammes.cli.table import score_cells, score_table
+from tammes.cli.table import columns_of, score_cells, score_table
 from tammes.diagnostics import alignment, uniformity
 from tammes.training import Data, Run, embed, load_run
 from tammes.training.embedding import embed_pairs
@@ -59,18 +59,17 @@ def main(arguments: Sequence[str]) -> None:
         )
     train.required_labels()
     run.model.to(device_of(choice.accelerator))
-    measure = Measure(train=train, test=test)
-    scores = measure.scores(encoded(run.model))
+    scores = Measure(train=train, test=test).scores(encoded(run.model))
     aligned, uniform = _on_the_sphere(run, test)
     if choice.json:
-        numbers = {**dataclasses.asdict(scores), "alignment": aligned, "uniformity": uniform}
-        if not measure.means:
-            del numbers["means"]
+        measured = {name: value for name, value in dataclasses.asdict(scores).items() if value is not None}
+        numbers = {**measured, "alignment": aligned, "uniformity": uniform}
         print(json.dumps({"run": str(choice.run), "data": choice.source.data, **numbers}))
         return
-    table = score_table("encoder", "alignment", "uniformity", means=measure.means)
+    columns = columns_of(test)
+    table = score_table("encoder", "alignment", "uniformity", columns=columns)
     distances = ("-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}")
-    table.add_row(str(choice.run), *score_cells(scores, means=measure.means), *distances)
+    table.add_row(str(choice.run), *score_cells(scores, columns=columns), *distances)
     Console().print(table)
 
 

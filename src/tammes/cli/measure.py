@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
 from tammes.data import Images, Texts, as_floats
-from tammes.evaluation import KNN, LabeledFeatures, LinearProbe, MeanClassifier
+from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, LinearProbe, MeanClassifier
 from tammes.report import Scores
 from tammes.training import Data, Model, Monitor, embed
 from tammes.training.seeds import Purpose, derive
@@ -42,11 +42,6 @@ class Measure:
         """On at most 5,000 rows to learn from and 5,000 of those held out."""
         return cls(train=at_most(data, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
 
-    @property
-    def means(self) -> bool:
-        """Whether the means of the classes are tried as a classifier: of texts, as the paper does."""
-        return isinstance(self.test, Texts)
-
     def monitor(self, *, every: int) -> Monitor:
         """What watches an encoder learn: the accuracy after every so many epochs, on at most 2,000 rows."""
         return Monitor(
@@ -54,16 +49,19 @@ class Measure:
         )
 
     def scores(self, features: Featurize) -> Scores:
-        """The accuracies that these features reach.
+        """The accuracies that these features reach: of texts, by the classifiers of Ash et al. (2022).
 
         Args:
             features: maps n rows to (n, features).
         """
         train = LabeledFeatures(features=features(self.train), labels=self.train.required_labels())
         test = LabeledFeatures(features=features(self.test), labels=self.test.required_labels())
+        knn = KNN(neighbors=min(NEIGHBORS, len(train))).accuracy(train, test)
+        if isinstance(self.test, Texts):
+            means, linear = (each.accuracy(train, test) for each in (MeanClassifier(), LinearClassifier()))
+            return Scores(knn=knn, means=means, linear=linear)
         return Scores(
-            knn=KNN(neighbors=min(NEIGHBORS, len(train))).accuracy(train, test),
-            means=MeanClassifier().accuracy(train, test) if self.means else None,
+            knn=knn,
             probe=LinearProbe().accuracy(train, test),
             probe_10_percent=_few_labels(0.1, train, test),
             probe_1_percent=_few_labels(0.01, train, test),

@@ -125,7 +125,7 @@ def report_settings(
         **({} if config.annealing is None else {"beta": repr(config.annealing)}),
         **({"negatives": repr(config.negatives)} if isinstance(config.negatives, QueueConfig) else {}),
         "seed": str(config.seed),
-        **({"10 % and 1 %": draws} if measured else {}),
+        **({"10 % and 1 %": draws} if measured and isinstance(data, Images) else {}),
         below: origin,
     }
 

@@ -16,7 +16,7 @@ from tammes.cli.measure import Measure, encoded
 from tammes.cli.objective import objective_type
 from tammes.cli.outcome import choose_sample, report_outcome, report_settings
 from tammes.cli.setup import Setup
-from tammes.cli.table import score_cells, score_table
+from tammes.cli.table import columns_of, score_cells, score_table
 from tammes.cli.trial import Trial, floors
 from tammes.encoders import ResNetConfig
 from tammes.objective import Objective
@@ -162,11 +162,12 @@ def main(arguments: Sequence[str]) -> None:
     beside = () if measure is None else floors([run], measure, device_of(choice.accelerator))
     console = Console()
     if measure is not None:
-        table = score_table("trained encoder", means=measure.means)
-        table.add_row(str(folder.path), *score_cells(scores, means=measure.means))
+        columns = columns_of(data)
+        table = score_table("trained encoder", columns=columns)
+        table.add_row(str(folder.path), *score_cells(scores, columns=columns))
         table.add_section()
         for each in beside:
-            table.add_row(each.name, *score_cells(*each.scores, means=measure.means))
+            table.add_row(each.name, *score_cells(*each.scores, columns=columns))
         console.print(table)
     exhibit = choose_sample(data, held_out, config)
     page = Comparison(

@@ -36,6 +36,7 @@ class Trial:
         return Scores(
             knn=mean([score.knn for score in self.scores]),
             means=mean([score.means for score in self.scores]),
+            linear=mean([score.linear for score in self.scores]),
             probe=mean([score.probe for score in self.scores]),
             probe_10_percent=mean([score.probe_10_percent for score in self.scores]),
             probe_1_percent=mean([score.probe_1_percent for score in self.scores]),

@@ -54,7 +54,8 @@ class Scores:
 
     Args:
         knn: of the nearest-neighbor vote on the frozen features.
-        means: of the nearest class mean, by inner product.
+        means: of the class means, by inner product.
+        linear: of the linear classifier trained with all training labels.
         probe: of the linear probe fitted with all training labels.
         probe_10_percent: of the linear probe fitted with 10 % of them.
         probe_1_percent: of the linear probe fitted with 1 % of them.
@@ -63,11 +64,12 @@ class Scores:
         ValueError: for a number outside [0, 1].
 
     >>> Scores(knn=0.95)
-    Scores(knn=0.95, means=None, probe=None, probe_10_percent=None, probe_1_percent=None)
+    Scores(knn=0.95, means=None, linear=None, probe=None, probe_10_percent=None, probe_1_percent=None)
     """
 
     knn: float | None = None
     means: float | None = None
+    linear: float | None = None
     probe: float | None = None
     probe_10_percent: float | None = None
     probe_1_percent: float | None = None

@@ -74,6 +74,7 @@ class Table:
 _ACCURACIES: tuple[tuple[Column, Callable[[Scores], float | None]], ...] = (
     (Column(title="kNN"), lambda scores: scores.knn),
     (Column(title="class means"), lambda scores: scores.means),
+    (Column(title="linear classifier"), lambda scores: scores.linear),
     (Column(title="all labels", probe=True), lambda scores: scores.probe),
     (Column(title="10 %", probe=True), lambda scores: scores.probe_10_percent),
     (Column(title="1 %", probe=True), lambda scores: scores.probe_1_percent),

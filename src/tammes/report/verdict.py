@@ -122,19 +122,22 @@ _PROBE = _Measure(words="a linear probe", where="with all labels", of=lambda sco
 _VOTE = _Measure(
     words="the vote of nearest neighbors", where="by nearest neighbors", of=lambda scores: scores.knn
 )
-_MEANS = _Measure(words="the nearest class mean", where="by class means", of=lambda scores: scores.means)
+_MEANS = _Measure(words="the mean classifier", where="by class means", of=lambda scores: scores.means)
+_LINEAR = _Measure(
+    words="a linear classifier", where="by a linear classifier", of=lambda scores: scores.linear
+)
 _FEW = _Measure(
     words="a linear probe", where="with 10 % of the labels", of=lambda scores: scores.probe_10_percent
 )
 _FEWEST = _Measure(
     words="a linear probe", where="with 1 % of the labels", of=lambda scores: scores.probe_1_percent
 )
-_MEASURES = (_PROBE, _VOTE, _MEANS, _FEW, _FEWEST)
+_MEASURES = (_PROBE, _LINEAR, _VOTE, _MEANS, _FEW, _FEWEST)
 
 
 def _measure(comparison: Comparison) -> _Measure | None:
-    """The linear probe if every objective has it, or else the vote if every one has that."""
-    return next((measure for measure in (_PROBE, _VOTE) if measure.complete(comparison)), None)
+    """What classifies linearly with all labels, if every objective has it, or else the vote."""
+    return next((measure for measure in (_PROBE, _LINEAR, _VOTE) if measure.complete(comparison)), None)
 
 
 def _floors(comparison: Comparison, measure: _Measure, estimates: Mapping[str, Estimate]) -> str:

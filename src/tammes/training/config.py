@@ -7,6 +7,7 @@ from typing import Literal
 from tammes.coupling import Hard
 from tammes.data.images import Images
 from tammes.data.texts import Texts
+from tammes.data.vocabulary import Vocabulary
 from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig, ResNetConfig
 from tammes.finite import is_finite
 from tammes.objective import Objective
@@ -244,12 +245,12 @@ class TextsSummary:
         count: How many sentences there are.
         documents: How many documents they come from; 0 where that is not known.
         vocabulary: How many words the encoder knows.
-        digest: Of the sentences, which are small enough to be looked at whole.
+        digest: Of the sentences and these words, which are small enough to be looked at whole.
 
     Example:
         >>> texts = Texts(sentences=("a cat", "a dog"), names=("1", "2"))
-        >>> TextsSummary.of(texts, 4, "pets").digest
-        '7d30bb408715'
+        >>> TextsSummary.of(texts, Vocabulary(words=("[UNK]", "a")), "pets").vocabulary
+        2
     """
 
     source: str
@@ -259,11 +260,16 @@ class TextsSummary:
     digest: str
 
     @classmethod
-    def of(cls, texts: Texts, vocabulary: int, source: str) -> "TextsSummary":
-        """The summary of these texts, of which an encoder knows so many words."""
-        digest = hashlib.sha256("\0".join(texts.sentences).encode(errors="surrogatepass")).hexdigest()[:12]
-        documents = 0 if texts.classes is None else len(texts.classes)
-        return cls(source=source, count=len(texts), documents=documents, vocabulary=vocabulary, digest=digest)
+    def of(cls, texts: Texts, vocabulary: Vocabulary, source: str) -> "TextsSummary":
+        """The summary of these texts, and of the words that an encoder knows."""
+        content = "\0".join([*vocabulary.words, "", *texts.sentences])
+        return cls(
+            source=source,
+            count=len(texts),
+            documents=0 if texts.classes is None else len(texts.classes),
+            vocabulary=len(vocabulary),
+            digest=hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:12],
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

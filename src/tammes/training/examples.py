@@ -154,7 +154,7 @@ class TextExamples(Examples):
         return Tokens.cat([first, second])
 
     def summary(self, source: str) -> TextsSummary:
-        return TextsSummary.of(self.texts, len(self.vocabulary), source)
+        return TextsSummary.of(self.texts, self.vocabulary, source)
 
 
 def examples_of(data: Data, vocabulary: Vocabulary | None) -> Examples:

@@ -1,6 +1,7 @@
 """The loop, from data to a trained encoder, on lightning's Trainer."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from tammes.training.model import Model, build_model
 from tammes.training.module import Batch, Contrastive
 from tammes.training.monitor import Monitor
 from tammes.training.order import Order, Portion
-from tammes.training.pairing import Pairing
+from tammes.training.pairing import Pairing, UnpairedWarning
 from tammes.training.peers import LostProcessError, joined
 from tammes.training.quiet import quiet
 from tammes.training.run import Run, save_weights
@@ -174,6 +175,9 @@ def _trained(
     portion = Portion(batch_size=config.batch_size, process=launch.rank, processes=launch.count)
     pairing = Pairing.of(examples.data, config.positives, seed=config.seed)
     steps_per_epoch = len(Order(pairing, portion))  # refuses a batch larger than the data
+    if pairing.alone and peers.first:
+        words = f"{pairing.alone} of {len(examples)} {pairing.noun} have no positive and are left out"
+        warnings.warn(words, UnpairedWarning, stacklevel=3)
     model = build_model(whole, examples.vocabulary)
     if not peers.alone:
         with_global_batch_norm(model, on_gpu=machine.device_type == "gpu")

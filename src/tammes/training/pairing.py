@@ -10,6 +10,11 @@ from tammes.positives import Itself, Neighbours, SameClass
 from tammes.training.examples import Data
 from tammes.training.seeds import Purpose, derive
 
+
+class UnpairedWarning(UserWarning):
+    """Some rows have no positive, and are not trained on."""
+
+
 Positives = Itself | SameClass | Neighbours
 
 
@@ -72,6 +77,17 @@ class Pairing:
         if isinstance(self.positives, Neighbours):
             return self.positives.fewest(self.labels, positions=self.positions)
         return len(self.epoch(0))
+
+    @property
+    def alone(self) -> int:
+        """How many rows have nobody to be paired with in any epoch."""
+        if isinstance(self.positives, Itself):
+            return 0
+        if isinstance(self.positives, SameClass):
+            return int((torch.bincount(self.labels) == 1).sum())
+        positions = torch.arange(len(self.labels)) if self.positions is None else self.positions
+        place = self.labels * (int(positions.max()) + 2) + positions
+        return int((~(torch.isin(place + 1, place) | torch.isin(place - 1, place))).sum())
 
     @property
     def words(self) -> str:
