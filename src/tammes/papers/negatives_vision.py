@@ -161,8 +161,9 @@ def _page(found: tuple[Arm, ...], scale: Scale, command: str) -> PaperPage:
 def _lead(found: tuple[Arm, ...]) -> str:
     """What happened, in a sentence for each arm."""
     return " ".join(
-        f"{arm.name}: {arm.by_batch_size(linear)} from the smallest batch to the largest, "
-        f"{arm.by_count(linear)} from one negative to all."
+        f"{arm.name}: {arm.by_batch_size(linear)} from the smallest batch to the largest after equal epochs, "
+        f"{arm.by_batch_size(linear_early)} after equally many steps; {arm.by_count(linear)} from one "
+        "negative to all."
         for arm in found
     )
 

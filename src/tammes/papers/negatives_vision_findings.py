@@ -1,7 +1,8 @@
 """What Ash et al. (2022) state of their vision experiments, beside our numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from tammes.papers.change import Change
 from tammes.papers.negatives_vision_training import Measured
 from tammes.papers.negatives_vision_trends import Arm
 from tammes.papers.page import Finding
@@ -39,29 +40,12 @@ def findings(arms: Sequence[Arm]) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for real, augmented in _by_set(arms):
         found += _augmented(augmented)
-        found += [_photographs(real), _gap(real, augmented)] if real.data == "CIFAR-10" else [_digits(real)]
-        if real.data != "CIFAR-10":
-            found.append(_mean_classifier(augmented))
+        if real.data == "CIFAR-10":
+            found += [*_photographs(real), _gap(real, augmented)]
+        else:
+            found += [_digits(real), _mean_classifier(augmented)]
         found.append(_counts_alone(real))
     return tuple(found)
-
-
-def batch_sizes_in_words(arm: Arm) -> str:
-    """How accuracy changes from the smallest to the largest batch, after equal epochs and equal steps."""
-    ends = f"B from {arm.batch_sizes[0]} to {arm.batch_sizes[-1]} at equal k"
-    return (
-        f"{arm.name}, {ends}: {arm.by_batch_size(linear)} (mean classifier {arm.by_batch_size(mean)}) after "
-        f"equal epochs; after equally many steps {arm.by_batch_size(linear_early)}."
-    )
-
-
-def counts_in_words(arm: Arm) -> str:
-    """How accuracy changes from one negative to all, and from a few to all."""
-    few = arm.counts(arm.batch_sizes[0])[1]
-    return (
-        f"{arm.name}, k from 1 to all of the batch: {arm.by_count(linear)} (mean classifier "
-        f"{arm.by_count(mean)}); from {few} to all: {arm.by_count(linear, since=few)}."
-    )
 
 
 def _by_set(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
@@ -71,29 +55,40 @@ def _by_set(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
 
 
 def _augmented(arm: Arm) -> list[Finding]:
-    ours_b, ours_k = batch_sizes_in_words(arm), counts_in_words(arm)
-    by_batch_size = arm.by_batch_size(linear)
+    paper = "Sec. 4: with augmentation, accuracy tends to improve with increasing batch size."
     return [
-        Finding(
-            paper="Sec. 4: with augmentation, accuracy tends to improve with increasing batch size.",
-            ours=ours_b,
-            agrees=by_batch_size.rises if by_batch_size.seeds else None,
-        ),
+        *_batch_sizes(arm, paper, agrees=lambda change: change.rises),
         Finding(
             paper="Sec. 4: with augmentation, accuracy tends to improve with increasing k.",
-            ours=ours_k,
+            ours=_counts_in_words(arm),
             agrees=arm.by_count(linear).rises,
         ),
     ]
 
 
-def _photographs(arm: Arm) -> Finding:
-    by_batch_size = arm.by_batch_size(linear)
-    return Finding(
-        paper="Sec. 4: with real positives on CIFAR-10, accuracy tends to increase as batch size decreases.",
-        ours=batch_sizes_in_words(arm),
-        agrees=by_batch_size.falls if by_batch_size.seeds else None,
-    )
+def _photographs(arm: Arm) -> list[Finding]:
+    paper = "Sec. 4: with real positives on CIFAR-10, accuracy tends to increase as batch size decreases."
+    return _batch_sizes(arm, paper, agrees=lambda change: change.falls)
+
+
+def _batch_sizes(arm: Arm, paper: str, *, agrees: Callable[[Change], bool]) -> list[Finding]:
+    """A statement on batch sizes, after equal epochs as in the paper, and after equally many steps."""
+    ends = f"{arm.name}, B from {arm.batch_sizes[0]} to {arm.batch_sizes[-1]} at equal k"
+    epochs, steps = arm.by_batch_size(linear), arm.by_batch_size(linear_early)
+    by_means, by_means_early = arm.by_batch_size(mean), arm.by_batch_size(mean_early)
+    comparable = len(arm.batch_sizes) > 1
+    return [
+        Finding(
+            paper=paper,
+            ours=f"{ends}: {epochs} (mean classifier {by_means}).",
+            agrees=agrees(epochs) if comparable else None,
+        ),
+        Finding(
+            paper="(The same, where all batch sizes take equally many steps. Not in the paper.)",
+            ours=f"{ends}: {steps} (mean classifier {by_means_early}).",
+            agrees=agrees(steps) if comparable else None,
+        ),
+    ]
 
 
 def _gap(real: Arm, augmented: Arm) -> Finding:
@@ -128,4 +123,13 @@ def _mean_classifier(arm: Arm) -> Finding:
 
 
 def _counts_alone(arm: Arm) -> Finding:
-    return Finding(paper="(No statement of its own: k with real positives.)", ours=counts_in_words(arm))
+    return Finding(paper="(No statement of its own: k with real positives.)", ours=_counts_in_words(arm))
+
+
+def _counts_in_words(arm: Arm) -> str:
+    """How accuracy changes from one negative to all, and from a few to all."""
+    few = arm.counts(arm.batch_sizes[0])[1]
+    return (
+        f"{arm.name}, k from 1 to all of the batch: {arm.by_count(linear)} (mean classifier "
+        f"{arm.by_count(mean)}); from {few} to all: {arm.by_count(linear, since=few)}."
+    )
