@@ -82,7 +82,7 @@ def holds_cifar10(path: Path) -> bool:
     return _place(path) is not None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class File:
     """A file of the set and what it holds."""
 
@@ -90,7 +90,7 @@ class File:
     content: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Folder:
     """The unpacked files."""
 
@@ -102,10 +102,10 @@ class Folder:
             file = self.path / name
             if not file.is_file():
                 raise ValueError(f"expected the file {file}, found none; unpack {ARCHIVE} again")
-            yield File(str(file), file.read_bytes())
+            yield File(name=str(file), content=file.read_bytes())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Archive:
     """The files as they are packed; nothing is written to the disk."""
 
@@ -133,17 +133,17 @@ class Archive:
                     f"expected {name} in the archive {self.path}, found none; it is in the binary version, "
                     f"{ARCHIVE} from {SOURCE}"
                 )
-            yield File(f"{name} in {self.path}", found[name])
+            yield File(name=f"{name} in {self.path}", content=found[name])
 
 
 def _place(path: Path) -> Folder | Archive | None:
     """Where the files are, if `path` is or holds the binary version."""
     if path.is_file():
-        return Archive(path) if path.name.startswith("cifar-10") and ".tar" in path.name else None
+        return Archive(path=path) if path.name.startswith("cifar-10") and ".tar" in path.name else None
     for folder in (path, path / FOLDER):
         if any((folder / name).is_file() for names in FILES.values() for name in names):
-            return Folder(folder)
-    return Archive(path / ARCHIVE) if (path / ARCHIVE).is_file() else None
+            return Folder(path=folder)
+    return Archive(path=path / ARCHIVE) if (path / ARCHIVE).is_file() else None
 
 
 def _found_instead(path: Path) -> str:
