@@ -205,6 +205,20 @@ def test_what_makes_no_sense_is_refused(
     assert not list((tmp_path / "run").glob("*.*"))
 
 
+def test_nothing_to_learn_from_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.txt").write_text("\n \n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "odd.txt").write_bytes(b"one\nt\xffo\n")
+    for name, message in {
+        "empty.txt": "expected sentences in",
+        "folder": "found no files",
+        "nowhere": "no such folder",
+        "nowhere.csv": "found nothing at",
+        "odd.txt": "in line 2 of",
+    }.items():
+        assert message in fails(capsys, TRAIN, "--data", tmp_path / name, "--out", tmp_path / "run")
+
+
 def test_data_of_the_other_kind_are_refused(
     trained: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -253,3 +267,4 @@ def test_texts_are_told_from_images_by_what_there_is_most_of(tmp_path: Path) -> 
     assert looks_like_texts("hub:owner/name", usual)
     assert not looks_like_texts(str(tmp_path / "cover.png"), usual)
     assert not looks_like_texts(str(tmp_path / "nowhere"), usual)
+    assert looks_like_texts(str(tmp_path / "nowhere.csv"), usual)

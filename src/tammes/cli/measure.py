@@ -43,10 +43,10 @@ class Measure:
         return cls(train=at_most(data, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
 
     def monitor(self, *, every: int) -> Monitor:
-        """What watches an encoder learn: the accuracy after every so many epochs, on at most 2,000 rows."""
-        return Monitor(
-            bank=at_most(self.train, MOST_WATCHED), held_out=at_most(self.test, MOST_WATCHED), every=every
-        )
+        """What watches an encoder learn: the accuracy after every so many epochs, on at most 2,000 images."""
+        # Sentences are embedded so quickly that all can be watched.
+        most = MOST_MEASURED if isinstance(self.test, Texts) else MOST_WATCHED
+        return Monitor(bank=at_most(self.train, most), held_out=at_most(self.test, most), every=every)
 
     def scores(self, features: Featurize) -> Scores:
         """The accuracies that these features reach: of texts, by the classifiers of Ash et al. (2022).

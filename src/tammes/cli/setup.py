@@ -68,12 +68,11 @@ class Setup:
         if source.are_texts:
             self._expect_texts(source.data)
             return source.split_texts()
-        if isinstance(self.encoder, BagOfWordsConfig):
-            raise ValueError(
-                f"encoder:bag-of-words is for texts, but {source.data} holds images"
-            )
         size, channels = size_and_channels(source.data, self.size, self.channels)
-        return source.split_images(size=size, channels=channels)
+        images = source.split_images(size=size, channels=channels)
+        if isinstance(self.encoder, BagOfWordsConfig):
+            raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
+        return images
 
     def _expect_texts(self, name: str) -> None:
         given = {"--size": self.size, "--channels": self.channels, "augmentation:": self.augmentation}

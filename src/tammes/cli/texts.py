@@ -9,6 +9,10 @@ from pathlib import Path
 from tammes.data import Texts, texts
 from tammes.data.folder import SUFFIXES
 from tammes.data.texts_tables import HUB, is_saved_data_set
+from tammes.data.texts_tables import SUFFIXES as TABLES
+
+# What says that a file would be one of texts, even where there is none.
+TEXT_SUFFIXES = TABLES | {".txt"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +80,8 @@ def looks_like_texts(path: str, format: TextFormat) -> bool:
     if path.startswith(HUB):
         return True
     if not place.is_dir():
-        return place.is_file() and place.suffix.lower() not in SUFFIXES
+        suffix = place.suffix.lower()
+        return suffix in TEXT_SUFFIXES or (place.is_file() and suffix not in SUFFIXES)
     if is_saved_data_set(place) or format.files is not None:
         return True
     images = documents = 0
