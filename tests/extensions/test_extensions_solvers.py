@@ -45,6 +45,7 @@ from tammes.extensions.solvers import (
     solve,
     split,
 )
+from tammes.extensions.solvers.network import GatedConvolutions
 
 
 def some_graphs(count: int, seed: int = 0, most: int = 9) -> list[Graphs]:
@@ -198,6 +199,24 @@ def test_a_solver_sees_one_graph_as_it_sees_it_in_a_batch() -> None:
     together = network(Graphs.join(graphs)).split([graph.ground.total for graph in graphs])
     for graph, part in zip(graphs, together, strict=True):
         torch.testing.assert_close(network(graph), part)
+
+
+def test_gated_convolutions_are_those_of_torch_geometric() -> None:
+    from torch_geometric.nn import GatedGraphConv
+
+    batch = Graphs.join([*some_graphs(3), Graphs.of(torch.zeros(2, 0, dtype=torch.long), sizes=(2,))])
+    ours, theirs = GatedConvolutions(6, 3), GatedGraphConv(6, 3)
+    theirs.load_state_dict(ours.state_dict())
+    x = torch.randn(batch.ground.total, 6, requires_grad=True)
+    found, expected = ours(x, batch), theirs(x, batch.both_ways)
+    torch.testing.assert_close(found, expected)
+    weights = torch.randn_like(found)
+    for mine, others in zip(
+        torch.autograd.grad((found * weights).sum(), [x, *ours.parameters()]),
+        torch.autograd.grad((expected * weights).sum(), [x, *theirs.parameters()]),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, others, rtol=1e-4, atol=1e-5)
 
 
 def test_random_features_come_from_a_generator() -> None:

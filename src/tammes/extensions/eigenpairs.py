@@ -13,6 +13,9 @@ from torch.autograd.function import once_differentiable
 
 from tammes.finite import is_finite
 
+FEW = 5
+"""Powers between two normalizations: at a trace of 1, what they leave is far from the smallest numbers."""
+
 
 class Eigensolver(ABC):
     """Finds the k leading eigenpairs of Z Z^T for each Z of a batch, without making Z Z^T where n > d."""
@@ -65,18 +68,51 @@ class PowerIterations(Eigensolver):
         """See `Eigensolver.__call__`."""
         features = factor.shape[-1]
         start = torch.randn(features, count, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-        starts = start.to(factor)
         gram = factor.mT @ factor
+        least = _trace(gram) * features * torch.finfo(gram.dtype).eps
         values, directions = [], []
-        for begin in starts.unbind(1):
+        for begin in start.to(factor).unbind(1):
+            trace = _trace(gram)
+            some = trace > least  # what is left of a lower rank is rounding
+            scale = 1 / trace.where(some, 1.0)  # which the normalization cancels, with its derivative
             direction = begin.expand(len(factor), features)[..., None]
-            for _ in range(self.steps):
-                direction = _unit(gram @ direction)
-            value = (direction.mT @ gram @ direction).clamp(min=0)
-            gram = gram - value * (direction @ direction.mT)
+            for done in range(0, self.steps, FEW):
+                steps = min(FEW, self.steps - done)
+                power = _Power.apply(gram, direction, scale, steps)  # type: ignore[no-untyped-call]
+                length = power.square().sum(1, keepdim=True).where(some, 1.0)
+                direction = (power * length.rsqrt()).where(some, 0.0)
+            value = (direction * (gram @ direction)).sum(1, keepdim=True).clamp(min=0)
+            gram = torch.baddbmm(gram, value * direction, direction.mT, alpha=-1)
             values.append(value[:, 0, 0])
             directions.append(direction)
         return _ordered(torch.stack(values, 1), _unit(factor @ torch.cat(directions, 2)))
+
+
+class _Power(torch.autograd.Function):
+    """(scale A)^s v; the gradient of A is one product of all steps at once, not a sum of s outer products."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor, start: Tensor, scale: Tensor, steps: int) -> Tensor:
+        path = [start]
+        for _ in range(steps):
+            path.append(matrix @ path[-1] * scale)
+        ctx.save_for_backward(matrix, scale, torch.cat(path[:-1], dim=2))
+        return path[-1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        matrix, scale, before = ctx.saved_tensors
+        back = [gradient * scale]
+        for _ in range(before.shape[2] - 1):
+            back.append(matrix.mT @ back[-1] * scale)
+        of_start = matrix.mT @ back[-1]
+        return torch.cat(back[::-1], dim=2) @ before.mT, of_start, None, None
+
+
+def _trace(gram: Tensor) -> Tensor:
+    """As a constant, `(inputs, 1, 1)`."""
+    return gram.detach().diagonal(dim1=1, dim2=2).sum(1)[:, None, None]
 
 
 @dataclass(frozen=True, kw_only=True)

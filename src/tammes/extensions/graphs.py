@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,6 +81,17 @@ class Graphs:
     def both_ways(self) -> Int[Tensor, "2 twice_m"]:
         """Each edge in both directions, as torch_geometric's `edge_index`."""
         return torch.cat([self.edges, self.edges.flip(0)], dim=1)
+
+    @cached_property
+    def adjacency(self) -> Tensor:
+        """The adjacency matrix of all nodes, `(total, total)`, sparse by rows, of float32."""
+        total = self.ground.total
+        first, second = self.both_ways[:, (self.both_ways[0] * total + self.both_ways[1]).argsort()]
+        starts = torch.nn.functional.pad(self.degree.cumsum(0), (1, 0))
+        ones = torch.ones(len(first), device=first.device)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+            return torch.sparse_csr_tensor(starts, second, ones, size=(total, total), check_invariants=False)
 
     @cached_property
     def owner(self) -> Int[Tensor, " m"]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from tammes.extensions.graphs import Graphs
 
@@ -63,23 +65,21 @@ class SolverNetwork(nn.Module):
         self, config: NetworkConfig, *, scalar: bool, generator: torch.Generator | None = None
     ) -> None:
         super().__init__()
-        attention, gated = _layers()
         if config.noise and generator is None:
             raise ValueError(f"noise={config.noise} random features need a generator to be drawn with")
         width = config.width
         self.noise = config.noise
         self.generator = generator
-        self.attend = attention(1 + config.noise, width)
-        self.gated = gated(width, config.layers)
+        self.attend = _attention()(1 + config.noise, width)
+        self.gated = GatedConvolutions(width, config.layers)
         self.embed = nn.Linear(width, width)
         self.score = nn.Linear(width, 1) if scalar else None
 
     def forward(self, graphs: Graphs) -> Float[Tensor, "total outputs"]:
         """Embeddings `(total, width)`, or one number each, `(total, 1)`, any real number."""
-        edges = graphs.both_ways
         x = self._features(graphs)
-        x = nn.functional.leaky_relu(self.attend(x, edges))
-        x = nn.functional.leaky_relu(self.gated(x, edges)) + x
+        x = nn.functional.leaky_relu(self.attend(x, graphs.both_ways))
+        x = nn.functional.leaky_relu(self.gated(x, graphs)) + x
         x = self.embed(x)
         return x if self.score is None else self.score(nn.functional.leaky_relu(x))
 
@@ -95,9 +95,49 @@ class SolverNetwork(nn.Module):
         return torch.cat([part, drawn], dim=1)
 
 
-def _layers() -> tuple[type[nn.Module], type[nn.Module]]:
+class GatedConvolutions(nn.Module):
+    """x := GRU(x, sum over neighbors of W_l x), for each layer l: torch_geometric's `GatedGraphConv`.
+
+    Neighbors are summed up by a sparse matrix product, which is its own derivative, since edges go both ways:
+    half the time of a training step.
+
+    Args:
+        width: features of a node.
+        layers: how often.
+    """
+
+    def __init__(self, width: int, layers: int) -> None:
+        super().__init__()
+        bound = width**-0.5
+        self.weight = nn.Parameter(torch.empty(layers, width, width).uniform_(-bound, bound))
+        self.rnn = nn.GRUCell(width, width)
+
+    def forward(self, x: Float[Tensor, "total width"], graphs: Graphs) -> Float[Tensor, "total width"]:
+        """The features after all layers."""
+        adjacency = graphs.adjacency.to(x.dtype)
+        for weight in self.weight:
+            message = _NeighborSum.apply(x @ weight, adjacency)  # type: ignore[no-untyped-call]
+            x = self.rnn(message, x)
+        return x
+
+
+class _NeighborSum(torch.autograd.Function):
+    """A x for a symmetric sparse A; torch would transpose A anew in each backward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, adjacency: Tensor) -> Tensor:
+        ctx.adjacency = adjacency
+        return adjacency @ x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return ctx.adjacency @ gradient, None
+
+
+def _attention() -> type[nn.Module]:
     try:
-        from torch_geometric.nn import GATConv, GatedGraphConv
+        from torch_geometric.nn import GATConv
     except ImportError as error:
         raise ImportError('solvers on graphs need torch_geometric: pip install "tammes[graphs]"') from error
-    return GATConv, GatedGraphConv
+    return GATConv

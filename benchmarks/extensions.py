@@ -1,0 +1,208 @@
+"""Set extensions on a CPU against the direct way: a set-function call for each set, a dense adjacency matrix.
+
+    python benchmarks/extensions.py                     # 2,000 nodes; a step on 32 graphs; about a minute
+    python benchmarks/extensions.py --nodes 200 500     # the objective at other sizes
+    python benchmarks/extensions.py --only step
+
+Both do the same work, which is checked first: the value of the Lovász extension of the clique objective with
+its gradient; and a whole training step of the neural Lovász extension (network, extension, gradient, Adam) on
+32 graphs like those of IMDB-BINARY: unions of cliques that share a node, 20 nodes on average. They take
+turns; times are medians. "All sets at once" is the direct way at its best: one matrix product for all sets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+from collections.abc import Callable
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+from machine import description
+from tammes.extensions import Graphs, Lovasz, MaximumClique, Neural
+from tammes.extensions.solvers import ByNeural, NetworkConfig, SolverNetwork
+from timing import side_by_side
+
+OURS, CALL_EACH, ALL_AT_ONCE = "tammes", "a call for each set", "all sets at once"
+
+
+def random_graph(nodes: int, seed: int) -> Graphs:
+    """Every pair is an edge with probability 0.1."""
+    generator = torch.Generator().manual_seed(seed)
+    pairs = torch.combinations(torch.arange(nodes)).T
+    return Graphs.of(pairs[:, torch.rand(pairs.shape[1], generator=generator) < 0.1], sizes=(nodes,))
+
+
+def like_imdb(seed: int) -> Graphs:
+    """An actor and the casts of a few films: cliques of 5 to 15 nodes that share the first node."""
+    generator = torch.Generator().manual_seed(seed)
+    casts = torch.randint(5, 16, (int(torch.randint(1, 4, (), generator=generator)),), generator=generator)
+    edges, start = [], 1
+    for size in casts.tolist():
+        cast = torch.cat([torch.zeros(1, dtype=torch.long), torch.arange(start, start + size - 1)])
+        edges.append(torch.combinations(cast).T)
+        start += size - 1
+    return Graphs.of(torch.cat(edges, dim=1), sizes=(start,))
+
+
+def dense(graph: Graphs) -> Tensor:
+    """The adjacency matrix."""
+    n = graph.ground.total
+    matrix = torch.zeros(n, n)
+    matrix[graph.edges[0], graph.edges[1]] = matrix[graph.edges[1], graph.edges[0]] = 1.0
+    return matrix
+
+
+def clique_density(members: Tensor, adjacency: Tensor) -> Tensor:
+    """-e q^2 of one set, as one would write it."""
+    size = members.sum()
+    edges = members @ adjacency @ members / 2
+    density = edges / (size * (size - 1) / 2).clamp(min=1)
+    return -edges * density.square()
+
+
+def level_sets(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The level sets as rows, and their probabilities."""
+    high, order = x.sort(descending=True)
+    probabilities = high - torch.cat([high[1:], high.new_zeros(1)])
+    sets = torch.zeros(len(x), len(x)).scatter_(1, order.expand(len(x), -1), 1.0)
+    members = torch.zeros_like(sets)
+    members[:, order] = torch.ones_like(sets).tril()
+    return members, probabilities
+
+
+def lovasz_by_calls(x: Tensor, adjacency: Tensor) -> Tensor:
+    """sum p f, a call for each set."""
+    members, probabilities = level_sets(x)
+    values = torch.stack([clique_density(each, adjacency) for each in members])
+    return (probabilities * values).sum()
+
+
+def lovasz_at_once(x: Tensor, adjacency: Tensor) -> Tensor:
+    """sum p f, with one matrix product for all sets."""
+    members, probabilities = level_sets(x)
+    size = members.sum(1)
+    edges = ((members @ adjacency) * members).sum(1) / 2
+    density = edges / (size * (size - 1) / 2).clamp(min=1)
+    return -(probabilities * edges * density.square()).sum()
+
+
+def neural_by_calls(z: Tensor, adjacency: Tensor, eigenvectors: int = 4, steps: int = 5) -> Tensor:
+    """The neural Lovász extension of one graph with the n by n matrix, a call for each set."""
+    matrix = z @ z.T
+    starts = torch.randn(
+        z.shape[1], eigenvectors, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    ).to(z.dtype)
+    weights, values = [], []
+    for start in starts.unbind(1):
+        # The first iteration begins in the space of features, so that both find the same vectors.
+        vector = torch.nn.functional.normalize(z @ start, dim=0)
+        for _ in range(steps - 1):
+            vector = torch.nn.functional.normalize(matrix @ vector, dim=0)
+        vector = torch.nn.functional.normalize(matrix @ vector, dim=0)
+        weight = vector @ matrix @ vector
+        matrix = matrix - weight * torch.outer(vector, vector)
+        turned = vector * vector.detach().sum().sign()
+        weights.append(weight)
+        members, p = level_sets(torch.sigmoid(turned))
+        later = p.sum() - p.cumsum(0)
+        f = torch.stack([clique_density(each, adjacency) for each in members])
+        values.append((p * (p + 2 * later) * f).sum())
+    weight = torch.stack(weights)
+    return (weight / weight.sum() * torch.stack(values)).sum()
+
+
+def objective_works(nodes: int) -> dict[str, Callable[[], object]]:
+    """Value and gradient of the Lovász extension on one graph."""
+    graph = random_graph(nodes, seed=0)
+    adjacency, f = dense(graph), MaximumClique(graphs=graph).objective
+    x = torch.rand(nodes, generator=torch.Generator().manual_seed(1)).requires_grad_()
+
+    def work(value: Callable[[], Tensor]) -> Callable[[], tuple[Tensor, Tensor]]:
+        def run() -> tuple[Tensor, Tensor]:
+            found = value()
+            return found.detach(), torch.autograd.grad(found, x)[0]
+
+        return run
+
+    works = {
+        OURS: work(lambda: Lovasz()(x, f)[0]),
+        CALL_EACH: work(lambda: lovasz_by_calls(x, adjacency)),
+        ALL_AT_ONCE: work(lambda: lovasz_at_once(x, adjacency)),
+    }
+    expected = works[CALL_EACH]()
+    for run in works.values():
+        for found, wanted in zip(run(), expected, strict=True):
+            torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-2 * float(wanted.abs().max()))
+    return dict(works)
+
+
+def step_works() -> dict[str, Callable[[], object]]:
+    """A training step on 32 graphs: batch, network, extension, gradient, Adam."""
+    graphs = [like_imdb(seed) for seed in range(32)]
+    adjacencies = [dense(graph) for graph in graphs]
+    torch.manual_seed(0)
+    first = SolverNetwork(NetworkConfig(width=64, layers=6), scalar=False)
+
+    def ours(network: SolverNetwork) -> Tensor:
+        batch = Graphs.join(graphs)
+        return ByNeural(neural=Neural()).loss(network(batch), MaximumClique(graphs=batch)).mean()
+
+    def direct(network: SolverNetwork) -> Tensor:
+        batch = Graphs.join(graphs)
+        parts = network(batch).split(list(batch.ground.sizes))
+        each = [neural_by_calls(z, adjacency) for z, adjacency in zip(parts, adjacencies, strict=True)]
+        return torch.stack(each).mean()
+
+    torch.testing.assert_close(ours(first).float(), direct(first), rtol=2e-2, atol=1e-3)
+
+    def step(loss: Callable[[SolverNetwork], Tensor]) -> Callable[[], object]:
+        network = copy.deepcopy(first)
+        optimizer = torch.optim.Adam(network.parameters(), lr=1e-4)
+
+        def run() -> None:
+            optimizer.zero_grad()
+            loss(network).backward()
+            optimizer.step()
+
+        return run
+
+    return {OURS: step(ours), CALL_EACH: step(direct)}
+
+
+def show(title: str, works: dict[str, Callable[[], object]], seconds: float, console: Console) -> None:
+    """Measure and print one table."""
+    times = side_by_side(works, seconds)
+    table = Table(title=title, title_justify="left")
+    for name in ("", "milliseconds", "times ours"):
+        table.add_column(name, justify="left" if not name else "right")
+    for name, measured in times.items():
+        table.add_row(name, f"{1e3 * measured.median:.3g}", f"{measured.over(times[OURS]):.3g}")
+    console.print(table)
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=("objective", "step"), default=("objective", "step"))
+    parser.add_argument("--nodes", type=int, nargs="+", default=(2000,))
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--seconds", type=float, default=8.0, help="measuring time for each table")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    console = Console(width=max(110, Console().width))
+    console.print(description(), highlight=False)
+    if "objective" in options.only:
+        for nodes in options.nodes:
+            title = f"Lovász extension of the clique objective and its gradient, {nodes:,} nodes"
+            show(title, objective_works(nodes), options.seconds, console)
+    if "step" in options.only:
+        title = "A training step of the neural Lovász extension, 32 graphs"
+        show(title, step_works(), options.seconds, console)
+
+
+if __name__ == "__main__":
+    main()
