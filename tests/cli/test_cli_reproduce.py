@@ -1,0 +1,76 @@
+"""`tammes reproduce` with data, and how a study that takes long is stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tammes.cli.main import main
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    """Just enough for the smallest budget: 25 documents, and 125 pairs of sentences to learn from."""
+    folder = tmp_path / "tiny novels"
+    folder.mkdir()
+    generator = np.random.default_rng(0)
+    for number in range(25):
+        lines = [" ".join(generator.choice(list("abcdefgh"), size=6)) for _ in range(20)]
+        (folder / f"{number}.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def failure(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["reproduce", *words]) == 2
+    return capsys.readouterr().err
+
+
+def test_data_is_asked_for_and_refused_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "negatives-text needs --data: documents with many sentences" in failure(["negatives-text"], capsys)
+    not_wanted = failure(["transport-degeneracy", "--data", str(tmp_path)], capsys)
+    assert "transport-degeneracy has all the data it needs" in not_wanted
+
+
+def test_the_list_says_what_data_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--list"]) == 0
+    assert "--data" in capsys.readouterr().out
+
+
+def test_a_folder_without_texts_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = failure(["negatives-text", "--data", str(tmp_path), "--out", str(tmp_path / "out")], capsys)
+    assert len(told.splitlines()) == 1
+    assert str(tmp_path) in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_keeps_what_is_measured_and_says_so(tmp_path: Path, documents: Path) -> None:
+    table = tmp_path / "out" / "table.csv"
+    words = ["reproduce", "negatives-text", "--data", str(documents), "--out", str(table.parent)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tammes", *words, "--budget", "1e-6"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not table.exists() or table.read_text().count("\n") < 3:
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    assert "cells measured" in told
+    assert "the same command goes on from there" in told.replace("\n", " ")
+    assert table.read_text().endswith("\n")
+    assert not (table.parent / "report.html").exists()
