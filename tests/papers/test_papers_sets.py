@@ -1,0 +1,119 @@
+"""The set-function experiments on a few small graphs: what they measure, keep and write."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tammes.papers import sets_combinatorial, sets_eigenvectors, sets_k_clique, sets_training_error
+from tammes.papers.entry import Entry
+from tammes.papers.sets_combinatorial import METHODS, cells
+from tammes.papers.sets_training import CLIQUE, GREEDY, INDEPENDENT, OF_SIZE, Cell, Laboratory
+
+ON_GRAPHS = [sets_combinatorial.ENTRY, sets_k_clique.ENTRY, sets_eigenvectors.ENTRY]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Ten small graphs under the names of two data sets of the collection."""
+    generator = torch.Generator().manual_seed(0)
+    for name in ("ENZYMES", "PROTEINS"):
+        edges, indicator, start = [], [], 1
+        for number in range(10):
+            n = 4 + number % 4
+            pairs = torch.combinations(torch.arange(n))
+            chosen = pairs[torch.rand(len(pairs), generator=generator) < 0.6] + start
+            edges += [f"{u}, {v}" for u, v in chosen.tolist()]
+            indicator += [str(number + 1)] * n
+            start += n
+        folder = tmp_path / "graphs" / name / "raw"
+        folder.mkdir(parents=True)
+        (folder / f"{name}_A.txt").write_text("\n".join(edges))
+        (folder / f"{name}_graph_indicator.txt").write_text("\n".join(indicator))
+    return tmp_path / "graphs"
+
+
+@pytest.mark.parametrize("entry", ON_GRAPHS, ids=lambda entry: entry.name)
+def test_an_entry_writes_a_table_a_figure_and_a_page(entry: Entry, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    entry.reproduce(out, budget=0.005, seed=0, data=data)
+    with (out / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["data"] for row in rows} == {"ENZYMES", "PROTEINS"}
+    assert {row["epochs"] for row in rows} == {"1"}
+    assert all(0 <= float(row["ratio"]) <= 1 for row in rows)
+    assert "<svg" in (out / "figure.svg").read_text()
+    page = (out / "report.html").read_text()
+    assert f"tammes reproduce {entry.name} --data graphs --budget 0.005" in page
+    # Once more, it has nothing to measure and writes the same.
+    before = (out / "table.csv").read_bytes()
+    entry.reproduce(out, budget=0.005, seed=0, data=data)
+    assert (out / "table.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("entry", ON_GRAPHS, ids=lambda entry: entry.name)
+def test_a_folder_without_the_sets_is_refused(entry: Entry, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"expected in .* folders named .*; found none of them"):
+        entry.reproduce(tmp_path / "out", budget=0.01, seed=0, data=tmp_path)
+
+
+def test_all_methods_meet_all_problems() -> None:
+    made = cells(["MUTAG", "COLLAB"], epochs=3, seed=1)
+    assert len(made) == len(set(made)) == 2 * 2 * len(METHODS)
+    assert {cell.problem for cell in made} == {CLIQUE, INDEPENDENT}
+    assert {cell.seed for cell in made} == {1}
+    assert made[0].method == "Lovász"
+
+
+def test_a_cell_is_measured_the_same_again(data: Path, tmp_path: Path) -> None:
+    laboratory = Laboratory(data, tmp_path / "answers.jsonl")
+    cell = Cell(data="ENZYMES", problem=CLIQUE, method="neural Lovász", epochs=2, width=8, layers=1)
+    first, again = laboratory.measure(cell), laboratory.measure(cell)
+    assert first.ratio == again.ratio
+    assert first.validation == again.validation
+    assert first.graphs == 3
+    assert 0 < first.largest <= first.four_largest <= 1 + 1e-9
+    greedy = laboratory.measure(Cell(data="ENZYMES", problem=CLIQUE, method=GREEDY, epochs=2))
+    assert greedy.four_largest == greedy.seconds_per_epoch == 0
+    assert greedy.ratio > 0.5
+
+
+def test_f1_counts_cliques_that_are_there(data: Path, tmp_path: Path) -> None:
+    laboratory = Laboratory(data, tmp_path / "answers.jsonl")
+    cell = Cell(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=1)
+    assert laboratory.measure(cell).f1 == 1.0
+    none = Cell(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=9)
+    assert laboratory.measure(none).f1 == 0.0
+    assert laboratory.measure(none).ratio == 1.0
+
+
+def write_mnist(folder: Path, images: int = 60) -> None:
+    """Two classes that differ in brightness, in the original form."""
+    folder.mkdir()
+    labels = (np.arange(images) % 2).astype(np.uint8)
+    pixels = np.full((images, 28, 28), 20, dtype=np.uint8) + (200 * labels)[:, None, None].astype(np.uint8)
+    for part in ("train", "t10k"):
+        with gzip.open(folder / f"{part}-images-idx3-ubyte.gz", "wb") as file:
+            file.write(struct.pack(">IIII", 2051, images, 28, 28) + pixels.tobytes())
+        with gzip.open(folder / f"{part}-labels-idx1-ubyte.gz", "wb") as file:
+            file.write(struct.pack(">II", 2049, images) + labels.tobytes())
+
+
+def test_the_training_error_is_watched(tmp_path: Path) -> None:
+    write_mnist(tmp_path / "mnist")
+    entry, out = sets_training_error.ENTRY, tmp_path / "out"
+    entry.reproduce(out, budget=0.02, seed=0, data=tmp_path / "mnist")
+    with (out / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 4 * 4
+    singleton = [row for row in rows if row["loss"] == "singleton extension"]
+    assert all(0 <= float(row["value"]) <= 1 for row in singleton)
+    assert "MNIST, 60 images" in (out / "report.html").read_text()
+    with pytest.raises(ValueError, match=r"expected CIFAR-10, SVHN or MNIST as published at .*; found none"):
+        entry.reproduce(out, budget=0.02, seed=0, data=tmp_path)
