@@ -27,6 +27,13 @@ def test_the_range_is_that_of_the_paper():
     assert np.argwhere(ends_of_range(normalized)).tolist() == [[0, 0], [0, 2], [1, 0]]
 
 
+def test_a_row_without_numbers_is_left_empty():
+    values = np.array([[0.2, 0.4], [np.nan, np.nan]])
+    heat = of_rows(values, rows=["a", "b"], columns=["1", "2"], row_title="", column_title="")
+    assert np.argwhere(heat.best).tolist() == [[0, 1]]
+    assert [text.get_text() for text in heat_map(heat).axes[0].texts] == ["20.0", "40.0"]
+
+
 def test_the_drawing_says_every_number_there_is_and_circles_the_best():
     figure = heat_map(of_rows(VALUES, **NAMES))
     (axes,) = figure.axes

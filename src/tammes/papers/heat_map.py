@@ -60,7 +60,7 @@ def by_row(values: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
     >>> by_row(np.array([[1.0, 2.0], [8.0, np.nan]])).tolist()
     [[0.5, 1.0], [1.0, nan]]
     """
-    return values / np.nanmax(values, axis=1, keepdims=True)
+    return values / np.fmax.reduce(values, axis=1, keepdims=True)  # as nanmax, silent where all are NaN
 
 
 def by_best(values: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
@@ -86,7 +86,8 @@ def ends_of_range(normalized: Float[np.ndarray, "r c"], within: float = WITHIN) 
     ends = np.zeros_like(near)
     for row, each in enumerate(near):
         columns = np.flatnonzero(each)
-        ends[row, columns[[0, -1]]] = True
+        if len(columns):
+            ends[row, columns[[0, -1]]] = True
     return ends
 
 

@@ -27,14 +27,18 @@ def overview(summary: Summary) -> Figure:
     for axes in (each for line in at for each in line):
         quiet(axes)
     draw_heat_map(at[0][0], classes_heat(summary, mean))
-    if summary.plan.at_classes:
-        draw_heat_map(at[0][1], batches_heat(summary, mean, summary.plan.at_classes[0]))
-    if summary.plan.true:
-        draw_collisions(at[1][0], summary, summary.plan.true[0])
+    titled = {f"B = {summary.plan.batch}, every row by itself": at[0][0], "best k": at[1][1]}
     draw_best(at[1][1], summary)
-    titles = ("fixed B, every row by itself", "fixed N", "with and without collisions", "best k")
-    for axes, title in zip((each for line in at for each in line), titles, strict=True):
-        axes.set_title(f"{title}\n{summary.corpus}", fontsize=TEXT)
+    for classes in summary.plan.at_classes[:1]:
+        draw_heat_map(at[0][1], batches_heat(summary, mean, classes))
+        titled[f"N = {classes}"] = at[0][1]
+    for classes in summary.plan.true[:1]:
+        draw_collisions(at[1][0], summary, classes)
+        titled[f"N = {classes}, with and without collisions"] = at[1][0]
+    for axes in (each for line in at for each in line):
+        axes.set_visible(axes in titled.values())
+    for title, axes in titled.items():
+        axes.set_title(f"Mean classifier, {title}\n{summary.corpus}", fontsize=TEXT)
     return figure
 
 
@@ -123,16 +127,15 @@ def draw_collisions(axes: Axes, summary: Summary, classes: int) -> None:
         )
         axes.annotate(
             f"{name} collisions",
-            (places[len(places) // 2], height[len(places) // 2]),
-            xytext=(0, -16 if collisions else 12),
-            textcoords="offset points",
+            (0.98, 0.05 if collisions else 0.16),
+            xycoords="axes fraction",
             color=color,
             fontsize=TEXT,
-            ha="center",
+            ha="right",
         )
     _count_axis(axes, summary)
     axes.set_ylabel(f"accuracy (%), N = {classes}")
-    axes.margins(y=0.25)
+    axes.margins(y=0.2)
 
 
 def best_panel(summary: Summary) -> Panel:
@@ -164,7 +167,9 @@ def draw_best(axes: Axes, summary: Summary) -> None:
         ends.append((name, float(theory[-1]), MUTED))
     axes.set(xscale="log", yscale="log", xlabel="classes N", ylabel="best number of negatives k")
     axes.set_xticks(classes, [str(n) for n in summary.plan.classes])
+    axes.set_yticks(counts[:-1], [str(k) for k in summary.plan.counts(summary.plan.batch)[:-1]])
     axes.set_xticks([], minor=True)
+    axes.set_yticks([], minor=True)
     axes.grid(axis="y", color=GRID, linewidth=0.6)
     for place, (name, height, color) in zip(_apart([end[1] for end in ends]), ends, strict=True):
         axes.annotate(
