@@ -18,7 +18,7 @@ class Reproduction(Protocol):
         Args:
             out: the folder, made where it is missing; files of these names are replaced, or, where an entry
                 says so, gone on with.
-            budget: the part of the full work to be done, in (0, 1]; 1 gives the numbers of the docs.
+            budget: the part of the full work to be done, in (0, 1]; the docs say whose numbers they show.
             seed: of everything that is drawn.
             data: what the entry's `data` asks for; None where it asks for nothing.
 

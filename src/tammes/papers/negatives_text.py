@@ -80,10 +80,24 @@ def write_report(out: Path, summary: Summary, corpus: Corpus, command: str) -> N
 
 def page(summary: Summary, corpus: Corpus, command: str) -> PaperPage:
     """The page."""
-    plan = summary.plan
-    figures = [
+    return PaperPage(
+        title="How many negatives, on text",
+        statement=ENTRY.statement,
+        source=ENTRY.source,
+        lead=_lead(summary),
+        findings=findings(summary),
+        figures=(*_over_classes(summary), *_over_batches(summary), *_without_collisions(summary)),
+        numbers=_numbers(summary),
+        remarks=REMARKS,
+        settings=_settings(summary, corpus),
+        command=command,
+    )
+
+
+def _over_classes(summary: Summary) -> tuple[Figure, ...]:
+    return (
         Figure(
-            title=f"Accuracy over N and k, with B = {plan.batch}",
+            title=f"Accuracy over N and k, with B = {summary.plan.batch}",
             words="Percent of test sentences whose document is told rightly, mean over the seeds. As in the "
             "paper's Fig. 3, 5 and 6 colors are those of a row divided by its best; a circle is the best k "
             "of a row, broken circles are the first and the last k within 0.5 % of it.",
@@ -96,44 +110,40 @@ def page(summary: Summary, corpus: Corpus, command: str) -> PaperPage:
             panels=(best_panel(summary),),
             wide=True,
         ),
-    ]
-    if plan.at_classes:
-        figures += [
-            Figure(
-                title="Accuracy over B and k",
-                words="As in the paper's Fig. 7 all is divided by the best of all, which is circled. A batch "
-                "of B pairs has at most 2 (B - 1) negatives.",
-                panels=batches_panels(summary, CLASSIFIERS, prefix="batches"),
-                wide=True,
-            ),
-            Figure(
-                title="The same after equally many steps",
-                words="Tried after as many steps as the largest batch takes in all. (Not in the paper.)",
-                panels=batches_panels(summary, EARLY, prefix="early"),
-                wide=True,
-            ),
-        ]
-    if plan.true:
-        figures.append(
-            Figure(
-                title="Without collisions",
-                words="The mean classifier where negatives are drawn from all sentences of the batch, and "
-                "where they are drawn from those of other documents alone (the paper's Fig. 3, right). Bars "
-                "are standard deviations over the seeds.",
-                panels=collision_panels(summary),
-            )
-        )
-    return PaperPage(
-        title="How many negatives, on text",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
-        lead=_lead(summary),
-        findings=findings(summary),
-        figures=tuple(figures),
-        numbers=_numbers(summary),
-        remarks=REMARKS,
-        settings=_settings(summary, corpus),
-        command=command,
+    )
+
+
+def _over_batches(summary: Summary) -> tuple[Figure, ...]:
+    if not summary.plan.at_classes:
+        return ()
+    return (
+        Figure(
+            title="Accuracy over B and k",
+            words="As in the paper's Fig. 7 all is divided by the best of all, which is circled. A batch of "
+            "B pairs has at most 2 (B - 1) negatives.",
+            panels=batches_panels(summary, CLASSIFIERS, prefix="batches"),
+            wide=True,
+        ),
+        Figure(
+            title="The same after equally many steps",
+            words="Tried after as many steps as the largest batch takes in all. (Not in the paper.)",
+            panels=batches_panels(summary, EARLY, prefix="early"),
+            wide=True,
+        ),
+    )
+
+
+def _without_collisions(summary: Summary) -> tuple[Figure, ...]:
+    if not summary.plan.true:
+        return ()
+    return (
+        Figure(
+            title="Without collisions",
+            words="The mean classifier where negatives are drawn from all sentences of the batch, and where "
+            "they are drawn from those of other documents alone (the paper's Fig. 3, right). Bars are "
+            "standard deviations over the seeds.",
+            panels=collision_panels(summary),
+        ),
     )
 
 
