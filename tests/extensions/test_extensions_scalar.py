@@ -202,6 +202,21 @@ def test_the_best_set_is_the_best_in_the_support(extension: Extension, x: Tensor
     assert values[number_of(members)].item() == worth.item()
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 2e-2)])
+@by_repr
+def test_low_precision(extension: Extension, dtype: torch.dtype, tolerance: float) -> None:
+    f = table(random_table(8, 0))
+    x = extension.within(torch.rand(1, 8, dtype=torch.float64), f.ground) * 0.9
+    low = x.to(dtype).requires_grad_()
+    value = extension(low, f)
+    value.sum().backward()
+    assert value.dtype == dtype
+    torch.testing.assert_close(
+        value.double(), extension(low.detach().double(), f), atol=tolerance * 4, rtol=0
+    )
+    assert bool(low.grad.isfinite().all())  # type: ignore[union-attr]
+
+
 def test_only_singletons_need_be_finite() -> None:
     def f(sets: Tensor) -> Tensor:
         weights = torch.tensor([3.0, 1.0, 2.0])

@@ -55,7 +55,8 @@ class Reinforce(Method):
         self, outputs: Float[Tensor, "total outputs"], problem: Problem
     ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
         """See `Method.decode`: the best of the samples; the empty set where none is allowed."""
-        members = torch.cat([self._draw(outputs), torch.zeros(1, len(outputs), dtype=torch.bool)])
+        nothing = torch.zeros(1, len(outputs), dtype=torch.bool, device=outputs.device)
+        members = torch.cat([self._draw(outputs), nothing])
         best = problem.worth.values(members).max(dim=0)
         chosen = best.indices[problem.ground.owner]
         return best.values, members.gather(0, chosen[None])[0]

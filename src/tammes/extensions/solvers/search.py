@@ -40,7 +40,8 @@ def search(
     """
     problem = problem_of(graph)
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
-    best, members = -torch.inf, torch.zeros(graph.ground.total, dtype=torch.bool)
+    nothing = torch.zeros(graph.ground.total, dtype=torch.bool, device=graph.edges.device)
+    best, members = -torch.inf, nothing
     network.train()
     for step in range(1, config.epochs + 1):
         optimizer.zero_grad()
