@@ -31,11 +31,14 @@ def one_way_cross_entropy(a: Tensor, b: Tensor) -> Tensor:
     return cross_entropy(logits, torch.arange(len(a)))
 
 
+_SIMCLR = recipes.simclr(temperature=TEMPERATURE)
+
+
 def one_way_tammes(a: Tensor, b: Tensor) -> Tensor:
     """The same here: anchors and candidates are two different sets."""
     ids = torch.arange(len(a))
     pairs = Pairs(anchors=a, ids=ids, candidates=b, candidate_ids=ids)
-    return recipes.simclr(temperature=TEMPERATURE)(pairs)
+    return _SIMCLR(pairs)
 
 
 def hcl_dense(a: Tensor, b: Tensor) -> Tensor:

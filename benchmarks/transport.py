@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from method import EPSILON, Method, NotReachedError, Size, Task, Work, views
+from tammes.arrangement import of_views
 from tammes.coupling import Fit, Transport
 from tammes.reduce import Negatives, choose
 
@@ -65,10 +66,9 @@ def marginal_error(plan: Tensor) -> float:
 
 
 def negatives_of(z: Tensor) -> Negatives:
-    """What the objective hands to the coupling: rows sorted so that positives stand side by side."""
-    ids = torch.arange(len(z) // 2).repeat(2)
-    order = ids.argsort(stable=True)
-    return Negatives(anchors=z[order], keys=ids[order], bound=1.001)
+    """What the objective hands to the coupling for two views: arranged once, positives side by side."""
+    arrangement = of_views(len(z) // 2, 2, z.device, z.dtype, None)
+    return arrangement.negatives_of(z, None, bound=1.001, seed=0)
 
 
 def ours(embeddings: Embeddings, size: Size) -> Work:

@@ -12,7 +12,7 @@ from tammes.normalization import in_full_precision
 
 def at_unit_length(rows: Tensor) -> Tensor:
     pairs = Pairs(anchors=rows, ids=torch.zeros(len(rows), dtype=torch.long))
-    return in_full_precision(pairs, normalize=True)[0]
+    return in_full_precision(pairs, normalize=True)[0].in_graph()
 
 
 def test_it_is_a_division_by_the_length() -> None:

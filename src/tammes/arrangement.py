@@ -50,17 +50,18 @@ class Arrangement:
             seed: which subset is drawn.
         """
         return self.negatives.with_embeddings(
-            self._rows(anchors),
+            self.of_rows(anchors),
             None if candidates is None else candidates.index_select(0, self.candidate_order),
             bound=bound,
             seed=seed,
         )
 
-    def _rows(self, anchors: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+    def of_rows(self, values: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
+        """What belongs to the rows of the pairs, in the order of S."""
         if self.views is None:
-            return anchors.index_select(0, self.order)
+            return values.index_select(0, self.order)
         # (v b) d -> (b v) d; the way back is quicker than that of picking rows.
-        return anchors.view(self.views, -1, anchors.shape[1]).transpose(0, 1).reshape(anchors.shape)
+        return values.unflatten(0, (self.views, -1)).transpose(0, 1).reshape(values.shape)
 
 
 def arrange(pairs: Pairs, selection: Selection, kind: torch.dtype) -> Arrangement:
@@ -83,12 +84,21 @@ def arrange(pairs: Pairs, selection: Selection, kind: torch.dtype) -> Arrangemen
     if pairs.views > 1 and pairs.candidates is None and pairs.first == 0 and pairs.group.size == 1:
         consecutive = consecutive_ids(batch, pairs.views, pairs.ids.device)
         if pairs.ids is consecutive and keys[0] is consecutive:
-            return _of_views(batch, pairs.views, pairs.anchors.device, kind, selection.subset_size)
+            return of_views(batch, pairs.views, pairs.anchors.device, kind, selection.subset_size)
     return _arranged(pairs, keys, selection, kind, views=None)
 
 
 @lru_cache(maxsize=8)
-def _of_views(batch: int, views: int, device: torch.device, kind: torch.dtype, k: int | None) -> Arrangement:
+def of_views(batch: int, views: int, device: torch.device, kind: torch.dtype, k: int | None) -> Arrangement:
+    """The arrangement of so many plain views of a batch, made once and kept.
+
+    Args:
+        batch: rows of each view.
+        views: how many there are.
+        device: where they are.
+        kind: the type in which the embeddings will come.
+        k: how many negatives are drawn for each anchor; None for all.
+    """
     with torch.inference_mode(False):  # what is made in that mode could not be used in training later on
         placeholder = torch.empty(batch * views, 1, device=device, dtype=kind)
         pairs = Pairs(anchors=placeholder, ids=consecutive_ids(batch, views, device), views=views)

@@ -90,17 +90,17 @@ class Debias(Correction):
         if self.class_prior == 0:
             return negatives, torch.zeros_like(negatives, dtype=torch.bool)
         if logarithmic:
-            corrected = self._logarithm(negatives, positives)
+            corrected, nothing_left = self._logarithm(negatives, positives)
+            on_floor = (corrected <= floor).logical_or_(nothing_left)
         else:
             corrected = (negatives - self.class_prior * positives) / (1 - self.class_prior)
-        bound = torch.as_tensor(floor, dtype=negatives.dtype, device=negatives.device)
-        on_floor = corrected <= bound
-        return torch.where(on_floor, bound, corrected), on_floor
+            on_floor = corrected <= floor
+        return torch.where(on_floor, floor, corrected), on_floor
 
-    def _logarithm(self, negatives: Tensor, positives: Tensor) -> Tensor:
-        """log( (e^a - tau+ e^b) / tau- ), minus infinity where nothing is left."""
-        share = math.log(self.class_prior) + positives - negatives  # log of what is taken out
-        left = share < 0
-        share = torch.where(left, share, -1.0)  # a safe argument where the result is not used
-        corrected = negatives + torch.log(-torch.expm1(share)) - math.log1p(-self.class_prior)
-        return torch.where(left, corrected, -torch.inf)
+    def _logarithm(self, negatives: Tensor, positives: Tensor) -> tuple[Tensor, Tensor]:
+        """log( (e^a - tau+ e^b) / tau- ), and where nothing is left of which there were a logarithm."""
+        share = positives - negatives + math.log(self.class_prior)  # log of what is taken out
+        # A safe argument where the result is not used.
+        left = share.clamp(max=-torch.finfo(share.dtype).tiny)
+        corrected = negatives + torch.log(-torch.expm1(left)) - math.log1p(-self.class_prior)
+        return corrected, share.detach() >= 0

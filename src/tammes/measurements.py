@@ -11,6 +11,8 @@ from torch import Tensor
 from tammes.coupling import Fit
 from tammes.reduce import Exponent, Positives, WeightedNegatives
 
+Number = Callable[[], Tensor | float]
+
 
 class Measurements(Mapping[str, float]):
     """A mapping from names to numbers, each computed when it is first read.
@@ -19,19 +21,20 @@ class Measurements(Mapping[str, float]):
     embeddings of the last call.
 
     Example:
-        >>> measurements = Measurements()
-        >>> measurements.record({"two": lambda: 1 + 1})
-        >>> dict(measurements)
-        {'two': 2.0}
+        >>> from tammes import recipes
+        >>> objective = recipes.simclr(temperature=0.5)
+        >>> _ = objective(torch.eye(4), torch.eye(4))
+        >>> objective.last["negatives"]
+        6.0
     """
 
     def __init__(self) -> None:
-        self._open: dict[str, Callable[[], Tensor | float]] = {}
+        self._call: Callable[[], Call] | None = None
         self._known: dict[str, float] = {}
 
-    def record(self, numbers: Mapping[str, Callable[[], Tensor | float]]) -> None:
-        """Forgets the numbers of the call before and takes those of this one."""
-        self._open, self._known = dict(numbers), {}
+    def record(self, call: Callable[[], Call]) -> None:
+        """Forgets the numbers of the call before and takes those of this one, asked for when read."""
+        self._call, self._known = call, {}
 
     def __reduce__(self) -> tuple[type[Measurements], tuple[()]]:
         """Copies and other processes start without numbers: these belong to a call, not to an objective."""
@@ -39,27 +42,24 @@ class Measurements(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         if name not in self._known:
-            self._known[name] = float(self._open[name]())
+            self._known[name] = float(self._numbers()[name]())
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._open)
+        return iter(self._numbers())
 
     def __len__(self) -> int:
-        return len(self._open)
+        return len(self._numbers())
 
     def __repr__(self) -> str:
-        return f"Measurements({dict(self)})" if self._open else "Measurements()"
+        return f"Measurements({dict(self)})" if len(self) else "Measurements()"
+
+    def _numbers(self) -> dict[str, Number]:
+        return {} if self._call is None else self._call().numbers()
 
 
-def numbers_of_call(
-    loss: Tensor,
-    weighted: WeightedNegatives,
-    positives: Positives,
-    fit: Fit,
-    on_floor: Tensor | None,
-) -> dict[str, Callable[[], Tensor | float]]:
-    """What an objective tells of a call; nothing in it holds on to the graph.
+class Call:
+    """What an objective's numbers are made of; nothing in it holds on to the graph.
 
     - `loss`
     - `positive_similarity`, `negative_similarity`: means over all positive and all negative pairs
@@ -69,25 +69,38 @@ def numbers_of_call(
     - `debias_floor_fraction`: the share of anchors whose correction stands on its floor
     - `sinkhorn_iterations`, `sinkhorn_error`: of a transport plan
     """
-    weighted = dataclasses.replace(weighted, negatives=weighted.negatives.detached)
-    loss, similarity, counts = loss.detach(), positives.similarity.detach(), weighted.negatives.count
 
-    def over_pairs(sample: WeightedNegatives) -> Tensor:
+    def __init__(
+        self,
+        loss: Tensor,
+        weighted: WeightedNegatives,
+        positives: Positives,
+        fit: Fit,
+        on_floor: Tensor | None,
+    ) -> None:
+        self._loss, self._similarity = loss.detach(), positives.similarity.detach()
+        self._weighted, self._fit, self._on_floor = weighted.detached(), fit, on_floor
+
+    def numbers(self) -> dict[str, Number]:
+        """By name, how to compute each."""
+        counts = self._weighted.negatives.count
+        numbers: dict[str, Number] = {
+            "loss": lambda: self._loss,
+            "positive_similarity": self._similarity.mean,
+            "negative_similarity": lambda: self._over_pairs(Exponent()),
+            "weighted_negative_similarity": lambda: self._over_pairs(self._weighted.weight),
+            "negatives": lambda: counts.double().mean(),
+            "effective_negatives": lambda: self._weighted.effective_count().mean(),
+        }
+        on_floor, iterations, error = self._on_floor, self._fit.iterations, self._fit.error
+        if on_floor is not None:
+            numbers["debias_floor_fraction"] = lambda: on_floor.double().mean()
+        if iterations is not None and error is not None:
+            numbers |= {"sinkhorn_iterations": lambda: iterations, "sinkhorn_error": lambda: error}
+        return numbers
+
+    def _over_pairs(self, weight: Exponent) -> Tensor:
+        counts = self._weighted.negatives.count
         with torch.no_grad():
-            return (sample.mean_similarity() * counts).sum() / counts.sum()
-
-    numbers: dict[str, Callable[[], Tensor | float]] = {
-        "loss": lambda: float(loss),
-        "positive_similarity": similarity.mean,
-        "negative_similarity": lambda: over_pairs(dataclasses.replace(weighted, weight=Exponent())),
-        "weighted_negative_similarity": lambda: over_pairs(weighted),
-        "negatives": lambda: counts.double().mean(),
-        "effective_negatives": lambda: weighted.effective_count().mean(),
-    }
-    if on_floor is not None:
-        floored = on_floor
-        numbers["debias_floor_fraction"] = lambda: floored.double().mean()
-    if fit.iterations is not None and fit.error is not None:
-        iterations, error = fit.iterations, fit.error
-        numbers |= {"sinkhorn_iterations": lambda: iterations, "sinkhorn_error": lambda: error}
-    return numbers
+            means = dataclasses.replace(self._weighted, weight=weight).mean_similarity()
+            return (means * counts).sum() / counts.sum()

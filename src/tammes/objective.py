@@ -21,13 +21,14 @@ from tammes.arrangement import arrange
 from tammes.contrast import Contrast, InfoNCE
 from tammes.contrast.contrast import Shift
 from tammes.correction import Correction
-from tammes.coupling import Coupling, Uniform
+from tammes.coupling import Coupling, Fit, Uniform
 from tammes.finite import is_finite
-from tammes.measurements import Measurements, numbers_of_call
+from tammes.measurements import Call, Measurements
 from tammes.normalization import in_full_precision
+from tammes.one_tile import OneTile, OneWay
 from tammes.pairs import Pairs
 from tammes.perturbation import Perturbation
-from tammes.reduce import Dense, Engine, Positives, WeightedNegatives, choose
+from tammes.reduce import Dense, Engine, Negatives, Positives, Tiled, WeightedNegatives, choose
 from tammes.reduce.autocast import without_autocast
 from tammes.selection import All, Selection
 from tammes.sources import InBatch
@@ -114,11 +115,49 @@ class Objective:
             ValueError: views that do not fit together, NaN or infinity or a zero-length row in them, an
                 anchor without a positive or a negative, k above the number of negatives.
         """
-        pairs = _as_pairs(views, ids, labels)
-        with without_autocast(pairs.anchors.device):
-            loss, numbers = self._compute(pairs, temperature, generator)
-        self.last.record(numbers)
+        at_once = temperature is None and self._at_once(views, ids, labels)
+        if at_once:
+            loss, call = at_once
+        else:
+            pairs = _as_pairs(views, ids, labels)
+            with without_autocast(pairs.anchors.device):
+                loss, call = self._compute(pairs, temperature, generator)
+        self.last.record(call)
         return loss
+
+    def _at_once(
+        self, views: tuple[Tensor | Pairs, ...], ids: Tensor | None, labels: Tensor | None
+    ) -> tuple[Tensor, Callable[[], Call]] | None:
+        """The loss where it has a shorter way, for small batches on a CPU."""
+        if ids is not None or labels is not None or not self._is_plain:
+            return None
+        if self._is_softmax and len(views) == 1 and isinstance(views[0], Pairs):
+            pairs = OneWay.of(views[0], normalize=self.normalize)
+            return None if pairs is None else self._one_way_softmax(pairs, views[0])
+        rows = OneTile.of(views, normalize=self.normalize)
+        if rows is None:
+            return None
+        with without_autocast(rows.given.device):
+            return self._softmax(rows) if self._is_softmax else self._compute_at_once(rows)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether nothing but log-sum-exps over all candidates is asked of the engine of a CPU."""
+        return (
+            self.contrast.logarithmic
+            and isinstance(self.selection, All)
+            and isinstance(self.engine, Tiled | None)
+        )
+
+    @property
+    def _is_softmax(self) -> bool:
+        """Whether the loss is the mean of -log softmax at the positive, and nothing besides."""
+        return (
+            self.contrast.is_softmax
+            and isinstance(self.coupling, Uniform)
+            and self.correction is None
+            and self.perturbation is None
+        )
 
     def _at(self, temperature: Tensor) -> tuple[Objective, Tensor]:
         """The objective at the value of `temperature`, and a 1 by which every logit is multiplied.
@@ -131,38 +170,85 @@ class Objective:
 
     def _compute(
         self, pairs: Pairs, temperature: Tensor | None, generator: torch.Generator | None
-    ) -> tuple[Tensor, dict[str, Callable[[], Tensor | float]]]:
-        given = pairs.anchors.dtype
+    ) -> tuple[Tensor, Callable[[], Call]]:
         with pairs.group.failing_together():
             objective, scale = (self, None) if temperature is None else self._at(temperature)
             seed = self._seed(generator)
-            anchors, candidates, bound = in_full_precision(pairs, normalize=self.normalize)
-            arrangement = arrange(pairs, self.selection, anchors.dtype)
+            anchors, candidates = in_full_precision(pairs, normalize=self.normalize)
+            arrangement = arrange(pairs, self.selection, anchors.rows.dtype)
+        bound = anchors.longest * (candidates or anchors).longest
         negatives = arrangement.negatives_of(
-            _scaled(anchors, scale),
-            None if candidates is None else _scaled(candidates, scale),
+            _scaled(anchors.in_graph(), scale),
+            None if candidates is None else _scaled(candidates.in_graph(), scale),
             bound=bound,
             seed=seed,
         )
-        engine = choose(negatives, given) if self.engine is None else self.engine
-        fit = self.coupling.fit(negatives, objective.temperature, engine)
-        steepest = abs(fit.weight.slope) + 1 / objective.temperature
-        _check_range(steepest * _bound_of_all(pairs, bound), anchors.dtype)
-        weighted = WeightedNegatives(
-            negatives=negatives, weight=fit.weight, temperature=objective.temperature, engine=engine
-        )
+        engine = self.engine or choose(negatives, pairs.anchors.dtype)
+        weighted, fit = objective._weighted(negatives, engine, _bound_of_all(pairs, bound))
         positives = Positives.of(negatives, arrangement.edges, fit.weight, objective.temperature)
-        losses, on_floor = objective._losses(weighted, positives, 0.0, scale)
-        if self.perturbation is not None:
-            lengths: Tensor | float = 1.0
-            if not self.normalize:
-                lengths = torch.linalg.vector_norm(anchors, dim=1)[arrangement.order]
-            shift = self.perturbation.shift(lengths, objective.temperature)
-            shift = shift if scale is None else shift * scale
-            perturbed, _ = objective._losses(weighted, positives, shift, scale)
-            losses = self.perturbation.combine(losses, perturbed)
+        lengths: Tensor | float = 1.0
+        if self.perturbation is not None and not self.normalize:
+            lengths = arrangement.of_rows(torch.linalg.vector_norm(anchors.rows, dim=1))
+        losses, on_floor = objective._perturbed(weighted, positives, lengths, scale)
         loss = pairs.group.mean(losses)
-        return loss, numbers_of_call(loss, weighted, positives, fit, on_floor)
+        call = Call(loss, weighted, positives, fit, on_floor)
+        return loss, lambda: call
+
+    def _compute_at_once(self, rows: OneTile) -> tuple[Tensor, Callable[[], Call]]:
+        """The same for two plain views whose S is one tile."""
+        weighted, fit = self._weighted(rows.negatives(), self.engine or Tiled(), rows.bound)
+        weighted, positives = rows.reduced(weighted)
+        lengths: Tensor | float = 1.0
+        if self.perturbation is not None and not self.normalize:
+            lengths = torch.linalg.vector_norm(rows.given, dim=1)
+        losses, on_floor = self._perturbed(weighted, positives, lengths, None)
+        loss = losses.mean()
+        call = Call(loss, weighted, positives, fit, on_floor)
+        return loss, lambda: call
+
+    def _softmax(self, rows: OneTile) -> tuple[Tensor, Callable[[], Call]]:
+        """The same where the loss is a softmax's, whose gradient is known."""
+        _check_range(rows.bound / self.temperature, rows.values.dtype)
+        loss = rows.softmax_loss(self.temperature)
+        resting = dataclasses.replace(rows, given=rows.values)
+        return loss, lambda: self._compute_at_once(resting)[1]()
+
+    def _one_way_softmax(self, rows: OneWay, pairs: Pairs) -> tuple[Tensor, Callable[[], Call]]:
+        """The same for anchors and other candidates."""
+        _check_range(rows.bound / self.temperature, rows.values[0].dtype)
+        with without_autocast(rows.values[0].device):
+            loss = rows.softmax_loss(self.temperature)
+        anchors, candidates = rows.values
+        resting = dataclasses.replace(pairs, anchors=anchors, candidates=candidates)
+        return loss, lambda: self._compute(resting, None, None)[1]()
+
+    def _weighted(
+        self, negatives: Negatives, engine: Engine, bound_of_all: float
+    ) -> tuple[WeightedNegatives, Fit]:
+        """The negatives under the fitted coupling, where no exponent overflows."""
+        fit = self.coupling.fit(negatives, self.temperature, engine)
+        steepest = abs(fit.weight.slope) + 1 / self.temperature
+        _check_range(steepest * bound_of_all, negatives.anchors.dtype)
+        weighted = WeightedNegatives(
+            negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
+        )
+        return weighted, fit
+
+    def _perturbed(
+        self,
+        weighted: WeightedNegatives,
+        positives: Positives,
+        lengths: Tensor | float,
+        scale: Tensor | None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """The loss of each anchor, with that of the perturbed logits, and which stand on the floor."""
+        losses, on_floor = self._losses(weighted, positives, 0.0, scale)
+        if self.perturbation is not None:
+            shift = self.perturbation.shift(lengths, self.temperature)
+            shift = shift if scale is None else shift * scale
+            perturbed, _ = self._losses(weighted, positives, shift, scale)
+            losses = self.perturbation.combine(losses, perturbed)
+        return losses, on_floor
 
     def weights(
         self,
@@ -178,9 +264,14 @@ class Objective:
         """
         pairs = _as_pairs(views, ids, labels)
         with torch.no_grad(), without_autocast(pairs.anchors.device):
-            anchors, candidates, bound = in_full_precision(pairs, normalize=self.normalize)
-            arrangement = arrange(pairs, self.selection, anchors.dtype)
-            negatives = arrangement.negatives_of(anchors, candidates, bound=bound, seed=self._seed(generator))
+            anchors, candidates = in_full_precision(pairs, normalize=self.normalize)
+            arrangement = arrange(pairs, self.selection, anchors.rows.dtype)
+            negatives = arrangement.negatives_of(
+                anchors.values(),
+                None if candidates is None else candidates.values(),
+                bound=anchors.longest * (candidates or anchors).longest,
+                seed=self._seed(generator),
+            )
             engine = Dense() if self.engine is None else self.engine
             weight = self.coupling.fit(negatives, self.temperature, engine).weight
             n, m = negatives.shape

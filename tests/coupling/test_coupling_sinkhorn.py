@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from tammes import Pairs, SinkhornWarning, Transport
-from tammes.coupling.sinkhorn import settle, sinkhorn
+from tammes.coupling.sinkhorn import Settled, _Symmetric, scaled, settle, sinkhorn
 from tammes.reduce import Dense, Exponent, Negatives, Tiled
 
 
@@ -63,24 +63,73 @@ def averaged_updates(negatives: Negatives, epsilon: float, tolerance: float) -> 
     raise AssertionError("the averaged update did not settle")
 
 
+def mixed(negatives: Negatives, epsilon: float, *, tolerance: float) -> Settled:
+    """By mixed steps from the beginning, as where S is too large for `scaled`."""
+    n = len(negatives.keys)
+    return settle(
+        _Symmetric(negatives, Exponent(slope=1 / epsilon), Tiled()),
+        torch.full((n,), -math.log(n), dtype=torch.float64),
+        tolerance=tolerance,
+        max_iterations=5000,
+        looks_each_time=True,
+    )
+
+
 @pytest.mark.parametrize("clusters", [0, 5])
 @pytest.mark.parametrize("epsilon", [0.1, 0.3])
 def test_the_mixed_steps_are_at_least_twice_as_quick_as_averaging(clusters: int, epsilon: float) -> None:
     negatives = batch(128, dim=16, clusters=clusters)
-    settled = sinkhorn(
-        negatives, Exponent(slope=1 / epsilon), Tiled(), start=None, tolerance=1e-6, max_iterations=500
-    )
+    settled = mixed(negatives, epsilon, tolerance=1e-6)
     assert 2 * settled.iterations <= averaged_updates(negatives, epsilon, 1e-6)
 
 
 @pytest.mark.parametrize("pairs", [3, 20])
 def test_a_small_epsilon_is_hardly_slower_than_by_averaging(pairs: int) -> None:
     negatives, epsilon = batch(pairs, seed=1), 0.03
-    settled = sinkhorn(
-        negatives, Exponent(slope=1 / epsilon), Tiled(), start=None, tolerance=1e-6, max_iterations=5000
-    )
+    settled = mixed(negatives, epsilon, tolerance=1e-6)
     assert settled.error <= 1e-6
     assert settled.iterations <= averaged_updates(negatives, epsilon, 1e-6) + 8
+
+
+@given(
+    pairs=st.integers(2, 40),
+    seed=st.integers(0, 99),
+    clusters=st.sampled_from([0, 2, 5]),
+    epsilon=st.sampled_from([0.03, 0.1, 0.3, 1.0]),
+)
+def test_products_with_the_kernel_end_where_mixing_does_or_say_that_they_have_not(
+    pairs: int, seed: int, clusters: int, epsilon: float
+) -> None:
+    negatives = batch(pairs, seed=seed, clusters=clusters)
+    n = len(negatives.keys)
+    start = torch.full((n,), -math.log(n), dtype=torch.float64)
+    by_products = scaled(negatives, Exponent(slope=1 / epsilon), start, tolerance=1e-9, max_iterations=500)
+    rows = plan(negatives, epsilon, by_products.potential).sum(dim=1) * n
+    if math.isfinite(by_products.error):  # what it says of its potential is true, settled or not
+        assert float((rows - 1).abs().mean()) == pytest.approx(by_products.error, rel=1e-3, abs=1e-12)
+    if by_products.error <= 1e-9:
+        expected = plan(negatives, epsilon, mixed(negatives, epsilon, tolerance=1e-10).potential)
+        torch.testing.assert_close(
+            plan(negatives, epsilon, by_products.potential), expected, rtol=1e-5, atol=1e-9
+        )
+
+
+@pytest.mark.parametrize("clusters", [0, 2, 5])
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0])
+def test_products_with_the_kernel_settle_batches_of_usual_size(clusters: int, epsilon: float) -> None:
+    negatives = batch(64, dim=16, clusters=clusters)
+    start = torch.full((128,), -math.log(128), dtype=torch.float64)
+    settled = scaled(negatives, Exponent(slope=1 / epsilon), start, tolerance=1e-6, max_iterations=500)
+    assert settled.error <= 1e-6
+    assert settled.iterations <= averaged_updates(negatives, epsilon, 1e-6)
+
+
+def test_exponents_too_far_apart_for_products_are_left_to_logarithms() -> None:
+    negatives, epsilon = batch(20), 0.03  # up to 2 / 0.03 apart
+    start = torch.full((40,), -math.log(40), dtype=torch.float64)
+    kernel = Exponent(slope=1 / epsilon)
+    assert scaled(negatives, kernel, start, tolerance=1e-6, max_iterations=9).error == math.inf
+    assert sinkhorn(negatives, kernel, Tiled(), start=None, tolerance=1e-6, max_iterations=9000).error <= 1e-6
 
 
 def test_steps_that_make_it_worse_end_in_averaging() -> None:

@@ -25,6 +25,11 @@ class Contrast(ABC):
     logarithmic: ClassVar[bool] = False
     """Whether its number is the logarithm of a mean of e^{l}."""
 
+    @property
+    def is_softmax(self) -> bool:
+        """Whether it is -log of the positive's share of the softmax, where all negatives weigh the same."""
+        return False
+
     @abstractmethod
     def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
         """The sample's logits, each raised by the shift, as one number per anchor (or per positive pair).
@@ -41,3 +46,14 @@ class Contrast(ABC):
         self, number: Tensor, negatives: WeightedNegatives, positives: Positives, shift: Shift
     ) -> Float[Tensor, " n"]:
         """The loss of each anchor: the number against the positive logits, each lowered by the shift."""
+
+
+def raised(number: Tensor, shift: Shift) -> Tensor:
+    """number + shift, without an operation where there is no shift.
+
+    Example:
+        >>> import torch
+        >>> raised(torch.tensor([1.0, 2.0]), 0.5)
+        tensor([1.5000, 2.5000])
+    """
+    return number if isinstance(shift, float) and shift == 0.0 else number + shift

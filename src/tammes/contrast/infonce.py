@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from tammes.contrast.contrast import Contrast, Shift
+from tammes.contrast.contrast import Contrast, Shift, raised
 from tammes.finite import is_finite
 from tammes.reduce import Positives, WeightedNegatives
 from tammes.reduce.weighted import Sample
@@ -43,9 +43,14 @@ class InfoNCE(Contrast):
         if self.limit and self.weight is not None:
             raise ValueError(f"the limit form has no weight Q, got weight={self.weight}: leave one out")
 
+    @property
+    def is_softmax(self) -> bool:
+        """Whether Q is the number of negatives."""
+        return self.weight is None and not self.limit
+
     def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
         """log G, raised by the shift."""
-        return sample.log_mean_exp() + shift
+        return raised(sample.log_mean_exp(), shift)
 
     def least(self, logit: Shift) -> Shift:
         """The logarithm of e^{logit}."""
@@ -87,9 +92,14 @@ class Logistic(Contrast):
     def __post_init__(self) -> None:
         _check_weight(self.weight)
 
+    @property
+    def is_softmax(self) -> bool:
+        """Whether q is the number of negatives."""
+        return self.weight is None
+
     def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
         """log G, raised by the shift."""
-        return sample.log_mean_exp() + shift
+        return raised(sample.log_mean_exp(), shift)
 
     def least(self, logit: Shift) -> Shift:
         """The logarithm of e^{logit}."""
@@ -111,7 +121,8 @@ def _check_weight(weight: float | None) -> None:
 
 def _exponent_over_positives(number: Tensor, positives: Positives, shift: Shift) -> Tensor:
     """log G - l+ for each positive pair, the shift included."""
-    return positives.of_anchor(number) - (positives.logit - positives.of_anchor(shift))
+    excess = positives.of_anchor(number) - positives.logit
+    return raised(excess, positives.of_anchor(shift))
 
 
 def _softmax_losses(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tammes.reduce import Engine, Exponent, Negatives
+from tammes.reduce import Engine, Exponent, Kernel, Negatives
 
 Update = Callable[[Tensor], tuple[Tensor, Tensor]]
 """From a potential to the next one, and to the marginal error of the one given."""
@@ -25,7 +25,14 @@ _MIXED, _RIDGE = 2, 1e-8
 """How many of the last steps are mixed, and how much their dependence on each other is damped: more than
 rounding, so that processes that add up in another order come to the same potential."""
 _SETBACKS = 3
-"""After how many steps that made it worse the accelerated ones are given up."""
+"""After how many steps that made it worse, or hardly better, the accelerated ones are given up."""
+_CACHED = 512
+"""Up to how many rows a kernel stays in a processor's cache."""
+_QUICK, _SETBACK = 0.3, 0.9
+"""From which part of the error on, if an update leaves it, the next one is damped more; and from which one on
+it counts as a setback."""
+_STEEPEST = 60.0
+"""How far apart exponents may lie so that products of their exponentials, and sums of these, are finite."""
 _FIRST, _MOST = 4, 32
 """How many updates are queued on a device before the host looks at the error: at first, and at most."""
 
@@ -72,15 +79,84 @@ def sinkhorn(
     m = negatives.shape[1]
     if start is None:
         start = negatives.anchors.new_full((m,), -math.log(m))
-    update = _Symmetric if _is_symmetric(negatives) else _alternating
+    symmetric = _is_symmetric(negatives)
+    update = _Symmetric if symmetric else _alternating
     with torch.no_grad():
-        return settle(
+        begun = Settled(potential=start, iterations=0, error=math.inf)
+        if symmetric and start.device.type == "cpu":
+            begun = scaled(negatives, kernel, start, tolerance=tolerance, max_iterations=max_iterations)
+            if begun.error <= tolerance:
+                return begun
+        settled = settle(
             update(negatives, kernel, engine),
-            start,
+            begun.potential,
             tolerance=tolerance,
-            max_iterations=max_iterations,
+            max_iterations=max_iterations - begun.iterations,
             looks_each_time=start.device.type == "cpu",
         )
+    return dataclasses.replace(settled, iterations=begun.iterations + settled.iterations)
+
+
+def scaled(
+    negatives: Negatives, kernel: Exponent, start: Tensor, *, tolerance: float, max_iterations: int
+) -> Settled:
+    """The symmetric problem by products with a kept kernel, without logarithms, as long as it comes nearer.
+
+    With a = e^v and the masses m = a (K a), relative to their mean, the update is a m^{-omega}, which takes
+    the residual r = m - 1 to (1 - omega (1 + P)) r. For a plan P that is nearly uniform omega = 1 is Newton's
+    step. Where the error falls slowly, r . r' tells of an eigenvalue of P that is not small, and
+    omega = 2 / (2 + least + largest) of those seen leaves equally little of both.
+
+    Args:
+        negatives: those of all processes taken together, symmetric.
+        kernel: x.
+        start: `(m,)`, a potential to begin with.
+        tolerance: as in `sinkhorn`.
+        max_iterations: as in `sinkhorn`.
+
+    Returns:
+        The potential of least error; not settled where the updates do not help, or where the kernel is too
+        large or too steep for them.
+
+    Example:
+        >>> negatives = Negatives(anchors=torch.eye(4), keys=torch.arange(4), bound=1.0)
+        >>> settled = scaled(negatives, Exponent(), torch.zeros(4), tolerance=1e-6, max_iterations=9)
+        >>> round((2 * settled.potential).exp().sum().item(), 4), settled.iterations  # 4 entries of 1/12
+        (0.3333, 0)
+    """
+    size, matrix = len(start), None
+    if size * size <= _KEPT:  # no process decides by the part of S that it has
+        matrix = Kernel.of(negatives.detached, kernel, most=_STEEPEST)
+    if matrix is None:
+        return Settled(potential=start, iterations=0, error=math.inf)
+    factor = torch.exp(start - start.amax())
+    best, scale, iterations, least = factor, 1.0, 0, math.inf
+    low = high = 0.0  # eigenvalues of the plan, but for the 1 of what the mean takes care of
+    omega, error, setbacks, residual = 1.0, math.inf, 0, factor
+    minus_one = factor.new_full((size,), -1.0)
+    for update in range(max_iterations + 1):
+        product = _of_candidates(negatives, matrix.times(factor))
+        mean, before, earlier = float(product.dot(factor)) / size, error, residual
+        if not 0.0 < mean < math.inf:
+            break
+        residual = torch.addcmul(minus_one, product, factor, value=1 / mean)
+        error = float(torch.linalg.vector_norm(residual, ord=1)) / size
+        if error < least:
+            best, scale, iterations, least = factor, mean, update, error
+        setbacks += not error <= _SETBACK * before  # NaN is one
+        if error <= tolerance or setbacks == _SETBACKS:
+            break
+        if error > _QUICK * before:
+            if size > _CACHED:  # then it is the products that take time: mixing needs fewer
+                break
+            left = float(residual.dot(earlier) / earlier.dot(earlier))
+            eigenvalue = (1 - left) / omega - 1
+            low, high = min(low, max(eigenvalue, -0.9)), max(high, min(eigenvalue, 1.0))
+            omega = 2 / (2 + low + high)
+        factor = product.reciprocal_() if omega == 1.0 else factor * (residual + 1).pow_(-omega)
+    # With this factor in e^v, the mean mass of the rows is 1 / n.
+    shift = (math.log(len(best)) + math.log(scale) + matrix.shift) / 2
+    return Settled(potential=best.log() - shift, iterations=iterations, error=least)
 
 
 def settle(

@@ -161,7 +161,7 @@ class Transport(Coupling):
                 f"{self.epsilon}), max_iterations or tolerance. No plan exists where more than half of the "
                 "rows exclude one another.",
                 SinkhornWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         if self.warm_start:
             self._potentials.keep(negatives, settled.potential)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -54,7 +53,13 @@ class Exponent:
 
     def with_logit(self, slope: float) -> Exponent:
         """The exponent of the weight times e^{slope * s}; the gradient flows through the new factor."""
-        return dataclasses.replace(self, slope=self.slope + slope, gradient_slope=self.gradient_slope + slope)
+        return Exponent(
+            slope=self.slope + slope,
+            gradient_slope=self.gradient_slope + slope,
+            tilt=self.tilt,
+            tilt_has_gradient=self.tilt_has_gradient,
+            column=self.column,
+        )
 
     def squared(self) -> Exponent:
         """The exponent of the squared weight, without gradient."""

@@ -8,10 +8,12 @@ rows and, where S is symmetric, its columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
@@ -45,10 +47,11 @@ def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -
         ]
     else:
         totals = _totals(negatives, exponents, [factor for factor, _ in factors], side)
-    return [
-        total.log_().add_(largest + _shift(negatives, exponent))
-        for exponent, (_, largest), total in zip(exponents, factors, totals, strict=True)
-    ]
+    for exponent, (factor, largest), total in zip(exponents, factors, totals, strict=True):
+        total.log_()
+        if factor is not None or exponent.tilt is not None:
+            total += largest + _shift(negatives, exponent)
+    return totals
 
 
 def _totals(
@@ -68,6 +71,37 @@ def _totals(
     return totals
 
 
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """e^{x_ij - shift} of a small S, zero where there is no negative, as a matrix to multiply vectors with.
+
+    Args:
+        shift: the same for all entries.
+    """
+
+    shift: float
+    _entries: Tensor
+
+    @staticmethod
+    def of(negatives: Negatives, exponent: Exponent, *, most: float) -> Kernel | None:
+        """The kernel, or None where S is not small, or its exponents may lie further apart than `most`.
+
+        Args:
+            negatives: detached, without a subset.
+            exponent: x, without a column.
+            most: how far.
+        """
+        low, high = _limits(negatives, exponent)
+        if negatives.subset is not None or not negatives.is_small or not high - low < most:
+            return None
+        (entries,) = _kept(negatives, (exponent,))
+        return Kernel(shift=_shift(negatives, exponent), _entries=entries)
+
+    def times(self, vector: Float[Tensor, " m"]) -> Float[Tensor, " n"]:
+        """Their product."""
+        return self._entries.mv(vector)
+
+
 def slopes(
     negatives: Negatives, exponents: tuple[Exponent, ...], sums: list[Tensor], gradients: list[Tensor]
 ) -> SlopeOfTile:
@@ -76,10 +110,10 @@ def slopes(
     The exponential is shared; what stands before it is by_row_i by_column_j, and where S is symmetric the
     same with i and j exchanged besides.
     """
-    live = [r for r, exponent in enumerate(exponents) if exponent.gradient_slope != 0.0]
+    live = _differentiated(exponents)
     exponents = tuple(exponents[r] for r in live)
     before = [
-        _before(negatives, exponent, sums[r], gradients[r])
+        _Before.of(negatives, exponent, sums[r], gradients[r])
         for exponent, r in zip(exponents, live, strict=True)
     ]
 
@@ -89,27 +123,77 @@ def slopes(
         for tile, factor in zip(exponentials, before, strict=True):
             # The first one becomes the total, and the others need not outlive their turn.
             out = workspace.tile(len(exponents) + (1 if total is None else 2), rows, columns)
-            factor(rows, columns, out)
+            factor.write(rows, columns, out)
             total = out.mul_(tile) if total is None else total.addcmul_(tile, out)
         return total
 
     return of_tile
 
 
-def _before(
-    negatives: Negatives, exponent: Exponent, sums: Tensor, gradient: Tensor
-) -> Callable[[slice, slice, Tensor], Tensor]:
-    """What stands before an exponential: a function that writes it into a tile."""
-    by_column, largest = _column_factor(negatives, exponent)
-    by_row = gradient * exponent.gradient_slope
-    by_row = by_row * torch.exp(_shift(negatives, exponent) + largest - sums)
-    if by_column is None and negatives.symmetric:
-        return lambda rows, columns, out: torch.add(by_row[rows, None], by_row[columns], out=out)
-    if by_column is None:
-        return lambda rows, columns, out: out.copy_(by_row[rows, None])
-    left = torch.stack([by_row, by_column] if negatives.symmetric else [by_row], dim=1)
-    right = torch.stack([by_column, by_row] if negatives.symmetric else [by_column])
-    return lambda rows, columns, out: torch.mm(left[rows], right[:, columns], out=out)
+def whole_slope(
+    negatives: Negatives, exponents: tuple[Exponent, ...], sums: list[Tensor], gradients: list[Tensor]
+) -> Tensor | None:
+    """`slopes` of all of a small, symmetric S, in memory of its own: without looking for places in it."""
+    live = _differentiated(exponents)
+    kept = _kept(negatives, tuple(exponents[r] for r in live))
+    total: Tensor | None = None
+    for r, tile in zip(live, kept, strict=True):
+        factor = _Before.of(negatives, exponents[r], sums[r], gradients[r]).whole()
+        total = factor.mul_(tile) if total is None else total.addcmul_(tile, factor)
+    return total
+
+
+def _differentiated(exponents: tuple[Exponent, ...]) -> list[int]:
+    return [r for r, exponent in enumerate(exponents) if exponent.gradient_slope != 0.0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Before:
+    """What stands before an exponential: by_row_i by_column_j, and the same exchanged where S is symmetric.
+
+    Args:
+        by_row: `(n,)`.
+        by_column: `(m,)`, or None for ones.
+        symmetric: whether the candidates are the anchors.
+    """
+
+    by_row: Tensor
+    by_column: Tensor | None
+    symmetric: bool
+
+    @staticmethod
+    def of(negatives: Negatives, exponent: Exponent, sums: Tensor, gradient: Tensor) -> _Before:
+        by_column, largest = _column_factor(negatives, exponent)
+        # Where nothing is tilted the shift is zero.
+        top = largest if exponent.tilt is None else largest + _shift(negatives, exponent)
+        by_row = torch.exp(top - sums).mul_(gradient).mul_(exponent.gradient_slope)
+        return _Before(by_row=by_row, by_column=by_column, symmetric=negatives.symmetric)
+
+    def write(self, rows: slice, columns: slice, out: Tensor) -> None:
+        """Fills a tile with it."""
+        if self.by_column is not None:
+            torch.mm(self._left[rows], self._right[:, columns], out=out)
+        elif self.symmetric:
+            torch.add(self.by_row[rows, None], self.by_row[columns], out=out)
+        else:
+            out.copy_(self.by_row[rows, None])
+
+    def whole(self) -> Tensor:
+        """It for all of a symmetric S."""
+        assert self.symmetric
+        if self.by_column is not None:
+            return self._left @ self._right
+        return self.by_row.unsqueeze(1) + self.by_row
+
+    @cached_property
+    def _left(self) -> Tensor:
+        assert self.by_column is not None
+        return torch.stack([self.by_row, self.by_column] if self.symmetric else [self.by_row], dim=1)
+
+    @cached_property
+    def _right(self) -> Tensor:
+        assert self.by_column is not None
+        return torch.stack([self.by_column, self.by_row] if self.symmetric else [self.by_column])
 
 
 def _exponentials(
@@ -135,30 +219,43 @@ def _exponentials(
         yield without(logit.exp_(), mask, 0.0)
         return
     similarity = torch.mm(anchors, others, out=workspace.tile(0, rows, columns))
+    before: tuple[Exponent, Tensor] | None = None
     for r, exponent in enumerate(exponents):
         out = workspace.tile(r + 1, rows, columns)
-        yield without(_exponential(negatives, exponent, similarity, out), mask, 0.0)
+        if before is not None and _is_half(exponent, before[0]):
+            torch.sqrt(before[1], out=out)
+        else:
+            without(_exponential(negatives, exponent, similarity, out), mask, 0.0)
+        before = exponent, out
+        yield out
 
 
 def _kept(negatives: Negatives, exponents: tuple[Exponent, ...]) -> Iterator[Tensor]:
     """The exponentials of a small S, kept for the iterations of Sinkhorn and the backward pass."""
     known = negatives.kept_exponentials
     for exponent in exponents:
-        key = exponent.slope, exponent.tilt
-        if key not in known:
+        key, twice = (exponent.slope, exponent.tilt), (2 * exponent.slope, None)
+        if key not in known and exponent.tilt is None and twice in known:
+            known[key] = known[twice].sqrt()
+        elif key not in known:
             if negatives.fits_cache:
-                similarity = negatives.kept_similarity
-                out = torch.empty_like(similarity)
+                similarity, out = negatives.kept_similarity, None
             else:
                 out = similarity = negatives.anchors @ negatives.others.T
             known[key] = _exclude(negatives, _exponential(negatives, exponent, similarity, out))
         yield known[key]
 
 
+def _is_half(exponent: Exponent, other: Exponent) -> bool:
+    """Whether e^x is the root of e^other: a root is quicker than an exponential, and zeros stay zeros."""
+    return exponent.tilt is None and other.tilt is None and 2 * exponent.slope == other.slope
+
+
 def _exclude(negatives: Negatives, tile: Tensor) -> Tensor:
     """All of S, zero where there is no negative: near the diagonal, since rows and columns are sorted."""
     if negatives.fits_cache:
-        return without(tile, negatives.kept_mask, 0.0)
+        tile.view(-1).index_fill_(0, negatives.kept_excluded, 0.0)
+        return tile
     n, side = negatives.shape[0], 256
     for first in range(0, n, side):
         rows = slice(first, min(first + side, n))
@@ -168,8 +265,8 @@ def _exclude(negatives: Negatives, tile: Tensor) -> Tensor:
     return tile
 
 
-def _exponential(negatives: Negatives, exponent: Exponent, similarity: Tensor, out: Tensor) -> Tensor:
-    """e^{x_ij - shift}."""
+def _exponential(negatives: Negatives, exponent: Exponent, similarity: Tensor, out: Tensor | None) -> Tensor:
+    """e^{x_ij - shift}, in memory of its own where none is given."""
     if exponent.tilt is None:
         return torch.mul(similarity, exponent.slope, out=out).exp_()
     tilt = exponent.tilt(similarity) - _shift(negatives, exponent)

@@ -150,7 +150,7 @@ class Negatives:
         # Found out once, here at the latest, and copied with the rest.
         assert anchors.shape[0] == len(self._ranges[0]) == self.log_count.shape[0]
         if self.subset is None and self.is_small:
-            assert self.kept_mask is None or self.kept_mask.shape == self.shape
+            assert self.kept_excluded.ndim == 1
         same = self._copied(anchors=anchors, candidates=candidates, bound=bound, seed=seed)
         for name in _OF_EMBEDDINGS:
             vars(same).pop(name, None)
@@ -210,11 +210,19 @@ class Negatives:
         """S itself; of small, detached negatives only."""
         return self.anchors @ self.others.T
 
+    def neighbor_similarity(self) -> Float[Tensor, " n"]:
+        """s of rows 2k and 2k + 1, for both of them; of small, detached, symmetric negatives only."""
+        return neighbors(self.kept_similarity).reshape(-1)
+
     @cached_property
-    def kept_mask(self) -> Bool[Tensor, "n m"] | None:
-        """The mask of all of S; of small negatives only."""
+    def kept_excluded(self) -> Int[Tensor, " e"]:
+        """Where in all of S, row by row, no negative stands; of small negatives only.
+
+        They are few, and quicker to reach by number than by a mask.
+        """
         n, m = self.shape
-        return self.mask(slice(0, n), slice(0, m))
+        mask = self.mask(slice(0, n), slice(0, m))
+        return self.keys.new_empty(0) if mask is None else mask.view(-1).nonzero()[:, 0]
 
     @cached_property
     def kept_exponentials(self) -> dict[tuple[float, Pointwise | None], Float[Tensor, "n m"]]:
@@ -225,3 +233,14 @@ class Negatives:
     def keys_of_candidates(self) -> Int[Tensor, " m"]:
         """`(m,)`, the keys in the order of the candidates, whoever they are."""
         return self.keys if self.candidate_keys is None else self.candidate_keys
+
+
+def neighbors(square: Float[Tensor, "n n"]) -> Float[Tensor, "n/2 2"]:
+    """The entries (2k, 2k + 1) and (2k + 1, 2k) of a contiguous matrix, as a view.
+
+    Example:
+        >>> neighbors(torch.arange(16).view(4, 4)).tolist()
+        [[1, 4], [11, 14]]
+    """
+    n = len(square)
+    return square.as_strided((n // 2, 2), (2 * n + 2, n - 1), square.storage_offset() + 1)

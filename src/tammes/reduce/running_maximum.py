@@ -7,7 +7,7 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.tiles import SlopeOfTile, both_ways, exponent_slope, oriented_tiles, without
+from tammes.reduce.tiles import SlopeOfTile, Workspace, both_ways, exponent_slope, oriented_tiles, without
 
 
 def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> list[Tensor]:
@@ -47,3 +47,12 @@ def slopes(
         return total
 
     return both_ways(negatives, slope)
+
+
+def whole_slope(
+    negatives: Negatives, exponents: tuple[Exponent, ...], sums: list[Tensor], gradients: list[Tensor]
+) -> Tensor | None:
+    """`slopes` of all of a small, symmetric S."""
+    everything = slice(0, negatives.shape[0])
+    of_tile = slopes(negatives, exponents, sums, gradients)
+    return of_tile(everything, everything, Workspace(negatives, negatives.shape[0]))

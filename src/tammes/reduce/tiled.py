@@ -21,7 +21,7 @@ from tammes.reduce.autocast import without_autocast
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.first_order import first_order_only
-from tammes.reduce.negatives import Negatives
+from tammes.reduce.negatives import Negatives, neighbors
 from tammes.reduce.tiles import (
     both_ways,
     embedding_gradients,
@@ -62,7 +62,7 @@ class Tiled(Engine):
     ) -> tuple[Float[Tensor, " n"], ...]:
         """See `Engine.log_sum_exp`."""
         if not torch.is_grad_enabled():  # the iterations of Sinkhorn: no graph, no overhead
-            return tuple(_log_sums(negatives.detached, exponents, self.side)[0])
+            return LogSums(negatives.detached, exponents, self.side).release()
         return _LogSumExp.apply(  # type: ignore[no-untyped-call]
             negatives.anchors, negatives.candidates, negatives, exponents, self.side
         )
@@ -96,12 +96,57 @@ class Tiled(Engine):
         return where
 
 
-def _log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> tuple[list[Tensor], bool]:
-    """The log-sum-exps, and whether one shift for all served."""
-    safe = fixed_shift.range_is_safe(negatives, exponents)
-    with without_autocast(negatives.anchors.device):
-        way = fixed_shift if safe else running_maximum
-        return way.log_sums(negatives, exponents, side), safe
+class LogSums:
+    """Log-sum-exps of detached negatives, and what their gradients mean for the embeddings; without graph.
+
+    Args:
+        negatives: the entries of S to reduce, detached.
+        exponents: as in `Engine.log_sum_exp`.
+        side: rows and columns of a tile.
+
+    Attributes:
+        values: `(n,)` for each exponent.
+
+    Example:
+        >>> negatives = Negatives(anchors=torch.eye(5), keys=torch.arange(5), bound=1.0)
+        >>> LogSums(negatives, (Exponent(slope=3.0),), side=512).values[0][0].exp().item()
+        4.0
+    """
+
+    def __init__(self, negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> None:
+        self._negatives, self._exponents, self._side = negatives, exponents, side
+        self._way = fixed_shift if fixed_shift.range_is_safe(negatives, exponents) else running_maximum
+        with without_autocast(negatives.anchors.device):
+            self.values = self._way.log_sums(negatives, exponents, side)
+
+    def embedding_gradients(
+        self, values: tuple[Tensor, ...], gradients: tuple[Tensor, ...]
+    ) -> tuple[Tensor, Tensor | None]:
+        """d loss / d anchors and d loss / d candidates, from the values and d loss / d values."""
+        with torch.no_grad(), without_autocast(self._negatives.anchors.device):
+            slope = self._way.slopes(self._negatives, self._exponents, list(values), list(gradients))
+            return embedding_gradients(self._negatives, slope, self._side)
+
+    def gradient_with_neighbors(
+        self, values: tuple[Tensor, ...], gradients: tuple[Tensor, ...], to_neighbors: Tensor
+    ) -> Tensor:
+        """d loss / d anchors, where the similarity of rows 2k and 2k + 1, no negatives, has a gradient too.
+
+        Args:
+            values: the log-sum-exps, of a symmetric S of one tile.
+            gradients: d loss / d values.
+            to_neighbors: `(n,)`, d loss / d `Negatives.neighbor_similarity`.
+        """
+        with torch.no_grad(), without_autocast(to_neighbors.device):
+            tile = self._way.whole_slope(self._negatives, self._exponents, list(values), list(gradients))
+            assert tile is not None
+            neighbors(tile).copy_(to_neighbors.view(-1, 2).sum(dim=1, keepdim=True))
+            return tile @ self._negatives.anchors
+
+    def release(self) -> tuple[Tensor, ...]:
+        """The values, given away: autograd keeps those of a node itself, and would not let go of these."""
+        values, self.values = tuple(self.values), []
+        return values
 
 
 class _LogSumExp(torch.autograd.Function):
@@ -114,19 +159,15 @@ class _LogSumExp(torch.autograd.Function):
         exponents: tuple[Exponent, ...],
         side: int,
     ) -> tuple[Tensor, ...]:
-        negatives = negatives.detached
-        sums, safe = _log_sums(negatives, exponents, side)
-        ctx.negatives, ctx.exponents, ctx.side = negatives, exponents, side
-        ctx.way = fixed_shift if safe else running_maximum
-        ctx.save_for_backward(anchors, candidates, *sums)
-        return tuple(sums)
+        ctx.sums = LogSums(negatives.detached, exponents, side)
+        values = ctx.sums.release()
+        ctx.save_for_backward(anchors, candidates, *values)
+        return values
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        anchors, candidates, *sums = ctx.saved_tensors
-        with torch.no_grad(), without_autocast(anchors.device):
-            slope = ctx.way.slopes(ctx.negatives, ctx.exponents, sums, list(gradients))
-            embeddings = embedding_gradients(ctx.negatives, slope, ctx.side)
+        anchors, candidates, *values = ctx.saved_tensors
+        embeddings = ctx.sums.embedding_gradients(tuple(values), gradients)
         return *first_order_only(embeddings, (anchors, candidates, *gradients)), None, None, None
 
 

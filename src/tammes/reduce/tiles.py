@@ -23,12 +23,12 @@ class Workspace:
     def __init__(self, negatives: Negatives, side: int) -> None:
         self._size = min(side, negatives.shape[0]) * min(side, negatives.shape[1])
         self._like = negatives.anchors
-        self._held: list[Tensor] = []
+        self._held: dict[int, Tensor] = {}
 
     def tile(self, number: int, rows: slice, columns: slice) -> Float[Tensor, "r c"]:
         """The memory of tile `number`, in the shape asked for; what stood there is overwritten."""
-        while len(self._held) <= number:
-            self._held.append(self._like.new_empty(self._size))
+        if number not in self._held:
+            self._held[number] = self._like.new_empty(self._size)
         shape = rows.stop - rows.start, columns.stop - columns.start
         return self._held[number][: shape[0] * shape[1]].view(shape)
 
@@ -87,10 +87,13 @@ def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor], Tens
 def embedding_gradients(negatives: Negatives, slope: SlopeOfTile, side: int) -> tuple[Tensor, Tensor | None]:
     """d loss / d anchors and d loss / d candidates from d loss / d S: one product with each side."""
     anchors, others, symmetric = negatives.anchors, negatives.others, negatives.symmetric
+    workspace, all_tiles = Workspace(negatives, side), tiles(negatives, side)
+    if symmetric and len(all_tiles) == 1:
+        tile = slope(*all_tiles[0], workspace)
+        return torch.zeros_like(anchors) if tile is None else tile @ anchors, None
     to_anchors = torch.zeros_like(anchors)
     to_others = to_anchors if symmetric else torch.zeros_like(others)
-    workspace = Workspace(negatives, side)
-    for rows, columns in tiles(negatives, side):
+    for rows, columns in all_tiles:
         tile = slope(rows, columns, workspace)
         if tile is None:
             continue

@@ -37,12 +37,23 @@ class WeightedNegatives(Sample):
         weight: the logarithm of the weights, up to the normalization of each row.
         temperature: l = s / temperature.
         engine: what reduces S.
+        log_sums: `(n,)` for each of `exponents`, where they are known already.
     """
 
     negatives: Negatives
     weight: Exponent
     temperature: float
     engine: Engine
+    log_sums: tuple[Float[Tensor, " n"], ...] | None = None
+
+    def detached(self) -> WeightedNegatives:
+        """The same, cut from the graph."""
+        return WeightedNegatives(
+            negatives=self.negatives.detached,
+            weight=self.weight,
+            temperature=self.temperature,
+            engine=self.engine,
+        )
 
     def log_mean_exp(self) -> Float[Tensor, " n"]:
         """log G_i = log sum_j w_ij e^{l_ij}, a difference of two log-sum-exps."""
@@ -50,12 +61,18 @@ class WeightedNegatives(Sample):
 
     @cached_property
     def _log_mean_exp(self) -> Tensor:
-        with_logit = self.weight.with_logit(1 / self.temperature)
+        sums = self.log_sums
+        if sums is None:
+            sums = self.engine.log_sum_exp(self.negatives, self.exponents)
         if self.weight.is_zero:
-            (total,) = self.engine.log_sum_exp(self.negatives, (with_logit,))
-            return total - self.negatives.log_count
-        total, normalizer = self.engine.log_sum_exp(self.negatives, (with_logit, self.weight))
-        return total - normalizer
+            return sums[0] - self.negatives.log_count
+        return sums[0] - sums[1]
+
+    @cached_property
+    def exponents(self) -> tuple[Exponent, ...]:
+        """Whose log-sum-exps make log G: of weighted exponentials and, unless it is known, of weights."""
+        with_logit = self.weight.with_logit(1 / self.temperature)
+        return (with_logit,) if self.weight.is_zero else (with_logit, self.weight)
 
     def mean(self, term: Pointwise, shift: Tensor | float = 0.0) -> Float[Tensor, " n"]:
         """sum_j w_ij term(l_ij + shift_i)."""

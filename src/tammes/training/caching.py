@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from tammes.reduce.first_order import first_order_only
 
@@ -140,20 +141,20 @@ class _Step:
                 "train() or eval()"
             )
         weights = self.weights
-        totals: list[Tensor | None] = [None] * len(weights)
+        totals = _Totals(len(weights))
         buffers = {name: buffer.clone() for name, buffer in self.buffers.items()}
         chunks = [rows for view in views for rows in self._chunks(view)]
         pieces = [piece for gradient in gradients for piece in self._chunks(gradient)]
         with torch.random.fork_rng(devices=self.devices), torch.enable_grad(), self.autocast:
             for rows, state, piece in zip(chunks, self.random, pieces, strict=True):
                 _set_random_state(state, self.devices)
-                embeddings = torch.func.functional_call(self.model, buffers, (rows,))
+                embeddings = functional_call(self.model, buffers, (rows,)) if buffers else self.model(rows)
                 if embeddings.requires_grad:
                     found = torch.autograd.grad(embeddings, weights, piece, allow_unused=True)
                     if any(part is None for part in found):
                         _expect_no_reentrant_checkpoint(embeddings)
-                    totals = [_add(total, part) for total, part in zip(totals, found, strict=True)]
-        return totals
+                    totals.add(found, not_of=(rows, piece))
+        return totals.sums
 
     def _chunks(self, rows: Tensor) -> tuple[Tensor, ...]:
         # As even as they can be: a last chunk of one row would be hard on BatchNorm.
@@ -256,5 +257,35 @@ def _set_random_state(state: Sequence[Tensor], devices: Sequence[int]) -> None:
         torch.cuda.set_rng_state(numbers, device)
 
 
-def _add(total: Tensor | None, part: Tensor | None) -> Tensor | None:
-    return part if total is None else total if part is None else total + part
+class _Totals:
+    """Sums of gradients over chunks, in the memory of the first: fresh memory costs as much as adding."""
+
+    def __init__(self, weights: int) -> None:
+        self.sums: list[Tensor | None] = [None] * weights
+        self._own = [False] * weights
+
+    def add(self, found: Sequence[Tensor | None], *, not_of: Sequence[Tensor]) -> None:
+        """Adds the gradients of one chunk.
+
+        Args:
+            found: one for each weight, or None.
+            not_of: in whose memory a gradient may lie, and must not be written to.
+        """
+        memory = [None if part is None else _memory(part) for part in found]
+        others = {_memory(tensor) for tensor in not_of}
+        for number, part in enumerate(found):
+            total = self.sums[number]
+            if part is None:
+                continue
+            if total is None:
+                self.sums[number] = part
+                alone = memory.count(memory[number]) == 1 and memory[number] not in others
+                self._own[number] = alone and part.is_contiguous()
+            elif self._own[number]:
+                total += part
+            else:
+                self.sums[number], self._own[number] = total + part, True
+
+
+def _memory(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()

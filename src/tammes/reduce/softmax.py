@@ -1,0 +1,116 @@
+"""The softmax loss of a small S: its gradient is known, and takes a dozen operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tammes.reduce.first_order import first_order_only
+from tammes.reduce.negatives import neighbors
+from tammes.reduce.unit_length import through_unit_length
+
+
+def mean_softmax_loss(
+    given: Float[Tensor, "n d"],
+    lengths: Float[Tensor, "n 1"] | None,
+    values: Float[Tensor, "n d"],
+    slope: float,
+) -> Float[Tensor, ""]:
+    """-(1/n) sum_i log( e^{l_ip} / sum_{j != i} e^{l_ij} ) with l = slope * s, p the row beside row i.
+
+        d loss / d S = (slope / n) (P + P^T - 2 Y) ,    P the softmax over j != i, Y the positives.
+
+    Args:
+        given: `(n, d)`, rows 2k and 2k + 1 of the same; in the graph.
+        lengths: `(n, 1)`, by which they were divided to make `values`; None where they were not.
+        values: `(n, d)`, of which S is made; without graph.
+        slope: 1 / temperature.
+
+    Example:
+        >>> rows = torch.eye(4)
+        >>> loss = mean_softmax_loss(rows, None, rows, 2.0)  # all logits are zero
+        >>> round(loss.exp().item(), 4)
+        3.0
+    """
+    return _MeanSoftmaxLoss.apply(given, lengths, values, slope)  # type: ignore[no-untyped-call]
+
+
+class _MeanSoftmaxLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, given: Tensor, lengths: Tensor | None, values: Tensor, slope: float) -> Tensor:
+        logit = torch.mm(values, values.T).mul_(slope).fill_diagonal_(-torch.inf)
+        log_share = torch.log_softmax(logit, dim=1)
+        ctx.slope = slope
+        ctx.save_for_backward(given, lengths, values, log_share)
+        return neighbors(log_share).mean().neg_()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        given, lengths, values, log_share = ctx.saved_tensors
+        with torch.no_grad():
+            share = log_share.exp()
+            neighbors(share).sub_(1.0)
+            found = torch.mm(share + share.T, values).mul_(gradient * (ctx.slope / len(values)))
+            if lengths is not None:
+                found = through_unit_length(values, lengths, found)
+        return first_order_only((found,), (given, gradient))[0], None, None, None
+
+
+def mean_one_way_softmax_loss(
+    given: tuple[Float[Tensor, "n d"], Float[Tensor, "n d"]],
+    lengths: tuple[Float[Tensor, "n 1"] | None, Float[Tensor, "n 1"] | None],
+    values: tuple[Float[Tensor, "n d"], Float[Tensor, "n d"]],
+    slope: float,
+) -> Float[Tensor, ""]:
+    """-(1/n) sum_i log( e^{l_ii} / sum_j e^{l_ij} ) with l = slope * s, of anchors i and other candidates j.
+
+        d loss / d S = (slope / n) (P - I) ,    P the softmax over j.
+
+    Args:
+        given: anchors and candidates, candidate i the positive of anchor i; in the graph.
+        lengths: by which each were divided to make `values`; None where they were not.
+        values: of which S is made; without graph.
+        slope: 1 / temperature.
+
+    Example:
+        >>> rows = (torch.zeros(4, 2), torch.zeros(4, 2))  # all logits are zero
+        >>> round(mean_one_way_softmax_loss(rows, (None, None), rows, 2.0).exp().item(), 4)
+        4.0
+    """
+    return _MeanOneWaySoftmaxLoss.apply(*given, *lengths, *values, slope)  # type: ignore[no-untyped-call]
+
+
+class _MeanOneWaySoftmaxLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        anchors: Tensor,
+        candidates: Tensor,
+        anchor_lengths: Tensor | None,
+        candidate_lengths: Tensor | None,
+        anchor_values: Tensor,
+        candidate_values: Tensor,
+        slope: float,
+    ) -> Tensor:
+        log_share = torch.log_softmax(torch.mm(anchor_values, candidate_values.T).mul_(slope), dim=1)
+        ctx.slope = slope
+        lengths = anchor_lengths, candidate_lengths
+        ctx.save_for_backward(anchors, candidates, *lengths, anchor_values, candidate_values, log_share)
+        return log_share.diagonal().mean().neg_()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        anchors, candidates, *lengths, anchor_values, candidate_values, log_share = ctx.saved_tensors
+        with torch.no_grad():
+            share = log_share.exp()
+            share.diagonal().sub_(1.0)
+            share *= gradient * (ctx.slope / len(share))
+            found = [share @ candidate_values, share.T @ anchor_values]
+            for side, values in enumerate((anchor_values, candidate_values)):
+                if lengths[side] is not None:
+                    found[side] = through_unit_length(values, lengths[side], found[side])
+        tied = first_order_only(tuple(found), (anchors, candidates, gradient))
+        return *tied, None, None, None, None, None

@@ -1,0 +1,140 @@
+"""Small batches on their shorter way: the same loss, gradient and numbers as by the dense reference."""
+
+from __future__ import annotations
+
+import weakref
+
+import pytest
+import torch
+from torch import Tensor
+
+import tammes
+from tammes import Objective, Pairs, recipes
+from tammes.one_tile import OneTile, OneWay
+from tammes.reduce import Dense, Tiled
+
+OBJECTIVES = {
+    "simclr": recipes.simclr(temperature=0.3),
+    "logistic": recipes.logistic(),
+    "limit": Objective(temperature=0.5, contrast=tammes.InfoNCE(limit=True)),
+    "weight": Objective(temperature=0.5, contrast=tammes.InfoNCE(weight=3.0)),
+    "dcl": recipes.dcl(temperature=0.5, class_prior=0.1),
+    "hcl": recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1),
+    "hcl, other beta": recipes.hcl(temperature=0.5, beta=0.7),
+    "clipped": Objective(temperature=0.5, coupling=tammes.Hard(beta=1.0, clip=1.5)),
+    "hcl-ot": recipes.hcl_ot(temperature=0.5, epsilon=0.3),
+    "ifm": recipes.ifm(temperature=0.5, epsilon=0.1),
+    "raw ifm": Objective(
+        temperature=2.0, perturbation=tammes.FeatureModification(epsilon=0.1), normalize=False
+    ),
+    "raw": Objective(temperature=2.0, normalize=False),
+    "steep": recipes.simclr(temperature=0.01),
+    "steep hcl": recipes.hcl(temperature=0.02, beta=1.0),
+}
+
+
+def views(pairs: int, dim: int = 5, *, kind: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(pairs)
+    a = torch.randn(pairs, dim, generator=generator, dtype=kind)
+    b = a + 0.4 * torch.randn(pairs, dim, generator=generator, dtype=kind)
+    return a.requires_grad_(), b.requires_grad_()
+
+
+def by(objective: Objective, engine: Dense | Tiled | None) -> Objective:
+    return Objective(
+        temperature=objective.temperature,
+        coupling=objective.coupling,
+        correction=objective.correction,
+        perturbation=objective.perturbation,
+        contrast=objective.contrast,
+        normalize=objective.normalize,
+        engine=engine,
+    )
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("pairs", [2, 17])
+def test_two_views_have_the_loss_gradient_and_numbers_of_the_reference(name: str, pairs: int) -> None:
+    objective = OBJECTIVES[name]
+    found = by(objective, None)
+    a, b = views(pairs)
+    assert OneTile.of((a, b), normalize=objective.normalize) is not None
+    expected = by(objective, Dense())
+    losses = found(a, b), expected(a, b)
+    torch.testing.assert_close(*losses, rtol=1e-10, atol=1e-12)
+    for one, other in zip(*(torch.autograd.grad(loss, (a, b)) for loss in losses), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-8, atol=1e-11)
+    assert dict(found.last) == pytest.approx(dict(expected.last), rel=1e-8, abs=1e-11)
+
+
+@pytest.mark.parametrize("name", ["simclr", "logistic", "raw", "steep"])
+@pytest.mark.parametrize("pairs", [2, 17])
+def test_one_way_pairs_have_the_loss_gradient_and_numbers_of_the_reference(name: str, pairs: int) -> None:
+    found, expected = by(OBJECTIVES[name], None), by(OBJECTIVES[name], Dense())
+    a, b = views(pairs)
+    ids = torch.arange(pairs) * 3
+    given = Pairs(anchors=a, ids=ids, candidates=b, candidate_ids=ids)
+    assert OneWay.of(given, normalize=True) is not None
+    losses = found(given), expected(given)
+    torch.testing.assert_close(*losses, rtol=1e-10, atol=1e-12)
+    for one, other in zip(*(torch.autograd.grad(loss, (a, b)) for loss in losses), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-8, atol=1e-11)
+    assert dict(found.last) == pytest.approx(dict(expected.last), rel=1e-8, abs=1e-11)
+
+
+def test_ids_in_another_order_or_twice_go_the_usual_way() -> None:
+    a, b = views(4)
+    for ids in (torch.tensor([2, 0, 1, 3]), torch.tensor([0, 1, 1, 2])):
+        given = Pairs(anchors=a, ids=ids, candidates=b, candidate_ids=ids)
+        assert OneWay.of(given, normalize=True) is None
+        found, expected = (by(OBJECTIVES["simclr"], engine)(given) for engine in (None, Dense()))
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("name", ["simclr", "hcl", "hcl-ot"])
+def test_a_frozen_view_takes_no_gradient(name: str) -> None:
+    a, b = views(6)
+    (found,) = torch.autograd.grad(by(OBJECTIVES[name], None)(a, b.detach()), a)
+    (expected,) = torch.autograd.grad(by(OBJECTIVES[name], Dense())(a, b.detach()), a)
+    torch.testing.assert_close(found, expected, rtol=1e-8, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["simclr", "hcl"])
+def test_a_second_derivative_is_refused(name: str) -> None:
+    a, b = views(6)
+    (gradient,) = torch.autograd.grad(by(OBJECTIVES[name], None)(a, b), a, create_graph=True)
+    with pytest.raises(RuntimeError, match="second derivatives"):
+        torch.autograd.grad(gradient.square().sum(), a)
+
+
+@pytest.mark.parametrize("name", ["simclr", "hcl"])
+def test_what_is_no_number_is_named_as_ever(name: str) -> None:
+    a, b = (view.detach() for view in views(6))
+    b[4, 2] = torch.nan
+    with pytest.raises(ValueError, match="first anchor row 4 of view 1"):
+        by(OBJECTIVES[name], None)(a, b)
+    b[4] = 0.0
+    with pytest.raises(ValueError, match=r"length zero .*row 4 of view 1"):
+        by(OBJECTIVES[name], None)(a, b)
+
+
+@pytest.mark.parametrize("name", ["simclr", "hcl"])
+def test_numbers_hold_on_to_no_graph(name: str) -> None:
+    objective = by(OBJECTIVES[name], None)
+    a, b = views(6)
+    middle = a * 1.0
+    objective(middle, b).backward()
+    freed: list[bool] = []
+    weakref.finalize(middle, freed.append, True)
+    del middle
+    assert freed == [True]
+    assert objective.last["negatives"] == 10.0
+
+
+def test_half_precision_and_autocast_give_full_precision() -> None:
+    a, b = (view.detach().bfloat16() for view in views(6, kind=torch.float32))
+    objective = by(OBJECTIVES["simclr"], None)
+    assert objective(a, b).dtype == torch.float32
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = objective(a.float(), b.float())
+    torch.testing.assert_close(inside, objective(a.float(), b.float()), rtol=0, atol=0)
