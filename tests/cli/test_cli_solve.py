@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from tammes.cli.main import main
+from tammes.cli.solve import Solve
+from tammes.extensions import CliquePenalty
 
 QUICK = ("--epochs", "2", "--width", "8", "--layers", "1")
 
@@ -82,7 +84,10 @@ def test_one_graph_of_the_user_s_own(
     file = tmp_path / "friends.edgelist"
     file.write_text("ann bob\nbob cy\nann cy\ncy dan\ndan eve\n")
     words = ["solve", "max-clique", "--graph", str(file), "--epochs", "60", "--width", "16", *answers]
-    assert main([*words, "--extension", "lovasz", "erdos", "--json"]) == 0
+    assert Solve(problem="max-clique", graph=file, exact_objective=True).approach("lovasz").clique == (
+        CliquePenalty()
+    )
+    assert main([*words, "--extension", "lovasz", "erdos", "--json", "--exact-objective"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert rows[-1] == {"method": "exact", "worth": 3.0, "nodes": ["ann", "bob", "cy"]}
     assert [row["worth"] for row in rows[:-1]] == [3.0, 3.0]

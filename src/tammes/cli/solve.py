@@ -71,6 +71,7 @@ class Solve:
             graphs are trained on, 30 % are for the table.
         graph: A file with an edge on each line, to solve this one graph instead.
         extension: How networks are trained; each gets a row of the table, beside the greedy solution.
+        exact_objective: Minimize objectives that are least at the solutions, instead of the paper's.
         k: For k-clique its size, for max-coverage and bounded-lovasz how many nodes there may be.
         epochs: How often each graph is seen.
         batch_size: Graphs a step.
@@ -91,6 +92,7 @@ class Solve:
     data: str | None = None
     graph: Path | None = None
     extension: tuple[ApproachName, ...] = ("neural-lovasz",)
+    exact_objective: bool = False
     k: int | None = None
     epochs: int = 200
     batch_size: int = 32
@@ -159,7 +161,8 @@ class Solve:
             "reinforce": lambda: ways.reinforce(self._generator(), self.samples),
             "erdos": ways.erdos,
         }
-        return made[name]()
+        approach = made[name]()
+        return approach.with_exact_objectives() if self.exact_objective else approach
 
     def pose(self, approach: Approach) -> Callable[[Graphs], Problem]:
         """The problem, with the objective that the approach minimizes."""

@@ -10,6 +10,7 @@ import torch
 from tammes.extensions.formulas import (
     CliqueDensity,
     CliqueErdos,
+    CliquePenalty,
     Formula,
     IndependenceDensity,
     IndependencePenalty,
@@ -43,6 +44,14 @@ class Approach:
     method: Method
     clique: Formula = field(default_factory=CliqueDensity)
     independent: Formula = field(default_factory=IndependenceDensity)
+
+    def with_exact_objectives(self) -> Approach:
+        """The same method on objectives whose least values are at the solutions, instead of surrogates.
+
+        >>> lovasz().with_exact_objectives().independent
+        IndependencePenalty(penalty=2.0)
+        """
+        return Approach(method=self.method, clique=CliquePenalty(), independent=IndependencePenalty())
 
     @property
     def cliques(self) -> Callable[[Graphs], MaximumClique]:
