@@ -87,8 +87,11 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
     drawn = {
         (problem, name): dots(
             {method: _ratio(results, problem, method, name) for method in _methods(results, problem, name)},
-            {method: PAPER.get((problem, method), {}).get(name, 0.0) for method in METHODS}
-            | {GREEDY: float("nan")},
+            {
+                method: PAPER[problem, method][name]
+                for method in METHODS
+                if name in PAPER.get((problem, method), {})
+            },
             label="approximation ratio",
             limits=(0.0, 1.03),
         )
