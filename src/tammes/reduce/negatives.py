@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tammes.group import Group, Single
 from tammes.reduce.exponent import Pointwise
-from tammes.reduce.lottery import row_keys, tickets
+from tammes.reduce.lottery import are_lost, last_winners, row_keys
 
 _CHUNK = 1 << 20
 """How many tickets are held at a time while the winning ones are sought."""
@@ -108,7 +108,8 @@ class Negatives:
         excluded = self._excluded(rows, columns)
         if self.subset is None:
             return excluded
-        lost = self._tickets(rows, columns) > self.last_winner[rows, None]
+        column = torch.arange(columns.start, columns.stop, device=self.anchors.device)
+        lost = are_lost(self._ticket_keys(rows), column, self.last_winner[rows])
         return lost if excluded is None else lost.logical_or_(excluded)
 
     def _excluded(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
@@ -117,10 +118,9 @@ class Negatives:
             return None
         return self.keys[rows, None] == self.keys_of_candidates[columns]
 
-    def _tickets(self, rows: slice, columns: slice) -> Int[Tensor, "r c"]:
+    def _ticket_keys(self, rows: slice) -> Int[Tensor, " r"]:
         assert self.rows is not None
-        column = torch.arange(columns.start, columns.stop, device=self.anchors.device)
-        return tickets(row_keys(self.seed, self.rows[rows]), column)
+        return row_keys(self.seed, self.rows[rows])
 
     @cached_property
     def last_winner(self) -> Int[Tensor, " n"]:
@@ -131,11 +131,8 @@ class Negatives:
         step = max(1, _CHUNK // m)
         for first in range(0, n, step):
             rows = slice(first, min(first + step, n))
-            drawn = self._tickets(rows, slice(0, m))
             excluded = self._excluded(rows, slice(0, m))
-            if excluded is not None:
-                drawn.masked_fill_(excluded, torch.iinfo(drawn.dtype).max)
-            cutoff[rows] = drawn.kthvalue(self.subset, dim=1).values
+            cutoff[rows] = last_winners(self._ticket_keys(rows), excluded, self.subset, m)
         return cutoff
 
     def with_embeddings(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -40,7 +42,9 @@ def slopes(
         total = torch.zeros_like(similarity)
         for exponent, log_sum, gradient in zip(exponents, sums, gradients, strict=True):
             if exponent.has_gradient:
-                share = (exponent.value(similarity, columns) - log_sum[rows, None]).exp_()
+                share = exponent.value(similarity, columns).sub_(log_sum[rows, None])
+                # Products with what is below the normal numbers would take a hundred times as long.
+                share.masked_fill_(share < 0.8 * math.log(torch.finfo(share.dtype).tiny), -torch.inf).exp_()
                 total += (
                     without(share, mask, 0.0) * gradient[rows, None] * exponent_slope(exponent, similarity)
                 )
