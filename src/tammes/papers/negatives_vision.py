@@ -22,6 +22,7 @@ from tammes.papers.negatives_vision_training import POSITIVES, Cell, Laboratory,
 from tammes.papers.negatives_vision_trends import Arm, Pick, arms
 from tammes.papers.page import Figure, Numbers, PaperPage, write_page
 from tammes.papers.study import Results, complete
+from tammes.report.wording import listed
 
 REMARKS = (
     "As in the paper, every cell is trained for the same number of epochs, so a smaller batch takes more "
@@ -159,13 +160,9 @@ def _page(found: tuple[Arm, ...], scale: Scale, command: str) -> PaperPage:
 
 
 def _lead(found: tuple[Arm, ...]) -> str:
-    """What happened, in a sentence for each arm."""
-    return " ".join(
-        f"{arm.name}: {arm.by_batch_size(linear)} from the smallest batch to the largest after equal epochs, "
-        f"{arm.by_batch_size(linear_early)} after equally many steps; {arm.by_count(linear)} from one "
-        "negative to all."
-        for arm in found
-    )
+    """What the number of negatives does, in a sentence."""
+    changes = [f"{arm.by_count(linear)} ({arm.name})" for arm in found]
+    return f"From one negative to all that a batch has, accuracy changes by {listed(changes)}."
 
 
 def _settings(found: tuple[Arm, ...], scale: Scale) -> dict[str, str]:
