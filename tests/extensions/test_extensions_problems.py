@@ -47,7 +47,7 @@ from tammes.extensions import (
     exact_answers,
     extend,
 )
-from tammes.extensions.conflicts import core_numbers, greedy_without, largest_without
+from tammes.extensions.conflicts import greedy_without, largest_clique, largest_without
 
 FORMULAS = [
     CliqueDensity(),
@@ -288,13 +288,27 @@ def test_larger_answers_are_those_of_another_solver(seed: int) -> None:
         assert MaximumIndependentSet(graphs=graphs).exact(number).worth == size
 
 
-def test_core_numbers_and_the_greedy_choice() -> None:
+def test_the_greedy_choice_is_maximal() -> None:
     graph = networkx.gnp_random_graph(40, 0.2, seed=0)
     neighbors = [set(graph[node]) for node in range(40)]
-    assert core_numbers(neighbors) == [networkx.core_number(graph)[node] for node in range(40)]
     chosen = greedy_without(neighbors)
     assert all(second not in neighbors[first] for first, second in itertools.combinations(chosen, 2))
     assert all(node in chosen or neighbors[node] & set(chosen) for node in range(40))
+
+
+def test_cliques_of_large_sparse_graphs_are_found_at_once() -> None:
+    graph = networkx.gnp_random_graph(700, 0.006, seed=1)
+    neighbors = [set(graph[node]) for node in range(700)]
+    answer = largest_clique(neighbors, seconds=30.0)
+    assert answer.worth == networkx.max_weight_clique(graph, weight=None)[1] == answer.bound
+
+
+def test_cliques_out_of_time_have_a_bound() -> None:
+    graph = networkx.gnp_random_graph(150, 0.9, seed=0)
+    neighbors = [set(graph[node]) for node in range(150)]
+    answer = largest_clique(neighbors, seconds=0.05)
+    assert 0 < answer.worth < answer.bound <= 150
+    assert all(second in neighbors[first] for first, second in itertools.combinations(answer.members, 2))
 
 
 def test_out_of_time_the_best_so_far_comes_with_a_bound() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 
 from tammes.extensions.exact import Answer, Program
@@ -23,6 +24,8 @@ def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) ->
         Answer(worth=2.0, bound=2.0, members=(0, 2))
     """
     greedy = greedy_without(conflicts)
+    if seconds <= 0:
+        return _answer(greedy, len(conflicts))
     cliques = _clique_cover(conflicts)
     if all(len(each) == 0 for each in conflicts):
         return _answer(greedy, len(greedy))
@@ -57,24 +60,49 @@ def greedy_without(conflicts: Sequence[set[int]]) -> list[int]:
     return sorted(chosen)
 
 
-def core_numbers(neighbors: Sequence[set[int]]) -> list[int]:
-    """The largest k for which a node is in a subgraph whose degrees are all at least k.
+def largest_clique(neighbors: Sequence[set[int]], seconds: float = math.inf) -> Answer:
+    """The largest set of nodes that are all neighbors of each other.
 
-    A clique of k + 1 nodes has core numbers of at least k.
+    Nodes are taken away one by one, always one of least degree. A clique is found when the first of its nodes
+    goes: among the neighbors that are left, of which a sparse graph has few, however large it is.
 
-    >>> core_numbers([{1, 2}, {0, 2}, {0, 1, 3}, {2}])
-    [2, 2, 2, 1]
+    Args:
+        neighbors: of each node.
+        seconds: after which the best clique found so far is given, with its bound.
+
+    Example:
+        >>> largest_clique([{1, 2}, {0, 2}, {0, 1, 3}, {2}])
+        Answer(worth=3.0, bound=3.0, members=(0, 1, 2))
     """
+    ends = time.monotonic() + seconds
+    best: tuple[int, ...] = ()
+    bound = 0.0
+    later = sorted(_later(neighbors).items(), key=lambda each: -len(each[1]))
+    for node, others in later:  # the most promising first, so that the others need no look
+        if len(others) < len(best):
+            break
+        members = sorted(others)
+        conflicts = [
+            {place for place, other in enumerate(members) if other != each and other not in neighbors[each]}
+            for each in members
+        ]
+        found = largest_without(conflicts, max(0.0, ends - time.monotonic()))
+        bound = max(bound, found.bound + 1)
+        if len(found.members) + 1 > len(best):
+            best = tuple(sorted([node, *(members[place] for place in found.members)]))
+    return _answer(best, max(bound, len(best)))
+
+
+def _later(neighbors: Sequence[set[int]]) -> dict[int, set[int]]:
+    """The neighbors that are left of each node when it goes, nodes of least degree going first."""
     left = {node: set(others) for node, others in enumerate(neighbors)}
-    core = [0] * len(neighbors)
-    level = 0
+    later = {}
     while left:
-        node = min(left, key=lambda each: len(left[each]))
-        level = max(level, len(left[node]))
-        core[node] = level
-        for other in left.pop(node):
+        node = min(left, key=lambda each: (len(left[each]), each))
+        later[node] = left.pop(node)
+        for other in later[node]:
             left[other].discard(node)
-    return core
+    return later
 
 
 def _answer(chosen: Sequence[int], bound: float) -> Answer:

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
-from tammes.extensions.conflicts import core_numbers, greedy_without, largest_without
+from tammes.extensions.conflicts import largest_clique, largest_without
 from tammes.extensions.coverage import CoverageLoss, CoverageWorth, Covers
 from tammes.extensions.exact import Answer, Program, key_of
 from tammes.extensions.formulas import CliqueDensity, CutSize, Formula, GraphFunction, IndependenceDensity
@@ -98,22 +98,8 @@ class MaximumClique(Problem):
         return key_of("clique", self.graphs.ground.sizes[number], self.graphs.pairs(number))
 
     def exact(self, number: int, seconds: float = math.inf) -> Answer:
-        """See `Problem.exact`; nodes that are in too sparse a part for a larger clique are left out first."""
-        neighbors = self.graphs.neighbors(number)
-        greedy = greedy_without(_others(neighbors))
-        core = core_numbers(neighbors)
-        nodes = [node for node in range(len(neighbors)) if core[node] >= len(greedy)]
-        if not nodes:
-            return Answer(worth=float(len(greedy)), bound=float(len(greedy)), members=tuple(greedy))
-        place = {node: number for number, node in enumerate(nodes)}
-        kept = [{place[other] for other in neighbors[node] if other in place} for node in nodes]
-        found = largest_without(_others(kept), seconds)
-        if found.worth < len(greedy):
-            return Answer(
-                worth=float(len(greedy)), bound=max(found.bound, len(greedy)), members=tuple(greedy)
-            )
-        members = tuple(nodes[each] for each in found.members)
-        return Answer(worth=found.worth, bound=found.bound, members=members)
+        """See `Problem.exact`."""
+        return largest_clique(self.graphs.neighbors(number), seconds)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -303,12 +289,6 @@ class MaximumCoverage(Problem):
         start = int(self.ground.offsets[number])
         place = thing[own].unique(return_inverse=True)[1]  # the same number in whichever batch it comes
         return list(zip((element[own] - start).tolist(), place.tolist(), strict=True))
-
-
-def _others(neighbors: list[set[int]]) -> list[set[int]]:
-    """Who is no neighbor of each node."""
-    everyone = set(range(len(neighbors)))
-    return [everyone - others - {node} for node, others in enumerate(neighbors)]
 
 
 def _rounded(answer: Answer) -> Answer:
