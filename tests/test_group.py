@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tammes import Objective, Pairs, Subset, recipes
+from tammes import ExponentialEuclidean, Objective, Pairs, Subset, Transport, recipes
 from tammes.group import Group, Single
 
 T = TypeVar("T")
@@ -216,3 +216,22 @@ def test_an_error_on_one_process_is_raised_on_all() -> None:
     first, second = in_threads(2, own)
     assert first == second
     assert first.startswith("1: 1 of 4 embeddings have length zero")
+
+
+def test_processes_with_embeddings_of_other_lengths_find_the_plan_of_one() -> None:
+    """Each knows another bound of its own rows; whether logarithms are needed is up to all of them."""
+    whole = dataclasses.replace(batch(6, seed=0), ids=torch.arange(6).repeat(2))
+    with torch.no_grad():
+        whole.anchors.div_(whole.anchors.norm(dim=1, keepdim=True))
+        whole.anchors[1::2] *= 0.3
+    cost = ExponentialEuclidean(kappa=1.0)
+    for epsilon in (1.0, 0.29):  # the exponents of the long rows alone are 60 apart in the second
+        transport = Transport(epsilon=epsilon, cost=cost)
+        objective = Objective(temperature=0.5, coupling=transport, normalize=False)
+
+        def own(group: Threads, objective: Objective = objective) -> Tensor:
+            rows = torch.arange(12)[1 - group.place :: 2]
+            return objective(part(whole, rows, group)).detach()
+
+        for each in in_threads(2, own):
+            torch.testing.assert_close(each, objective(whole).detach(), rtol=0, atol=1e-5)

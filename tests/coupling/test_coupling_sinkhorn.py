@@ -238,3 +238,17 @@ def test_running_out_of_iterations_is_told() -> None:
         Transport(epsilon=0.05, max_iterations=1).fit(
             Negatives(anchors=objective_pairs.anchors, keys=objective_pairs.ids, bound=1.001), 1.0, Tiled()
         )
+
+
+def test_a_start_of_any_range_ends_in_the_one_plan() -> None:
+    negatives, epsilon = batch(20), 0.3
+    start = torch.linspace(-2000.0, 0.0, 40, dtype=torch.float64)
+    settled = sinkhorn(
+        negatives, Exponent(slope=1 / epsilon), Tiled(), start=start, tolerance=1e-9, max_iterations=500
+    )
+    expected = plan(negatives, epsilon, mixed(negatives, epsilon, tolerance=1e-10).potential)
+    torch.testing.assert_close(plan(negatives, epsilon, settled.potential), expected, rtol=1e-5, atol=1e-9)
+    single = batch(20)
+    for most in (1, 2):  # cut short: still a potential, whatever it is worth
+        cut = scaled(single, Exponent(slope=1 / epsilon), start, tolerance=1e-9, max_iterations=most)
+        assert bool(torch.isfinite(cut.potential).all())
