@@ -491,3 +491,24 @@ def test_on_a_gpu_the_random_numbers_are_replayed_too(dtype: torch.dtype) -> Non
     assert torch.equal(ours, theirs)
     assert torch.equal(state, other)
     assert_equal(gradients(cached), gradients(plain), tolerance=1e-12 if dtype == torch.float64 else 5e-2)
+
+
+def test_gradients_that_belong_to_others_too_are_not_written_to() -> None:
+    model = dropout_model()
+    seen: list[tuple[Tensor, Tensor]] = []
+    model[0].weight.register_hook(lambda gradient: seen.append((gradient, gradient.clone())))
+    step(GradientCache(model, chunk=2), *views())
+    assert len(seen) > 2
+    assert all(torch.equal(kept, as_it_was) for kept, as_it_was in seen)
+
+
+def test_sparse_gradients_are_added_up() -> None:
+    torch.manual_seed(0)
+    cached = nn.EmbeddingBag(10, 4, sparse=True)
+    plain = copy.deepcopy(cached)
+    rows = torch.randint(10, (2, 6, 3))
+    OBJECTIVE(*GradientCache(cached, chunk=2)(*rows)).backward()
+    OBJECTIVE(*(plain(view) for view in rows)).backward()
+    assert cached.weight.grad is not None
+    assert plain.weight.grad is not None
+    torch.testing.assert_close(cached.weight.grad.to_dense(), plain.weight.grad.to_dense())

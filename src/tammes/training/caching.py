@@ -23,8 +23,10 @@ class GradientCache(nn.Module):
     on the same chunks in one pass, up to rounding; the price is one more forward pass.
 
     To the rest of the graph the model is a single operation: gradients reach each parameter once in a
-    step, added to those it holds. So it works with GradScaler, hooks and gradient accumulation, and with
-    `DistributedDataParallel(GradientCache(model, chunk=64))`, which then reduces once in a step.
+    step, added to those it holds. So it works with GradScaler, gradient accumulation and hooks that run after
+    it (`register_post_accumulate_grad_hook`), and with
+    `DistributedDataParallel(GradientCache(model, chunk=64))`, which then reduces once in a step. Only
+    `weight.register_hook` sees the gradient of each chunk as well, and changes it once more than it should.
 
     Both passes draw the same random numbers from torch's generators (dropout is the same), run under the
     autocast of the call, and see the same buffers. Afterwards generators and buffers are as after one
@@ -153,7 +155,7 @@ class _Step:
                     found = torch.autograd.grad(embeddings, weights, piece, allow_unused=True)
                     if any(part is None for part in found):
                         _expect_no_reentrant_checkpoint(embeddings)
-                    totals.add(found, not_of=(rows, piece))
+                    totals.add(found)
         return totals.sums
 
     def _chunks(self, rows: Tensor) -> tuple[Tensor, ...]:
@@ -258,34 +260,24 @@ def _set_random_state(state: Sequence[Tensor], devices: Sequence[int]) -> None:
 
 
 class _Totals:
-    """Sums of gradients over chunks, in the memory of the first: fresh memory costs as much as adding."""
+    """Sums of gradients over chunks, in memory of their own: fresh memory costs as much as adding.
+
+    A gradient that was found may be somebody else's as well: a view, a constant, or what a hook has kept.
+    """
 
     def __init__(self, weights: int) -> None:
         self.sums: list[Tensor | None] = [None] * weights
         self._own = [False] * weights
 
-    def add(self, found: Sequence[Tensor | None], *, not_of: Sequence[Tensor]) -> None:
-        """Adds the gradients of one chunk.
-
-        Args:
-            found: one for each weight, or None.
-            not_of: in whose memory a gradient may lie, and must not be written to.
-        """
-        memory = [None if part is None else _memory(part) for part in found]
-        others = {_memory(tensor) for tensor in not_of}
+    def add(self, found: Sequence[Tensor | None]) -> None:
+        """Adds the gradients of one chunk, one for each weight, or None."""
         for number, part in enumerate(found):
             total = self.sums[number]
             if part is None:
                 continue
             if total is None:
                 self.sums[number] = part
-                alone = memory.count(memory[number]) == 1 and memory[number] not in others
-                self._own[number] = alone and part.is_contiguous()
-            elif self._own[number]:
+            elif self._own[number] and total.layout == part.layout:
                 total += part
             else:
                 self.sums[number], self._own[number] = total + part, True
-
-
-def _memory(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
