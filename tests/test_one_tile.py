@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 import tammes
 from tammes import Objective, Pairs, recipes
 from tammes.one_tile import OneTile, OneWay
-from tammes.reduce import Dense, Tiled
+from tammes.reduce import Dense, Exponent, Tiled, WeightedNegatives
 
 OBJECTIVES = {
     "simclr": recipes.simclr(temperature=0.3),
@@ -138,3 +139,93 @@ def test_half_precision_and_autocast_give_full_precision() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         inside = objective(a.float(), b.float())
     torch.testing.assert_close(inside, objective(a.float(), b.float()), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.05, 0.03])
+def test_the_loss_of_what_is_learned_well_keeps_its_digits_in_float32(temperature: float) -> None:
+    """Down to 1e-12, where 1 minus the share of the positive is nothing but rounding."""
+
+    def found(kind: torch.dtype, engine: Dense | None, *, one_way: bool) -> tuple[Tensor, Tensor]:
+        a = torch.eye(16, dtype=kind).requires_grad_()
+        b, ids = a.detach() + 0.05, torch.arange(16)
+        objective = Objective(temperature=temperature, engine=engine)
+        pairs = Pairs(anchors=a, ids=ids, candidates=b, candidate_ids=ids)
+        loss = objective(pairs) if one_way else objective(a, b)
+        return loss.detach(), torch.autograd.grad(loss, a)[0]
+
+    for one_way in (False, True):
+        loss, gradient = found(torch.float32, None, one_way=one_way)
+        expected, slope = found(torch.float64, Dense(), one_way=one_way)
+        torch.testing.assert_close(loss.double(), expected, rtol=1e-4, atol=0)
+        torch.testing.assert_close(gradient.double(), slope, rtol=1e-3, atol=1e-3 * float(slope.abs().max()))
+
+
+def test_no_mean_of_negatives_without_a_graph_is_handed_out() -> None:
+    a, b = views(4)
+    rows = OneTile.of((a, b), normalize=True)
+    assert rows is not None
+    given = WeightedNegatives(negatives=rows.negatives(), weight=Exponent(), temperature=0.5, engine=Tiled())
+    reduced, _ = rows.reduced(given)
+    with pytest.raises(RuntimeError, match="logarithmic"):
+        reduced.mean_similarity()
+
+
+def test_smaller_tiles_are_made_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = views(6)
+    expected = by(OBJECTIVES["hcl"], None)(a, b)
+    monkeypatch.setattr(OneTile, "reduced", lambda *_: pytest.fail("took the shorter way"))
+    torch.testing.assert_close(by(OBJECTIVES["hcl"], Tiled(side=5))(a, b), expected)
+
+
+def test_what_is_no_generator_is_refused_though_none_is_needed() -> None:
+    with pytest.raises(ValueError, match=r"must be a torch\.Generator"):
+        by(OBJECTIVES["simclr"], None)(*views(4), generator=3)  # type: ignore[arg-type]
+
+
+def test_reading_all_numbers_reduces_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    objective, passes = by(OBJECTIVES["simclr"], None), 0
+    objective(*views(6))
+    reduced = OneTile.reduced
+
+    def counted(*given: Any) -> Any:
+        nonlocal passes
+        passes += 1
+        return reduced(*given)
+
+    monkeypatch.setattr(OneTile, "reduced", counted)
+    assert len(dict(objective.last)) == 6
+    assert passes == 1
+
+
+@pytest.mark.parametrize("name", ["simclr", "hcl", "hcl-ot", "ifm"])
+def test_what_inference_mode_made_serves_training_too(name: str) -> None:
+    objective = by(OBJECTIVES[name], None)
+    a, b = views(9)
+    with torch.inference_mode():
+        found = float(objective(a.detach(), b.detach()))
+    assert objective.last["loss"] == pytest.approx(found)
+    loss = objective(a, b)
+    loss.backward()
+    assert float(loss.detach()) == found
+
+
+@pytest.mark.parametrize("name", ["simclr", "hcl"])
+def test_views_may_share_memory_and_change_before_the_backward_pass(name: str) -> None:
+    objective, (a, _) = by(OBJECTIVES[name], None), views(6)
+    rows = a * 1.0
+    loss = objective(rows, rows.flip(0))
+    with torch.no_grad():
+        rows.zero_()
+    (found,) = torch.autograd.grad(loss, a)
+    (expected,) = torch.autograd.grad(by(OBJECTIVES[name], Dense())(a, a.flip(0)), a)
+    torch.testing.assert_close(found, expected, rtol=1e-8, atol=1e-11)
+
+
+def test_one_way_pairs_written_to_before_the_backward_pass_are_noticed() -> None:
+    (a, b), ids = views(6), torch.arange(6)
+    rows = a * 1.0
+    loss = by(OBJECTIVES["raw"], None)(Pairs(anchors=rows, ids=ids, candidates=b, candidate_ids=ids))
+    with torch.no_grad():
+        rows.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()

@@ -55,7 +55,11 @@ class Measurements(Mapping[str, float]):
         return f"Measurements({dict(self)})" if len(self) else "Measurements()"
 
     def _numbers(self) -> dict[str, Number]:
-        return {} if self._call is None else self._call().numbers()
+        if self._call is None:
+            return {}
+        call = self._call()
+        self._call = lambda: call  # what it is made of may have cost a pass: once is enough
+        return call.numbers()
 
 
 class Call:

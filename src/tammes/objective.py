@@ -115,30 +115,35 @@ class Objective:
             ValueError: views that do not fit together, NaN or infinity or a zero-length row in them, an
                 anchor without a positive or a negative, k above the number of negatives.
         """
-        at_once = temperature is None and self._at_once(views, ids, labels)
-        if at_once:
-            loss, call = at_once
-        else:
+        small = None
+        if ids is None and labels is None and temperature is None and self._is_plain:
+            self._seed(generator)  # none is needed, but what is no generator is refused
+            small = self._small(views)
+        if small is None:
             pairs = _as_pairs(views, ids, labels)
             with without_autocast(pairs.anchors.device):
                 loss, call = self._compute(pairs, temperature, generator)
+        else:
+            with without_autocast(small.device):
+                if isinstance(small, OneWay):
+                    loss, call = self._one_way_softmax(small)
+                elif self._is_softmax:
+                    loss, call = self._softmax(small)
+                else:
+                    loss, call = self._compute_at_once(small)
         self.last.record(call)
         return loss
 
-    def _at_once(
-        self, views: tuple[Tensor | Pairs, ...], ids: Tensor | None, labels: Tensor | None
-    ) -> tuple[Tensor, Callable[[], Call]] | None:
-        """The loss where it has a shorter way, for small batches on a CPU."""
-        if ids is not None or labels is not None or not self._is_plain:
-            return None
-        if self._is_softmax and len(views) == 1 and isinstance(views[0], Pairs):
-            pairs = OneWay.of(views[0], normalize=self.normalize)
-            return None if pairs is None else self._one_way_softmax(pairs, views[0])
-        rows = OneTile.of(views, normalize=self.normalize)
-        if rows is None:
-            return None
-        with without_autocast(rows.given.device):
-            return self._softmax(rows) if self._is_softmax else self._compute_at_once(rows)
+    def _small(self, views: tuple[Tensor | Pairs, ...]) -> OneTile | OneWay | None:
+        """What the shorter way takes, where there is one: for small batches on a CPU."""
+        small: OneTile | OneWay | None
+        if len(views) == 1 and isinstance(views[0], Pairs):
+            small = OneWay.of(views[0], normalize=self.normalize) if self._is_softmax else None
+        else:
+            small = OneTile.of(views, normalize=self.normalize)
+        if small is None or (isinstance(self.engine, Tiled) and small.side > self.engine.side):
+            return None  # whoever asks for smaller tiles is to have them
+        return small
 
     @property
     def _is_plain(self) -> bool:
@@ -213,13 +218,10 @@ class Objective:
         resting = dataclasses.replace(rows, given=rows.values)
         return loss, lambda: self._compute_at_once(resting)[1]()
 
-    def _one_way_softmax(self, rows: OneWay, pairs: Pairs) -> tuple[Tensor, Callable[[], Call]]:
+    def _one_way_softmax(self, rows: OneWay) -> tuple[Tensor, Callable[[], Call]]:
         """The same for anchors and other candidates."""
         _check_range(rows.bound / self.temperature, rows.values[0].dtype)
-        with without_autocast(rows.values[0].device):
-            loss = rows.softmax_loss(self.temperature)
-        anchors, candidates = rows.values
-        resting = dataclasses.replace(pairs, anchors=anchors, candidates=candidates)
+        loss, resting = rows.softmax_loss(self.temperature), rows.resting()
         return loss, lambda: self._compute(resting, None, None)[1]()
 
     def _weighted(

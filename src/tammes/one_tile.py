@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.arrangement import Arrangement, of_views
@@ -67,6 +67,16 @@ class OneTile:
             given=given, lengths=lengths if normalize else None, values=values, bound=longest * longest
         )
 
+    @property
+    def device(self) -> torch.device:
+        """Where the rows are."""
+        return self.values.device
+
+    @property
+    def side(self) -> int:
+        """Rows and columns of S."""
+        return len(self.values)
+
     def negatives(self) -> Negatives:
         """All rows but an anchor itself and its positive; without graph."""
         negatives = self._arrangement.negatives
@@ -117,12 +127,14 @@ class OneWay:
         lengths: `(n, 1)` of each, |row|, where they are brought to unit length; else None.
         values: both, at unit length if so; without graph.
         bound: no |s_ij| is larger.
+        ids: `(n,)`, of both; ascending.
     """
 
     given: tuple[Tensor, Tensor]
     lengths: tuple[Tensor | None, Tensor | None]
     values: tuple[Tensor, Tensor]
     bound: float
+    ids: Int[Tensor, " n"]
 
     @staticmethod
     def of(pairs: Pairs, *, normalize: bool) -> OneWay | None:
@@ -154,8 +166,27 @@ class OneWay:
             else:
                 values, lengths = (anchors / each[0], candidates / each[1]), each
         return OneWay(
-            given=(anchors, candidates), lengths=lengths, values=values, bound=longest[0] * longest[1]
+            given=(anchors, candidates),
+            lengths=lengths,
+            values=values,
+            bound=longest[0] * longest[1],
+            ids=pairs.ids,
         )
+
+    @property
+    def device(self) -> torch.device:
+        """Where the rows are."""
+        return self.ids.device
+
+    @property
+    def side(self) -> int:
+        """Rows and columns of S."""
+        return len(self.ids)
+
+    def resting(self) -> Pairs:
+        """The same pairs, as they are compared, and without graph."""
+        anchors, candidates = self.values
+        return Pairs(anchors=anchors, ids=self.ids, candidates=candidates, candidate_ids=self.ids)
 
     def softmax_loss(self, temperature: float) -> Float[Tensor, ""]:
         """The mean over the anchors of -log of the positive's share of the softmax over all candidates."""

@@ -23,7 +23,7 @@ class Contrast(ABC):
     debiasable: ClassVar[bool] = True
     """Whether its number is a mean over the negatives alone, from which false ones can be taken out."""
     logarithmic: ClassVar[bool] = False
-    """Whether its number is the logarithm of a mean of e^{l}."""
+    """Whether its number is the logarithm of a mean of e^{l}, and it asks the negatives for no other mean."""
 
     @property
     def is_softmax(self) -> bool:

@@ -1,4 +1,10 @@
-"""The softmax loss of a small S: its gradient is known, and takes a dozen operations."""
+"""The softmax loss of a small S: its gradient is known, and takes a dozen operations.
+
+    -log share_p  =  softplus( log r - log share_p ) ,      r = sum_{j != p} share_j = 1 - share_p .
+
+On the right and in the gradient r is a sum of small numbers. As a difference from 1 it would lose its digits
+where the positive has nearly everything, and the loss of what is learned well would be rounding.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +13,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import softplus
 
 from tammes.reduce.first_order import first_order_only
 from tammes.reduce.negatives import neighbors
@@ -43,16 +50,16 @@ class _MeanSoftmaxLoss(torch.autograd.Function):
     def forward(ctx: Any, given: Tensor, lengths: Tensor | None, values: Tensor, slope: float) -> Tensor:
         logit = torch.mm(values, values.T).mul_(slope).fill_diagonal_(-torch.inf)
         log_share = torch.log_softmax(logit, dim=1)
+        share = log_share.exp()
+        rest = _without_positives(share, neighbors(share))
         ctx.slope = slope
-        ctx.save_for_backward(given, lengths, values, log_share)
-        return neighbors(log_share).mean().neg_()
+        ctx.save_for_backward(given, lengths, values, share)
+        return softplus(rest.log_() - neighbors(log_share).reshape(-1)).mean()
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        given, lengths, values, log_share = ctx.saved_tensors
+        given, lengths, values, share = ctx.saved_tensors
         with torch.no_grad():
-            share = log_share.exp()
-            neighbors(share).sub_(1.0)
             found = torch.mm(share + share.T, values).mul_(gradient * (ctx.slope / len(values)))
             if lengths is not None:
                 found = through_unit_length(values, lengths, found)
@@ -96,21 +103,29 @@ class _MeanOneWaySoftmaxLoss(torch.autograd.Function):
         slope: float,
     ) -> Tensor:
         log_share = torch.log_softmax(torch.mm(anchor_values, candidate_values.T).mul_(slope), dim=1)
+        share = log_share.exp()
+        rest = _without_positives(share, share.diagonal())
         ctx.slope = slope
         lengths = anchor_lengths, candidate_lengths
-        ctx.save_for_backward(anchors, candidates, *lengths, anchor_values, candidate_values, log_share)
-        return log_share.diagonal().mean().neg_()
+        ctx.save_for_backward(anchors, candidates, *lengths, anchor_values, candidate_values, share)
+        return softplus(rest.log_() - log_share.diagonal()).mean()
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        anchors, candidates, *lengths, anchor_values, candidate_values, log_share = ctx.saved_tensors
+        anchors, candidates, *lengths, anchor_values, candidate_values, share = ctx.saved_tensors
         with torch.no_grad():
-            share = log_share.exp()
-            share.diagonal().sub_(1.0)
-            share *= gradient * (ctx.slope / len(share))
-            found = [share @ candidate_values, share.T @ anchor_values]
+            scale = gradient * (ctx.slope / len(share))
+            found = [(share @ candidate_values).mul_(scale), (share.T @ anchor_values).mul_(scale)]
             for side, values in enumerate((anchor_values, candidate_values)):
                 if lengths[side] is not None:
                     found[side] = through_unit_length(values, lengths[side], found[side])
         tied = first_order_only(tuple(found), (anchors, candidates, gradient))
         return *tied, None, None, None, None, None
+
+
+def _without_positives(share: Tensor, of_positives: Tensor) -> Tensor:
+    """What of each row is not the positive's, which is written in its place with a minus: P - Y."""
+    of_positives.zero_()
+    rest = share.sum(dim=1)
+    of_positives.copy_(rest.view(of_positives.shape)).neg_()
+    return rest

@@ -37,7 +37,8 @@ class WeightedNegatives(Sample):
         weight: the logarithm of the weights, up to the normalization of each row.
         temperature: l = s / temperature.
         engine: what reduces S.
-        log_sums: `(n,)` for each of `exponents`, where they are known already.
+        log_sums: `(n,)` for each of `exponents`, where they are known already; the negatives have no graph
+            then, and log G is all that can be differentiated.
     """
 
     negatives: Negatives
@@ -82,6 +83,11 @@ class WeightedNegatives(Sample):
 
     def mean_beyond(self, term: Pointwise, offsets: Float[Tensor, "n p"]) -> Float[Tensor, "n p"]:
         """sum_j w_ij term(l_ij - offset_ip)."""
+        if self.log_sums is not None:  # else no gradient would reach the embeddings, and nothing would say so
+            raise RuntimeError(
+                "of these negatives only the logarithm of a mean of e^l is known: a contrast that asks for "
+                "other means must not be `logarithmic`"
+            )
         return self.engine.expectation(
             self.negatives, self.weight, self.log_total, term, 1 / self.temperature, offsets
         )
