@@ -353,7 +353,9 @@ def test_reproduce_lists_and_redoes(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (tmp_path / "out/report.html").exists()
 
 
-@pytest.mark.parametrize("command", ["", "train", "embed", "evaluate", "compare", "reproduce", "theory", "solve"])
+@pytest.mark.parametrize(
+    "command", ["", "train", "embed", "evaluate", "compare", "reproduce", "theory", "solve"]
+)
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(f"{command} --help") == 0
     assert f"usage: tammes {command}".strip() in capsys.readouterr().out
