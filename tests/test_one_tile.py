@@ -13,6 +13,7 @@ import tammes
 from tammes import Objective, Pairs, recipes
 from tammes.one_tile import OneTile, OneWay
 from tammes.reduce import Dense, Exponent, Tiled, WeightedNegatives
+from tammes.reduce.softmax import mean_softmax_loss
 
 OBJECTIVES = {
     "simclr": recipes.simclr(temperature=0.3),
@@ -229,3 +230,16 @@ def test_one_way_pairs_written_to_before_the_backward_pass_are_noticed() -> None
         rows.zero_()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
+
+
+def test_a_gradient_at_a_steep_slope_has_no_share_below_the_normal_numbers() -> None:
+    """Products with those take a hundred times as long."""
+    angle = torch.linspace(0.0, 3.0, 32)
+    rows = torch.stack([angle.cos(), angle.sin()], dim=1).requires_grad_()
+    loss = mean_softmax_loss(rows, None, rows.detach(), 100.0, 1.0)
+    share = loss.grad_fn.saved_tensors[-1].abs()  # type: ignore[union-attr]
+    assert not bool(((share > 0) & (share < torch.finfo(torch.float32).tiny)).any())
+    unsparing = (100.0 * rows @ rows.T).fill_diagonal_(-torch.inf)
+    expected = torch.nn.functional.cross_entropy(unsparing, torch.arange(32) ^ 1)
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(each, rows)[0] for each in (loss, expected)))

@@ -88,7 +88,7 @@ class OneTile:
 
     def softmax_loss(self, temperature: float) -> Float[Tensor, ""]:
         """The mean over the rows of -log of the positive's share of the softmax over all other rows."""
-        return mean_softmax_loss(self.given, self.lengths, self.values, 1 / temperature)
+        return mean_softmax_loss(self.given, self.lengths, self.values, 1 / temperature, self.bound)
 
     def positives(self, similarity: Float[Tensor, " n"], weighted: WeightedNegatives) -> Positives:
         """The positive of each row, weighted as its negatives are."""
@@ -190,7 +190,7 @@ class OneWay:
 
     def softmax_loss(self, temperature: float) -> Float[Tensor, ""]:
         """The mean over the anchors of -log of the positive's share of the softmax over all candidates."""
-        return mean_one_way_softmax_loss(self.given, self.lengths, self.values, 1 / temperature)
+        return mean_one_way_softmax_loss(self.given, self.lengths, self.values, 1 / temperature, self.bound)
 
 
 def _are_two_small_views(views: tuple[Any, ...]) -> bool:

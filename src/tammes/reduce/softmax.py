@@ -8,6 +8,7 @@ where the positive has nearly everything, and the loss of what is learned well w
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -25,6 +26,7 @@ def mean_softmax_loss(
     lengths: Float[Tensor, "n 1"] | None,
     values: Float[Tensor, "n d"],
     slope: float,
+    bound: float,
 ) -> Float[Tensor, ""]:
     """-(1/n) sum_i log( e^{l_ip} / sum_{j != i} e^{l_ij} ) with l = slope * s, p the row beside row i.
 
@@ -35,22 +37,25 @@ def mean_softmax_loss(
         lengths: `(n, 1)`, by which they were divided to make `values`; None where they were not.
         values: `(n, d)`, of which S is made; without graph.
         slope: 1 / temperature.
+        bound: no |s| is larger.
 
     Example:
         >>> rows = torch.eye(4)
-        >>> loss = mean_softmax_loss(rows, None, rows, 2.0)  # all logits are zero
+        >>> loss = mean_softmax_loss(rows, None, rows, 2.0, 1.0)  # all logits are zero
         >>> round(loss.exp().item(), 4)
         3.0
     """
-    return _MeanSoftmaxLoss.apply(given, lengths, values, slope)  # type: ignore[no-untyped-call]
+    return _MeanSoftmaxLoss.apply(given, lengths, values, slope, bound)  # type: ignore[no-untyped-call]
 
 
 class _MeanSoftmaxLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, given: Tensor, lengths: Tensor | None, values: Tensor, slope: float) -> Tensor:
+    def forward(
+        ctx: Any, given: Tensor, lengths: Tensor | None, values: Tensor, slope: float, bound: float
+    ) -> Tensor:
         logit = torch.mm(values, values.T).mul_(slope).fill_diagonal_(-torch.inf)
         log_share = torch.log_softmax(logit, dim=1)
-        share = log_share.exp()
+        share = _shares(log_share, slope * bound)
         rest = _without_positives(share, neighbors(share))
         ctx.slope = slope
         ctx.save_for_backward(given, lengths, values, share)
@@ -63,7 +68,7 @@ class _MeanSoftmaxLoss(torch.autograd.Function):
             found = torch.mm(share + share.T, values).mul_(gradient * (ctx.slope / len(values)))
             if lengths is not None:
                 found = through_unit_length(values, lengths, found)
-        return first_order_only((found,), (given, gradient))[0], None, None, None
+        return first_order_only((found,), (given, gradient))[0], None, None, None, None
 
 
 def mean_one_way_softmax_loss(
@@ -71,6 +76,7 @@ def mean_one_way_softmax_loss(
     lengths: tuple[Float[Tensor, "n 1"] | None, Float[Tensor, "n 1"] | None],
     values: tuple[Float[Tensor, "n d"], Float[Tensor, "n d"]],
     slope: float,
+    bound: float,
 ) -> Float[Tensor, ""]:
     """-(1/n) sum_i log( e^{l_ii} / sum_j e^{l_ij} ) with l = slope * s, of anchors i and other candidates j.
 
@@ -81,13 +87,14 @@ def mean_one_way_softmax_loss(
         lengths: by which each were divided to make `values`; None where they were not.
         values: of which S is made; without graph.
         slope: 1 / temperature.
+        bound: no |s| is larger.
 
     Example:
         >>> rows = (torch.zeros(4, 2), torch.zeros(4, 2))  # all logits are zero
-        >>> round(mean_one_way_softmax_loss(rows, (None, None), rows, 2.0).exp().item(), 4)
+        >>> round(mean_one_way_softmax_loss(rows, (None, None), rows, 2.0, 0.0).exp().item(), 4)
         4.0
     """
-    return _MeanOneWaySoftmaxLoss.apply(*given, *lengths, *values, slope)  # type: ignore[no-untyped-call]
+    return _MeanOneWaySoftmaxLoss.apply(*given, *lengths, *values, slope, bound)  # type: ignore[no-untyped-call]
 
 
 class _MeanOneWaySoftmaxLoss(torch.autograd.Function):
@@ -101,9 +108,10 @@ class _MeanOneWaySoftmaxLoss(torch.autograd.Function):
         anchor_values: Tensor,
         candidate_values: Tensor,
         slope: float,
+        bound: float,
     ) -> Tensor:
         log_share = torch.log_softmax(torch.mm(anchor_values, candidate_values.T).mul_(slope), dim=1)
-        share = log_share.exp()
+        share = _shares(log_share, slope * bound)
         rest = _without_positives(share, share.diagonal())
         ctx.slope = slope
         lengths = anchor_lengths, candidate_lengths
@@ -120,7 +128,16 @@ class _MeanOneWaySoftmaxLoss(torch.autograd.Function):
                 if lengths[side] is not None:
                     found[side] = through_unit_length(values, lengths[side], found[side])
         tied = first_order_only(tuple(found), (anchors, candidates, gradient))
-        return *tied, None, None, None, None, None
+        return *tied, None, None, None, None, None, None
+
+
+def _shares(log_share: Tensor, largest: float) -> Tensor:
+    """e^{log share}; `largest` is the largest |l| there may be."""
+    least = 0.8 * math.log(torch.finfo(log_share.dtype).tiny)
+    if 2 * largest + math.log(log_share.shape[1]) < -least:
+        return log_share.exp()
+    # Products with what is below the normal numbers would take a hundred times as long.
+    return log_share.masked_fill(log_share < least, -torch.inf).exp_()
 
 
 def _without_positives(share: Tensor, of_positives: Tensor) -> Tensor:
