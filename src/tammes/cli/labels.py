@@ -1,8 +1,12 @@
 """Labels read from a file: what a measured class distribution is made of."""
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
+
+NAMED = 5
+"""Columns that a message lists: a file of another kind may have thousands."""
 
 
 def read_labels(path: Path, *, column: str | None = None) -> list[str]:
@@ -19,8 +23,8 @@ def read_labels(path: Path, *, column: str | None = None) -> list[str]:
         The label of each row.
 
     Raises:
-        ValueError: For bytes that are no UTF-8, a missing column, a row without a label or no labels at all;
-            the message names the line.
+        ValueError: For bytes that are no UTF-8, a column that is missing or comes twice, a row without a
+            label or no labels at all; the message names the line.
         OSError: For a file that cannot be read.
 
     Example:
@@ -36,16 +40,23 @@ def read_labels(path: Path, *, column: str | None = None) -> list[str]:
         raise ValueError(f"{path} is empty: it needs a column of labels, or a label on each line")
     _, first = rows[0]
     wanted = "label" if column is None else column
+    if first.count(wanted) > 1:
+        raise ValueError(f"{path} has {first.count(wanted)} columns {wanted}: give each a name of its own")
     if wanted in first:
         place = first.index(wanted)
         rows = rows[1:]
         if not rows:
             raise ValueError(f"{path} has a column {wanted}, but no rows below it")
+    elif len(first) == 1 and wanted in re.split(r"\s*[;\t|]\s*", first[0]):
+        raise ValueError(
+            f"{path} has no commas between its columns: separate them by commas, or by tabs in a file .tsv"
+        )
     elif column is None and all(len(cells) == 1 for _, cells in rows):
         place = 0
     else:
+        named = ", ".join(first[:NAMED]) + (" and more" if len(first) > NAMED else "")
         raise ValueError(
-            f"{path} has no column {wanted}; its first line has {', '.join(first)}: name one with --column, "
+            f"{path} has no column {wanted}; its first line has {named}: name one with --column, "
             "or give a file with a label on each line"
         )
     labels = []
@@ -58,7 +69,7 @@ def read_labels(path: Path, *, column: str | None = None) -> list[str]:
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The cells of each row that is not empty, with the number of the line it ends on."""
-    reader = csv.reader(_text(path).splitlines(), delimiter="\t" if path.suffix == ".tsv" else ",")
+    reader = csv.reader(_text(path).splitlines(), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
