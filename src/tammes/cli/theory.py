@@ -14,6 +14,8 @@ from tammes.cli.target import prepare
 from tammes.theory import ClassDistribution
 
 FIGURES = (".svg", ".png", ".pdf")
+MOST = 10**9
+"""Classes beyond which the search for the best k would take minutes, and pairs beyond any batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +58,8 @@ class Negatives:
         assert self.classes is not None
         if self.column is not None:
             raise ValueError("--column names a column of the file of --labels, and there is none")
-        if self.classes < 1:
-            raise ValueError(f"--classes must be at least 2, got {self.classes}")
+        if not 1 <= self.classes <= MOST:
+            raise ValueError(f"--classes must be from 2 to {MOST:,}, got {self.classes}")
         return ClassDistribution.uniform(self.classes)
 
 
@@ -79,6 +81,8 @@ def _say(choice: Negatives) -> None:
         if choice.figure.suffix not in FIGURES:
             raise ValueError(f"--figure must end in {', '.join(FIGURES)}, got {choice.figure}")
         prepare(choice.figure)
+    if choice.batch is not None and choice.batch > MOST:
+        raise ValueError(f"--batch must be at most {MOST:,} pairs, got {choice.batch}")
     classes = choice.distribution()
     advice = Advice.of(classes, pairs=choice.batch)
     if choice.figure is not None:
