@@ -240,12 +240,35 @@ def test_settings_of_another_form_are_refused(tmp_path: Path) -> None:
         ("a.jsonl", "[1]\n", r"a JSON object in line 1 of .*, got '\[1\]'"),
         ("a.jsonl", '{"text": "a"}\n{"title": "a"}\n', "a column 'text' in line 2 of .*, found title"),
         ("a.jsonl", '{"text": "\\ud800"}\n', "whole characters in line 1 of"),
+        ("a.jsonl", '{"text":' + "[" * 200_000, "a JSON object in line 1 of .*recursion"),
         ("a.parquet", "text", "expected a parquet file at"),
     ],
 )
 def test_a_broken_table_is_named(tmp_path: Path, name: str, content: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         texts(write(tmp_path / name, content))
+
+
+def test_a_documents_name_of_half_a_character_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"text": "a", "title": "\\ud800"}\n')
+    with pytest.raises(ValueError, match="whole characters in line 1 of"):
+        texts(path, document="title")
+
+
+def test_a_parquet_file_damaged_inside_is_named(tmp_path: Path) -> None:
+    path = table(tmp_path, "parquet")
+    content = bytearray(path.read_bytes())
+    footer = int.from_bytes(content[-8:-4], "little") + 8
+    content[4:-footer] = b"\xff" * (len(content) - 4 - footer)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"expected a whole parquet file at .*parquet"):
+        texts(path)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "saved"])
+def test_text_and_document_are_columns_of_their_own(tmp_path: Path, form: str) -> None:
+    with pytest.raises(ValueError, match="another for its document, got 'text' for both"):
+        texts(table(tmp_path, form), document="text")
 
 
 def test_a_row_may_be_longer_than_a_block_of_the_reader(tmp_path: Path) -> None:

@@ -30,9 +30,10 @@ def table_passages(path: Path, *, text: str, document: str | None, encoding: str
         encoding: of a CSV, TSV or JSON-lines file.
 
     Raises:
-        ValueError: If a column is not there, or a value is no text; if the file cannot be read as a table.
+        ValueError: If a column is not there, or is to be both; if a value is no text; if the file cannot be
+            read as a table.
     """
-    columns = [text] if document is None else [text, document]
+    columns = _columns(text, document)
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         rows = _parquet(path, columns)
@@ -52,9 +53,11 @@ def data_set_passages(path: str, *, text: str, document: str | None, split: str 
     """The rows of a Hugging Face data set, saved in a folder or named `hub:owner/name[/configuration]`.
 
     Raises:
-        ValueError: If the split or a column is not there, or must be named; if a value is no text.
+        ValueError: If the split or a column is not there, or must be named; if one column is to be both; if
+            a value is no text.
         ImportError: If `datasets` is not installed.
     """
+    columns = _columns(text, document)
     found = _load(path)
     if isinstance(found, dict):
         names = list(found)
@@ -67,9 +70,16 @@ def data_set_passages(path: str, *, text: str, document: str | None, split: str 
         found = found[split]
     elif split is not None:
         raise ValueError(f"expected no split, because {path} is a single one, got split={split!r}")
-    columns = [text] if document is None else [text, document]
     _check_columns(columns, found.column_names, path)
     return _passages(_rows_of_data_set(found, columns), path, text, document)
+
+
+def _columns(text: str, document: str | None) -> list[str]:
+    if text == document:
+        raise ValueError(
+            f"expected one column for the text and another for its document, got {text!r} for both"
+        )
+    return [text] if document is None else [text, document]
 
 
 def _load(path: str) -> Any:
@@ -105,9 +115,13 @@ def _parquet(path: Path, columns: list[str]) -> Iterator[Row]:
         raise ValueError(f"expected a parquet file at {path}: {error}") from error
     with file:
         _check_columns(columns, file.schema_arrow.names, path)
-        for batch in file.iter_batches(columns=columns):
-            values = [batch.column(column).to_pylist() for column in columns]
-            yield from zip(values[0], values[1] if len(columns) == 2 else [None] * len(batch), strict=True)
+        try:
+            for batch in file.iter_batches(columns=columns):
+                values = [batch.column(column).to_pylist() for column in columns]
+                documents = values[1] if len(columns) == 2 else [None] * len(batch)
+                yield from zip(values[0], documents, strict=True)
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"expected a whole parquet file at {path}: {error}") from error
 
 
 def _json_lines(path: Path, columns: list[str], encoding: str) -> Iterator[Row]:
@@ -116,13 +130,13 @@ def _json_lines(path: Path, columns: list[str], encoding: str) -> Iterator[Row]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"expected a JSON object in line {number} of {path}: {error}") from error
         if not isinstance(row, dict):
             raise ValueError(f"expected a JSON object in line {number} of {path}, got {line[:40]!r}")
         _check_columns(columns, list(row), f"line {number} of {path}")
         if "\\ud" in line.lower():
-            _check_surrogates(row[columns[0]], f"line {number} of {path}")
+            _check_surrogates([row[column] for column in columns], f"line {number} of {path}")
         yield row[columns[0]], row[columns[1]] if len(columns) == 2 else None
 
 
@@ -150,10 +164,10 @@ def _csv(path: Path, columns: list[str], encoding: str, delimiter: str) -> Itera
     return zip(values[0], values[1] if len(columns) == 2 else [None] * len(table), strict=True)
 
 
-def _check_surrogates(value: Any, where: str) -> None:
+def _check_surrogates(values: list[Any], where: str) -> None:
     """Refuse half a character, which JSON can write and no text can hold."""
     try:
-        str(value).encode()
+        "".join(map(str, values)).encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"expected whole characters in {where}: {error}") from error
 
