@@ -163,6 +163,29 @@ def test_other_texts_or_another_vocabulary_are_not_gone_on_with(whole: Path, tmp
         load_run(tmp_path / "run")
 
 
+def test_sentences_moved_to_another_document_are_other_texts(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "run")
+    texts = random_texts()
+    assert texts.labels is not None
+    labels = texts.labels.clone()
+    labels[int((labels == 0).nonzero()[-1])] = 1  # as if a line had gone from one file to the next
+    with pytest.raises(ValueError, match=r"data\.digest was '\w+', now '\w+'"):
+        train(
+            make_text_config(),
+            replace(texts, labels=labels, positions=None),
+            folder=RunFolder(path=tmp_path / "run", resume=True),
+        )
+
+
+def test_resuming_mends_a_damaged_vocabulary(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "run")
+    file = tmp_path / "run/vocabulary.json"
+    content = file.read_bytes()
+    file.write_bytes(content[:50])
+    train(make_text_config(), random_texts(), folder=RunFolder(path=tmp_path / "run", resume=True))
+    assert file.read_bytes() == content
+
+
 def test_overwriting_deletes_the_vocabulary_of_before(whole: Path, tmp_path: Path) -> None:
     shutil.copytree(whole, tmp_path / "run")
     folder = RunFolder(path=tmp_path / "run", overwrite=True)

@@ -245,7 +245,8 @@ class TextsSummary:
         count: How many sentences there are.
         documents: How many documents they come from; 0 where that is not known.
         vocabulary: How many words the encoder knows.
-        digest: Of the sentences and these words, which are small enough to be looked at whole.
+        digest: Of the sentences, the documents they come from, and these words: all are small enough to be
+            looked at whole.
 
     Example:
         >>> texts = Texts(sentences=("a cat", "a dog"), names=("1", "2"))
@@ -263,12 +264,15 @@ class TextsSummary:
     def of(cls, texts: Texts, vocabulary: Vocabulary, source: str) -> "TextsSummary":
         """The summary of these texts, and of the words that an encoder knows."""
         content = "\0".join([*vocabulary.words, "", *texts.sentences])
+        digest = hashlib.sha256(content.encode(errors="surrogatepass"))
+        if texts.labels is not None:
+            digest.update(texts.labels.numpy().tobytes())
         return cls(
             source=source,
             count=len(texts),
             documents=0 if texts.classes is None else len(texts.classes),
             vocabulary=len(vocabulary),
-            digest=hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:12],
+            digest=digest.hexdigest()[:12],
         )
 
 

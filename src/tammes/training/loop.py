@@ -215,7 +215,8 @@ def _opened(
 ) -> dict[str, Any] | None:
     """The checkpoint to go on from, in a folder that is ready and has the vocabulary, if there is one."""
     checkpoint = folder.open(config, steps_per_epoch=steps_per_epoch)
-    if model.vocabulary is not None and not (checkpoint and folder.vocabulary.exists()):
+    if model.vocabulary is not None:
+        # Also over one that is there: it is the same, unless it was damaged.
         model.vocabulary.save(folder.vocabulary)
     return checkpoint
 
