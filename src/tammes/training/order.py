@@ -68,7 +68,7 @@ class Order(Sampler[list[list[int]]]):
         first_step: how many steps have been taken before.
 
     Raises:
-        ValueError: for a batch larger than the data.
+        ValueError: for a batch larger than the data, or data without a single pair.
 
     Example:
         >>> import torch
@@ -82,6 +82,11 @@ class Order(Sampler[list[list[int]]]):
 
     def __init__(self, pairing: Pairing, portion: Portion, *, first_step: int = 0) -> None:
         pairs = len(pairing)
+        if pairs == 0:
+            raise ValueError(
+                f"there is nothing to pair: none of these {pairing.noun} has a positive by "
+                f"{pairing.positives!r}; give more, or choose other positives"
+            )
         if portion.batch_size > pairs:
             raise ValueError(
                 f"the batch ({portion.batch_size}) is larger than the data ({pairing.words}): "
