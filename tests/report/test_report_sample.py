@@ -95,6 +95,13 @@ def test_long_sentences_are_cut_between_words() -> None:
     assert shown.endswith("word ...</q>")
 
 
+def test_what_is_no_letter_does_not_reach_the_page() -> None:
+    odd = ("null\0 byte", "\x1b[31mred\x07", "שלום", "half \ud800")
+    shown = [Sentences(sentences=odd).shown(row, "b").partition(">")[2] for row in range(4)]
+    assert shown == ["null\ufffd byte</q>", "\ufffd[31mred\ufffd</q>", "שלום</q>", "half ?</q>"]
+    assert Sentences(sentences=odd).shown(2, "").startswith('<q dir="auto"')
+
+
 def test_what_does_not_fit_is_refused(comparison: Comparison) -> None:
     with pytest.raises(ValueError, match="Sentences expected at least 4 sentences, got 1"):
         Sentences(sentences=("a",))

@@ -163,7 +163,7 @@ class Sentences(Sample):
         ValueError: for a wrong shape or type, or a label without a class name.
 
     >>> Sentences(sentences=("It rained.", "We stayed.", "They came.", "We ate.")).shown(1, "line 2")
-    Markup('<q title="line 2">We stayed.</q>')
+    Markup('<q dir="auto" title="line 2">We stayed.</q>')
     """
 
     sentences: tuple[str, ...] = field(repr=False)
@@ -187,13 +187,18 @@ class Sentences(Sample):
         sentence = _readable(self.sentences[row])
         if len(sentence) > LONGEST:
             sentence = sentence[:LONGEST].rsplit(" ", 1)[0] + " ..."
-        return Markup('<q title="{}">{}</q>').format(words, sentence)
+        # Its own direction: a sentence written from right to left turns nothing around but itself.
+        return Markup('<q dir="auto" title="{}">{}</q>').format(words, sentence)
 
 
 LONGEST = 240
 """Letters beyond which a sentence is cut: whole paragraphs would hide what is beside them."""
 
 
-def _readable(name: str) -> str:
-    """A name that can be written down: file names may hold bytes that stand for no letter."""
-    return name.encode("utf-8", errors="replace").decode("utf-8")
+CONTROLS = dict.fromkeys(set(range(0x20)) - set(map(ord, "\t\n\r")) | set(range(0x7F, 0xA0)), "\ufffd")
+"""What HTML forbids and an editor takes for a binary file: a mark for each, as browsers show."""
+
+
+def _readable(words: str) -> str:
+    """A name or sentence that can be written down: either may hold bytes that stand for no letter."""
+    return words.encode("utf-8", errors="replace").decode("utf-8").translate(CONTROLS)
