@@ -78,6 +78,15 @@ def test_train_leaves_a_whole_run(trained: Path) -> None:
     assert not any(word in page for word in ("pixels", "picture", "test images", "<img"))
 
 
+def test_brackets_in_names_are_printed_as_they_are(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    out = tmp_path / "[bold] [" / "b]"  # rich would take the path's end for the end of something bold
+    assert run(TRAIN, "--data", data, "--out", out) == 0
+    assert f"The run is in {out}; open {out / 'report.html'}" in capsys.readouterr().out
+
+
 def test_a_stopped_run_goes_on_to_the_same_end(trained: Path, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert run(TRAIN.replace("--epochs 2", "--epochs 1"), "--data", data, "--out", out) == 0
@@ -224,6 +233,7 @@ def test_data_of_the_other_kind_are_refused(
 ) -> None:
     pets = write_images(tmp_path / "pets", "cat", "dog")
     assert "was trained on texts, but" in fails(capsys, f"evaluate {trained} --data {pets}")
+    assert "found nothing at nowhere" in fails(capsys, f"evaluate {trained} --data nowhere")
     assert "was trained on texts, but" in fails(
         capsys, f"embed {trained} --out {tmp_path}/e.npz --data digits"
     )

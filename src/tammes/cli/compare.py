@@ -106,7 +106,7 @@ def main(arguments: Sequence[str]) -> None:
     # What can be refused is refused before the first of several trainings, not after it.
     configs = [choice.config(name, choice.seed, data) for name in choice.objectives]
     measure = None if held_out is None else Measure.of(data, held_out)
-    console = Console()
+    console = Console(markup=False)
     trials = []
     for number, name in enumerate(choice.objectives, start=1):
         console.print(f"{name} ({number} of {len(choice.objectives)})", highlight=False)

@@ -41,7 +41,7 @@ class Source:
         """All the data, in the shape of those that a run was trained on.
 
         Raises:
-            ValueError: for data of the other kind.
+            ValueError: for data of the other kind, or none.
         """
         self._expect_kind(summary)
         if isinstance(summary, TextsSummary):
@@ -51,6 +51,8 @@ class Source:
     def _expect_kind(self, summary: ImagesSummary | TextsSummary) -> None:
         trained_on_texts = isinstance(summary, TextsSummary)
         if trained_on_texts != self.are_texts:
+            if not (self.are_texts or has_own_test_images(self.data) or Path(self.data).exists()):
+                raise ValueError(f"found nothing at {self.data}")
             kinds = "texts", "images"
             was, now = kinds if trained_on_texts else kinds[::-1]
             raise ValueError(f"the run was trained on {was}, but {self.data} holds {now}: name {was}")

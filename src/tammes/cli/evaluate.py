@@ -70,7 +70,7 @@ def main(arguments: Sequence[str]) -> None:
     table = score_table("encoder", "alignment", "uniformity", columns=columns)
     distances = ("-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}")
     table.add_row(str(choice.run), *score_cells(scores, columns=columns), *distances)
-    Console().print(table)
+    Console(markup=False).print(table)
 
 
 def _on_the_sphere(run: Run, data: Data) -> tuple[float | None, float]:

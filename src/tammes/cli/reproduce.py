@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> None:
         raise ValueError(f"there is no entry {choice.name}; there is {', '.join(known)}")
     entry = known[choice.name]
     out = choice.out or Path("reproductions") / entry.name
-    console = Console()
+    console = Console(markup=False)
     console.print(f"{entry.statement} ({entry.source})", highlight=False)
     entry.reproduce(out, budget=choice.budget, seed=choice.seed, data=choice.data)
     console.print(f"open {out / 'report.html'}", highlight=False)
@@ -61,4 +61,4 @@ def _show(found: Iterable[Entry]) -> None:
     table = Table(Column("name", no_wrap=True), "statement", "source", "--data")
     for entry in found:
         table.add_row(entry.name, entry.statement, entry.source, entry.data or "")
-    Console().print(table)
+    Console(markup=False).print(table)

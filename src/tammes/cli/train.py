@@ -160,7 +160,7 @@ def main(arguments: Sequence[str]) -> None:
     scores = Scores() if measure is None else measure.scores(encoded(run.model))
     trial = Trial(name=folder.path.resolve().name, scores=(scores,), runs=(run,))
     beside = () if measure is None else floors([run], measure, device_of(choice.accelerator))
-    console = Console()
+    console = Console(markup=False)
     if measure is not None:
         columns = columns_of(data)
         table = score_table("trained encoder", columns=columns)
