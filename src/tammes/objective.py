@@ -181,7 +181,8 @@ class Objective:
             seed = self._seed(generator)
             anchors, candidates = in_full_precision(pairs, normalize=self.normalize)
             arrangement = arrange(pairs, self.selection, anchors.rows.dtype)
-        bound = anchors.longest * (candidates or anchors).longest
+        # That of all processes: whether a plan needs logarithms follows from it, and must for all alike.
+        bound = _bound_of_all(pairs, anchors.longest * (candidates or anchors).longest)
         negatives = arrangement.negatives_of(
             _scaled(anchors.in_graph(), scale),
             None if candidates is None else _scaled(candidates.in_graph(), scale),
@@ -189,7 +190,7 @@ class Objective:
             seed=seed,
         )
         engine = self.engine or choose(negatives, pairs.anchors.dtype)
-        weighted, fit = objective._weighted(negatives, engine, _bound_of_all(pairs, bound))
+        weighted, fit = objective._weighted(negatives, engine)
         positives = Positives.of(negatives, arrangement.edges, fit.weight, objective.temperature)
         lengths: Tensor | float = 1.0
         if self.perturbation is not None and not self.normalize:
@@ -201,7 +202,7 @@ class Objective:
 
     def _compute_at_once(self, rows: OneTile) -> tuple[Tensor, Callable[[], Call]]:
         """The same for two plain views whose S is one tile."""
-        weighted, fit = self._weighted(rows.negatives(), self.engine or Tiled(), rows.bound)
+        weighted, fit = self._weighted(rows.negatives(), self.engine or Tiled())
         weighted, positives = rows.reduced(weighted)
         lengths: Tensor | float = 1.0
         if self.perturbation is not None and not self.normalize:
@@ -224,13 +225,11 @@ class Objective:
         loss, resting = rows.softmax_loss(self.temperature), rows.resting()
         return loss, lambda: self._compute(resting, None, None)[1]()
 
-    def _weighted(
-        self, negatives: Negatives, engine: Engine, bound_of_all: float
-    ) -> tuple[WeightedNegatives, Fit]:
+    def _weighted(self, negatives: Negatives, engine: Engine) -> tuple[WeightedNegatives, Fit]:
         """The negatives under the fitted coupling, where no exponent overflows."""
         fit = self.coupling.fit(negatives, self.temperature, engine)
         steepest = abs(fit.weight.slope) + 1 / self.temperature
-        _check_range(steepest * bound_of_all, negatives.anchors.dtype)
+        _check_range(steepest * negatives.bound, negatives.anchors.dtype)
         weighted = WeightedNegatives(
             negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
         )

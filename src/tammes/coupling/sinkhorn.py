@@ -126,7 +126,7 @@ def scaled(
     """
     size, matrix = len(start), None
     if size * size <= _KEPT:  # no process decides by the part of S that it has
-        matrix = Kernel.of(_bounded_alike(negatives.detached), kernel, most=_STEEPEST)
+        matrix = Kernel.of(negatives.detached, kernel, most=_STEEPEST)
     if matrix is None:
         return Settled(potential=start, iterations=0, error=math.inf)
     # What were zero would have no logarithm in the end.
@@ -268,14 +268,6 @@ class _Symmetric:
         return (
             potential + torch.where(trusted, step, residual / -2) - shares.to(step) @ (of_potential + of_step)
         )
-
-
-def _bounded_alike(negatives: Negatives) -> Negatives:
-    """With the bound of all processes: whether there is a kernel, and its shift, follow from it."""
-    if negatives.group.size == 1:
-        return negatives
-    bound = torch.tensor(negatives.bound, dtype=torch.float64, device=negatives.anchors.device)
-    return dataclasses.replace(negatives, bound=float(negatives.group.largest(bound)))
 
 
 def _of_candidates(negatives: Negatives, values: Tensor) -> Tensor:

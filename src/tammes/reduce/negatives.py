@@ -36,7 +36,7 @@ class Negatives:
             (S is then symmetric).
         keys: `(n,)` integers.
         candidate_keys: `(m,)`; None where the candidates are the anchors.
-        bound: no |s_ij| is larger.
+        bound: no |s_ij| is larger, of this process or another.
         subset: how many of its negatives each anchor keeps, drawn without replacement, or None for all.
         seed: which subset; used only with `subset`.
         rows: `(n,)`, numbers that name the anchors, so that each has a subset of its own.
@@ -236,8 +236,8 @@ def neighbors(square: Float[Tensor, "n n"]) -> Float[Tensor, "n/2 2"]:
     """The entries (2k, 2k + 1) and (2k + 1, 2k) of a contiguous matrix, as a view.
 
     Example:
-        >>> neighbors(torch.arange(16).view(4, 4)).tolist()
-        [[1, 4], [11, 14]]
+        >>> neighbors(torch.arange(16.0).view(4, 4)).tolist()
+        [[1.0, 4.0], [11.0, 14.0]]
     """
     n = len(square)
     return square.as_strided((n // 2, 2), (2 * n + 2, n - 1), square.storage_offset() + 1)
