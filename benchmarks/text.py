@@ -46,7 +46,31 @@ class Setting:
     vocabulary: int
 
 
-def sentences(setting: Setting, batches: int) -> list[Tokens]:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Batch:
+    """2 B sentences, in both forms; all ways have theirs before the clock starts.
+
+    Args:
+        tokens: one after the other, as this package reads them.
+        words: (2 B, longest), the unique tokens of each sentence, filled up to the longest.
+        frequencies: (2 B, longest), of each word in its sentence; zero where filled up.
+    """
+
+    tokens: Tokens
+    words: Tensor
+    frequencies: Tensor
+
+    @staticmethod
+    def of(tokens: Tokens) -> Batch:
+        """Both forms of the same sentences."""
+        rows = [ids.unique(return_counts=True) for ids in tokens.ids.split(tokens.lengths.tolist())]
+        longest = max(len(words) for words, _ in rows)
+        words = torch.stack([functional.pad(each, (0, longest - len(each))) for each, _ in rows])
+        counts = torch.stack([functional.pad(each, (0, longest - len(each))) for _, each in rows])
+        return Batch(tokens=tokens, words=words, frequencies=counts / counts.sum(dim=1, keepdim=True))
+
+
+def sentences(setting: Setting, batches: int) -> list[Batch]:
     """Batches of 2 B sentences: words as often as in a language (Zipf), lengths spread around their mean."""
     generator = torch.Generator().manual_seed(0)
     odds = 1 / torch.arange(1, setting.vocabulary + 1, dtype=torch.float64)
@@ -55,35 +79,32 @@ def sentences(setting: Setting, batches: int) -> list[Tokens]:
         spread = torch.empty(2 * setting.pairs).exponential_(1 / TOKENS, generator=generator)
         lengths = spread.long().clamp(3, LONGEST)
         ids = torch.multinomial(odds, int(lengths.sum()), replacement=True, generator=generator)
-        made.append(Tokens(ids, functional.pad(lengths.cumsum(0), (1, 0))))
+        made.append(Batch.of(Tokens(ids, functional.pad(lengths.cumsum(0), (1, 0)))))
     return made
 
 
-class Padded(nn.Module):
-    """f(x) = sum of p_t nu_t over the unique tokens, all sentences of a batch padded to the longest."""
+class Flat(nn.Module):
+    """f(x) by this package's encoder."""
 
-    def __init__(self, vocabulary: int, dim: int) -> None:
+    def __init__(self, setting: Setting) -> None:
         super().__init__()
-        self.embeddings = nn.Embedding(vocabulary, dim)
+        self.embeddings = BagOfWords(vocabulary_size=setting.vocabulary, dim=setting.dim)
 
-    def forward(self, tokens: Tokens) -> Tensor:
+    def forward(self, batch: Batch) -> Tensor:
         """(2 B, dim)."""
-        words, weights = padded(tokens)
-        return (self.embeddings(words) * weights[:, :, None]).sum(dim=1)
+        return self.embeddings(batch.tokens)
 
 
-def padded(tokens: Tokens) -> tuple[Tensor, Tensor]:
-    """Unique tokens and their frequencies, (sentences, longest) each; prepared before the clock starts."""
-    if id(tokens) not in _PREPARED:
-        rows = [ids.unique(return_counts=True) for ids in tokens.ids.split(tokens.lengths.tolist())]
-        longest = max(len(words) for words, _ in rows)
-        words = torch.stack([functional.pad(each, (0, longest - len(each))) for each, _ in rows])
-        counts = torch.stack([functional.pad(each, (0, longest - len(each))) for _, each in rows])
-        _PREPARED[id(tokens)] = words, counts / counts.sum(dim=1, keepdim=True)
-    return _PREPARED[id(tokens)]
+class Padded(nn.Module):
+    """f(x) = sum of p_t nu_t over the unique tokens, all sentences of a batch as long as the longest."""
 
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
+        self.embeddings = nn.Embedding(setting.vocabulary, setting.dim)
 
-_PREPARED: dict[int, tuple[Tensor, Tensor]] = {}
+    def forward(self, batch: Batch) -> Tensor:
+        """(2 B, dim)."""
+        return (self.embeddings(batch.words) * batch.frequencies[:, :, None]).sum(dim=1)
 
 
 def gathered_loss(z: Tensor, k: int, chosen: Tensor | None = None) -> Tensor:
@@ -121,18 +142,18 @@ class Way:
     loss: Callable[[Tensor], Tensor]
     optimizer: torch.optim.Optimizer
 
-    def step(self, tokens: Tokens) -> None:
+    def step(self, batch: Batch) -> None:
         """One step."""
-        loss = self.loss(self.encoder(tokens))
+        loss = self.loss(self.encoder(batch))
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.encoder.parameters(), CLIP)
         self.optimizer.step()
 
-    def parts(self, tokens: Tokens) -> dict[str, float]:
+    def parts(self, batch: Batch) -> dict[str, float]:
         """Seconds of each part of a step."""
         clock = Clock()
-        z = self.encoder(tokens)
+        z = self.encoder(batch)
         clock.stop("embed")
         leaf = z.detach().requires_grad_()
         loss = self.loss(leaf)
@@ -166,14 +187,10 @@ class Clock:
 def ways(setting: Setting) -> tuple[Way, ...]:
     """This package first, then the paper's way, all from the same first weights."""
     first = torch.randn(setting.vocabulary, setting.dim, generator=torch.Generator().manual_seed(1))
-    ours, theirs, bag = (
-        BagOfWords(vocabulary_size=setting.vocabulary, dim=setting.dim),
-        Padded(setting.vocabulary, setting.dim),
-        BagOfWords(vocabulary_size=setting.vocabulary, dim=setting.dim),
-    )
+    ours, theirs, bag = Flat(setting), Padded(setting), Flat(setting)
     for encoder in (ours, theirs, bag):
         with torch.no_grad():
-            encoder.embeddings.weight.copy_(first)
+            next(encoder.parameters()).copy_(first)
 
     def gathered(z: Tensor) -> Tensor:
         return gathered_loss(z, setting.k)
@@ -198,8 +215,8 @@ def assert_same_training() -> None:
     setting = Setting(pairs=24, dim=16, k=46, vocabulary=200)
     batches, every = sentences(setting, 3), ways(setting)
     for way in every:
-        for tokens in batches:
-            way.step(tokens)
+        for batch in batches:
+            way.step(batch)
     expected = next(every[0].encoder.parameters())
     for way in every[1:]:
         if not torch.allclose(next(way.encoder.parameters()), expected, atol=1e-4):
@@ -219,8 +236,6 @@ def assert_same_training() -> None:
 def measure(setting: Setting, seconds: float, console: Console) -> list[tuple[str, ...]]:
     """Pairs a second of each way, and how many times the last of them; then the shares of a step."""
     every, batches = ways(setting), sentences(setting, 4)
-    for tokens in batches:
-        padded(tokens)
     turns: dict[str, int] = defaultdict(int)
 
     def work(way: Way) -> Callable[[], None]:
