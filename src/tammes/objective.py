@@ -30,6 +30,7 @@ from tammes.pairs import Pairs
 from tammes.perturbation import Perturbation
 from tammes.reduce import Dense, Engine, Negatives, Positives, Tiled, WeightedNegatives, choose
 from tammes.reduce.autocast import without_autocast
+from tammes.refusals import check_kinds, check_range, check_sense
 from tammes.selection import All, Selection
 from tammes.sources import InBatch
 
@@ -90,8 +91,8 @@ class Objective:
                 f"temperature must be a positive number, got {self.temperature!r}; one that is learned "
                 "is given at the call"
             )
-        _check_kinds(self)
-        _check_sense(self)
+        check_kinds(vars(self))
+        check_sense(self.coupling, self.selection, self.correction, self.contrast)
 
     def __call__(
         self,
@@ -196,9 +197,7 @@ class Objective:
         if self.perturbation is not None and not self.normalize:
             lengths = arrangement.of_rows(torch.linalg.vector_norm(anchors.rows, dim=1))
         losses, on_floor = objective._perturbed(weighted, positives, lengths, scale)
-        loss = pairs.group.mean(losses)
-        call = Call(loss, weighted, positives, fit, on_floor)
-        return loss, lambda: call
+        return _told(pairs.group.mean(losses), weighted, positives, fit, on_floor)
 
     def _compute_at_once(self, rows: OneTile) -> tuple[Tensor, Callable[[], Call]]:
         """The same for two plain views whose S is one tile."""
@@ -208,20 +207,18 @@ class Objective:
         if self.perturbation is not None and not self.normalize:
             lengths = torch.linalg.vector_norm(rows.given, dim=1)
         losses, on_floor = self._perturbed(weighted, positives, lengths, None)
-        loss = losses.mean()
-        call = Call(loss, weighted, positives, fit, on_floor)
-        return loss, lambda: call
+        return _told(losses.mean(), weighted, positives, fit, on_floor)
 
     def _softmax(self, rows: OneTile) -> tuple[Tensor, Callable[[], Call]]:
         """The same where the loss is a softmax's, whose gradient is known."""
-        _check_range(rows.bound / self.temperature, rows.values.dtype)
+        check_range(rows.bound / self.temperature, rows.values.dtype)
         loss = rows.softmax_loss(self.temperature)
         resting = dataclasses.replace(rows, given=rows.values)
         return loss, lambda: self._compute_at_once(resting)[1]()
 
     def _one_way_softmax(self, rows: OneWay) -> tuple[Tensor, Callable[[], Call]]:
         """The same for anchors and other candidates."""
-        _check_range(rows.bound / self.temperature, rows.values[0].dtype)
+        check_range(rows.bound / self.temperature, rows.values[0].dtype)
         loss, resting = rows.softmax_loss(self.temperature), rows.resting()
         return loss, lambda: self._compute(resting, None, None)[1]()
 
@@ -229,7 +226,7 @@ class Objective:
         """The negatives under the fitted coupling, where no exponent overflows."""
         fit = self.coupling.fit(negatives, self.temperature, engine)
         steepest = abs(fit.weight.slope) + 1 / self.temperature
-        _check_range(steepest * negatives.bound, negatives.anchors.dtype)
+        check_range(steepest * negatives.bound, negatives.anchors.dtype)
         weighted = WeightedNegatives(
             negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
         )
@@ -315,44 +312,12 @@ class Objective:
         return self.contrast.losses(number, negatives, positives, shift), on_floor
 
 
-def _check_kinds(objective: Objective) -> None:
-    optional = type(None)
-    for name, kinds in (
-        ("coupling", (Coupling,)),
-        ("selection", (Selection,)),
-        ("correction", (Correction, optional)),
-        ("perturbation", (Perturbation, optional)),
-        ("contrast", (Contrast,)),
-        ("engine", (Engine, optional)),
-    ):
-        part = vars(objective)[name]
-        if not isinstance(part, kinds):
-            raise ValueError(f"{name} must be a {kinds[0].__name__}, got {part!r}")
-
-
-def _check_sense(objective: Objective) -> None:
-    contrast, coupling, correction = objective.contrast, objective.coupling, objective.correction
-    if not contrast.weighs and not isinstance(coupling, Uniform):
-        raise ValueError(
-            f"{contrast!r} looks at the hardest negative alone, so the weights of {coupling!r} have no "
-            "effect: use Uniform(), or a contrast that averages"
-        )
-    if correction is None:
-        return
-    if not contrast.debiasable:
-        raise ValueError(
-            f"{contrast!r} is no mean over the negatives alone, so {correction!r} has nothing to correct: "
-            "use InfoNCE, Logistic, BCL or Softplus"
-        )
-    if objective.selection.removes_false_negatives:
-        raise ValueError(
-            f"{objective.selection!r} leaves no false negatives, so {correction!r} would take out true ones: "
-            "use one of the two"
-        )
-    if contrast.logarithmic and not math.isfinite(correction.least_similarity):
-        raise ValueError(
-            f"{contrast!r} has no lower bound of its own: {correction!r} needs a finite least_similarity"
-        )
+def _told(
+    loss: Tensor, weighted: WeightedNegatives, positives: Positives, fit: Fit, on_floor: Tensor | None
+) -> tuple[Tensor, Callable[[], Call]]:
+    """The loss, and what there is to tell of it."""
+    call = Call(loss, weighted, positives, fit, on_floor)
+    return loss, lambda: call
 
 
 def _bound_of_all(pairs: Pairs, bound: float) -> float:
@@ -385,12 +350,3 @@ def _as_pairs(views: tuple[Tensor | Pairs, ...], ids: Tensor | None, labels: Ten
     if any(isinstance(view, Pairs) for view in views):
         raise ValueError("expected either one Pairs or views, got a mixture")
     return InBatch()(*views, ids=ids, labels=labels)  # type: ignore[arg-type]
-
-
-def _check_range(largest: float, kind: torch.dtype) -> None:
-    """Refuses exponents that would overflow; far below the type's end, since they are added and scaled."""
-    if not largest < torch.finfo(kind).max ** 0.75:
-        raise ValueError(
-            f"exponents of up to {largest:.1e} are beyond {kind}: the embeddings are too long, or the "
-            "temperature, beta or epsilon is too extreme; normalize, or use moderate values"
-        )

@@ -25,7 +25,7 @@ from tammes.reduce.unit_length import through_unit_length
 _MOST_PAIRS = 256
 """S is then 512 by 512, which stays in a processor's cache."""
 _MOST_ONE_WAY = 1024
-"""Beyond, tiles are quicker; up to here S takes 4 MB."""
+"""S then takes 4 MB at most; beyond, memory is to be linear in the batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,15 +90,6 @@ class OneTile:
         """The mean over the rows of -log of the positive's share of the softmax over all other rows."""
         return mean_softmax_loss(self.given, self.lengths, self.values, 1 / temperature, self.bound)
 
-    def positives(self, similarity: Float[Tensor, " n"], weighted: WeightedNegatives) -> Positives:
-        """The positive of each row, weighted as its negatives are."""
-        return Positives(
-            edges=self._arrangement.edges,
-            similarity=similarity,
-            weight=weighted.weight,
-            temperature=weighted.temperature,
-        )
-
     def reduced(self, weighted: WeightedNegatives) -> tuple[WeightedNegatives, Positives]:
         """The negatives with their log-sum-exps, and the positives, differentiable in the rows given.
 
@@ -115,7 +106,13 @@ class OneTile:
             engine=weighted.engine,
             log_sums=tuple(sums),
         )
-        return reduced, self.positives(similarity, weighted)
+        positives = Positives(
+            edges=self._arrangement.edges,
+            similarity=similarity,
+            weight=weighted.weight,
+            temperature=weighted.temperature,
+        )
+        return reduced, positives
 
 
 @dataclass(frozen=True, kw_only=True)

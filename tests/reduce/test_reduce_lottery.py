@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 import scipy.stats
 import torch
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tammes.reduce import Negatives
-from tammes.reduce.lottery import row_keys, tickets
+from tammes.reduce.lottery import _words, are_lost, last_winners, row_keys, tickets
 
 
 def winners(rows: int, size: int, k: int, seed: int) -> torch.Tensor:
@@ -62,6 +63,18 @@ def test_a_subset_has_k_members_and_no_masked_one(sizes: list[int], seed: int, d
     assert mask is not None
     assert torch.equal((~mask).sum(1), torch.full((n,), k))
     assert bool(mask[keys[:, None] == keys[None, :]].all())
+
+
+@given(seed=st.integers(0, 2**62), rows=st.integers(1, 40), columns=st.integers(1, 300))
+def test_a_ticket_is_the_same_however_it_is_made(seed: int, rows: int, columns: int) -> None:
+    keys, everyone = row_keys(seed, torch.arange(rows) * 7919), torch.arange(columns) * 104_729
+    expected = tickets(keys, everyone)
+    assert torch.equal(torch.from_numpy(_words(keys, everyone).astype(np.int64)), expected)
+    k = 1 + seed % columns
+    last = last_winners(keys, None, k, columns)
+    drawn = tickets(keys, torch.arange(columns))
+    assert torch.equal(last, drawn.kthvalue(k, dim=1).values)
+    assert torch.equal(are_lost(keys, torch.arange(columns), last), drawn > last[:, None])
 
 
 @pytest.mark.parametrize(("size", "k"), [(19, 6), (50, 1), (8, 7)])

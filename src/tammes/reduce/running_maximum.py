@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.tiles import SlopeOfTile, Workspace, both_ways, exponent_slope, oriented_tiles, without
+from tammes.reduce.tiles import (
+    SlopeOfTile,
+    Workspace,
+    both_ways,
+    exponent_slope,
+    least_exponent,
+    oriented_tiles,
+    without,
+)
 
 
 def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> list[Tensor]:
@@ -43,8 +49,7 @@ def slopes(
         for exponent, log_sum, gradient in zip(exponents, sums, gradients, strict=True):
             if exponent.has_gradient:
                 share = exponent.value(similarity, columns).sub_(log_sum[rows, None])
-                # Products with what is below the normal numbers would take a hundred times as long.
-                share.masked_fill_(share < 0.8 * math.log(torch.finfo(share.dtype).tiny), -torch.inf).exp_()
+                share.masked_fill_(share < least_exponent(share.dtype), -torch.inf).exp_()
                 total += (
                     without(share, mask, 0.0) * gradient[rows, None] * exponent_slope(exponent, similarity)
                 )

@@ -1,4 +1,4 @@
-"""The softmax loss of a small S: its gradient is known, and takes a dozen operations.
+"""The softmax loss of a small S: its gradient is known, and takes few operations.
 
     -log share_p  =  softplus( log r - log share_p ) ,      r = sum_{j != p} share_j = 1 - share_p .
 
@@ -18,6 +18,7 @@ from torch.nn.functional import softplus
 
 from tammes.reduce.first_order import first_order_only
 from tammes.reduce.negatives import neighbors
+from tammes.reduce.tiles import least_exponent
 from tammes.reduce.unit_length import through_unit_length
 
 
@@ -133,10 +134,9 @@ class _MeanOneWaySoftmaxLoss(torch.autograd.Function):
 
 def _shares(log_share: Tensor, largest: float) -> Tensor:
     """e^{log share}; `largest` is the largest |l| there may be."""
-    least = 0.8 * math.log(torch.finfo(log_share.dtype).tiny)
+    least = least_exponent(log_share.dtype)
     if 2 * largest + math.log(log_share.shape[1]) < -least:
         return log_share.exp()
-    # Products with what is below the normal numbers would take a hundred times as long.
     return log_share.masked_fill(log_share < least, -torch.inf).exp_()
 
 

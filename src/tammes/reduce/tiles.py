@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 
 import torch
@@ -87,13 +88,10 @@ def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor], Tens
 def embedding_gradients(negatives: Negatives, slope: SlopeOfTile, side: int) -> tuple[Tensor, Tensor | None]:
     """d loss / d anchors and d loss / d candidates from d loss / d S: one product with each side."""
     anchors, others, symmetric = negatives.anchors, negatives.others, negatives.symmetric
-    workspace, all_tiles = Workspace(negatives, side), tiles(negatives, side)
-    if symmetric and len(all_tiles) == 1:
-        tile = slope(*all_tiles[0], workspace)
-        return torch.zeros_like(anchors) if tile is None else tile @ anchors, None
     to_anchors = torch.zeros_like(anchors)
     to_others = to_anchors if symmetric else torch.zeros_like(others)
-    for rows, columns in all_tiles:
+    workspace = Workspace(negatives, side)
+    for rows, columns in tiles(negatives, side):
         tile = slope(rows, columns, workspace)
         if tile is None:
             continue
@@ -101,6 +99,16 @@ def embedding_gradients(negatives: Negatives, slope: SlopeOfTile, side: int) -> 
         if not (symmetric and rows == columns):
             to_others[columns].addmm_(tile.T, anchors[rows])
     return to_anchors, None if symmetric else to_others
+
+
+def least_exponent(kind: torch.dtype) -> float:
+    """Below it e^x is as good as nothing, and products with it take a hundred times as long as with zero.
+
+    Example:
+        >>> round(least_exponent(torch.float32))
+        -70
+    """
+    return 0.8 * math.log(torch.finfo(kind).tiny)
 
 
 def without(tile: Tensor, mask: Tensor | None, value: float) -> Tensor:
