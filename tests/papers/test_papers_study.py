@@ -89,7 +89,41 @@ def test_a_table_of_something_else_is_left_alone(tmp_path):
     assert path.read_text() == "corpus,k\na,1\n"
 
 
-@pytest.mark.parametrize("line", ["a,one,0.1,True,0.5", "a,1,0.1,true,0.5", "a,1,0.1,True"])
+@pytest.mark.parametrize(
+    "content", [b"corpus,k\na,1", b"a diary", b"corpus,k,rate,collisions,accuracy\na,1,0.1\nb"]
+)
+def test_a_file_that_is_refused_keeps_its_last_line(tmp_path, content):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"table\.csv"):
+        Results(path, Setting, Score)
+    assert path.read_bytes() == content
+
+
+def test_a_table_that_is_not_utf_8_is_refused_in_words(tmp_path):
+    path = tmp_path / "table.csv"
+    finished(path)
+    path.write_bytes(path.read_bytes() + b"na\xefve,1,0.1,True,0.5\n")
+    content = path.read_bytes()
+    with pytest.raises(
+        ValueError, match=r"expected a CSV table in UTF-8 in .*table\.csv.*choose another --out"
+    ):
+        Results(path, Setting, Score)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("cut", [1, 9])
+def test_a_header_that_was_cut_off_is_written_again(tmp_path, cut):
+    path, whole = tmp_path / "table.csv", tmp_path / "whole.csv"
+    finished(whole)
+    path.write_bytes(whole.read_bytes().splitlines(keepends=True)[0][:-cut])
+    finished(path)
+    assert path.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "line", ["a,one,0.1,True,0.5", "a,1,0.1,true,0.5", "a,1,0.1,True", "a,1,0.1,True,0.5,0.6"]
+)
 def test_a_line_that_cannot_be_read_is_named(tmp_path, line):
     path = tmp_path / "table.csv"
     finished(path)

@@ -41,7 +41,8 @@ class Results(Generic[Cell, Measured]):
         known: what the file has, in its order.
 
     Raises:
-        ValueError: a file with other columns, or a line that cannot be read.
+        ValueError: a file that is no CSV in UTF-8 or has other columns, or a line that cannot be read; the
+            file is left as it is.
 
     Example:
         >>> import tempfile
@@ -63,7 +64,6 @@ class Results(Generic[Cell, Measured]):
         self._columns = [field.name for kind in self._kinds for field in dataclasses.fields(kind)]
         self.known: dict[Cell, Measured] = {}
         if path.exists():
-            self._drop_torn_line()
             self._read()
 
     def append(self, cell: Cell, measured: Measured) -> None:
@@ -81,40 +81,49 @@ class Results(Generic[Cell, Measured]):
             os.fsync(file.fileno())
         self.known[cell] = measured
 
-    def _drop_torn_line(self) -> None:
-        with self.path.open("r+b") as file:
-            content = file.read()
-            file.truncate(content.rfind(b"\n") + 1)
-
     def _read(self) -> None:
-        with self.path.open(newline="", encoding="utf-8") as file:
-            rows = csv.reader(file)
-            header = next(rows, self._columns)
-            if header != self._columns:
+        content = self.path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if not _line(self._columns).startswith(content):  # else it is a header, or the beginning of one
+            try:
+                self._read_lines((content[:whole] or content).decode("utf-8"))
+            except (UnicodeDecodeError, csv.Error) as error:
                 raise ValueError(
-                    f"{self.path} has the columns {', '.join(header)} and not {', '.join(self._columns)}: it "
-                    "comes from something else; move it away, or choose another --out"
-                )
-            for row in rows:
-                cell, measured = self._parsed(dict(zip(header, row, strict=False)), rows.line_num)
-                self.known[cell] = measured
+                    f"expected a CSV table in UTF-8 in {self.path}, got something else ({error}); "
+                    "save it so, move it away, or choose another --out"
+                ) from error
+        if whole < len(content):
+            os.truncate(self.path, whole)
 
-    def _parsed(self, row: dict[str, str], line: int) -> tuple[Cell, Measured]:
+    def _read_lines(self, text: str) -> None:
+        rows = csv.reader(io.StringIO(text, newline=""))
+        header = next(rows)
+        if header != self._columns:
+            raise ValueError(
+                f"{self.path} has the columns {', '.join(header)} and not {', '.join(self._columns)}: it "
+                "comes from something else; move it away, or choose another --out"
+            )
+        for row in rows:
+            cell, measured = self._parsed(row, rows.line_num)
+            self.known[cell] = measured
+
+    def _parsed(self, row: list[str], line: int) -> tuple[Cell, Measured]:
         def filled(kind: type[Any]) -> Any:
             types = get_type_hints(kind)
             return kind(
                 **{
-                    field.name: _READ[types[field.name]](row[field.name])
+                    field.name: _READ[types[field.name]](named[field.name])
                     for field in dataclasses.fields(kind)
                 }
             )
 
         try:
+            named = dict(zip(self._columns, row, strict=True))
             return filled(self._kinds[0]), filled(self._kinds[1])
         except (KeyError, ValueError) as error:
             raise ValueError(
                 f"{self.path}, line {line}: expected {', '.join(self._columns)}, got "
-                f"{', '.join(row.values())}; mend the line or take it out"
+                f"{', '.join(row)}; mend the line or take it out"
             ) from error
 
 
