@@ -1,6 +1,6 @@
 """Heat maps of a number over two settings, with the best settings marked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,12 +30,11 @@ class HeatMap:
         row_title: what the rows are.
         column_title: what the columns are.
         values: (rows, columns), written into the cells; NaN where there is none.
-        shade: (rows, columns), at most 1, the values normalized: lighter is larger.
-        best: (rows, columns), circled.
-        near: (rows, columns), circled with a broken line: the ends of what is near the best.
+        scale: makes shades of the values, at most 1: `by_row` or `by_best`; lighter is larger.
+        within: what part of the best of a row is near it; None where that is not marked.
 
     Raises:
-        ValueError: shapes that do not fit the rows and columns.
+        ValueError: values that do not fit the rows and columns.
     """
 
     rows: Sequence[str]
@@ -43,15 +42,32 @@ class HeatMap:
     row_title: str
     column_title: str
     values: Float[np.ndarray, "r c"]
-    shade: Float[np.ndarray, "r c"]
-    best: Bool[np.ndarray, "r c"]
-    near: Bool[np.ndarray, "r c"]
+    scale: Callable[[Float[np.ndarray, "r c"]], Float[np.ndarray, "r c"]]
+    within: float | None = None
 
     def __post_init__(self) -> None:
         shape = len(self.rows), len(self.columns)
-        for array in (self.values, self.shade, self.best, self.near):
-            if array.shape != shape:
-                raise ValueError(f"expected {shape} numbers, one for each row and column, got {array.shape}")
+        if self.values.shape != shape:
+            raise ValueError(
+                f"expected {shape} numbers, one for each row and column, got {self.values.shape}"
+            )
+
+    @property
+    def shade(self) -> Float[np.ndarray, "r c"]:
+        """(rows, columns), the values on their scale."""
+        return self.scale(self.values)
+
+    @property
+    def best(self) -> Bool[np.ndarray, "r c"]:
+        """(rows, columns), circled: the largest of its scale."""
+        return self.shade == 1
+
+    @property
+    def near(self) -> Bool[np.ndarray, "r c"]:
+        """(rows, columns), circled with a broken line: the ends of what is near the best."""
+        if self.within is None:
+            return np.zeros_like(self.best)
+        return ends_of_range(self.shade, self.within) & ~self.best
 
 
 def by_row(values: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
@@ -91,57 +107,12 @@ def ends_of_range(normalized: Float[np.ndarray, "r c"], within: float = WITHIN) 
     return ends
 
 
-def of_rows(
-    values: Float[np.ndarray, "r c"],
-    *,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    row_title: str,
-    column_title: str,
-) -> HeatMap:
-    """Every row on a scale of its own, its best circled, and the ends of what is near it (Fig. 3, left)."""
-    shade = by_row(values)
-    return HeatMap(
-        rows=rows,
-        columns=columns,
-        row_title=row_title,
-        column_title=column_title,
-        values=values,
-        shade=shade,
-        best=shade == 1,
-        near=ends_of_range(shade) & (shade != 1),
-    )
-
-
-def of_all(
-    values: Float[np.ndarray, "r c"],
-    *,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    row_title: str,
-    column_title: str,
-) -> HeatMap:
-    """All on one scale, the best of all circled (Fig. 3, center)."""
-    shade = by_best(values)
-    return HeatMap(
-        rows=rows,
-        columns=columns,
-        row_title=row_title,
-        column_title=column_title,
-        values=values,
-        shade=shade,
-        best=shade == 1,
-        near=np.zeros_like(shade, dtype=bool),
-    )
-
-
 def heat_map(heat: HeatMap) -> Figure:
     """The drawing, for a page.
 
-    >>> rows = of_rows(
-    ...     np.array([[0.25, 0.5]]), rows=["N = 2"], columns=["1", "2"], row_title="", column_title="k"
-    ... )
-    >>> [text.get_text() for text in heat_map(rows).axes[0].texts]
+    >>> values = np.array([[0.25, 0.5]])
+    >>> names = {"rows": ["N = 2"], "columns": ["1", "2"], "row_title": "", "column_title": "k"}
+    >>> [text.get_text() for text in heat_map(HeatMap(values=values, scale=by_row, **names)).axes[0].texts]
     ['25.0', '50.0']
     """
     width, height = _CELL[0] * len(heat.columns) + 0.9, _CELL[1] * len(heat.rows) + 0.7
@@ -153,8 +124,9 @@ def heat_map(heat: HeatMap) -> Figure:
 def draw_heat_map(axes: Axes, heat: HeatMap) -> None:
     """Draw `heat_map` on axes that may stand in a larger figure; values are written in percent."""
     shown = np.isfinite(heat.values)
-    low = float(np.min(heat.shade[shown]))
-    height = np.where(shown, (heat.shade - low) / max(1 - low, 1e-12), np.nan)
+    shade = heat.shade
+    low = float(np.min(shade[shown]))
+    height = np.where(shown, (shade - low) / max(1 - low, 1e-12), np.nan)
     axes.pcolormesh(np.ma.masked_invalid(height), cmap=_COLORS, vmin=0, vmax=1, edgecolors="none")
     for row, column in np.argwhere(shown):
         light = height[row, column] > 0.55

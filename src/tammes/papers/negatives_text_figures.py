@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tammes.papers.heat_map import HeatMap, draw_heat_map, heat_map, of_all, of_rows
+from tammes.papers.heat_map import WITHIN, HeatMap, by_best, by_row, draw_heat_map, heat_map
 from tammes.papers.negatives_text_summary import Pick, Summary, linear, linear_early, mean, mean_early
 from tammes.papers.optimum import optimum
 from tammes.report.figures.canvas import TEXT, canvas, quiet
@@ -44,8 +44,10 @@ def overview(summary: Summary) -> Figure:
 
 def classes_heat(summary: Summary, pick: Pick) -> HeatMap:
     """Accuracy over N and k at the fixed batch, each row on its own scale (Fig. 3 left, 5 and 6)."""
-    return of_rows(
-        summary.over_classes(pick),
+    return HeatMap(
+        values=summary.over_classes(pick),
+        scale=by_row,
+        within=WITHIN,
         rows=[str(n) for n in summary.plan.classes],
         columns=[str(k) for k in summary.plan.counts(summary.plan.batch)],
         row_title="classes N",
@@ -55,8 +57,9 @@ def classes_heat(summary: Summary, pick: Pick) -> HeatMap:
 
 def batches_heat(summary: Summary, pick: Pick, classes: int) -> HeatMap:
     """Accuracy over B and k at a fixed N, all on one scale (Fig. 3 center, 7)."""
-    return of_all(
-        summary.over_batches(pick, classes).mean(axis=0),
+    return HeatMap(
+        values=summary.over_batches(pick, classes).mean(axis=0),
+        scale=by_best,
         rows=[str(batch) for batch in summary.batches],
         columns=[str(k) for k in summary.plan.columns],
         row_title="pairs in a batch B",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tammes.papers.heat_map import HeatMap, draw_heat_map, heat_map, of_all
+from tammes.papers.heat_map import HeatMap, by_best, draw_heat_map, heat_map
 from tammes.papers.negatives_vision_settings import COUNTS
 from tammes.papers.negatives_vision_trends import Arm, Pick
 from tammes.report.figures.canvas import TEXT, canvas, quiet, spread
@@ -86,8 +86,9 @@ def draw_lines(axes: Axes, arm: Arm, pick: Pick) -> None:
 
 
 def _heat(arm: Arm, pick: Pick) -> HeatMap:
-    return of_all(
-        arm.matrix(pick),
+    return HeatMap(
+        values=arm.matrix(pick),
+        scale=by_best,
         rows=[str(batch_size) for batch_size in arm.batch_sizes],
         columns=[str(k) for k in COUNTS],
         row_title="pairs in a batch B",
