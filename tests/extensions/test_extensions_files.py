@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tammes.extensions.edge_list import edge_list
-from tammes.extensions.tu import tu_graphs
+from tammes.extensions.tu_graphs import tu_graphs
 
 
 def write_tu(folder: Path, edges: str, indicator: str, name: str = "TOY") -> None:

@@ -8,12 +8,14 @@ import math
 from pathlib import Path
 
 import networkx
+import numpy as np
 import pytest
 import torch
 from atlas import are_cliques, are_independent, cut_of, side_by_side, small_graphs
 from brute_force import number_of, seeds, subsets
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult
 from torch import Tensor
 
 from tammes.extensions import (
@@ -41,11 +43,13 @@ from tammes.extensions import (
     Multilinear,
     Neural,
     Problem,
+    Program,
     SetFunction,
     Singleton,
     Sweep,
     exact_answers,
     extend,
+    integer_program,
 )
 from tammes.extensions.conflicts import greedy_without, largest_clique, largest_without
 
@@ -345,6 +349,17 @@ def test_what_is_not_proved_is_not_kept(tmp_path: Path) -> None:
     assert [json.loads(line)["key"] for line in kept.path.read_text().splitlines()] == ["b"]  # type: ignore[union-attr]
     assert kept.look_up("a") is None
     assert kept.look_up("b") == proved
+
+
+@pytest.mark.parametrize(("dual", "bound"), [(-math.inf, 3.0), (None, 3.0), (-2.0000001, 2.0), (0.0, 0.0)])
+def test_a_program_out_of_time_has_a_finite_bound(
+    dual: float | None, bound: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = OptimizeResult(status=1, x=np.zeros(3), fun=-0.0, mip_dual_bound=dual)
+    monkeypatch.setattr(integer_program, "milp", lambda *_, **__: found)
+    answer = Program(gain=[1.0, 2.0, -1.0], rows=[], limits=[], elements=3).solve(1.0)
+    assert answer is not None
+    assert answer.rounded() == Answer(worth=0.0, bound=bound, members=())
 
 
 @given(sizes=batches, seed=seeds)

@@ -39,7 +39,7 @@ from tammes.extensions.solvers import (
 )
 from tammes.extensions.solvers import approaches as ways
 from tammes.extensions.solvers.approaches import Approach
-from tammes.extensions.tu import tu_graphs
+from tammes.extensions.tu_graphs import tu_graphs
 
 ProblemName = Literal["max-clique", "max-independent-set", "k-clique", "max-cut", "max-coverage"]
 ApproachName = Literal[

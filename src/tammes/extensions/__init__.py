@@ -1,11 +1,10 @@
 """Gradients through set functions: extensions of f(S) to vectors and matrices."""
 
-from tammes.extensions.answers import exact_answers
 from tammes.extensions.counts import Counts
 from tammes.extensions.coverage import Covered, Covers
 from tammes.extensions.distribution import Distribution, Piece
 from tammes.extensions.eigenpairs import Eigensolver, ExactEigenpairs, PowerIterations
-from tammes.extensions.exact import Answer, Kept, Program
+from tammes.extensions.exact_answers import exact_answers
 from tammes.extensions.extension import Extension
 from tammes.extensions.formulas import (
     CliqueDensity,
@@ -20,16 +19,18 @@ from tammes.extensions.formulas import (
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.greedy import extend
 from tammes.extensions.ground import Ground
+from tammes.extensions.integer_program import Answer, Program
+from tammes.extensions.kept_answers import Kept
 from tammes.extensions.lovasz import BoundedLovasz, Lovasz
 from tammes.extensions.multilinear import Multilinear, SampledMultilinear
 from tammes.extensions.neural import Neural
+from tammes.extensions.problem import Problem
 from tammes.extensions.problems import (
     CliqueOfSize,
     MaximumClique,
     MaximumCoverage,
     MaximumCut,
     MaximumIndependentSet,
-    Problem,
 )
 from tammes.extensions.set_function import BlackBox, Normalized, SetFunction
 from tammes.extensions.singleton import Permutation, Singleton

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 
-from tammes.extensions.exact import Answer, Program
+from tammes.extensions.integer_program import Answer, Program
 
 
 def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) -> Answer:
@@ -39,7 +39,7 @@ def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) ->
     if found is None:
         return _answer(greedy, len(conflicts))
     chosen = found.members if len(found.members) >= len(greedy) else tuple(greedy)
-    return _answer(chosen, math.floor(min(found.bound, len(conflicts)) + 1e-6))
+    return _answer(chosen, found.rounded().bound)
 
 
 def greedy_without(conflicts: Sequence[set[int]]) -> list[int]:

@@ -72,7 +72,6 @@ def counts_along(graphs: Graphs, sweep: Sweep) -> Counts:
     enters = first.maximum(second) + start
     changes = torch.zeros_like(rank).scatter_add_(1, enters, torch.ones_like(enters))
     volume = ground.running(graphs.degree[sweep.order])
-    size = (ground.position + 1).expand_as(rank)
     if sweep.width is not None:
         leaves = first.minimum(second) + sweep.width
         # An edge whose ends are too far apart never enters; what leaves after the last place is not counted.
@@ -82,7 +81,7 @@ def counts_along(graphs: Graphs, sweep: Sweep) -> Counts:
         changes.scatter_add_(1, (leaves + start).where(~stays, start), -(ever & ~stays).long())
         earlier = torch.nn.functional.pad(volume, (sweep.width, 0))[:, : ground.total]
         volume = volume - earlier.where(ground.position >= sweep.width, 0)
-        size = size.clamp(max=sweep.width)
+    size = sweep.sizes
     return Counts(
         size=size.double(),
         pairs=(size * (size - 1) // 2).double(),

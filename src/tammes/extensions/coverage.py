@@ -167,7 +167,7 @@ class CoverageLoss(SetFunction):
 
     def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
         """See `SetFunction.along`."""
-        return self._loss(Covered(covers=self.covers).along(sweep), _sizes(sweep))
+        return self._loss(Covered(covers=self.covers).along(sweep), sweep.sizes)
 
     def _loss(self, covered: Tensor, size: Tensor) -> Tensor:
         return (1 + self.covers.largest) * (size - self.k).clamp(min=0) - covered
@@ -197,10 +197,4 @@ class CoverageWorth(SetFunction):
 
     def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
         """See `SetFunction.along`."""
-        return Covered(covers=self.covers).along(sweep).masked_fill(_sizes(sweep) > self.k, -torch.inf)
-
-
-def _sizes(sweep: Sweep) -> Tensor:
-    """|S| along a sweep."""
-    size = (sweep.ground.position + 1).expand_as(sweep.order)
-    return size if sweep.width is None else size.clamp(max=sweep.width)
+        return Covered(covers=self.covers).along(sweep).masked_fill(sweep.sizes > self.k, -torch.inf)

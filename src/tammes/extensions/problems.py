@@ -1,68 +1,19 @@
-"""Combinatorial problems: what is minimized, what a set is worth, and the exact answer."""
+"""The combinatorial problems that come with the package, on graphs and covers."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from tammes.extensions.conflicts import largest_clique, largest_without
 from tammes.extensions.coverage import CoverageLoss, CoverageWorth, Covers
-from tammes.extensions.exact import Answer, Program, key_of
 from tammes.extensions.formulas import CliqueDensity, CutSize, Formula, GraphFunction, IndependenceDensity
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground import Ground
+from tammes.extensions.integer_program import Answer, Program
+from tammes.extensions.kept_answers import key_of
+from tammes.extensions.problem import Problem
 from tammes.extensions.set_function import SetFunction
 from tammes.extensions.worths import CliqueWorth, CutWorth, IndependentWorth, LargeCliqueWorth
-
-
-class Problem(ABC):
-    """Find the set that is worth most, for each input of a batch, by descending on an objective.
-
-    A problem of one's own gives `objective` and `worth`, and if it is to be compared with what is possible,
-    `exact`.
-
-    Example:
-        >>> import torch
-        >>> class LargestSet(Problem):
-        ...     objective = GraphFunction(
-        ...         graphs=Graphs.of(torch.tensor([[0], [1]]), sizes=(2,)), formula=CutSize()
-        ...     )
-        ...     worth = GraphFunction(graphs=objective.graphs, formula=CutSize())
-        >>> LargestSet().worth.values(torch.tensor([True, False])).item()
-        -1.0
-    """
-
-    @property
-    @abstractmethod
-    def objective(self) -> SetFunction:
-        """What is minimized."""
-
-    @property
-    @abstractmethod
-    def worth(self) -> SetFunction:
-        """What a set counts, larger being better; minus infinity for sets that are not allowed."""
-
-    @property
-    def ground(self) -> Ground:
-        """The ground sets of the inputs."""
-        return self.worth.ground
-
-    def key(self, number: int) -> str:
-        """A name for the exact problem of one input; equal inputs have equal names.
-
-        Raises:
-            ValueError: where there is no exact answer to keep.
-        """
-        raise ValueError(f"{type(self).__name__} gives no exact answers")
-
-    def exact(self, number: int, seconds: float = math.inf) -> Answer:
-        """The best set of one input, and a bound where the seconds did not suffice for a proof.
-
-        Raises:
-            ValueError: where a problem does not give exact answers.
-        """
-        raise ValueError(f"{type(self).__name__} gives no exact answers")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -226,7 +177,7 @@ class MaximumCut(Problem):
         found = Program(gain=gain, rows=rows, limits=limits, elements=nodes).solve(seconds)
         if found is None:
             return Answer(worth=0.0, bound=float(len(pairs)), members=())
-        return _rounded(found)
+        return found.rounded()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -281,7 +232,7 @@ class MaximumCoverage(Problem):
         found = Program(gain=gain, rows=rows, limits=limits, elements=elements).solve(seconds)
         if found is None:
             return Answer(worth=0.0, bound=float(len(by)), members=())
-        return _rounded(found)
+        return found.rounded()
 
     def _incidence(self, number: int) -> list[tuple[int, int]]:
         element, thing = self.covers.incidence
@@ -289,15 +240,6 @@ class MaximumCoverage(Problem):
         start = int(self.ground.offsets[number])
         place = thing[own].unique(return_inverse=True)[1]  # the same number in whichever batch it comes
         return list(zip((element[own] - start).tolist(), place.tolist(), strict=True))
-
-
-def _rounded(answer: Answer) -> Answer:
-    """Worths are integers; HiGHS gives them up to rounding."""
-    return Answer(
-        worth=float(round(answer.worth)),
-        bound=float(math.floor(answer.bound + 1e-6)),
-        members=answer.members,
-    )
 
 
 def _expect_count(k: int) -> None:

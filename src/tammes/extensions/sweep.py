@@ -43,13 +43,17 @@ class Sweep(Support):
         places = self.ground.position.expand_as(self.order)
         return torch.empty_like(self.order).scatter_(1, self.order, places)
 
+    @cached_property
+    def sizes(self) -> Int[Tensor, "rows total"]:
+        """How many elements each set has."""
+        size = (self.ground.position + 1).expand_as(self.order)
+        return size if self.width is None else size.clamp(max=self.width)
+
     def members(self, ends: Int[Tensor, " steps"]) -> Bool[Tensor, "rows steps total"]:
         """The sets that end at these places; an input that is shorter repeats its last set."""
         last = self.ground.size[self.ground.owner] - 1
         end = ends.to(last.device)[:, None].minimum(last)  # (steps, total)
-        rank = self.rank[:, None]
-        inside = rank <= end
-        return inside if self.width is None else inside & (rank > end - self.width)
+        return self._inside(self.rank[:, None], end)
 
     def values(self, f: SetFunction) -> Float[Tensor, "rows total"]:
         """See `Support.values`."""
@@ -78,6 +82,8 @@ class Sweep(Support):
     ) -> tuple[Float[Tensor, "rows inputs"], Bool[Tensor, "rows total"]]:
         """See `Support.best`."""
         best = self.ground.padded(scores, -torch.inf).max(dim=-1)
-        end = best.indices[:, self.ground.owner]
-        inside = self.rank <= end
-        return best.values, inside if self.width is None else inside & (self.rank > end - self.width)
+        return best.values, self._inside(self.rank, best.indices[:, self.ground.owner])
+
+    def _inside(self, rank: Tensor, end: Tensor) -> Tensor:
+        inside = rank <= end
+        return inside if self.width is None else inside & (rank > end - self.width)

@@ -9,12 +9,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tammes.extensions.distribution import Distribution
 from tammes.extensions.extension import Extension
 from tammes.extensions.ground import Ground
 from tammes.extensions.lovasz import Lovasz
 from tammes.extensions.neural import Neural
-from tammes.extensions.problems import Problem
+from tammes.extensions.problem import Problem
 from tammes.extensions.solvers.method import Method
 
 
@@ -46,15 +45,29 @@ class ByScalar(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByColumns(ByScalar):
-    """The naive extension of embeddings: that of each column, summed up.
+class ByColumns(Method):
+    """The naive extension of embeddings: `ByScalar` of each column, summed up.
 
     It is no extension, and no column knows of the others.
+
+    Args:
+        extension: of a column.
 
     Source: Robinson (2023), section 8.5.4, Figure 8-5.
     """
 
     scalar: ClassVar[bool] = False
+    extension: Extension = field(default_factory=Lovasz)
+
+    def loss(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> Float[Tensor, " inputs"]:
+        """See `Method.loss`."""
+        return ByScalar(extension=self.extension).loss(outputs, problem)
+
+    def decode(
+        self, outputs: Float[Tensor, "total outputs"], problem: Problem
+    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+        """See `Method.decode`: the best set in the support, over all columns."""
+        return ByScalar(extension=self.extension).decode(outputs, problem)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,5 +91,5 @@ class ByNeural(Method):
         self, outputs: Float[Tensor, "total outputs"], problem: Problem
     ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
         """See `Method.decode`: the best set in the support, over all eigenvectors."""
-        p: Distribution = self.neural.distribution(outputs, problem.ground)
+        p = self.neural.distribution(outputs, problem.ground)
         return p.best(problem.worth)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tammes.extensions.greedy import extend
 from tammes.extensions.multilinear import Multilinear
-from tammes.extensions.problems import Problem
+from tammes.extensions.problem import Problem
 from tammes.extensions.solvers.method import Method
 
 

@@ -11,10 +11,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.extensions.answers import exact_answers
-from tammes.extensions.exact import Kept
+from tammes.extensions.exact_answers import exact_answers
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.problems import Problem
+from tammes.extensions.greedy import extend
+from tammes.extensions.kept_answers import Kept
+from tammes.extensions.problem import Problem
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.solvers.network import SolverNetwork
 from tammes.finite import is_finite
@@ -178,8 +179,6 @@ def by_degree(
     >>> by_degree(lambda graphs: MaximumIndependentSet(graphs=graphs), [star], rising=True).tolist()
     [2.0]
     """
-    from tammes.extensions.greedy import extend
-
     worths = []
     for batch in _batches(graphs, batch_size):
         degree = batch.degree.double()

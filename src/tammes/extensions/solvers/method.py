@@ -8,7 +8,7 @@ from typing import ClassVar
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tammes.extensions.problems import Problem
+from tammes.extensions.problem import Problem
 
 
 class Method(ABC):

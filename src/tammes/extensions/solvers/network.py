@@ -98,8 +98,7 @@ class SolverNetwork(nn.Module):
 class GatedConvolutions(nn.Module):
     """x := GRU(x, sum over neighbors of W_l x), for each layer l: torch_geometric's `GatedGraphConv`.
 
-    Neighbors are summed up by a sparse matrix product, which is its own derivative, since edges go both ways:
-    half the time of a training step.
+    Neighbors are summed up by a sparse matrix product, which is its own derivative, since edges go both ways.
 
     Args:
         width: features of a node.

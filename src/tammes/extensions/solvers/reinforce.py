@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tammes.extensions.problems import Problem
+from tammes.extensions.problem import Problem
 from tammes.extensions.solvers.method import Method
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tammes.extensions.formulas import GraphFunction
 from tammes.extensions.lovasz import Lovasz
-from tammes.extensions.problems import Problem
+from tammes.extensions.problem import Problem
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.sweep import Sweep
 

@@ -1,14 +1,10 @@
-"""Exact answers: integer programs, solved by HiGHS, and kept."""
+"""Integer programs, solved by HiGHS, and the exact answers that they give."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -40,6 +36,16 @@ class Answer:
         True
         """
         return self.bound < self.worth + 1 - PROVED
+
+    def rounded(self) -> Answer:
+        """With worth and bound as the integers that they are, which HiGHS gives up to rounding.
+
+        >>> Answer(worth=2.9999999, bound=3.9, members=(0, 1, 2)).rounded()
+        Answer(worth=3.0, bound=3.0, members=(0, 1, 2))
+        """
+        return Answer(
+            worth=float(round(self.worth)), bound=float(math.floor(self.bound + PROVED)), members=self.members
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +89,14 @@ class Program:
             raise ValueError(f"HiGHS could not solve an integer program: {found.message}")
         if found.x is None:
             return None
-        bound = -found.fun if found.status == 0 else -(found.mip_dual_bound or -math.inf)
+        bound = -found.fun if found.status == 0 else self._bound(found.mip_dual_bound)
         members = tuple(int(each) for each in np.flatnonzero(found.x[: self.elements] > 0.5))
         return Answer(worth=float(-found.fun), bound=float(bound), members=members)
+
+    def _bound(self, dual: float | None) -> float:
+        """That of HiGHS, which has none yet where its time ends early, or else the sum of all gains."""
+        most = sum(max(0.0, gain) for gain in self.gain)
+        return most if dual is None else min(most, -dual)
 
     def _constraints(self, count: int) -> list[LinearConstraint]:
         if not self.rows:
@@ -94,69 +105,3 @@ class Program:
         row, column, value = zip(*entries, strict=True)
         matrix = csr_array((value, (row, column)), shape=(len(self.rows), count))
         return [LinearConstraint(matrix, ub=np.asarray(self.limits, dtype=float))]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kept:
-    """Answers in a file, a line of JSON each, so that what was proved once is not solved again.
-
-    Several processes may add to one file. A line that is broken (by a full disk, say) is skipped.
-
-    Args:
-        path: the file; made, with its folder, when the first answer comes. None keeps nothing.
-    """
-
-    path: Path | None = None
-
-    def look_up(self, key: str) -> Answer | None:
-        """The answer that was kept under a key."""
-        return self._all().get(key)
-
-    def keep(self, answers: dict[str, Answer]) -> None:
-        """Add those that are proved; the others may be better next time.
-
-        Raises:
-            OSError: if the file cannot be written.
-        """
-        proved = {key: answer for key, answer in answers.items() if answer.proved}
-        if self.path is None or not proved:
-            return
-        lines = [
-            json.dumps({"key": key, "worth": each.worth, "bound": each.bound, "members": each.members})
-            for key, each in proved.items()
-        ]
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-    def known(self) -> dict[str, Answer]:
-        """All answers by their keys."""
-        return self._all()
-
-    def _all(self) -> dict[str, Answer]:
-        if self.path is None or not self.path.exists():
-            return {}
-        found = {}
-        for line in self.path.read_text(encoding="utf-8").splitlines():
-            try:
-                entry = json.loads(line)
-                found[str(entry["key"])] = Answer(
-                    worth=float(entry["worth"]),
-                    bound=float(entry["bound"]),
-                    members=tuple(int(each) for each in entry["members"]),
-                )
-            except (ValueError, KeyError, TypeError):
-                continue
-        return found
-
-
-def key_of(problem: str, size: int, pairs: Sequence[tuple[int, int]]) -> str:
-    """A name for one input of a problem, the same whenever the input is.
-
-    >>> key_of("clique", 3, [(0, 1)]) == key_of("clique", 3, [(0, 1)]) != key_of("clique", 4, [(0, 1)])
-    True
-    """
-    text = json.dumps([problem, size, sorted(pairs)])
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from tammes.extensions.exact import Answer, Kept
-from tammes.extensions.problems import Problem
+from tammes.extensions.integer_program import Answer
+from tammes.extensions.kept_answers import Kept
+from tammes.extensions.problem import Problem
 
 
 def exact_answers(problem: Problem, *, kept: Kept | None = None, seconds: float = math.inf) -> list[Answer]:
