@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tammes.cli.advice import Advice, Row
 from tammes.cli.main import main
-from tammes.cli.negatives import Advice, Row
 from tammes.theory import ClassDistribution
 
 

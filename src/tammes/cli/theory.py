@@ -8,8 +8,8 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
+from tammes.cli.advice import Advice
 from tammes.cli.labels import read_labels
-from tammes.cli.negatives import Advice
 from tammes.cli.target import prepare
 from tammes.theory import ClassDistribution
 

@@ -117,7 +117,7 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
         total = len(names) + len(skipped)
         message = f"{len(skipped)} of {total} files in {root} cannot be read as images: {listing(skipped)}"
         if strict:
-            raise ValueError(f"{message}; remove them, or do without `strict` to leave them out")
+            raise ValueError(f"{message}; remove them, or pass over them without --strict (strict=True)")
         warnings.warn(f"{message}; they are left out", SkippedFilesWarning, stacklevel=2)
 
     classes, labels = _classes(root, names, strict)

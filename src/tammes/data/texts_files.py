@@ -37,7 +37,7 @@ def document_files(root: Path, pattern: str) -> tuple[list[str], list[str]]:
         found = f"only {listing(others)}" if others else "no files"
         raise ValueError(
             f"expected plain-text files ({pattern}) in {root} or in folders below it, found {found}; "
-            "say which files are documents, for example files='*.md'"
+            "say which files are documents, for example --files '*.md' (files='*.md')"
         )
     return names, others
 
@@ -71,7 +71,7 @@ def read_text(path: Path, encoding: str) -> str:
         raise ValueError(
             f"expected text in {encoding}, got bytes that are none in line {line} of {path} "
             f"({data[error.start : error.start + 1]!r}: {error.reason}); name its encoding, "
-            "for example encoding='latin-1'"
+            "for example --encoding latin-1 (encoding='latin-1')"
         ) from error
     except LookupError as error:
         raise ValueError(

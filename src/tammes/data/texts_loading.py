@@ -19,6 +19,9 @@ from tammes.data.texts_tables import (
     table_passages,
 )
 
+# What the command line calls what only tables and data sets have.
+FLAGS = {"text": "--text-column", "document": "--label-column", "split": "--split"}
+
 
 def texts(
     path: str | Path,
@@ -104,7 +107,7 @@ def texts(
     if skipped:
         message = f"{len(skipped)} files or rows of {path} hold no sentences to read: {listing(skipped)}"
         if strict:
-            raise ValueError(f"{message}; remove them, or do without `strict` to leave them out")
+            raise ValueError(f"{message}; remove them, or pass over them without --strict (strict=True)")
         warnings.warn(f"{message}; they are left out", SkippedFilesWarning, stacklevel=2)
     return _texts(gathered, skipped, rows_are_documents=is_table and document is None)
 
@@ -112,7 +115,10 @@ def texts(
 def _refuse(path: str | Path, reason: str, given: dict[str, str | None]) -> None:
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"expected no {name} for {path}, because {reason}; got {name}={value!r}")
+            raise ValueError(
+                f"expected no {name} for {path}, because {reason}; "
+                f"got {FLAGS[name]} {value} ({name}={value!r})"
+            )
 
 
 @dataclass

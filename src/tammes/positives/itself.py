@@ -29,3 +29,12 @@ class Itself:
         """
         order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
         return torch.stack([order, order], dim=1)
+
+    def unpaired(self, labels: Int64[Tensor, " n"]) -> Int64[Tensor, " rows"]:
+        """The rows that are in no pair of any epoch: none.
+
+        Example:
+            >>> len(Itself().unpaired(torch.tensor([0, 0, 1])))
+            0
+        """
+        return labels.new_empty(0)

@@ -175,8 +175,9 @@ def _trained(
     portion = Portion(batch_size=config.batch_size, process=launch.rank, processes=launch.count)
     pairing = Pairing.of(examples.data, config.positives, seed=config.seed)
     steps_per_epoch = len(Order(pairing, portion))  # refuses a batch larger than the data
-    if pairing.alone and peers.first:
-        words = f"{pairing.alone} of {len(examples)} {pairing.noun} have no positive and are left out"
+    alone = pairing.alone
+    if alone and peers.first:
+        words = f"{alone} of {len(examples)} {pairing.noun} have no positive and are left out"
         warnings.warn(words, UnpairedWarning, stacklevel=3)
     model = build_model(whole, examples.vocabulary)
     if not peers.alone:

@@ -81,13 +81,9 @@ class Pairing:
     @property
     def alone(self) -> int:
         """How many rows have nobody to be paired with in any epoch."""
-        if isinstance(self.positives, Itself):
-            return 0
-        if isinstance(self.positives, SameClass):
-            return int((torch.bincount(self.labels) == 1).sum())
-        positions = torch.arange(len(self.labels)) if self.positions is None else self.positions
-        place = self.labels * (int(positions.max()) + 2) + positions
-        return int((~(torch.isin(place + 1, place) | torch.isin(place - 1, place))).sum())
+        if isinstance(self.positives, Neighbours):
+            return len(self.positives.unpaired(self.labels, positions=self.positions))
+        return len(self.positives.unpaired(self.labels))
 
     @property
     def words(self) -> str:
