@@ -1,0 +1,160 @@
+"""Which eigenvalues are equal: eigenspaces by relative gaps, and how close a gap was to the threshold."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tammes.finite import is_finite
+
+DECADE = 1.0
+"""Gaps within a factor of 10 of the threshold are called ambiguous."""
+
+
+class AmbiguousEigenspaces(UserWarning):
+    """A gap between eigenvalues is so close to the threshold that another threshold would group otherwise."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Eigenspaces:
+    """The eigenspaces of each graph of a batch. `RelativeGap` finds them.
+
+    Args:
+        number: the eigenspace of each column, from 0 within its graph; -1 where there is no column.
+        dimension: the number of columns of that eigenspace, d_i; 0 where there is no column.
+        count: how many eigenspaces each graph has, l.
+        margin: for each graph, the least |log10(gap / threshold)| over its gaps, in decades; infinite where
+            there is no gap that is larger than 0.
+    """
+
+    number: Int[Tensor, "graphs k"]
+    dimension: Int[Tensor, "graphs k"]
+    count: Int[Tensor, " graphs"]
+    margin: Float[Tensor, " graphs"] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelativeGap:
+    """Neighboring eigenvalues belong together where (lambda_{i+1} - lambda_i) / norm <= tolerance.
+
+    The norm is that of the matrix, as far as it is known: the largest |lambda_i|, or `norm` if that is
+    larger. An eigensolver's errors are a multiple of it: whoever rounds eigenvalues to digits calls large
+    ones different that are equal, and separates equal ones on both sides of a rounding boundary.
+
+    Args:
+        tolerance: relative to the norm; left out, 1e-8 for eigenvalues in float64 and 1.5e-5 in float32.
+        norm: a lower bound of the matrix' norm, in the unit of the eigenvalues. It matters where only small
+            eigenvalues are given. A graph with an edge of weight 1 has at least 1.
+        warn: whether an ambiguous gap is warned of.
+
+    Raises:
+        ValueError: for a tolerance or norm that is not positive.
+
+    Source: Robinson (2023), section 7.1.2. Differs: the published code rounds eigenvalues.
+
+    Example:
+        >>> values = torch.tensor([[0.0, 1.0, 1.0 + 1e-14, 3.0]], dtype=torch.float64)
+        >>> spaces = RelativeGap()(values, torch.ones(1, 4, dtype=torch.bool))
+        >>> spaces.number.tolist(), spaces.dimension.tolist(), spaces.count.tolist()
+        ([[0, 1, 1, 2]], [[1, 2, 2, 1]], [3])
+        >>> round(spaces.margin.item(), 1)  # the gap of 1e-14 / 3 is 6.5 decades below 1e-8
+        6.5
+    """
+
+    tolerance: float | None = None
+    norm: float = 1.0
+    warn: bool = True
+
+    def __post_init__(self) -> None:
+        for name, value in (("tolerance", self.tolerance), ("norm", self.norm)):
+            if value is not None and not (is_finite(value) and value > 0):
+                raise ValueError(f"{name} must be a positive number, got {value!r}")
+
+    def __call__(
+        self, eigenvalues: Float[Tensor, "graphs k"], exists: Bool[Tensor, "graphs k"]
+    ) -> Eigenspaces:
+        """Group the eigenvalues of each graph.
+
+        Args:
+            eigenvalues: ascending, those that exist before those that do not.
+            exists: which columns hold an eigenvector: `exists(eigenvectors, batch)`.
+
+        Raises:
+            ValueError: for other shapes, and for eigenvalues that do not ascend, or are not finite.
+        """
+        _check(eigenvalues, exists)
+        values = eigenvalues.detach()
+        tolerance = self._tolerance(values.dtype)
+        norm = values.abs().where(exists, 0.0).amax(1, keepdim=True).clamp(min=self.norm)
+        gaps = values.diff(dim=1) / norm
+        between = exists[:, 1:]
+        opens = torch.cat([exists[:, :1], between & (gaps > tolerance)], dim=1)
+        number = (opens.cumsum(1) - 1).where(exists, -1)
+        margin = self._margin(gaps, between, tolerance)
+        sizes = torch.zeros_like(number).scatter_add_(1, number.clamp(min=0), exists.long())
+        return Eigenspaces(
+            number=number,
+            dimension=sizes.gather(1, number.clamp(min=0)).where(exists, 0),
+            count=opens.sum(1),
+            margin=margin,
+        )
+
+    def _tolerance(self, dtype: torch.dtype) -> float:
+        return max(1e-8, 128 * torch.finfo(dtype).eps) if self.tolerance is None else self.tolerance
+
+    def _margin(self, gaps: Tensor, between: Tensor, tolerance: float) -> Tensor:
+        decades = (gaps.clamp(min=0).log10() - math.log10(tolerance)).abs().where(between, math.inf)
+        margin = torch.nn.functional.pad(decades, (0, 1), value=math.inf).amin(1)
+        close = int((margin < DECADE).sum())
+        if self.warn and close:
+            graph = int(margin.argmin())
+            gap = float(gaps[graph, decades[graph].argmin()])
+            warnings.warn(
+                f"{close} of {len(margin)} graphs have eigenvalues that are neither equal nor distinct: graph "
+                f"{graph} has a relative gap of {gap:.1e}, the threshold is {tolerance:.1e}; give RelativeGap "
+                "another tolerance, or compute eigenvalues in float64",
+                AmbiguousEigenspaces,
+                stacklevel=3,
+            )
+        return margin
+
+
+def orthonormal_within(
+    columns: Float[Tensor, "graphs n k"], spaces: Eigenspaces
+) -> Float[Tensor, "graphs n k"]:
+    """Turns the columns of each eigenspace into an orthonormal basis of what they span.
+
+    Args:
+        columns: independent within an eigenspace.
+        spaces: which columns belong together.
+
+    Example:
+        >>> spaces = RelativeGap()(torch.zeros(1, 2), torch.ones(1, 2, dtype=torch.bool))
+        >>> orthonormal_within(torch.tensor([[[2.0, 2.0], [0.0, 3.0]]]), spaces).tolist()
+        [[[1.0, 0.0], [0.0, 1.0]]]
+    """
+    together = spaces.number[:, :, None] == spaces.number[:, None]
+    gram = (columns.mT @ columns).where(together, 0.0)  # block diagonal
+    factor = torch.linalg.cholesky(gram)
+    return torch.linalg.solve_triangular(factor.mT, columns, upper=True, left=False)
+
+
+def _check(values: Tensor, exists: Tensor) -> None:
+    if values.dim() != 2 or values.shape != exists.shape or not values.is_floating_point():
+        raise ValueError(
+            f"expected real eigenvalues and exists of one shape (graphs, k), got {values.dtype} "
+            f"{tuple(values.shape)} and {tuple(exists.shape)}"
+        )
+    if not bool(values.isfinite().all()):
+        raise ValueError("expected finite eigenvalues, got infinities or NaN")
+    if bool((exists[:, 1:] & ~exists[:, :-1]).any()):
+        raise ValueError(
+            "expected the eigenvectors of each graph in its first columns, got an empty one before"
+        )
+    if bool(((values.diff(dim=1) < 0) & exists[:, 1:]).any()):
+        raise ValueError("expected ascending eigenvalues; sort them, and their eigenvectors with them")
