@@ -1,0 +1,112 @@
+"""Invariant graph networks of order 2: from matrices to vectors, layer by equivariant layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from tammes.spectral.counts import check_count
+from tammes.spectral.equivariant import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
+from tammes.spectral.matrices import Dense, Matrices
+from tammes.spectral.nodes import Nodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class IGNConfig:
+    """How wide each layer of an `IGN` is.
+
+    Args:
+        matrix: channels of each layer from matrices to matrices; none by default, as in the paper's
+            experiments, and then no n-by-n matrix is ever made.
+        vector: channels of each layer from there on: the first goes from matrices to vectors, the others
+            from vectors to vectors; the last is the width of the result.
+
+    Raises:
+        ValueError: for fewer than one channel, or no layer to vectors.
+
+    Example:
+        >>> IGNConfig(matrix=(8,), vector=(32, 16)).dim
+        16
+    """
+
+    matrix: tuple[int, ...] = ()
+    vector: tuple[int, ...] = (32, 32, 32)
+
+    def __post_init__(self) -> None:
+        for name, widths in (("matrix", self.matrix), ("vector", self.vector)):
+            if not isinstance(widths, tuple):
+                raise ValueError(f"{name} must be a tuple of widths, one for each layer, got {widths!r}")
+            for width in widths:
+                check_count(f"each width in {name}", width)
+        if not self.vector:
+            raise ValueError("vector must have at least one width: the result is one vector for each node")
+
+    @property
+    def dim(self) -> int:
+        """Channels of the result."""
+        return self.vector[-1]
+
+
+class IGN(nn.Module):
+    """A vector for each node, from a matrix over pairs of nodes, equivariant under permutations of nodes.
+
+    Rectifiers stand between layers, not after the last. Node features enter the first matrix layer by the
+    linear maps of vectors to matrices, and the first layer of vectors as they are.
+
+    Args:
+        config: the layers.
+        inputs: channels of the matrices.
+        constants: numbers given with each matrix; every layer is told them.
+        features: channels of node features given with each matrix.
+
+    Source: Maron et al. (2019); Robinson (2023), eq. 7.4 and E.11.3.
+
+    Example:
+        >>> from tammes.spectral import Factored, Nodes
+        >>> nodes = Nodes(sizes=(3,))
+        >>> network = IGN(IGNConfig(matrix=(4,), vector=(8, 2)), inputs=1)
+        >>> network(Factored(left=torch.ones(1, 1, 3, 1), nodes=nodes), nodes).shape
+        torch.Size([1, 2, 3])
+    """
+
+    def __init__(self, config: IGNConfig, *, inputs: int, constants: int = 0, features: int = 0) -> None:
+        super().__init__()
+        check_count("inputs", inputs)
+        check_count("constants", constants, least=0)
+        check_count("features", features, least=0)
+        self.config = config
+        widths = (inputs, *config.matrix)
+        self.matrix = nn.ModuleList(
+            MatrixToMatrix(before, after, constants)
+            for before, after in zip(widths[:-1], widths[1:], strict=True)
+        )
+        self.entrance = VectorToMatrix(features, widths[1]) if features and config.matrix else None
+        self.collect = MatrixToVector(widths[-1], config.vector[0], constants)
+        self.features = VectorToVector(features, config.vector[0]) if features else None
+        self.vector = nn.ModuleList(
+            VectorToVector(before, after, constants)
+            for before, after in zip(config.vector[:-1], config.vector[1:], strict=True)
+        )
+
+    def forward(
+        self,
+        x: Matrices,
+        nodes: Nodes,
+        constants: Float[Tensor, "batch constants"] | None = None,
+        features: Float[Tensor, "batch features n"] | None = None,
+    ) -> Float[Tensor, "batch outputs n"]:
+        """The vectors; zeros where there is no node."""
+        for place, layer in enumerate(self.matrix):
+            entries = layer(x, nodes, constants)
+            if place == 0 and self.entrance is not None:
+                entries = self.entrance(features, nodes, entries)
+            x = Dense(entries=torch.relu_(entries), nodes=nodes)
+        vectors = self.collect(x, nodes, constants)
+        if self.features is not None:
+            vectors = vectors + self.features(features, nodes)
+        for layer in self.vector:
+            vectors = layer(torch.relu(vectors), nodes, constants)
+        return vectors
