@@ -1,0 +1,179 @@
+"""Random graphs of many kinds, with what is true of each as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import shortest_path
+
+from tammes.data.labelled_graphs import LabelledGraphs
+
+PROPERTIES = ("connected", "diameter", "spectral radius")
+"""The targets, in this order; the diameter of a graph that is not connected is the largest of its parts'."""
+SHARES: Mapping[str, float] = {
+    "random": 0.2,
+    "preferential": 0.2,
+    "grid": 0.05,
+    "caves": 0.05,
+    "tree": 0.15,
+    "ladder": 0.05,
+    "line": 0.05,
+    "star": 0.05,
+    "caterpillar": 0.1,
+    "lobster": 0.1,
+}
+"""What part of the graphs is of which kind, as in the paper."""
+LEAST, MOST = 15, 24
+Adjacency = NDArray[np.bool_]
+
+
+def graph_properties(count: int, *, generator: np.random.Generator) -> LabelledGraphs:
+    """Draw graphs of ten kinds with 15 to 24 nodes, and find their properties.
+
+    Each pair of nodes is toggled with a small probability of the graph's own, uniform between 0 and 0.05,
+    so that a graph is not known by its kind.
+
+    Args:
+        count: how many graphs.
+        generator: all of the randomness.
+
+    Raises:
+        ValueError: for less than one graph.
+
+    Source: after Corso et al., Principal Neighbourhood Aggregation, 2020, section 4 and its appendix.
+    Differs: nodes have no features; the paper's generator is not used, and its graphs are others.
+
+    Example:
+        >>> drawn = graph_properties(5, generator=np.random.default_rng(0))
+        >>> len(drawn), drawn.targets.shape
+        (5, torch.Size([5, 3]))
+    """
+    if count < 1:
+        raise ValueError(f"count expected at least one graph, got {count}")
+    kinds = generator.choice(list(SHARES), size=count, p=list(SHARES.values()))
+    drawn = [_toggled(_KINDS[kind](_size(generator), generator), generator) for kind in kinds]
+    edges = [np.stack(np.nonzero(adjacency)) for adjacency in drawn]
+    nodes, pairs = [len(adjacency) for adjacency in drawn], [part.shape[1] for part in edges]
+    return LabelledGraphs(
+        nodes=torch.zeros(sum(nodes), dtype=torch.long),
+        edges=torch.from_numpy(np.concatenate(edges, axis=1)),
+        bonds=torch.zeros(sum(pairs), dtype=torch.long),
+        node_starts=torch.tensor([0, *nodes]).cumsum(0),
+        edge_starts=torch.tensor([0, *pairs]).cumsum(0),
+        targets=torch.tensor([properties(adjacency) for adjacency in drawn]),
+    )
+
+
+def properties(adjacency: Adjacency) -> tuple[float, float, float]:
+    """Whether it is connected, its diameter and its spectral radius.
+
+    >>> tuple(round(value, 3) for value in properties(np.eye(3, k=1) + np.eye(3, k=-1) > 0))
+    (1.0, 2.0, 1.414)
+    """
+    distances = shortest_path(adjacency, unweighted=True)
+    reached = np.isfinite(distances)
+    radius = np.abs(np.linalg.eigvalsh(adjacency.astype(np.float64))).max()
+    return float(reached.all()), float(distances[reached].max()), float(radius)
+
+
+def _size(generator: np.random.Generator) -> int:
+    return int(generator.integers(LEAST, MOST, endpoint=True))
+
+
+def _toggled(adjacency: Adjacency, generator: np.random.Generator) -> Adjacency:
+    n = len(adjacency)
+    toggled = np.triu(generator.random((n, n)) < generator.uniform(0, 0.05), k=1)
+    return adjacency ^ toggled ^ toggled.T
+
+
+def _of(n: int, pairs: list[tuple[int, int]]) -> Adjacency:
+    adjacency = np.zeros((n, n), dtype=bool)
+    for u, v in pairs:
+        adjacency[u, v] = adjacency[v, u] = True
+    return adjacency
+
+
+def _random(n: int, generator: np.random.Generator) -> Adjacency:
+    """Erdős–Rényi, of a density of its own."""
+    upper = np.triu(generator.random((n, n)) < generator.random(), k=1)
+    return upper | upper.T
+
+
+def _preferential(n: int, generator: np.random.Generator) -> Adjacency:
+    """Barabási–Albert: each node is tied to some earlier ones, by their degrees."""
+    ties = int(generator.integers(1, n // 2))
+    adjacency = _of(n, [(0, v) for v in range(1, ties + 1)])
+    for node in range(ties + 1, n):
+        degree = adjacency[:node].sum(axis=1).astype(float)
+        for other in generator.choice(node, size=ties, replace=False, p=degree / degree.sum()):
+            adjacency[node, other] = adjacency[other, node] = True
+    return adjacency
+
+
+def _grid(n: int, generator: np.random.Generator) -> Adjacency:
+    rows = int(generator.integers(2, 5))
+    columns = n // rows
+    across = [(r * columns + c, r * columns + c + 1) for r in range(rows) for c in range(columns - 1)]
+    down = [(r * columns + c, (r + 1) * columns + c) for r in range(rows - 1) for c in range(columns)]
+    return _of(rows * columns, across + down)
+
+
+def _caves(n: int, generator: np.random.Generator) -> Adjacency:
+    """Cliques in a ring, tied by one edge each."""
+    size = int(generator.integers(3, 7))
+    caves = n // size
+    within = [
+        (c * size + u, c * size + v) for c in range(caves) for u in range(size) for v in range(u + 1, size)
+    ]
+    return _of(caves * size, within + [(c * size, ((c + 1) % caves) * size + 1) for c in range(caves)])
+
+
+def _tree(n: int, generator: np.random.Generator) -> Adjacency:
+    return _of(n, [(int(generator.integers(node)), node) for node in range(1, n)])
+
+
+def _ladder(n: int, generator: np.random.Generator) -> Adjacency:
+    half = n // 2
+    sides = [(node, node + 1) for start in (0, half) for node in range(start, start + half - 1)]
+    return _of(2 * half, sides + [(node, node + half) for node in range(half)])
+
+
+def _line(n: int, generator: np.random.Generator) -> Adjacency:
+    return _of(n, [(node, node + 1) for node in range(n - 1)])
+
+
+def _star(n: int, generator: np.random.Generator) -> Adjacency:
+    return _of(n, [(0, node) for node in range(1, n)])
+
+
+def _caterpillar(n: int, generator: np.random.Generator) -> Adjacency:
+    """A line, and nodes that hang on it."""
+    spine = int(generator.integers(2, n))
+    hung = [(int(generator.integers(spine)), node) for node in range(spine, n)]
+    return _of(n, [(node, node + 1) for node in range(spine - 1)] + hung)
+
+
+def _lobster(n: int, generator: np.random.Generator) -> Adjacency:
+    """A caterpillar, and nodes that hang on what hangs on its line."""
+    spine = int(generator.integers(2, n - 1))
+    middle = int(generator.integers(spine + 1, n))
+    hung = [(int(generator.integers(spine)), node) for node in range(spine, middle)]
+    outer = [(int(generator.integers(spine, middle)), node) for node in range(middle, n)]
+    return _of(n, [(node, node + 1) for node in range(spine - 1)] + hung + outer)
+
+
+_KINDS: Mapping[str, Callable[[int, np.random.Generator], Adjacency]] = {
+    "random": _random,
+    "preferential": _preferential,
+    "grid": _grid,
+    "caves": _caves,
+    "tree": _tree,
+    "ladder": _ladder,
+    "line": _line,
+    "star": _star,
+    "caterpillar": _caterpillar,
+    "lobster": _lobster,
+}

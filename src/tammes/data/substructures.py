@@ -1,0 +1,75 @@
+"""Random graphs whose small subgraphs have been counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+
+from tammes.data.archive import read_archive
+from tammes.data.labelled_graphs import LabelledGraphs
+
+Part = Literal["train", "val", "test"]
+COUNTED = ("triangle", "tailed_triangle", "star", "chordal_cycle")
+"""The patterns whose counts are the targets, in this order."""
+ARCHIVE, SPLITS = "*_parsed.npz", "*_{}.txt"
+
+
+def substructures(path: str | Path, part: Part) -> LabelledGraphs:
+    """A part of the random graphs: 1,500 to train on, 1,000 to validate and 2,500 to test on.
+
+    Args:
+        path: a folder with a NumPy archive `NAME_parsed.npz` of `num_nodes`, `edge_ptr`, `edge_index`
+            (numbered within each graph) and `y_triangle`, `y_tailed_triangle`, `y_star`,
+            `y_chordal_cycle`; and with the published `NAME_train.txt`, `NAME_val.txt`, `NAME_test.txt` of
+            graph numbers, one a line.
+        part: "train", "val" or "test".
+
+    Raises:
+        ValueError: If the part is none of them, or files are missing, double or do not fit together.
+
+    Source: Chen et al., Can Graph Neural Networks Count Substructures?, 2020.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     counts = {f"y_{name}": [0.0, 1.0] for name in COUNTED}
+        ...     np.savez(Path(root) / "a_parsed.npz", num_nodes=[1, 2], edge_ptr=[0, 0, 2],
+        ...              edge_index=[[0, 1], [1, 0]], **counts)
+        ...     _ = (Path(root) / "a_test.txt").write_text("1\\n")
+        ...     substructures(root, "test").targets.tolist()
+        [[1.0, 1.0, 1.0, 1.0]]
+    """
+    if part not in get_args(Part):
+        raise ValueError(f"expected the part train, val or test, got {part!r}")
+    archive, split = _only(Path(path), ARCHIVE), _only(Path(path), SPLITS.format(part))
+    arrays = read_archive(
+        archive, ["num_nodes", "edge_ptr", "edge_index", *(f"y_{name}" for name in COUNTED)]
+    )
+    sizes = torch.from_numpy(arrays["num_nodes"].astype(np.int64))
+    edges = torch.from_numpy(arrays["edge_index"].astype(np.int64))
+    graphs = LabelledGraphs(
+        nodes=sizes.new_zeros(int(sizes.sum())),
+        edges=edges,
+        bonds=edges.new_zeros(edges.shape[1]),
+        node_starts=torch.cat([sizes.new_zeros(1), sizes.cumsum(0)]),
+        edge_starts=torch.from_numpy(arrays["edge_ptr"].astype(np.int64)),
+        targets=torch.stack(
+            [torch.from_numpy(arrays[f"y_{name}"].astype(np.float32)) for name in COUNTED], dim=1
+        ),
+    )
+    try:
+        return graphs.subset([int(line) for line in split.read_text().split()])
+    except (ValueError, IndexError) as error:
+        raise ValueError(
+            f"expected in {split} a number from 0 to {len(graphs) - 1} in each line ({error})"
+        ) from error
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.glob(pattern))
+    if len(found) != 1:
+        raise ValueError(f"expected one file {pattern} in {folder}, found {len(found)}")
+    return found[0]

@@ -1,0 +1,150 @@
+"""A triangle mesh with a picture on it, from Wavefront OBJ and an image."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from PIL import Image, UnidentifiedImageError
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TexturedMesh:
+    """Triangles in space, each corner with its place on a picture.
+
+    Args:
+        vertices: (vertices, 3).
+        faces: (faces, 3), numbers of vertices.
+        places: (places, 2), on the picture, in [0, 1]: right, and *up*.
+        face_places: (faces, 3), numbers of places; no faces where the mesh has no places.
+        picture: (height, width, 3), in [0, 1], its first row on top; or None.
+
+    Example:
+        >>> corners = torch.eye(3)
+        >>> places = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        >>> face = torch.tensor([[0, 1, 2]])
+        >>> mesh = TexturedMesh(vertices=corners, faces=face, places=places, face_places=face,
+        ...                     picture=torch.eye(3)[None].repeat(3, 1, 1))
+        >>> mesh.colors(torch.tensor([0]), torch.tensor([[0.0, 1.0, 0.0]])).tolist()
+        [[0.0, 0.0, 1.0]]
+    """
+
+    vertices: Float[Tensor, "v 3"]
+    faces: Int64[Tensor, "f 3"]
+    places: Float[Tensor, "p 2"]
+    face_places: Int64[Tensor, "t 3"]
+    picture: Float[Tensor, "h w 3"] | None = None
+
+    def __post_init__(self) -> None:
+        for name, numbers, count in (
+            ("faces", self.faces, len(self.vertices)),
+            ("face_places", self.face_places, len(self.places)),
+        ):
+            if numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < count:
+                raise ValueError(f"expected {name} that number {count} corners from 0, got another number")
+        if self.picture is not None and len(self.face_places) != len(self.faces):
+            raise ValueError("expected a place on the picture for each corner of each face, got none of some")
+
+    def colors(self, face: Int64[Tensor, " n"], weights: Float[Tensor, "n 3"]) -> Float[Tensor, "n 3"]:
+        """Colors of points on the surface, between the picture's four nearest pixels.
+
+        Args:
+            face: (n,), the triangle that each point lies in.
+            weights: (n, 3), its barycentric coordinates.
+
+        Raises:
+            ValueError: for a mesh without a picture.
+        """
+        if self.picture is None:
+            raise ValueError("expected a mesh with a picture, got one without: give the image's file as well")
+        place = (self.places[self.face_places[face]] * weights[:, :, None]).sum(dim=1)
+        grid = torch.stack([2 * place[:, 0] - 1, 1 - 2 * place[:, 1]], dim=1)  # up on the mesh, down in rows
+        sampled = torch.nn.functional.grid_sample(
+            self.picture.permute(2, 0, 1)[None], grid[None, None], align_corners=True, padding_mode="border"
+        )
+        return sampled[0, :, 0].T
+
+
+def textured_mesh(path: str | Path, picture: str | Path | None = None) -> TexturedMesh:
+    """A mesh from a Wavefront OBJ file, gzipped or not; faces of more than three corners become fans.
+
+    Args:
+        path: the file.
+        picture: the image on it, of any form that Pillow reads; or None.
+
+    Raises:
+        ValueError: If a file cannot be read, or the mesh is not of vertices, places and faces that fit.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     file = Path(root) / "a.obj"
+        ...     _ = file.write_text("v 0 0 0\\nv 1 0 0\\nv 1 1 0\\nv 0 1 0\\nf 1 2 3 4\\n")
+        ...     textured_mesh(file).faces.tolist()
+        [[0, 1, 2], [0, 2, 3]]
+    """
+    file = Path(path)
+    vertices: list[list[float]] = []
+    places: list[list[float]] = []
+    corners: list[tuple[int, int | None]] = []
+    for number, line in enumerate(_text(file).splitlines(), start=1):
+        word, *parts = line.split() or [""]
+        try:
+            if word == "v":
+                vertices.append([float(part) for part in parts[:3]])
+            elif word == "vt":
+                places.append([float(part) for part in parts[:2]])
+            elif word == "f":
+                named = [_corner(part, len(vertices), len(places)) for part in parts]
+                fan = [named[each] for k in range(1, len(named) - 1) for each in (0, k, k + 1)]
+                corners += fan
+        except ValueError as error:
+            raise ValueError(
+                f"{file}, line {number}: expected numbers after {word!r}, got {line!r}"
+            ) from error
+    if not vertices or not corners:
+        raise ValueError(f"expected a Wavefront OBJ file with vertices and faces, got {file}")
+    placed = all(place is not None for _, place in corners)
+    return TexturedMesh(
+        vertices=torch.tensor(vertices),
+        faces=torch.tensor([vertex for vertex, _ in corners]).reshape(-1, 3),
+        places=torch.tensor(places).reshape(-1, 2),
+        face_places=torch.tensor([place for _, place in corners if placed and place is not None])
+        .long()
+        .reshape(-1, 3),
+        picture=None if picture is None else _picture(Path(picture)),
+    )
+
+
+def _corner(word: str, vertices: int, places: int) -> tuple[int, int | None]:
+    """A corner `vertex/place/normal`, counted from 1, or from the last with a minus."""
+    vertex, place, *_ = [*word.split("/"), ""]
+
+    def counted(text: str, count: int) -> int:
+        return int(text) - 1 if int(text) > 0 else count + int(text)
+
+    return counted(vertex, vertices), counted(place, places) if place else None
+
+
+def _text(file: Path) -> str:
+    try:
+        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        return content.decode("utf-8", "replace")
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(
+            f"expected a Wavefront OBJ file {file}, got none that can be read ({error})"
+        ) from error
+
+
+def _picture(file: Path) -> Float[Tensor, "h w 3"]:
+    try:
+        with Image.open(file) as image:
+            return torch.from_numpy(np.asarray(image.convert("RGB"), dtype=np.float32) / 255)
+    except (OSError, UnidentifiedImageError) as error:
+        raise ValueError(f"expected an image {file}, got none that can be read ({error})") from error
