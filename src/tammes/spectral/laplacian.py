@@ -36,7 +36,7 @@ class Laplacian(ABC):
 
     @abstractmethod
     def scale(self, degrees: Float[Tensor, " nodes"]) -> Float[Tensor, " nodes"] | None:
-        """The diagonal of D^{-1/2}: what eigenvectors of the symmetric matrix are multiplied by; None for 1."""
+        """The diagonal of D^{-1/2}, which takes eigenvectors to those of L; None where D is the identity."""
 
 
 @dataclass(frozen=True, kw_only=True)
