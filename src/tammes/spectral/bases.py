@@ -1,0 +1,174 @@
+"""The bases of all eigenspaces of a batch of graphs, one after the other, and parts of them as projectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tammes.spectral.eigenpairs import exists
+from tammes.spectral.eigenspaces import RelativeGap
+from tammes.spectral.matrices import Factored
+from tammes.spectral.nodes import Nodes
+
+CONSTANTS = 3
+"""What a network is told of an eigenspace: its eigenvalue, log d, log n."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Basis:
+    """Where the basis V_i of one eigenspace stands.
+
+    Args:
+        graph: whose it is.
+        number: of the eigenspace within its graph.
+        column: the first of its columns.
+        dimension: how many there are, d_i.
+    """
+
+    graph: int
+    number: int
+    column: int
+    dimension: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Bases:
+    """All eigenspaces of a batch; `Bases.of` finds them, and checks what it is given.
+
+    Args:
+        vectors: `(nodes, k)`, orthonormal columns within an eigenspace.
+        spaces: where each basis stands, graph by graph.
+        values: the mean eigenvalue of each eigenspace.
+        starts: the first node of each graph.
+        sizes: the number of nodes of each graph.
+    """
+
+    vectors: Float[Tensor, "nodes k"]
+    spaces: tuple[Basis, ...]
+    values: Float[Tensor, " spaces"]
+    starts: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        eigenvectors: Float[Tensor, "nodes k"],
+        eigenvalues: Float[Tensor, "graphs k"],
+        batch: Int[Tensor, " nodes"] | None,
+        gap: RelativeGap,
+    ) -> Bases:
+        """Groups the eigenvectors of each graph by their eigenvalues.
+
+        Args:
+            eigenvectors: columns beyond a graph's own number are 0.
+            eigenvalues: ascending.
+            batch: the graph of each node, ascending; None for one graph.
+            gap: which eigenvalues count as equal.
+
+        Raises:
+            ValueError: for shapes that do not fit each other, for numbers that are not finite, and for what
+                `RelativeGap` refuses.
+
+        Example:
+            >>> cycle = torch.tensor([[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0]])
+            >>> spaces = Bases.of(cycle / 2, torch.tensor([[0.0, 2.0, 2.0]]), None, RelativeGap()).spaces
+            >>> [(basis.column, basis.dimension) for basis in spaces]
+            [(0, 1), (1, 2)]
+        """
+        if batch is None:
+            batch = torch.zeros(len(eigenvectors), dtype=torch.long, device=eigenvectors.device)
+        check_eigenpairs(eigenvectors, eigenvalues, batch)
+        graphs = len(eigenvalues)
+        there = exists(eigenvectors, batch, graphs)
+        found = gap(eigenvalues, there)
+        opens = found.number.diff(dim=1, prepend=found.number.new_full((graphs, 1), -1)) > 0
+        graph, column = opens.nonzero(as_tuple=True)
+        places = zip(
+            graph.tolist(),
+            found.number[graph, column].tolist(),
+            column.tolist(),
+            found.dimension[graph, column].tolist(),
+            strict=True,
+        )
+        offset = found.count.cumsum(0) - found.count
+        target = (found.number + offset[:, None])[there]
+        totals = eigenvalues.new_zeros(len(graph)).index_add(0, target, eigenvalues[there])
+        sizes = torch.bincount(batch, minlength=graphs)
+        return cls(
+            vectors=eigenvectors,
+            spaces=tuple(
+                Basis(graph=g, number=number, column=first, dimension=d) for g, number, first, d in places
+            ),
+            values=totals / found.dimension[graph, column],
+            starts=tuple((sizes.cumsum(0) - sizes).tolist()),
+            sizes=tuple(sizes.tolist()),
+        )
+
+    @property
+    def most(self) -> int:
+        """The largest number of eigenspaces of a graph."""
+        return max((basis.number + 1 for basis in self.spaces), default=0)
+
+    def nodes(self, members: Sequence[int]) -> Nodes:
+        """Which rows are nodes, where the graphs of some eigenspaces are filled up to the widest."""
+        sizes = tuple(self.sizes[self.spaces[member].graph] for member in members)
+        return Nodes(sizes=sizes, device=self.vectors.device)
+
+    def rows(self, members: Sequence[int]) -> Int[Tensor, "some n"]:
+        """The nodes of the graphs of some eigenspaces, with any node where there is none."""
+        starts = [self.starts[self.spaces[member].graph] for member in members]
+        within = torch.arange(self.nodes(members).width)
+        return (
+            (torch.tensor(starts)[:, None] + within).clamp(max=len(self.vectors) - 1).to(self.vectors.device)
+        )
+
+    def projectors(self, members: Sequence[int]) -> Factored:
+        """n V V^T for some eigenspaces, as thin factors: its entries do not become small on large graphs."""
+        nodes = self.nodes(members)
+        dimensions = torch.tensor([self.spaces[member].dimension for member in members])
+        within = torch.arange(int(dimensions.max()))
+        first = torch.tensor([self.spaces[member].column for member in members])
+        columns = (first[:, None] + within).clamp(max=self.vectors.shape[1] - 1).to(self.vectors.device)
+        beyond = (within >= dimensions[:, None]).to(self.vectors.device)
+        factor = self.vectors[self.rows(members)[:, :, None], columns[:, None]]  # (some, n, d)
+        factor = factor.masked_fill(beyond[:, None] | ~nodes.mask[..., None], 0.0)
+        root = nodes.counts.sqrt().to(factor)[:, None, None]
+        return Factored(left=(factor * root)[:, None], nodes=nodes)
+
+    def constants(self, members: Sequence[int]) -> Float[Tensor, "some constants"]:
+        """The eigenvalue, log d and log n of some eigenspaces."""
+        dimensions = [self.spaces[member].dimension for member in members]
+        sizes = [self.sizes[self.spaces[member].graph] for member in members]
+        logarithms = torch.tensor([dimensions, sizes], dtype=torch.float64).log().T.to(self.vectors)
+        chosen = self.values[torch.tensor(members, device=self.values.device)].to(self.vectors)
+        return torch.cat((chosen[:, None], logarithms), dim=1)
+
+
+def check_eigenpairs(eigenvectors: Tensor, eigenvalues: Tensor, batch: Tensor) -> None:
+    """Raises ValueError for shapes that do not fit each other, and for numbers that are not finite."""
+    if eigenvectors.dim() != 2 or len(eigenvectors) != len(batch):
+        raise ValueError(
+            f"expected eigenvectors of shape ({len(batch)}, k), a row for each node of the batch, got "
+            f"{tuple(eigenvectors.shape)}"
+        )
+    if eigenvectors.shape[1] < 1 or not len(batch):
+        raise ValueError(
+            f"expected at least one node and one eigenvector, got shape {tuple(eigenvectors.shape)}"
+        )
+    graphs = int(batch.max()) + 1
+    if eigenvalues.dim() != 2 or len(eigenvalues) < graphs or eigenvalues.shape[1] != eigenvectors.shape[1]:
+        raise ValueError(
+            f"expected eigenvalues of shape ({graphs}, {eigenvectors.shape[1]}), a row for each graph and a "
+            f"column for each eigenvector, got {tuple(eigenvalues.shape)}"
+        )
+    if bool((batch.diff() < 0).any()):
+        raise ValueError("expected a batch that ascends, as torch_geometric makes it; sort the nodes")
+    for name, numbers in (("eigenvectors", eigenvectors), ("eigenvalues", eigenvalues)):
+        if not numbers.is_floating_point():
+            raise ValueError(f"expected real {name} in floating point, got {numbers.dtype}")
+        if not bool(numbers.isfinite().all()):
+            raise ValueError(f"expected finite {name}, got infinities or NaN")

@@ -1,0 +1,265 @@
+"""BasisNet depends on eigenspaces alone, in training mode too, and moves with the nodes."""
+
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+import torch
+from batches import Batch, batch_of, high_multiplicities
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from tammes.spectral import Combinatorial
+from tammes.spectral.bases import Bases
+from tammes.spectral.basisnet import BasisNet
+from tammes.spectral.eigenspaces import RelativeGap
+from tammes.spectral.expressive_basisnet import ExpressiveBasisNet
+from tammes.spectral.ign import IGN, IGNConfig
+from tammes.spectral.matrices import Dense
+from tammes.spectral.nodes import Nodes
+
+seeds = st.integers(0, 2**16)
+
+
+class Total(nn.Module):
+    """The sum over eigenspaces."""
+
+    def forward(self, encodings: Tensor, there: Tensor) -> Tensor:
+        return (encodings * there[..., None]).sum(1)
+
+
+class Normalized(nn.Module):
+    """With statistics of the batch, which training mode computes anew."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.normalize = nn.BatchNorm1d(width)
+
+    def forward(self, encodings: Tensor, there: Tensor) -> Tensor:
+        return self.normalize((encodings * there[..., None]).sum(1))
+
+
+def thin(**options: object) -> BasisNet:
+    return BasisNet(Normalized(4), ign=IGNConfig(vector=(8, 4)), **options)
+
+
+def with_matrices(**options: object) -> BasisNet:
+    return BasisNet(Normalized(4), ign=IGNConfig(matrix=(3, 5), vector=(8, 4)), **options)
+
+
+def one_each(**options: object) -> BasisNet:
+    return with_matrices(multiplicities=(1, 2, 3, 4, 5, 6), **options)
+
+
+def expressive() -> ExpressiveBasisNet:
+    return ExpressiveBasisNet(4, order=3, width=3)
+
+
+NETWORKS = [thin, with_matrices, one_each, expressive]
+
+
+def called(network: nn.Module, batch: Batch, x: Tensor | None = None) -> Tensor:
+    return network(x, *batch.arguments())
+
+
+@pytest.mark.parametrize("make", NETWORKS)
+@settings(max_examples=8)
+@given(seed=seeds)
+def test_neither_signs_nor_bases_matter(make: object, seed: int) -> None:
+    torch.manual_seed(0)
+    network, batch = make().double(), high_multiplicities()  # type: ignore[operator]
+    assert network.training
+    found = called(network, batch.rotated(seed))
+    torch.testing.assert_close(found, called(network, batch), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", NETWORKS)
+@settings(max_examples=8)
+@given(seed=seeds)
+def test_permuting_nodes_permutes_encodings(make: object, seed: int) -> None:
+    torch.manual_seed(0)
+    network, batch = make().double(), high_multiplicities()  # type: ignore[operator]
+    moved, order = batch.permuted(seed)
+    torch.testing.assert_close(called(network, moved), called(network, batch)[order], rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [thin, with_matrices])
+@settings(max_examples=8)
+@given(seed=seeds)
+def test_node_features_are_projected_and_keep_every_symmetry(make: object, seed: int) -> None:
+    torch.manual_seed(0)
+    network, batch = make(features=2).double(), high_multiplicities()  # type: ignore[operator]
+    x = torch.randn(len(batch.batch), 2, dtype=torch.float64)
+    found = called(network, batch, x)
+    torch.testing.assert_close(called(network, batch.rotated(seed), x), found, rtol=1e-11, atol=1e-12)
+    moved, order = batch.permuted(seed)
+    torch.testing.assert_close(called(network, moved, x[order]), found[order], rtol=1e-11, atol=1e-12)
+    assert not torch.equal(called(network, batch, x + 1), found)
+
+
+@pytest.mark.parametrize("make", [thin, with_matrices, one_each])
+def test_chunks_and_their_second_pass_change_nothing(make: object) -> None:
+    batch, x = high_multiplicities(), torch.randn(39, 1, dtype=torch.float64)
+    results = []
+    for at_once in (1, 300, 2**23):
+        torch.manual_seed(0)
+        network = make(features=1, at_once=at_once).double()  # type: ignore[operator]
+        vectors = batch.vectors.clone().requires_grad_()
+        found = network(x, batch.edges, batch.batch, vectors, batch.values)
+        found.square().sum().backward()
+        results.append([found.detach(), vectors.grad, *(each.grad for each in network.parameters())])
+    for other in results[:-1]:
+        for mine, theirs in zip(other, results[-1], strict=True):
+            torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("matrix", [(), (3, 5)])
+def test_encodings_are_those_of_dense_projectors_graph_by_graph(matrix: tuple[int, ...]) -> None:
+    """And node i of a graph stays node i: its encoding is in row i."""
+    network = BasisNet(Total(), ign=IGNConfig(matrix=matrix, vector=(6, 4))).double()
+    batch = high_multiplicities()
+    bases = Bases.of(batch.vectors, batch.values, batch.batch, RelativeGap())
+    found, there = network.encodings(bases)
+    ign = network.igns[0]
+    assert isinstance(ign, IGN)
+    assert int(there.sum()) == sum(bases.sizes[basis.graph] for basis in bases.spaces)
+    for member, basis in enumerate(bases.spaces):
+        rows = (batch.batch == basis.graph).nonzero().flatten()
+        n, columns = len(rows), slice(basis.column, basis.column + basis.dimension)
+        projector = batch.vectors[rows][:, columns] @ batch.vectors[rows][:, columns].T
+        nodes = Nodes(sizes=(n,))
+        dense = Dense(entries=n * projector[None, None], nodes=nodes)
+        wanted = ign(dense, nodes, bases.constants([member]))[0].T
+        torch.testing.assert_close(found[rows, basis.number], wanted)
+
+
+def test_each_eigenspace_is_told_its_eigenvalue() -> None:
+    """Graph and eigenspaces stay the same where the matrix is scaled."""
+    network = thin().double()
+    batch = high_multiplicities()
+    other = Batch(edges=batch.edges, batch=batch.batch, vectors=batch.vectors, values=2 * batch.values)
+    assert not torch.allclose(called(network, other), called(network, batch))
+
+
+def test_gradients_are_right() -> None:
+    batch = batch_of(nx.cycle_graph(4), nx.path_graph(4))
+    network = BasisNet(Total(), ign=IGNConfig(matrix=(2,), vector=(3, 2)), features=1).double()
+    x = torch.randn(8, 1, dtype=torch.float64, requires_grad=True)
+    vectors, values = batch.vectors.clone().requires_grad_(), batch.values
+    assert torch.autograd.gradcheck(
+        lambda v, f: network(f, batch.edges, batch.batch, v, values), (vectors, x)
+    )
+
+
+def test_single_precision_gives_the_same_to_its_rounding() -> None:
+    torch.manual_seed(0)
+    network, batch = with_matrices(), high_multiplicities()
+    found = called(network, batch.single())
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found.double(), called(network.double(), batch), rtol=1e-3, atol=1e-4)
+
+
+def test_graphs_are_encoded_alike_in_any_company() -> None:
+    network = BasisNet(Total(), ign=IGNConfig(matrix=(3,), vector=(4,))).double()
+    graphs = [nx.cycle_graph(6), nx.star_graph(3), nx.complete_graph(7)]
+    together, start = called(network, batch_of(*graphs)), 0
+    for graph in graphs:
+        alone = called(network, batch_of(graph))
+        torch.testing.assert_close(together[start : start + len(graph)], alone)
+        start += len(graph)
+
+
+def test_one_graph_needs_no_batch() -> None:
+    network, batch = BasisNet(Total()).double(), batch_of(nx.cycle_graph(5))
+    found = network(None, None, None, batch.vectors, batch.values)
+    torch.testing.assert_close(found, called(network, batch))
+
+
+def test_k_eigenvectors_are_enough_and_more_than_n_are_none() -> None:
+    network = BasisNet(Total(), ign=IGNConfig(vector=(4,))).double()
+    graphs = nx.path_graph(4), nx.path_graph(9)
+    few = called(network, batch_of(*graphs, count=3))
+    many, all_of_them = called(network, batch_of(*graphs, count=12)), called(network, batch_of(*graphs))
+    torch.testing.assert_close(many, all_of_them)
+    assert not torch.allclose(few, many)
+
+
+def test_a_multiplicity_that_no_network_is_for_is_refused() -> None:
+    batch = batch_of(nx.path_graph(3), nx.star_graph(4), laplacian=Combinatorial())
+    with pytest.raises(ValueError, match=r"graph 1 has multiplicity 3, and there are networks for \(1, 2\)"):
+        called(BasisNet(Total(), multiplicities=(1, 2)).double(), batch)
+
+
+def test_tensors_that_do_not_fit_are_refused_with_what_they_need() -> None:
+    batch = batch_of(nx.path_graph(200))
+    with pytest.raises(ValueError, match=r"order 3 for 200 eigenspaces .* 200 nodes need about 232 GB"):
+        called(expressive().double(), batch)
+
+
+def test_order_two_sees_what_order_one_cannot_and_gradients_arrive() -> None:
+    network = ExpressiveBasisNet(2, order=2, width=2, layers=2).double()
+    batch = batch_of(nx.cycle_graph(4), nx.path_graph(4))
+    vectors = batch.vectors.clone().requires_grad_()
+    values = batch.values
+    assert torch.autograd.gradcheck(lambda v: network(None, batch.edges, batch.batch, v, values), (vectors,))
+
+
+def wrong() -> dict[str, tuple[tuple[object, ...], str]]:
+    batch = batch_of(nx.path_graph(3), nx.path_graph(2))
+    nan = batch.vectors.clone()
+    nan[0, 0] = float("nan")
+    return {
+        "nodes": (
+            (None, None, batch.batch[:-1], batch.vectors, batch.values),
+            r"expected eigenvectors .*4, k",
+        ),
+        "graphs": (
+            (None, None, batch.batch, batch.vectors, batch.values[:1]),
+            r"eigenvalues of shape \(2, 3\)",
+        ),
+        "columns": (
+            (None, None, batch.batch, batch.vectors[:, :2], batch.values),
+            r"shape \(2, 2\).*\(2, 3\)",
+        ),
+        "nan": ((None, None, batch.batch, nan, batch.values), "finite eigenvectors"),
+        "order": ((None, None, batch.batch.flip(0), batch.vectors, batch.values), "ascends"),
+        "complex": ((None, None, batch.batch, batch.vectors.cfloat(), batch.values), "real eigenvectors"),
+        "none": ((None, None, batch.batch, batch.vectors[:, :0], batch.values[:, :0]), "one eigenvector"),
+        "falling": ((None, None, batch.batch, batch.vectors, -batch.values), "ascending eigenvalues"),
+    }
+
+
+@pytest.mark.parametrize("case", wrong())
+@pytest.mark.parametrize("make", [thin, expressive])
+def test_what_does_not_fit_is_refused(make: object, case: str) -> None:
+    arguments, words = wrong()[case]
+    with pytest.raises(ValueError, match=words):
+        make().double()(*arguments)  # type: ignore[operator]
+
+
+def test_features_that_are_missing_or_of_another_shape_are_refused() -> None:
+    batch = batch_of(nx.path_graph(3))
+    network = thin(features=2).double()
+    for x in (None, torch.zeros(3, 1).double(), torch.zeros(3, 2).long()):
+        with pytest.raises(ValueError, match=r"node features x as real numbers of shape \(3, 2\)"):
+            called(network, batch, x)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: IGNConfig(vector=()), "at least one width"),
+        (lambda: IGNConfig(matrix=[3]), "must be a tuple of widths"),
+        (lambda: IGNConfig(vector=(0,)), "each width in vector must be an integer of at least 1, got 0"),
+        (lambda: BasisNet(Total(), features=-1), "features must be an integer of at least 0"),
+        (lambda: BasisNet(Total(), multiplicities=()), "multiplicities must be different integers"),
+        (lambda: BasisNet(Total(), multiplicities=(1, 1)), "multiplicities must be different integers"),
+        (lambda: BasisNet(Total(), at_once=0), "at_once must be an integer of at least 1"),
+        (lambda: ExpressiveBasisNet(4, order=0), "order must be an integer of at least 1"),
+        (lambda: ExpressiveBasisNet(4, gigabytes=0), "gigabytes must be positive"),
+    ],
+)
+def test_what_makes_no_network_is_refused(make: object, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        make()  # type: ignore[operator]
