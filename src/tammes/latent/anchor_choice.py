@@ -1,0 +1,79 @@
+"""Which points become anchors."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from tammes.latent.stage import Anchors, Stage
+from tammes.latent.whole import expect_whole
+
+
+class AnchorChoice(ABC):
+    """A way to draw anchors."""
+
+    @abstractmethod
+    def __call__(self, n: int, stage: Stage) -> Anchors:
+        """n anchors of every run; all randomness comes from `stage.streams`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromData(AnchorChoice):
+    """c ~ p_c, x ~ p_data(.|c).
+
+    Source: Weber and Bachman (2022), Alg. 1, line 4.
+    """
+
+    def __call__(self, n: int, stage: Stage) -> Anchors:
+        """See `AnchorChoice`."""
+        return Anchors.of(stage.world.sample(n, stage.streams), stage.world)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearBoundary(AnchorChoice):
+    """Of several points of the data, the one nearest to the boundary of the classifier.
+
+    Args:
+        of: how many are drawn for one anchor; 1 is no choice.
+
+    Raises:
+        ValueError: less than one.
+
+    Source: Weber and Bachman (2022), sec. III-B (3), which says "with a bias towards the region near the
+    decision boundary" and no more.
+    """
+
+    of: int = 4
+
+    def __post_init__(self) -> None:
+        expect_whole("NearBoundary.of", self.of, least=1)
+
+    def __call__(self, n: int, stage: Stage) -> Anchors:
+        """See `AnchorChoice`.
+
+        Raises:
+            ValueError: the model has no classes.
+        """
+        drawn = FromData()(n * self.of, stage)
+        distances = stage.distances(drawn.observations).unflatten(1, (n, self.of))
+        first = torch.arange(n, device=distances.device) * self.of
+        return _picked(drawn, first + distances.argmin(dim=-1))
+
+
+def _picked(anchors: Anchors, rows: Tensor) -> Anchors:
+    """Some rows (runs, n) of each run."""
+
+    def of(values: Tensor) -> Tensor:
+        return values.take_along_dim(rows.view(*rows.shape, *[1] * (values.ndim - 2)), dim=1)
+
+    z = anchors.latents
+    latents = replace(
+        z,
+        informative=of(z.informative),
+        uninformative=None if z.uninformative is None else of(z.uninformative),
+        labels=None if z.labels is None else of(z.labels),
+    )
+    return Anchors(latents=latents, observations=of(anchors.observations))

@@ -1,0 +1,54 @@
+"""The contrastive loss of many runs at once."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from tammes.finite import is_finite
+
+
+def contrastive_losses(
+    anchors: Float[Tensor, "runs n d"],
+    positives: Float[Tensor, "runs n d"],
+    negatives: Float[Tensor, "runs m d"] | None = None,
+    *,
+    temperature: float,
+) -> Float[Tensor, " runs"]:
+    """The loss of each run, with negatives scored against the positive.
+
+        -log( e^{f(x).f(x+)/t} / (e^{f(x).f(x+)/t} + sum_j e^{f(x_j-).f(x+)/t}) )
+
+    averaged over the pairs of a run. For one run it is `tammes.recipes.simclr` on `Pairs` whose anchors are
+    the f(x+) and whose candidates are the f(x): the same numbers and gradients, and a test says so.
+
+    Args:
+        anchors: f(x), unit vectors (runs, n, d).
+        positives: f(x+), likewise.
+        negatives: f(x-), (runs, m, d), each of them a negative of every pair; None takes the anchors of the
+            other pairs.
+        temperature: t, positive; divides similarities.
+
+    Raises:
+        ValueError: a temperature that is not positive, or no negative at all.
+
+    Source: Weber and Bachman (2022), eq. II.1.
+
+    Example:
+        >>> z = torch.eye(4)[None]
+        >>> contrastive_losses(z, z, temperature=0.5)  # log(1 + 3 exp(-2))
+        tensor([0.3408])
+    """
+    if not (is_finite(temperature) and temperature > 0):
+        raise ValueError(f"temperature must be a positive number, got {temperature!r}")
+    if negatives is None and anchors.shape[1] < 2:
+        raise ValueError("expected at least two pairs, each the other's negative, or negatives; got one pair")
+    positive = (anchors * positives).sum(dim=-1) / temperature
+    others = anchors if negatives is None else negatives
+    logits = positives @ others.mT / temperature  # (runs, positive, negative)
+    if negatives is None:
+        own = torch.eye(logits.shape[-1], dtype=torch.bool, device=logits.device)
+        logits = logits.masked_fill(own, -torch.inf)
+    return softplus(logits.logsumexp(dim=-1) - positive).mean(dim=-1)
