@@ -115,9 +115,9 @@ class RelativeGap:
             graph = int(margin.argmin())
             gap = float(gaps[graph, decades[graph].argmin()])
             warnings.warn(
-                f"eigenvalues of {close} of {len(margin)} graphs are neither equal nor distinct: graph {graph} "
-                f"has a relative gap of {gap:.1e}, the threshold is {tolerance:.1e}; give RelativeGap another "
-                "tolerance, or compute eigenvalues in float64",
+                f"eigenvalues of {close} of {len(margin)} graphs are neither equal nor distinct: graph "
+                f"{graph} has a relative gap of {gap:.1e}, the threshold is {tolerance:.1e}; give "
+                "RelativeGap another tolerance, or compute eigenvalues in float64",
                 AmbiguousEigenspaces,
                 stacklevel=3,
             )

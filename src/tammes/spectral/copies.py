@@ -1,0 +1,137 @@
+"""A batch of graphs with one copy of each graph for each of its eigenvectors."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from tammes.spectral.eigenpairs import exists
+from tammes.spectral.groups import Groups
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Copies:
+    """One row for each node and eigenvector of its graph, and how rows belong together.
+
+    A network that treats eigenvectors alike sees each of them as a signal on a copy of its graph. All copies
+    of all graphs are one large graph, of which nothing is padded. `Copies.of` makes it.
+
+    Args:
+        node: the node of each row, ascending.
+        column: the column of its eigenvector, ascending within a node.
+        row: `(nodes, k)`, the row of each node and column; -1 where there is none.
+        batch: the graph of each node.
+        graphs: how many there are.
+        edge_index: the edges of the graphs, from the first node to the second.
+    """
+
+    node: Int[Tensor, " rows"]
+    column: Int[Tensor, " rows"]
+    row: Int[Tensor, "nodes k"]
+    batch: Int[Tensor, " nodes"]
+    graphs: int
+    edge_index: Int[Tensor, "2 m"]
+
+    @classmethod
+    def of(
+        cls,
+        edge_index: Int[Tensor, "2 m"],
+        batch: Int[Tensor, " nodes"],
+        eigenvectors: Float[Tensor, "nodes k"],
+        graphs: int,
+    ) -> Copies:
+        """The copies that a batch of eigenvectors asks for.
+
+        Raises:
+            ValueError: where vectors and batch have different numbers of nodes.
+        """
+        present = exists(eigenvectors, batch, graphs)[batch]
+        row = (present.flatten().cumsum(0) - 1).view_as(present).where(present, -1)
+        node, column = present.nonzero(as_tuple=True)
+        return cls(node=node, column=column, row=row, batch=batch, graphs=graphs, edge_index=edge_index)
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.node)
+
+    @cached_property
+    def by_node(self) -> Groups:
+        """The rows of each node: one for each eigenvector."""
+        first = self.row.where(self.row >= 0, self.rows).amin(1)
+        place = torch.arange(self.rows, device=self.node.device) - first[self.node]
+        return Groups(of=self.node, place=place, count=len(self.batch))
+
+    @cached_property
+    def by_eigenvector(self) -> Groups:
+        """The rows of each eigenvector: one for each node of its graph."""
+        width = self.row.shape[1]
+        number, of = (self.batch[self.node] * width + self.column).unique(return_inverse=True)
+        sizes = torch.bincount(self.batch, minlength=self.graphs)
+        starts = sizes.cumsum(0) - sizes
+        return Groups(of=of, place=self.node - starts[self.batch[self.node]], count=len(number))
+
+    def neighbor_sum(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "rows ..."]:
+        """Adds, for each node, what its neighbors have in the same copy.
+
+        Args:
+            values: for each row.
+        """
+        flat = values.flatten(1)
+        total = _NeighborSum.apply(flat, self._matrix(flat.dtype), self)  # type: ignore[no-untyped-call]
+        return total.view_as(values)
+
+    def _matrix(self, dtype: torch.dtype) -> Tensor:
+        return _as_sparse(*self._incoming, self.rows, dtype)
+
+    def _transpose(self, dtype: torch.dtype) -> Tensor:
+        return _as_sparse(*self._outgoing, self.rows, dtype)
+
+    @cached_property
+    def _incoming(self) -> tuple[Tensor, Tensor]:
+        return self._lists(*self.edge_index)
+
+    @cached_property
+    def _outgoing(self) -> tuple[Tensor, Tensor]:
+        return self._lists(*self.edge_index.flip(0))
+
+    def _lists(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """The sources of each row, one row after the other, and where those of each begin."""
+        order = (target * len(self.batch) + source).argsort()
+        source = source[order]
+        degree = torch.bincount(target, minlength=len(self.batch))
+        begins = degree.cumsum(0) - degree
+        of_row = degree[self.node]
+        ends = torch.nn.functional.pad(of_row.cumsum(0), (1, 0))
+        row = torch.arange(self.rows, device=source.device).repeat_interleave(of_row)
+        within = torch.arange(len(row), device=source.device) - ends[row]
+        edge = begins[self.node[row]] + within
+        return ends, self.row[source[edge], self.column[row]]
+
+
+def _as_sparse(ends: Tensor, sources: Tensor, rows: int, dtype: torch.dtype) -> Tensor:
+    ones = torch.ones(len(sources), dtype=dtype, device=sources.device)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+        return torch.sparse_csr_tensor(ends, sources, ones, size=(rows, rows), check_invariants=False)
+
+
+class _NeighborSum(torch.autograd.Function):
+    """A x for a sparse A, whose transpose is made from the edges: torch would sort all of A for it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, matrix: Tensor, copies: Copies) -> Tensor:
+        ctx.copies = copies
+        return matrix @ x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.copies._transpose(gradient.dtype) @ gradient, None, None
