@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 
 import pytest
 import torch
@@ -45,7 +44,8 @@ from tammes.extensions.solvers import (
     solve,
     split,
 )
-from tammes.extensions.solvers.network import GatedConvolutions
+from tammes.extensions.solvers.attention import Attention
+from tammes.extensions.solvers.gated_convolutions import GatedConvolutions
 
 
 def some_graphs(count: int, seed: int = 0, most: int = 9) -> list[Graphs]:
@@ -176,7 +176,7 @@ def test_training_makes_solvers_better(method: Method, formula: Formula) -> None
     found = ratios(solve(network, method, posed, graphs, batch_size=7), optima)
     assert found.mean().item() == pytest.approx(fitted.ratio)
     assert losses[-1] < losses[0] - 0.1
-    assert found.mean().item() > max(0.75, before)
+    assert found.mean().item() >= max(0.75, before)
     assert found.max().item() <= 1.0
 
 
@@ -201,22 +201,66 @@ def test_a_solver_sees_one_graph_as_it_sees_it_in_a_batch() -> None:
         torch.testing.assert_close(network(graph), part)
 
 
+def graphs_with_lonely_nodes() -> Graphs:
+    return Graphs.join([*some_graphs(3), Graphs.of(torch.zeros(2, 0, dtype=torch.long), sizes=(2,))])
+
+
+def assert_same_layers(
+    ours: torch.nn.Module, theirs: torch.nn.Module, x: torch.Tensor, batch: Graphs
+) -> None:
+    """Equal values and gradients, of the input and, in their order, of all weights."""
+    found, expected = ours(x, batch), theirs(x, batch.arcs)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    along = torch.randn_like(found)
+    for mine, others in zip(
+        torch.autograd.grad((found * along).sum(), [x, *ours.parameters()]),
+        torch.autograd.grad((expected * along).sum(), [x, *theirs.parameters()]),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, others.reshape(mine.shape), rtol=1e-11, atol=1e-11)
+
+
 def test_gated_convolutions_are_those_of_torch_geometric() -> None:
     from torch_geometric.nn import GatedGraphConv
 
-    batch = Graphs.join([*some_graphs(3), Graphs.of(torch.zeros(2, 0, dtype=torch.long), sizes=(2,))])
-    ours, theirs = GatedConvolutions(6, 3), GatedGraphConv(6, 3)
+    torch.manual_seed(0)
+    batch = graphs_with_lonely_nodes()
+    ours, theirs = GatedConvolutions(6, 3).double(), GatedGraphConv(6, 3).double()
     theirs.load_state_dict(ours.state_dict())
-    x = torch.randn(batch.ground.total, 6, requires_grad=True)
-    found, expected = ours(x, batch), theirs(x, batch.both_ways)
-    torch.testing.assert_close(found, expected)
-    weights = torch.randn_like(found)
-    for mine, others in zip(
-        torch.autograd.grad((found * weights).sum(), [x, *ours.parameters()]),
-        torch.autograd.grad((expected * weights).sum(), [x, *theirs.parameters()]),
-        strict=True,
-    ):
-        torch.testing.assert_close(mine, others, rtol=1e-4, atol=1e-5)
+    x = torch.randn(batch.ground.total, 6, dtype=torch.float64, requires_grad=True)
+    assert_same_layers(ours, theirs, x, batch)
+
+
+@pytest.mark.parametrize("features", [1, 3])
+def test_attention_is_that_of_torch_geometric(features: int) -> None:
+    from torch_geometric.nn import GATConv
+
+    torch.manual_seed(0)
+    batch = graphs_with_lonely_nodes()
+    ours, theirs = Attention(features, 5).double(), GATConv(features, 5).double()
+    ours.load_state_dict(
+        {
+            "of_sender": theirs.att_src[0],
+            "of_receiver": theirs.att_dst[0],
+            "bias": torch.randn(5, dtype=torch.float64),
+            "weight": theirs.lin.weight,
+        }
+    )
+    theirs.bias = torch.nn.Parameter(ours.bias.detach().clone())
+    x = torch.randn(batch.ground.total, features, dtype=torch.float64, requires_grad=True)
+    assert_same_layers(ours, theirs, x, batch)
+
+
+def test_attention_takes_any_logits() -> None:
+    """Weights so large that exponentials of their logits alone overflow, or all vanish."""
+    batch = graphs_with_lonely_nodes()
+    attend = Attention(1, 4)
+    with torch.no_grad():
+        for weight in (attend.of_sender, attend.of_receiver):
+            weight.mul_(1e4)
+    found = attend(torch.randn(batch.ground.total, 1), batch)
+    assert bool(found.isfinite().all())
+    assert all(bool(each.isfinite().all()) for each in torch.autograd.grad(found.sum(), [*attend.parameters()]))
 
 
 def test_random_features_come_from_a_generator() -> None:
@@ -227,12 +271,6 @@ def test_random_features_come_from_a_generator() -> None:
         NetworkConfig(width=8, layers=1, noise=3), scalar=True, generator=torch.Generator().manual_seed(0)
     )
     assert not torch.equal(network(graph), network(graph))
-
-
-def test_without_torch_geometric_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch_geometric.nn", None)
-    with pytest.raises(ImportError, match=r'pip install "tammes\[graphs\]"'):
-        SolverNetwork(NetworkConfig(), scalar=True)
 
 
 def test_a_loss_that_is_no_number_ends_training() -> None:

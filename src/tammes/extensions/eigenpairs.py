@@ -14,7 +14,7 @@ from torch.autograd.function import once_differentiable
 from tammes.finite import is_finite
 
 FEW = 5
-"""Powers between two normalizations: at a trace of 1, what they leave is far from the smallest numbers."""
+"""Steps between two normalizations: at a trace of 1, what they leave is far from the smallest numbers."""
 
 
 class Eigensolver(ABC):
@@ -69,45 +69,66 @@ class PowerIterations(Eigensolver):
         features = factor.shape[-1]
         start = torch.randn(features, count, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         gram = factor.mT @ factor
-        least = _trace(gram) * features * torch.finfo(gram.dtype).eps
-        values, directions = [], []
-        for begin in start.to(factor).unbind(1):
-            trace = _trace(gram)
-            some = trace > least  # what is left of a lower rank is rounding
-            scale = 1 / trace.where(some, 1.0)  # which the normalization cancels, with its derivative
-            direction = begin.expand(len(factor), features)[..., None]
-            for done in range(0, self.steps, FEW):
-                steps = min(FEW, self.steps - done)
-                power = _Power.apply(gram, direction, scale, steps)  # type: ignore[no-untyped-call]
-                length = power.square().sum(1, keepdim=True).where(some, 1.0)
-                direction = (power * length.rsqrt()).where(some, 0.0)
-            value = (direction * (gram @ direction)).sum(1, keepdim=True).clamp(min=0)
-            gram = torch.baddbmm(gram, value * direction, direction.mT, alpha=-1)
-            values.append(value[:, 0, 0])
-            directions.append(direction)
-        return _ordered(torch.stack(values, 1), _unit(factor @ torch.cat(directions, 2)))
+        values, directions = _Deflated.apply(gram, start.T.to(factor), self.steps)  # type: ignore[no-untyped-call]
+        return _ordered(values, _unit(factor @ directions.mT))
 
 
-class _Power(torch.autograd.Function):
-    """(scale A)^s v; the gradient of A is one product of all steps at once, not a sum of s outer products."""
+class _Deflated(torch.autograd.Function):
+    """lambda and d with v = A^s b, d = v / |v|, lambda = d' A d and A := A - lambda d d' for one b after another.
+
+    Vectors are rows, which for a symmetric A are its columns, and faster. Between the steps they are brought
+    to some length by numbers that are taken for constants: in d they cancel, and so does their derivative.
+    """
 
     @staticmethod
-    def forward(ctx: Any, matrix: Tensor, start: Tensor, scale: Tensor, steps: int) -> Tensor:
-        path = [start]
-        for _ in range(steps):
-            path.append(matrix @ path[-1] * scale)
-        ctx.save_for_backward(matrix, scale, torch.cat(path[:-1], dim=2))
-        return path[-1]
+    def forward(ctx: Any, gram: Tensor, starts: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+        inputs, features, _ = gram.shape
+        least = _trace(gram) * features * torch.finfo(gram.dtype).eps
+        kept, values, directions = [], [], []
+        for start in starts:
+            trace = _trace(gram)
+            some = trace > least  # what is left of a lower rank is rounding: its vectors are zeros
+            scale = some / trace.where(some, 1.0)
+            path, scales = [start.expand(inputs, 1, features)], []
+            for step in range(1, steps + 1):
+                ahead, by = path[-1] @ gram, scale
+                if step % FEW == 0 or step == steps:
+                    by = some / (ahead * scale).norm(dim=2, keepdim=True).where(some, 1.0) * scale
+                path.append(ahead * by)
+                scales.append(by)
+            direction = path[-1]
+            applied = direction @ gram
+            value = (applied * direction).sum(2, keepdim=True).clamp(min=0)
+            kept += [gram, torch.cat(path, 1), torch.cat(scales, 1), applied, value]
+            values.append(value)
+            directions.append(direction)
+            if len(values) < len(starts):
+                gram = torch.baddbmm(gram, direction.mT, value * direction, alpha=-1)
+        ctx.save_for_backward(*kept)
+        return torch.cat(values, 1)[..., 0], torch.cat(directions, 1)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        matrix, scale, before = ctx.saved_tensors
-        back = [gradient * scale]
-        for _ in range(before.shape[2] - 1):
-            back.append(matrix.mT @ back[-1] * scale)
-        of_start = matrix.mT @ back[-1]
-        return torch.cat(back[::-1], dim=2) @ before.mT, of_start, None, None
+    def backward(ctx: Any, by_values: Tensor, by_directions: Tensor) -> tuple[Tensor, None, None]:
+        of_gram: Tensor | None = None
+        for place in reversed(range(by_values.shape[1])):
+            gram, path, scales, applied, value = ctx.saved_tensors[5 * place : 5 * place + 5]
+            direction = path[:, -1:]
+            of_value, back = by_values[:, place, None, None], by_directions[:, place, None]
+            if of_gram is not None:
+                along = direction @ of_gram
+                of_value = of_value - (along * direction).sum(2, keepdim=True)
+                back = back - value * (along + direction @ of_gram.mT)
+            back = back + 2 * of_value * applied
+            back = back - (back * direction).sum(2, keepdim=True) * direction
+            # The gradient of A is one product over all steps, not a sum of outer products.
+            backs = [of_value * direction, back * scales[:, -1:]]
+            for step in reversed(range(scales.shape[1] - 1)):
+                backs.append((backs[-1] @ gram) * scales[:, step, None])
+            outer = path.mT @ torch.cat(backs[::-1], 1)
+            of_gram = outer if of_gram is None else of_gram.add_(outer)
+        assert of_gram is not None, "there is at least one vector"
+        return of_gram, None, None
 
 
 def _trace(gram: Tensor) -> Tensor:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
@@ -24,10 +23,12 @@ class Graphs:
     Args:
         ground: the nodes.
         edges: `(2, m)`, each edge once, as numbers among all nodes, the smaller one first.
+        parts: the batches that these were joined from, whose sorted edges need not be sorted again.
     """
 
     ground: Ground
     edges: Int[Tensor, "2 m"]
+    parts: tuple[Graphs, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, edges: Int[Tensor, "2 any"], sizes: tuple[int, ...]) -> Graphs:
@@ -69,29 +70,29 @@ class Graphs:
         >>> Graphs.join([one, one]).edges.tolist()
         [[0, 2], [1, 3]]
         """
+        edges = _side_by_side([part.edges for part in parts], parts)
         sizes = tuple(size for part in parts for size in part.ground.sizes)
-        starts = itertools.accumulate((part.ground.total for part in parts), initial=0)
-        shifted = [part.edges + start for part, start in zip(parts, starts, strict=False)]
-        return cls(
-            ground=Ground(sizes=sizes, device=shifted[0].device if shifted else torch.device("cpu")),
-            edges=torch.cat(shifted, dim=1) if shifted else torch.zeros(2, 0, dtype=torch.long),
-        )
+        return cls(ground=Ground(sizes=sizes, device=edges.device), edges=edges, parts=tuple(parts))
 
     @cached_property
-    def both_ways(self) -> Int[Tensor, "2 twice_m"]:
-        """Each edge in both directions, as torch_geometric's `edge_index`."""
-        return torch.cat([self.edges, self.edges.flip(0)], dim=1)
+    def arcs(self) -> Int[Tensor, "2 twice_m"]:
+        """Each edge in both directions, sorted by the first node, then the second."""
+        if self.parts:
+            return _side_by_side([part.arcs for part in self.parts], self.parts)
+        arcs = torch.cat([self.edges, self.edges.flip(0)], dim=1)
+        return arcs[:, (arcs[0] * self.ground.total + arcs[1]).argsort()]
 
     @cached_property
     def adjacency(self) -> Tensor:
         """The adjacency matrix of all nodes, `(total, total)`, sparse by rows, of float32."""
         total = self.ground.total
-        first, second = self.both_ways[:, (self.both_ways[0] * total + self.both_ways[1]).argsort()]
         starts = torch.nn.functional.pad(self.degree.cumsum(0), (1, 0))
-        ones = torch.ones(len(first), device=first.device)
+        ones = torch.ones(self.arcs.shape[1], device=self.arcs.device)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
-            return torch.sparse_csr_tensor(starts, second, ones, size=(total, total), check_invariants=False)
+            return torch.sparse_csr_tensor(
+                starts, self.arcs[1], ones, size=(total, total), check_invariants=False
+            )
 
     @cached_property
     def owner(self) -> Int[Tensor, " m"]:
@@ -131,3 +132,13 @@ class Graphs:
         """The edges of one graph, with nodes counted from 0 in it."""
         own = self.edges[:, self.owner == number] - self.ground.offsets[number]
         return [(first, second) for first, second in own.T.tolist()]
+
+
+def _side_by_side(pairs: Sequence[Int[Tensor, "2 some"]], parts: Sequence[Graphs]) -> Int[Tensor, "2 all"]:
+    """Pairs of nodes of each part, as numbers among the nodes of all parts."""
+    if not parts:
+        return torch.zeros(2, 0, dtype=torch.long)
+    together = torch.cat(list(pairs), dim=1)
+    nodes = torch.tensor([part.ground.total for part in parts], device=together.device)
+    count = torch.tensor([each.shape[1] for each in pairs], device=together.device)
+    return together + (nodes.cumsum(0) - nodes).repeat_interleave(count)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from tammes.extensions.graphs import Graphs
+from tammes.extensions.solvers.attention import Attention
+from tammes.extensions.solvers.gated_convolutions import GatedConvolutions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,6 @@ class SolverNetwork(nn.Module):
         generator: what random features are drawn with; needed where the config asks for some.
 
     Raises:
-        ImportError: where torch_geometric is missing.
         ValueError: where random features are asked for without a generator.
 
     Source: Robinson (2023), section 8.5.1 and F.6; layers, features and their order as in the published code.
@@ -70,7 +69,7 @@ class SolverNetwork(nn.Module):
         width = config.width
         self.noise = config.noise
         self.generator = generator
-        self.attend = _attention()(1 + config.noise, width)
+        self.attend = Attention(1 + config.noise, width)
         self.gated = GatedConvolutions(width, config.layers)
         self.embed = nn.Linear(width, width)
         self.score = nn.Linear(width, 1) if scalar else None
@@ -78,7 +77,7 @@ class SolverNetwork(nn.Module):
     def forward(self, graphs: Graphs) -> Float[Tensor, "total outputs"]:
         """Embeddings `(total, width)`, or one number each, `(total, 1)`, any real number."""
         x = self._features(graphs)
-        x = nn.functional.leaky_relu(self.attend(x, graphs.both_ways))
+        x = nn.functional.leaky_relu(self.attend(x, graphs))
         x = nn.functional.leaky_relu(self.gated(x, graphs)) + x
         x = self.embed(x)
         return x if self.score is None else self.score(nn.functional.leaky_relu(x))
@@ -93,50 +92,3 @@ class SolverNetwork(nn.Module):
             len(part), self.noise, generator=self.generator, dtype=part.dtype, device=part.device
         )
         return torch.cat([part, drawn], dim=1)
-
-
-class GatedConvolutions(nn.Module):
-    """x := GRU(x, sum over neighbors of W_l x), for each layer l: torch_geometric's `GatedGraphConv`.
-
-    Neighbors are summed up by a sparse matrix product, which is its own derivative, since edges go both ways.
-
-    Args:
-        width: features of a node.
-        layers: how often.
-    """
-
-    def __init__(self, width: int, layers: int) -> None:
-        super().__init__()
-        bound = width**-0.5
-        self.weight = nn.Parameter(torch.empty(layers, width, width).uniform_(-bound, bound))
-        self.rnn = nn.GRUCell(width, width)
-
-    def forward(self, x: Float[Tensor, "total width"], graphs: Graphs) -> Float[Tensor, "total width"]:
-        """The features after all layers."""
-        adjacency = graphs.adjacency.to(x.dtype)
-        for weight in self.weight:
-            message = _NeighborSum.apply(x @ weight, adjacency)  # type: ignore[no-untyped-call]
-            x = self.rnn(message, x)
-        return x
-
-
-class _NeighborSum(torch.autograd.Function):
-    """A x for a symmetric sparse A; torch would transpose A anew in each backward pass."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, adjacency: Tensor) -> Tensor:
-        ctx.adjacency = adjacency
-        return adjacency @ x
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return ctx.adjacency @ gradient, None
-
-
-def _attention() -> type[nn.Module]:
-    try:
-        from torch_geometric.nn import GATConv
-    except ImportError as error:
-        raise ImportError('solvers on graphs need torch_geometric: pip install "tammes[graphs]"') from error
-    return GATConv
