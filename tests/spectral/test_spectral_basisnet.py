@@ -12,40 +12,50 @@ from torch import Tensor, nn
 
 from tammes.spectral import Combinatorial
 from tammes.spectral.bases import Bases
-from tammes.spectral.basisnet import BasisNet
+from tammes.spectral.basisnet import BasisNet, BasisNetConfig
+from tammes.spectral.copies import Copies
 from tammes.spectral.eigenspaces import RelativeGap
-from tammes.spectral.expressive_basisnet import ExpressiveBasisNet
+from tammes.spectral.expressive_basisnet import ExpressiveBasisNet, ExpressiveBasisNetConfig
 from tammes.spectral.ign import IGN, IGNConfig
 from tammes.spectral.matrices import Dense
 from tammes.spectral.nodes import Nodes
+from tammes.spectral.phi import Rho, RhoConfig
+from tammes.spectral.unconstrained_basisnet import UnconstrainedBasisNetConfig
 
 seeds = st.integers(0, 2**16)
 
 
-class Total(nn.Module):
-    """The sum over eigenspaces."""
+class Summed(Rho):
+    """The sum over eigenspaces, perhaps with statistics of the batch, which training mode computes anew."""
 
-    def forward(self, encodings: Tensor, there: Tensor) -> Tensor:
-        return (encodings * there[..., None]).sum(1)
-
-
-class Normalized(nn.Module):
-    """With statistics of the batch, which training mode computes anew."""
-
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, normalized: bool) -> None:
         super().__init__()
-        self.normalize = nn.BatchNorm1d(width)
+        self.normalize = nn.BatchNorm1d(width) if normalized else nn.Identity()
 
-    def forward(self, encodings: Tensor, there: Tensor) -> Tensor:
-        return self.normalize((encodings * there[..., None]).sum(1))
+    def forward(self, encoded: Tensor, copies: Copies) -> Tensor:
+        return self.normalize(copies.by_node.sum(encoded))
+
+
+class Total(RhoConfig):
+    def build(self, inputs: int, outputs: int) -> Rho:
+        assert inputs == outputs
+        return Summed(outputs, normalized=False)
+
+
+class Normalized(RhoConfig):
+    def build(self, inputs: int, outputs: int) -> Rho:
+        assert inputs == outputs
+        return Summed(outputs, normalized=True)
 
 
 def thin(**options: object) -> BasisNet:
-    return BasisNet(Normalized(4), ign=IGNConfig(vector=(8, 4)), **options)
+    ign = IGNConfig(vector=(8, 4))
+    return BasisNetConfig(dim=4, rho=Normalized(), ign=ign, **options).build()
 
 
 def with_matrices(**options: object) -> BasisNet:
-    return BasisNet(Normalized(4), ign=IGNConfig(matrix=(3, 5), vector=(8, 4)), **options)
+    ign = IGNConfig(matrix=(3, 5), vector=(8, 4))
+    return BasisNetConfig(dim=4, rho=Normalized(), ign=ign, **options).build()
 
 
 def one_each(**options: object) -> BasisNet:
@@ -53,7 +63,7 @@ def one_each(**options: object) -> BasisNet:
 
 
 def expressive() -> ExpressiveBasisNet:
-    return ExpressiveBasisNet(4, order=3, width=3)
+    return ExpressiveBasisNetConfig(dim=4, order=3, width=3).build()
 
 
 NETWORKS = [thin, with_matrices, one_each, expressive]
@@ -117,13 +127,14 @@ def test_chunks_and_their_second_pass_change_nothing(make: object) -> None:
 @pytest.mark.parametrize("matrix", [(), (3, 5)])
 def test_encodings_are_those_of_dense_projectors_graph_by_graph(matrix: tuple[int, ...]) -> None:
     """And node i of a graph stays node i: its encoding is in row i."""
-    network = BasisNet(Total(), ign=IGNConfig(matrix=matrix, vector=(6, 4))).double()
+    network = BasisNetConfig(dim=4, rho=Total(), ign=IGNConfig(matrix=matrix, vector=(6, 4))).build().double()
     batch = high_multiplicities()
     bases = Bases.of(batch.vectors, batch.values, batch.batch, RelativeGap())
-    found, there = network.encodings(bases)
+    copies = bases.copies(batch.edges)
+    found = network.encodings(bases, copies)
     ign = network.igns[0]
     assert isinstance(ign, IGN)
-    assert int(there.sum()) == sum(bases.sizes[basis.graph] for basis in bases.spaces)
+    assert copies.rows == sum(bases.sizes[basis.graph] for basis in bases.spaces)
     for member, basis in enumerate(bases.spaces):
         rows = (batch.batch == basis.graph).nonzero().flatten()
         n, columns = len(rows), slice(basis.column, basis.column + basis.dimension)
@@ -131,7 +142,7 @@ def test_encodings_are_those_of_dense_projectors_graph_by_graph(matrix: tuple[in
         nodes = Nodes(sizes=(n,))
         dense = Dense(entries=n * projector[None, None], nodes=nodes)
         wanted = ign(dense, nodes, bases.constants([member]))[0].T
-        torch.testing.assert_close(found[rows, basis.number], wanted)
+        torch.testing.assert_close(found[copies.row[rows, basis.number]], wanted)
 
 
 def test_each_eigenspace_is_told_its_eigenvalue() -> None:
@@ -144,7 +155,11 @@ def test_each_eigenspace_is_told_its_eigenvalue() -> None:
 
 def test_gradients_are_right() -> None:
     batch = batch_of(nx.cycle_graph(4), nx.path_graph(4))
-    network = BasisNet(Total(), ign=IGNConfig(matrix=(2,), vector=(3, 2)), features=1).double()
+    network = (
+        BasisNetConfig(dim=2, rho=Total(), ign=IGNConfig(matrix=(2,), vector=(3, 2)), features=1)
+        .build()
+        .double()
+    )
     x = torch.randn(8, 1, dtype=torch.float64, requires_grad=True)
     vectors, values = batch.vectors.clone().requires_grad_(), batch.values
     assert torch.autograd.gradcheck(
@@ -161,7 +176,7 @@ def test_single_precision_gives_the_same_to_its_rounding() -> None:
 
 
 def test_graphs_are_encoded_alike_in_any_company() -> None:
-    network = BasisNet(Total(), ign=IGNConfig(matrix=(3,), vector=(4,))).double()
+    network = BasisNetConfig(dim=4, rho=Total(), ign=IGNConfig(matrix=(3,), vector=(4,))).build().double()
     graphs = [nx.cycle_graph(6), nx.star_graph(3), nx.complete_graph(7)]
     together, start = called(network, batch_of(*graphs)), 0
     for graph in graphs:
@@ -171,13 +186,13 @@ def test_graphs_are_encoded_alike_in_any_company() -> None:
 
 
 def test_one_graph_needs_no_batch() -> None:
-    network, batch = BasisNet(Total()).double(), batch_of(nx.cycle_graph(5))
+    network, batch = BasisNetConfig(dim=32, rho=Total()).build().double(), batch_of(nx.cycle_graph(5))
     found = network(None, None, None, batch.vectors, batch.values)
     torch.testing.assert_close(found, called(network, batch))
 
 
 def test_k_eigenvectors_are_enough_and_more_than_n_are_none() -> None:
-    network = BasisNet(Total(), ign=IGNConfig(vector=(4,))).double()
+    network = BasisNetConfig(dim=4, rho=Total(), ign=IGNConfig(vector=(4,))).build().double()
     graphs = nx.path_graph(4), nx.path_graph(9)
     few = called(network, batch_of(*graphs, count=3))
     many, all_of_them = called(network, batch_of(*graphs, count=12)), called(network, batch_of(*graphs))
@@ -188,7 +203,7 @@ def test_k_eigenvectors_are_enough_and_more_than_n_are_none() -> None:
 def test_a_multiplicity_that_no_network_is_for_is_refused() -> None:
     batch = batch_of(nx.path_graph(3), nx.star_graph(4), laplacian=Combinatorial())
     with pytest.raises(ValueError, match=r"graph 1 has multiplicity 3, and there are networks for \(1, 2\)"):
-        called(BasisNet(Total(), multiplicities=(1, 2)).double(), batch)
+        called(BasisNetConfig(dim=32, rho=Total(), multiplicities=(1, 2)).build().double(), batch)
 
 
 def test_tensors_that_do_not_fit_are_refused_with_what_they_need() -> None:
@@ -198,35 +213,48 @@ def test_tensors_that_do_not_fit_are_refused_with_what_they_need() -> None:
 
 
 def test_order_two_sees_what_order_one_cannot_and_gradients_arrive() -> None:
-    network = ExpressiveBasisNet(2, order=2, width=2, layers=2).double()
+    network = ExpressiveBasisNetConfig(dim=2, order=2, width=2, layers=2).build().double()
     batch = batch_of(nx.cycle_graph(4), nx.path_graph(4))
     vectors = batch.vectors.clone().requires_grad_()
     values = batch.values
     assert torch.autograd.gradcheck(lambda v: network(None, batch.edges, batch.batch, v, values), (vectors,))
 
 
+@settings(max_examples=8)
+@given(seed=seeds)
+def test_without_permutation_symmetry_bases_do_not_matter_but_the_order_does(seed: int) -> None:
+    torch.manual_seed(0)
+    config = UnconstrainedBasisNetConfig(dim=4, nodes=6, eigenvectors=6, multiplicities=(1, 2, 4, 5))
+    network = config.build().double()
+    graphs = nx.star_graph(5), nx.cycle_graph(6), nx.complete_graph(6), nx.path_graph(6)
+    batch = batch_of(*graphs)
+    found = called(network, batch)
+    torch.testing.assert_close(called(network, batch.rotated(seed)), found, rtol=1e-11, atol=1e-12)
+    moved, order = batch.permuted(seed)
+    if not torch.equal(moved.vectors, batch.vectors):
+        assert not torch.allclose(called(network, moved), found[order])
+
+
+def test_without_permutation_symmetry_graphs_have_one_size() -> None:
+    network = UnconstrainedBasisNetConfig(dim=4, nodes=6, eigenvectors=6).build()
+    with pytest.raises(ValueError, match=r"graphs of 6 nodes and 6 columns .* got \[5, 6\] and 6"):
+        called(network, batch_of(nx.path_graph(5), nx.path_graph(6)))
+
+
 def wrong() -> dict[str, tuple[tuple[object, ...], str]]:
     batch = batch_of(nx.path_graph(3), nx.path_graph(2))
-    nan = batch.vectors.clone()
+    nan, owner, vectors, values = batch.vectors.clone(), batch.batch, batch.vectors, batch.values
     nan[0, 0] = float("nan")
     return {
-        "nodes": (
-            (None, None, batch.batch[:-1], batch.vectors, batch.values),
-            r"expected eigenvectors .*4, k",
-        ),
-        "graphs": (
-            (None, None, batch.batch, batch.vectors, batch.values[:1]),
-            r"eigenvalues of shape \(2, 3\)",
-        ),
-        "columns": (
-            (None, None, batch.batch, batch.vectors[:, :2], batch.values),
-            r"shape \(2, 2\).*\(2, 3\)",
-        ),
-        "nan": ((None, None, batch.batch, nan, batch.values), "finite eigenvectors"),
-        "order": ((None, None, batch.batch.flip(0), batch.vectors, batch.values), "ascends"),
-        "complex": ((None, None, batch.batch, batch.vectors.cfloat(), batch.values), "real eigenvectors"),
-        "none": ((None, None, batch.batch, batch.vectors[:, :0], batch.values[:, :0]), "one eigenvector"),
-        "falling": ((None, None, batch.batch, batch.vectors, -batch.values), "ascending eigenvalues"),
+        "nodes": ((owner[:-1], vectors, values), r"expected eigenvectors of shape \(4, k\)"),
+        "graphs": ((owner, vectors, values[:1]), r"eigenvalues of shape \(2, 3\)"),
+        "columns": ((owner, vectors[:, :2], values), r"shape \(2, 2\).*\(2, 3\)"),
+        "nan": ((owner, nan, values), "finite eigenvectors"),
+        "order": ((torch.tensor([0, 1, 1, 0, 1]), vectors, values), "ascends"),
+        "complex": ((owner, vectors.cfloat(), values), "real eigenvectors"),
+        "none": ((owner, vectors[:, :0], values[:, :0]), "at least one, for each"),
+        "zeros": ((owner, 0 * vectors, values), "columns that are zero throughout"),
+        "falling": ((owner, vectors, -values), "ascending eigenvalues"),
     }
 
 
@@ -235,14 +263,14 @@ def wrong() -> dict[str, tuple[tuple[object, ...], str]]:
 def test_what_does_not_fit_is_refused(make: object, case: str) -> None:
     arguments, words = wrong()[case]
     with pytest.raises(ValueError, match=words):
-        make().double()(*arguments)  # type: ignore[operator]
+        make().double()(None, None, *arguments)  # type: ignore[operator]
 
 
 def test_features_that_are_missing_or_of_another_shape_are_refused() -> None:
     batch = batch_of(nx.path_graph(3))
     network = thin(features=2).double()
-    for x in (None, torch.zeros(3, 1).double(), torch.zeros(3, 2).long()):
-        with pytest.raises(ValueError, match=r"node features x as real numbers of shape \(3, 2\)"):
+    for x in (None, torch.zeros(3, 1).double()):
+        with pytest.raises(ValueError, match=r"node features of shape \(3, 2\)"):
             called(network, batch, x)
 
 
@@ -252,12 +280,21 @@ def test_features_that_are_missing_or_of_another_shape_are_refused() -> None:
         (lambda: IGNConfig(vector=()), "at least one width"),
         (lambda: IGNConfig(matrix=[3]), "must be a tuple of widths"),
         (lambda: IGNConfig(vector=(0,)), "each width in vector must be an integer of at least 1, got 0"),
-        (lambda: BasisNet(Total(), features=-1), "features must be an integer of at least 0"),
-        (lambda: BasisNet(Total(), multiplicities=()), "multiplicities must be different integers"),
-        (lambda: BasisNet(Total(), multiplicities=(1, 1)), "multiplicities must be different integers"),
-        (lambda: BasisNet(Total(), at_once=0), "at_once must be an integer of at least 1"),
-        (lambda: ExpressiveBasisNet(4, order=0), "order must be an integer of at least 1"),
-        (lambda: ExpressiveBasisNet(4, gigabytes=0), "gigabytes must be positive"),
+        (
+            lambda: BasisNetConfig(dim=32, rho=Total(), features=-1),
+            "features must be an integer of at least 0",
+        ),
+        (
+            lambda: BasisNetConfig(dim=32, rho=Total(), multiplicities=()),
+            "multiplicities must be a tuple of different integers",
+        ),
+        (
+            lambda: BasisNetConfig(dim=32, rho=Total(), multiplicities=(1, 1)),
+            "must be a tuple of different integers",
+        ),
+        (lambda: BasisNetConfig(dim=32, rho=Total(), at_once=0), "at_once must be an integer of at least 1"),
+        (lambda: ExpressiveBasisNetConfig(dim=4, order=0).build(), "order must be an integer of at least 1"),
+        (lambda: ExpressiveBasisNetConfig(dim=4, gigabytes=0).build(), "gigabytes must be a positive number"),
     ],
 )
 def test_what_makes_no_network_is_refused(make: object, words: str) -> None:

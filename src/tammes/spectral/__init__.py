@@ -1,30 +1,43 @@
 """Networks on eigenvectors of graphs that depend neither on their signs nor on their bases."""
 
+from tammes.spectral.basisnet import BasisNet, BasisNetConfig
 from tammes.spectral.copies import Copies
 from tammes.spectral.deep_sets import EigenvectorSets, EigenvectorSetsConfig, NodeSets, NodeSetsConfig
 from tammes.spectral.eigenpairs import Eigenpairs, eigenpairs, exists
 from tammes.spectral.eigenspaces import AmbiguousEigenspaces, Eigenspaces, RelativeGap, orthonormal_within
 from tammes.spectral.elementwise import Elementwise, ElementwiseConfig
+from tammes.spectral.equivariant import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
+from tammes.spectral.expressive_basisnet import ExpressiveBasisNet, ExpressiveBasisNetConfig
 from tammes.spectral.gin import GIN, GINConfig
 from tammes.spectral.groups import Groups
+from tammes.spectral.ign import IGN, IGNConfig
 from tammes.spectral.laplacian import Combinatorial, Laplacian, RandomWalk, Symmetric
+from tammes.spectral.matrices import Dense, Factored, Matrices
+from tammes.spectral.nodes import Nodes
 from tammes.spectral.perceptron import Concatenated, ConcatenatedConfig, Summed, SummedConfig
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
+from tammes.spectral.set_partitions import bell, set_partitions
 from tammes.spectral.signnet import SignNet, SignNetConfig
+from tammes.spectral.tensor_layer import TensorToTensor
 from tammes.spectral.transformer import (
     EigenvectorTransformer,
     EigenvectorTransformerConfig,
     NodeTransformer,
     NodeTransformerConfig,
 )
+from tammes.spectral.unconstrained_basisnet import UnconstrainedBasisNet, UnconstrainedBasisNetConfig
 
 __all__ = [
     "GIN",
+    "IGN",
     "AmbiguousEigenspaces",
+    "BasisNet",
+    "BasisNetConfig",
     "Combinatorial",
     "Concatenated",
     "ConcatenatedConfig",
     "Copies",
+    "Dense",
     "Eigenpairs",
     "Eigenspaces",
     "EigenvectorSets",
@@ -33,13 +46,21 @@ __all__ = [
     "EigenvectorTransformerConfig",
     "Elementwise",
     "ElementwiseConfig",
+    "ExpressiveBasisNet",
+    "ExpressiveBasisNetConfig",
+    "Factored",
     "GINConfig",
     "Groups",
+    "IGNConfig",
     "Laplacian",
+    "Matrices",
+    "MatrixToMatrix",
+    "MatrixToVector",
     "NodeSets",
     "NodeSetsConfig",
     "NodeTransformer",
     "NodeTransformerConfig",
+    "Nodes",
     "Phi",
     "PhiConfig",
     "RandomWalk",
@@ -51,7 +72,14 @@ __all__ = [
     "Summed",
     "SummedConfig",
     "Symmetric",
+    "TensorToTensor",
+    "UnconstrainedBasisNet",
+    "UnconstrainedBasisNetConfig",
+    "VectorToMatrix",
+    "VectorToVector",
+    "bell",
     "eigenpairs",
     "exists",
     "orthonormal_within",
+    "set_partitions",
 ]

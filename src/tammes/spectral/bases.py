@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tammes.spectral.batches import check_eigenpairs
+from tammes.spectral.copies import Copies
 from tammes.spectral.eigenpairs import exists
 from tammes.spectral.eigenspaces import RelativeGap
 from tammes.spectral.matrices import Factored
@@ -58,7 +60,7 @@ class Bases:
         cls,
         eigenvectors: Float[Tensor, "nodes k"],
         eigenvalues: Float[Tensor, "graphs k"],
-        batch: Int[Tensor, " nodes"] | None,
+        batch: Int[Tensor, " nodes"],
         gap: RelativeGap,
     ) -> Bases:
         """Groups the eigenvectors of each graph by their eigenvalues.
@@ -66,7 +68,7 @@ class Bases:
         Args:
             eigenvectors: columns beyond a graph's own number are 0.
             eigenvalues: ascending.
-            batch: the graph of each node, ascending; None for one graph.
+            batch: the graph of each node, ascending.
             gap: which eigenvalues count as equal.
 
         Raises:
@@ -74,16 +76,18 @@ class Bases:
                 `RelativeGap` refuses.
 
         Example:
-            >>> cycle = torch.tensor([[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0]])
-            >>> spaces = Bases.of(cycle / 2, torch.tensor([[0.0, 2.0, 2.0]]), None, RelativeGap()).spaces
-            >>> [(basis.column, basis.dimension) for basis in spaces]
+            >>> vectors, values = torch.eye(3), torch.tensor([[0.0, 2.0, 2.0]])
+            >>> bases = Bases.of(vectors, values, torch.zeros(3).long(), RelativeGap())
+            >>> [(basis.column, basis.dimension) for basis in bases.spaces]
             [(0, 1), (1, 2)]
         """
-        if batch is None:
-            batch = torch.zeros(len(eigenvectors), dtype=torch.long, device=eigenvectors.device)
-        check_eigenpairs(eigenvectors, eigenvalues, batch)
+        check_eigenpairs(batch, eigenvectors, eigenvalues)
+        if bool((batch.diff() < 0).any()):
+            raise ValueError("expected a batch that ascends, as torch_geometric makes it; sort the nodes")
         graphs = len(eigenvalues)
         there = exists(eigenvectors, batch, graphs)
+        if not bool(there.any()):
+            raise ValueError("expected at least one eigenvector, got columns that are zero throughout")
         found = gap(eigenvalues, there)
         opens = found.number.diff(dim=1, prepend=found.number.new_full((graphs, 1), -1)) > 0
         graph, column = opens.nonzero(as_tuple=True)
@@ -108,10 +112,23 @@ class Bases:
             sizes=tuple(sizes.tolist()),
         )
 
-    @property
-    def most(self) -> int:
-        """The largest number of eigenspaces of a graph."""
-        return max((basis.number + 1 for basis in self.spaces), default=0)
+    def to(self, dtype: torch.dtype) -> Bases:
+        """The same with vectors and eigenvalues of another type; which of them are equal does not change."""
+        return replace(self, vectors=self.vectors.to(dtype), values=self.values.to(dtype))
+
+    def copies(self, edge_index: Int[Tensor, "2 m"] | None) -> Copies:
+        """The graphs with one copy for each of their eigenspaces, as a network on all of these sees them."""
+        device = self.vectors.device
+        owners = torch.tensor([basis.graph for basis in self.spaces])
+        counts = torch.bincount(owners, minlength=len(self.sizes)).to(device)
+        batch = torch.arange(len(self.sizes)).repeat_interleave(torch.tensor(self.sizes)).to(device)
+        present = torch.arange(self.vectors.shape[1], device=device) < counts[batch, None]
+        row = (present.flatten().cumsum(0) - 1).view_as(present).where(present, -1)
+        node, column = present.nonzero(as_tuple=True)
+        edges = batch.new_zeros(2, 0) if edge_index is None else edge_index
+        return Copies(
+            node=node, column=column, row=row, batch=batch, graphs=len(self.sizes), edge_index=edges
+        )
 
     def nodes(self, members: Sequence[int]) -> Nodes:
         """Which rows are nodes, where the graphs of some eigenspaces are filled up to the widest."""
@@ -143,32 +160,6 @@ class Bases:
         """The eigenvalue, log d and log n of some eigenspaces."""
         dimensions = [self.spaces[member].dimension for member in members]
         sizes = [self.sizes[self.spaces[member].graph] for member in members]
-        logarithms = torch.tensor([dimensions, sizes], dtype=torch.float64).log().T.to(self.vectors)
-        chosen = self.values[torch.tensor(members, device=self.values.device)].to(self.vectors)
+        logarithms = torch.tensor([dimensions, sizes], dtype=torch.float64).log().T.to(self.values)
+        chosen = self.values[torch.tensor(members, device=self.values.device)]
         return torch.cat((chosen[:, None], logarithms), dim=1)
-
-
-def check_eigenpairs(eigenvectors: Tensor, eigenvalues: Tensor, batch: Tensor) -> None:
-    """Raises ValueError for shapes that do not fit each other, and for numbers that are not finite."""
-    if eigenvectors.dim() != 2 or len(eigenvectors) != len(batch):
-        raise ValueError(
-            f"expected eigenvectors of shape ({len(batch)}, k), a row for each node of the batch, got "
-            f"{tuple(eigenvectors.shape)}"
-        )
-    if eigenvectors.shape[1] < 1 or not len(batch):
-        raise ValueError(
-            f"expected at least one node and one eigenvector, got shape {tuple(eigenvectors.shape)}"
-        )
-    graphs = int(batch.max()) + 1
-    if eigenvalues.dim() != 2 or len(eigenvalues) < graphs or eigenvalues.shape[1] != eigenvectors.shape[1]:
-        raise ValueError(
-            f"expected eigenvalues of shape ({graphs}, {eigenvectors.shape[1]}), a row for each graph and a "
-            f"column for each eigenvector, got {tuple(eigenvalues.shape)}"
-        )
-    if bool((batch.diff() < 0).any()):
-        raise ValueError("expected a batch that ascends, as torch_geometric makes it; sort the nodes")
-    for name, numbers in (("eigenvectors", eigenvectors), ("eigenvalues", eigenvalues)):
-        if not numbers.is_floating_point():
-            raise ValueError(f"expected real {name} in floating point, got {numbers.dtype}")
-        if not bool(numbers.isfinite().all()):
-            raise ValueError(f"expected finite {name}, got infinities or NaN")

@@ -3,17 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from tammes.spectral.bases import CONSTANTS, Bases
+from tammes.spectral.batches import batch_of, check_features
+from tammes.spectral.copies import Copies
 from tammes.spectral.counts import check_count
 from tammes.spectral.eigenspaces import RelativeGap
 from tammes.spectral.ign import IGN, IGNConfig
-from tammes.spectral.multiplicities import checked, shares
+from tammes.spectral.multiplicities import check_multiplicities, shares
+from tammes.spectral.perceptron import SummedConfig
+from tammes.spectral.phi import RhoConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class BasisNetConfig:
+    """Settings of a `BasisNet`.
+
+    Raises:
+        ValueError: for numbers that are not integers, or too small, and for no multiplicities, or one twice.
+
+    Example:
+        >>> BasisNetConfig(dim=16).build().dim
+        16
+    """
+
+    dim: int
+    """Channels of a node's encoding."""
+
+    ign: IGNConfig = field(default_factory=IGNConfig)
+    """What the projector of every eigenspace goes through."""
+
+    rho: RhoConfig = field(default_factory=SummedConfig)
+    """What joins the eigenspaces of a node, as in a `SignNet` the eigenvectors."""
+
+    multiplicities: tuple[int, ...] | None = None
+    """The dimensions of eigenspaces that there are, with an IGN for each; None for one that is told them."""
+
+    features: int = 0
+    """Features of a node that the IGN gets, as x and as V V^T x; at 0, `x` is not looked at."""
+
+    gap: RelativeGap = field(default_factory=RelativeGap)
+    """Which eigenvalues count as equal."""
+
+    at_once: int = 2**23
+    """Numbers in the largest tensor of a layer, up to which eigenspaces are processed together."""
+
+    def __post_init__(self) -> None:
+        check_count("dim", self.dim)
+        check_multiplicities(self.multiplicities)
+        check_count("features", self.features, least=0)
+        check_count("at_once", self.at_once)
+
+    def build(self) -> BasisNet:
+        """Build it, with weights from torch's generator."""
+        return BasisNet(self)
 
 
 class BasisNet(nn.Module):
@@ -23,19 +72,11 @@ class BasisNet(nn.Module):
     change the result. Eigenspaces are found by the relative gaps of the eigenvalues. The IGN sees n V V^T,
     whose entries do not become small on large graphs, and is told the eigenvalue, log d and log n. The first
     layer takes what it can from V itself; matrices are made for a few eigenspaces at a time, and made again
-    in the backward pass.
+    in the backward pass. To a rho for a fixed number of columns, eigenspaces are as many as eigenvectors:
+    those that a graph does not have count as zeros.
 
     Args:
-        rho: from `(nodes, l, channels)` and where there is an eigenspace, `(nodes, l)`, to `(nodes, dim)`.
-        ign: the layers from a projector to a vector.
-        multiplicities: the dimensions of eigenspaces that there are, an IGN for each of them; None for one
-            that is told the dimension.
-        features: channels of node features that the IGN sees, as x and as V V^T x; 0 for none.
-        gap: which eigenvalues count as equal.
-        at_once: numbers in the largest tensor of a layer, up to which eigenspaces are processed together.
-
-    Raises:
-        ValueError: for numbers that are not integers, or too small, and for no multiplicities, or some twice.
+        config: its settings.
 
     Source: Robinson (2023), eq. 7.8, E.2.2, E.11.3. Differs: nodes stay nodes (the published code transposes
     nodes and channels of the IGN's result); eigenvalues are not rounded; with node features, V V^T x is
@@ -45,33 +86,19 @@ class BasisNet(nn.Module):
         >>> from tammes.spectral import eigenpairs
         >>> edges, batch = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]]), torch.zeros(3).long()
         >>> pairs = eigenpairs(edges, batch)
-        >>> network = BasisNet(SumThenMLP(8, 4), ign=IGNConfig(vector=(16, 8))).double()
+        >>> network = BasisNetConfig(dim=4, ign=IGNConfig(matrix=(8,), vector=(16,))).build()
         >>> network(None, edges, batch, pairs.vectors, pairs.values).shape
         torch.Size([3, 4])
     """
 
-    def __init__(
-        self,
-        rho: nn.Module,
-        *,
-        ign: IGNConfig | None = None,
-        multiplicities: Sequence[int] | None = None,
-        features: int = 0,
-        gap: RelativeGap | None = None,
-        at_once: int = 2**23,
-    ) -> None:
+    def __init__(self, config: BasisNetConfig) -> None:
         super().__init__()
-        check_count("features", features, least=0)
-        check_count("at_once", at_once)
-        self.config = IGNConfig() if ign is None else ign
-        self.multiplicities = checked(multiplicities)
-        self.features, self.at_once = features, at_once
-        self.gap = RelativeGap() if gap is None else gap
+        self.config, self.dim = config, config.dim
         self.igns = nn.ModuleList(
-            IGN(self.config, inputs=1, constants=CONSTANTS, features=2 * features)
-            for _ in self.multiplicities or (1,)
+            IGN(config.ign, inputs=1, constants=CONSTANTS, features=2 * config.features)
+            for _ in config.multiplicities or (None,)
         )
-        self.rho = rho
+        self.rho = config.rho.build(config.ign.dim, config.dim)
 
     def forward(
         self,
@@ -84,8 +111,8 @@ class BasisNet(nn.Module):
         """Node encodings.
 
         Args:
-            x: node features; needed where `features` is not 0, and else ignored.
-            edge_index: ignored; here because every encoding has it.
+            x: node features; not looked at where the network was made for none.
+            edge_index: handed to rho.
             batch: the graph of each node, ascending; None for one graph.
             eigenvectors: columns beyond a graph's own number are 0.
             eigenvalues: ascending.
@@ -94,20 +121,22 @@ class BasisNet(nn.Module):
             ValueError: for shapes that do not fit each other, numbers that are not finite, and an eigenspace
                 whose multiplicity is none of those known.
         """
-        bases = Bases.of(eigenvectors, eigenvalues, batch, self.gap)
-        encodings, there = self.encodings(bases, self._checked(x, bases))
-        return self.rho(encodings, there)
+        batch, dtype = batch_of(batch, eigenvectors), next(self.parameters()).dtype
+        bases = Bases.of(eigenvectors, eigenvalues, batch, self.config.gap).to(dtype)
+        features = self.config.features
+        seen = check_features(x, len(batch), features).to(dtype) if features else None
+        copies = bases.copies(edge_index)
+        return self.rho(self.encodings(bases, copies, seen), copies)
 
     def encodings(
-        self, bases: Bases, x: Float[Tensor, "nodes features"] | None = None
-    ) -> tuple[Float[Tensor, "nodes l channels"], Bool[Tensor, "nodes l"]]:
-        """[IGN_{d_i}(V_i V_i^T)]_i, a column for each eigenspace of a graph, and where there is one."""
+        self, bases: Bases, copies: Copies, x: Float[Tensor, "nodes features"] | None = None
+    ) -> Float[Tensor, "rows channels"]:
+        """[IGN_{d_i}(V_i V_i^T)]_i, a row for each node and each eigenspace of its graph."""
         chunks = [
             (ign, chunk)
-            for ign, members in zip(self.igns, shares(bases, self.multiplicities), strict=True)
+            for ign, members in zip(self.igns, shares(bases, self.config.multiplicities), strict=True)
             for chunk in self._chunks(bases, members)
         ]
-        nodes, most = len(bases.vectors), bases.most
         parts, places = [], []
         for ign, members in chunks:
             if len(chunks) > 1 and torch.is_grad_enabled():
@@ -118,21 +147,10 @@ class BasisNet(nn.Module):
                 part = _encoded(ign, bases, members, x)
             parts.append(part)
             numbers = torch.tensor([bases.spaces[member].number for member in members])
-            slots = bases.rows(members) * most + numbers.to(bases.vectors.device)[:, None]
-            places.append(slots[bases.nodes(members).mask])
-        place = torch.cat(places)
-        result = bases.vectors.new_zeros(nodes * most, self.config.dim).index_copy(0, place, torch.cat(parts))
-        there = torch.zeros(nodes * most, dtype=torch.bool, device=place.device).index_fill(0, place, True)
-        return result.view(nodes, most, -1), there.view(nodes, most)
-
-    def _checked(self, x: Tensor | None, bases: Bases) -> Tensor | None:
-        if not self.features:
-            return None
-        expected = (len(bases.vectors), self.features)
-        if x is None or x.shape != expected or not x.is_floating_point():
-            came = "None" if x is None else f"{x.dtype} {tuple(x.shape)}"
-            raise ValueError(f"expected node features x as real numbers of shape {expected}, got {came}")
-        return x
+            rows = copies.row[bases.rows(members), numbers.to(copies.row.device)[:, None]]
+            places.append(rows[bases.nodes(members).mask])
+        result = bases.vectors.new_zeros(copies.rows, self.config.ign.dim)
+        return result.index_copy(0, torch.cat(places), torch.cat(parts))
 
     def _chunks(self, bases: Bases, members: list[int]) -> list[list[int]]:
         """Eigenspaces of graphs of similar size, so many that no tensor holds more than `at_once` numbers."""
@@ -141,7 +159,7 @@ class BasisNet(nn.Module):
         widest, fattest = 0, 0
         for member in sorted(members, key=lambda each: (size[each], bases.spaces[each].dimension)):
             widest, fattest = max(widest, size[member]), max(fattest, bases.spaces[member].dimension)
-            if not chunks or (len(chunks[-1]) + 1) * self._cost(widest, fattest) > self.at_once:
+            if not chunks or (len(chunks[-1]) + 1) * self._cost(widest, fattest) > self.config.at_once:
                 chunks.append([])
                 widest, fattest = size[member], bases.spaces[member].dimension
             chunks[-1].append(member)
@@ -149,12 +167,12 @@ class BasisNet(nn.Module):
 
     def _cost(self, n: int, d: int) -> int:
         """The numbers of one eigenspace in the largest tensor of a layer."""
-        vectors = n * max(d, 3, *self.config.vector)
-        return max(vectors, n**2 * max(self.config.matrix)) if self.config.matrix else vectors
+        ign = self.config.ign
+        return n * max(d, 3, *ign.vector, *(n * width for width in ign.matrix))
 
 
 def _encoded(
-    ign: IGN, bases: Bases, members: Sequence[int], x: Tensor | None
+    ign: nn.Module, bases: Bases, members: Sequence[int], x: Tensor | None
 ) -> Float[Tensor, "rows channels"]:
     """What an IGN makes of some eigenspaces, a row for each node of each of them."""
     projectors = bases.projectors(members)

@@ -2,21 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from tammes.finite import is_finite
 from tammes.spectral.bases import CONSTANTS, Bases
+from tammes.spectral.batches import batch_of
 from tammes.spectral.counts import check_count
 from tammes.spectral.eigenspaces import RelativeGap
-from tammes.spectral.multiplicities import checked, shares
+from tammes.spectral.multiplicities import check_multiplicities, shares
 from tammes.spectral.nodes import Nodes
 from tammes.spectral.tensor_layer import TensorToTensor
 
 _COPIES = 3
 """Tensors of a layer that are alive at once: what is kept of it, and what it is made from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpressiveBasisNetConfig:
+    """Settings of an `ExpressiveBasisNet`.
+
+    Raises:
+        ValueError: for counts that are not integers of at least 1, and gigabytes that are not positive.
+
+    Example:
+        >>> ExpressiveBasisNetConfig(dim=4, order=2).build().dim
+        4
+    """
+
+    dim: int
+    """Channels of a node's encoding."""
+
+    order: int = 3
+    """Indices of the tensors, p; at 2 they are matrices."""
+
+    width: int = 8
+    """Channels of each tensor."""
+
+    layers: int = 2
+    """Layers from the projector to the sum over eigenspaces, and again from there to the nodes."""
+
+    multiplicities: tuple[int, ...] | None = None
+    """As in a `BasisNetConfig`."""
+
+    gap: RelativeGap = field(default_factory=RelativeGap)
+    """Which eigenvalues count as equal."""
+
+    gigabytes: float = 4.0
+    """What the tensors of a batch may take, about, with what their gradients need."""
+
+    def __post_init__(self) -> None:
+        check_count("dim", self.dim)
+        check_count("order", self.order)
+        check_count("width", self.width)
+        check_count("layers", self.layers)
+        check_multiplicities(self.multiplicities)
+        if not (is_finite(self.gigabytes) and self.gigabytes > 0):
+            raise ValueError(f"gigabytes must be a positive number, got {self.gigabytes!r}")
+
+    def build(self) -> ExpressiveBasisNet:
+        """Build it, with weights from torch's generator."""
+        return ExpressiveBasisNet(self)
 
 
 class ExpressiveBasisNet(nn.Module):
@@ -27,16 +76,7 @@ class ExpressiveBasisNet(nn.Module):
     told its eigenvalue, so a sum tells them apart. Memory grows as n^p: this is for small graphs.
 
     Args:
-        dim: the width of a node encoding.
-        order: p; at 2 the tensors are matrices.
-        width: channels of each tensor.
-        layers: from the projector to the sum, and again from there to the nodes.
-        multiplicities: as in `BasisNet`.
-        gap: which eigenvalues count as equal.
-        gigabytes: what the tensors of a batch may take, about, with their gradients' needs.
-
-    Raises:
-        ValueError: for counts that are not integers of at least 1, and gigabytes that are not positive.
+        config: its settings.
 
     Source: Robinson (2023), 7.1.2, "Expressive-BasisNet", and E.1. Differs: a sum instead of a
     concatenation of eigenspaces, which takes any number of them.
@@ -45,35 +85,20 @@ class ExpressiveBasisNet(nn.Module):
         >>> from tammes.spectral import eigenpairs
         >>> edges, batch = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3).long()
         >>> pairs = eigenpairs(edges, batch)
-        >>> network = ExpressiveBasisNet(4, order=3).double()
+        >>> network = ExpressiveBasisNetConfig(dim=4, order=3).build()
         >>> network(None, edges, batch, pairs.vectors, pairs.values).shape
         torch.Size([3, 4])
     """
 
-    def __init__(
-        self,
-        dim: int,
-        *,
-        order: int = 3,
-        width: int = 8,
-        layers: int = 2,
-        multiplicities: Sequence[int] | None = None,
-        gap: RelativeGap | None = None,
-        gigabytes: float = 4.0,
-    ) -> None:
+    def __init__(self, config: ExpressiveBasisNetConfig) -> None:
         super().__init__()
-        for name, count in (("dim", dim), ("order", order), ("width", width), ("layers", layers)):
-            check_count(name, count)
-        if not gigabytes > 0:
-            raise ValueError(f"gigabytes must be positive, got {gigabytes!r}")
-        self.order, self.width, self.layers, self.gigabytes = order, width, layers, gigabytes
-        self.multiplicities = checked(multiplicities)
-        self.gap = RelativeGap() if gap is None else gap
-        inner = [(order, order, width, width)] * (layers - 1)
+        self.config, self.dim = config, config.dim
+        order, width = config.order, config.width
+        inner = [(order, order, width, width)] * (config.layers - 1)
         self.igns = nn.ModuleList(
-            _layers([(2, order, 1, width), *inner]) for _ in self.multiplicities or (1,)
+            _layers([(2, order, 1, width), *inner]) for _ in config.multiplicities or (None,)
         )
-        self.rho = _layers([*inner, (order, 1, width, dim)])
+        self.rho = _layers([*inner, (order, 1, width, config.dim)])
 
     def forward(
         self,
@@ -88,12 +113,13 @@ class ExpressiveBasisNet(nn.Module):
         Raises:
             ValueError: as `BasisNet`, and where tensors of this order would take more memory than allowed.
         """
-        bases = Bases.of(eigenvectors, eigenvalues, batch, self.gap)
+        batch, dtype = batch_of(batch, eigenvectors), next(self.parameters()).dtype
+        bases = Bases.of(eigenvectors, eigenvalues, batch, self.config.gap).to(dtype)
         self._expect_room(bases)
         graphs = [graph for graph, size in enumerate(bases.sizes) if size]
         nodes = Nodes(sizes=tuple(bases.sizes[graph] for graph in graphs), device=eigenvectors.device)
-        total = eigenvectors.new_zeros(len(graphs), self.width, *[nodes.width] * self.order)
-        for ign, members in zip(self.igns, shares(bases, self.multiplicities), strict=True):
+        total = bases.vectors.new_zeros(len(graphs), self.config.width, *[nodes.width] * self.config.order)
+        for ign, members in zip(self.igns, shares(bases, self.config.multiplicities), strict=True):
             if members:
                 owners = [graphs.index(bases.spaces[member].graph) for member in members]
                 place = torch.tensor(owners, device=total.device)
@@ -111,7 +137,7 @@ class ExpressiveBasisNet(nn.Module):
         nodes, tensors, constants = projectors.nodes, projectors.entries(), bases.constants(members)
         for layer in ign.children():
             tensors = torch.relu(layer(tensors, nodes, constants))
-        return torch.nn.functional.pad(tensors, (0, width - nodes.width) * self.order)
+        return torch.nn.functional.pad(tensors, (0, width - nodes.width) * self.config.order)
 
     def _constants(self, nodes: Nodes, like: Tensor) -> Tensor:
         """log n, in the place it has among an eigenspace's constants."""
@@ -120,13 +146,13 @@ class ExpressiveBasisNet(nn.Module):
     def _expect_room(self, bases: Bases) -> None:
         n = max(bases.sizes)
         tensors = len(bases.spaces) + sum(1 for size in bases.sizes if size)
-        numbers = tensors * n**self.order * self.layers * self.width * _COPIES
-        needed = numbers * bases.vectors.element_size() / 1e9
-        if needed > self.gigabytes:
+        numbers = tensors * n**self.config.order * self.config.layers * self.config.width * _COPIES
+        needed, allowed = numbers * bases.vectors.element_size() / 1e9, self.config.gigabytes
+        if needed > allowed:
             raise ValueError(
-                f"tensors of order {self.order} for {len(bases.spaces)} eigenspaces of graphs of up to {n} "
-                f"nodes need about {needed:,.3g} GB, more than the {self.gigabytes:g} GB allowed: take "
-                "BasisNet, a lower order, fewer graphs or eigenvectors, or raise gigabytes"
+                f"tensors of order {self.config.order} for {len(bases.spaces)} eigenspaces of graphs of up "
+                f"to {n} nodes need about {needed:,.3g} GB, and gigabytes allows {allowed:g}: take BasisNet, "
+                "a lower order, fewer graphs or eigenvectors, or raise gigabytes"
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -80,15 +81,13 @@ class IGN(nn.Module):
         self.config = config
         widths = (inputs, *config.matrix)
         self.matrix = nn.ModuleList(
-            MatrixToMatrix(before, after, constants)
-            for before, after in zip(widths[:-1], widths[1:], strict=True)
+            MatrixToMatrix(before, after, constants) for before, after in pairwise(widths)
         )
         self.entrance = VectorToMatrix(features, widths[1]) if features and config.matrix else None
         self.collect = MatrixToVector(widths[-1], config.vector[0], constants)
         self.features = VectorToVector(features, config.vector[0]) if features else None
         self.vector = nn.ModuleList(
-            VectorToVector(before, after, constants)
-            for before, after in zip(config.vector[:-1], config.vector[1:], strict=True)
+            VectorToVector(before, after, constants) for before, after in pairwise(config.vector)
         )
 
     def forward(

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tammes.spectral.bases import Bases
 from tammes.spectral.counts import check_count
 
 
-def checked(known: Sequence[int] | None) -> tuple[int, ...] | None:
-    """The multiplicities that networks are made for; None for one network that is told them.
+def check_multiplicities(known: tuple[int, ...] | None) -> None:
+    """Refuses what is no list of multiplicities that networks are made for.
 
     Raises:
         ValueError: for none, for one twice, and for what is no integer of at least 1.
 
     Example:
-        >>> checked([1, 2])
-        (1, 2)
+        >>> check_multiplicities((1, 1))
+        Traceback (most recent call last):
+            ...
+        ValueError: multiplicities must be a tuple of different integers, at least one, got (1, 1)
     """
     if known is None:
-        return None
+        return
+    if not isinstance(known, tuple) or not known or len(set(known)) < len(known):
+        raise ValueError(f"multiplicities must be a tuple of different integers, at least one, got {known!r}")
     for each in known:
         check_count("each of multiplicities", each)
-    if not known or len(set(known)) < len(known):
-        raise ValueError(f"multiplicities must be different integers, at least one, got {known!r}")
-    return tuple(known)
 
 
 def shares(bases: Bases, known: tuple[int, ...] | None) -> list[list[int]]:
