@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from tammes import OtherLabels, recipes
 from tammes.data import Images
 from tammes.encoders import BagOfWordsConfig, ResNetConfig
-from tammes.positives import Neighbours, SameClass
+from tammes.positives import Active, Neighbours, Quantile, SameClass, Targeted
 from tammes.sources import Gather
 from tammes.training import (
     Adam,
@@ -83,6 +83,10 @@ EXACT = {
     "chunks": replace(CONFIG, objective=HCL, chunk=2, learn_temperature=True),
     "batch norm": replace(CONFIG, encoder=ResNetConfig(), epochs=1, optimizer=Adam(learning_rate=1e-4)),
     "a queue": replace(CONFIG, objective=HCL, negatives=QueueConfig(size=7)),
+    "active": replace(
+        CONFIG, positives=Active(candidates=3, acceptance=Quantile(share=0.5), refresh=4, warm_up=2)
+    ),
+    "targeted": replace(CONFIG, positives=Targeted(freely=("noise",)), epochs=1),
     "other images": replace(CONFIG, positives=SameClass(), epochs=1),
     "texts": replace(make_text_config(), batch_size=5),
     "neighbours": replace(make_text_config(), batch_size=5, positives=Neighbours()),

@@ -1,11 +1,10 @@
-"""The encoders and the positives from the shell."""
+"""The encoders from the shell."""
 
 from typing import Annotated, Any
 
 import tyro
 
 from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ResNetConfig
-from tammes.positives import Itself, Neighbours, SameClass
 
 
 def _resnet(depth: int) -> Any:
@@ -46,27 +45,5 @@ Encoder = (
     | Annotated[ResNetConfig, _resnet(34)]
     | Annotated[ResNetConfig, _resnet(50)]
     | Annotated[BagOfWordsConfig, _BAG_OF_WORDS]
-    | Annotated[None, _USUAL]
-)
-
-Positives = (
-    Annotated[
-        Itself,
-        tyro.conf.subcommand("itself", default=Itself(), description="Another view of the same image."),
-    ]
-    | Annotated[
-        SameClass,
-        tyro.conf.subcommand(
-            "same-class",
-            default=SameClass(),
-            description="Another sentence or image of the class.",
-        ),
-    ]
-    | Annotated[
-        Neighbours,
-        tyro.conf.subcommand(
-            "neighbours", default=Neighbours(), description="The sentence before or after it."
-        ),
-    ]
     | Annotated[None, _USUAL]
 )

@@ -83,5 +83,5 @@ def _on_the_sphere(run: Run, data: Data) -> tuple[float | None, float]:
     if len(pairs) == 0:
         return None, uniform
     seeds = derive(training.seed, Purpose.FIRST_VIEW), derive(training.seed, Purpose.SECOND_VIEW)
-    view_a, view_b = embed_pairs(run.model, data, pairs, training.augmentation, seeds=seeds)
+    view_a, view_b = embed_pairs(run.model, data, pairs, training.augmentations, seeds=seeds)
     return alignment(view_a, view_b), uniform

@@ -15,6 +15,7 @@ from tammes.positives import Itself
 from tammes.report import Curve, Outcome, Pictures, Sample, Sentences
 from tammes.selection import OtherLabels, Subset
 from tammes.training import Data, QueueConfig, Row, Run, TrainingConfig, embed
+from tammes.training.config import OF_ITSELF
 from tammes.training.embedding import embed_pairs
 from tammes.training.pairing import Pairing
 from tammes.training.seeds import Purpose, derive
@@ -81,7 +82,7 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
 
 def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
     """int64 (b, 2), rows that are paired as in training, so many at most; none where there are no pairs."""
-    if isinstance(config.positives, Itself):
+    if isinstance(config.positives, OF_ITSELF):
         return torch.tensor(shuffled_rows(data)[:most]).repeat(2, 1).T
     try:
         return Pairing.of(data, config.positives, seed=config.seed).epoch(0)[:most]
@@ -152,7 +153,7 @@ def report_outcome(trial: Trial, exhibit: Exhibit) -> Outcome:
     features, embeddings = embed(run.model, data)
     step = run.metrics[-1].step
     seeds = derive(training.seed, Purpose.FIRST_VIEW, step), derive(training.seed, Purpose.SECOND_VIEW, step)
-    view_a, view_b = embed_pairs(run.model, data, pairs, training.augmentation, seeds=seeds)
+    view_a, view_b = embed_pairs(run.model, data, pairs, training.augmentations, seeds=seeds)
     with torch.no_grad():
         labels = None if data.labels is None else data.labels[pairs[:, 0]]
         generator = torch.Generator().manual_seed(derive(training.seed, Purpose.OBJECTIVE))

@@ -6,11 +6,21 @@ from typing import Annotated, Literal
 import tyro
 
 from tammes.cli.data import Split
-from tammes.cli.encoder import Encoder, Positives
+from tammes.cli.encoder import Encoder
 from tammes.cli.images import size_and_channels, usual_augmentation
+from tammes.cli.positives import Positives
 from tammes.data import Texts
 from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig, ResNetConfig
-from tammes.positives import Handwriting, Identity, Itself, Neighbours, Photographs, SameClass
+from tammes.positives import (
+    Active,
+    Handwriting,
+    Identity,
+    Itself,
+    Neighbours,
+    Photographs,
+    SameClass,
+    Targeted,
+)
 from tammes.training import Data
 
 AnyEncoder = ConvNetConfig | ResNetConfig | BagOfWordsConfig
@@ -47,8 +57,8 @@ class Setup:
         no_head: Leave the head out: the features themselves are compared.
         augmentation: How views of images are made; by default `handwriting` for the digits, else
             `photographs`.
-        positives: What the second view of a pair shows; by default the image itself, another sentence of
-            the same document, or where documents are not known the sentence beside it.
+        positives: What the second view of a pair shows; by default the image itself, of texts another
+            sentence of the same document, or where documents are not known the sentence beside it.
     """
 
     size: int | None = None
@@ -95,7 +105,7 @@ class Setup:
         """The augmentation that was asked for, or what suits the data of this name."""
         return None if isinstance(data, Texts) else self.augmentation or usual_augmentation(name)
 
-    def positives_for(self, data: Data) -> Itself | SameClass | Neighbours:
+    def positives_for(self, data: Data) -> Itself | SameClass | Neighbours | Active | Targeted:
         """The positives that were asked for, or what suits the data."""
         if self.positives is not None:
             return self.positives

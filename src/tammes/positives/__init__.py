@@ -1,8 +1,32 @@
 """Where the positives of an anchor come from."""
 
+from tammes.positives.acceptance import Acceptance, Halving, Nearest, Quantile
+from tammes.positives.active import Active, Chosen
 from tammes.positives.augmentation import Augmentation, Handwriting, Identity, Photographs
+from tammes.positives.boundary import Boundary
+from tammes.positives.classes import Classes, Clusters, Labels
 from tammes.positives.itself import Itself
 from tammes.positives.neighbours import Neighbours
 from tammes.positives.same_class import SameClass
+from tammes.positives.targeted import Targeted
 
-__all__ = ["Augmentation", "Handwriting", "Identity", "Itself", "Neighbours", "Photographs", "SameClass"]
+__all__ = [
+    "Acceptance",
+    "Active",
+    "Augmentation",
+    "Boundary",
+    "Chosen",
+    "Classes",
+    "Clusters",
+    "Halving",
+    "Handwriting",
+    "Identity",
+    "Itself",
+    "Labels",
+    "Nearest",
+    "Neighbours",
+    "Photographs",
+    "Quantile",
+    "SameClass",
+    "Targeted",
+]

@@ -1,6 +1,7 @@
 """Positives by augmentation: two random views of one image that mean the same."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import kornia.augmentation as kornia
@@ -32,6 +33,11 @@ class Augmentation(ABC):
     @abstractmethod
     def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
         """The kornia modules that change images (batch, channels, size, size), one after the other."""
+
+    @property
+    def neutral(self) -> Mapping[str, float]:
+        """For each setting that is a strength, by name, the value at which it changes nothing."""
+        return {}
 
     @torch.no_grad()
     def __call__(
@@ -150,6 +156,12 @@ class Photographs(Augmentation):
         _check_range("grayscale_probability", self.grayscale_probability, 0, 1)
         _check_range("blur_probability", self.blur_probability, 0, 1)
 
+    @property
+    def neutral(self) -> Mapping[str, float]:
+        names = "flip_probability", "brightness", "contrast", "saturation", "hue"
+        more = "grayscale_probability", "blur_probability"
+        return {"smallest_crop": 1.0, **dict.fromkeys((*names, *more), 0.0)}
+
     def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
         colored = channels == 3
         jitter = kornia.ColorJitter(
@@ -216,6 +228,11 @@ class Handwriting(Augmentation):
         _check_range("noise", self.noise, 0, 1)
         _check_range("erasing_probability", self.erasing_probability, 0, 1)
         _check_range("background", self.background, 0, 1)
+
+    @property
+    def neutral(self) -> Mapping[str, float]:
+        names = "rotation", "translation", "scaling", "shear", "noise", "erasing_probability"
+        return dict.fromkeys(names, 0.0)
 
     def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
         affine = kornia.RandomAffine(

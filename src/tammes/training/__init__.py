@@ -2,7 +2,7 @@
 
 from tammes.training.annealing import Falling, Rising
 from tammes.training.caching import GradientCache
-from tammes.training.config import ImagesSummary, QueueConfig, RunConfig, TextsSummary, TrainingConfig
+from tammes.training.config import ImagesSummary, RunConfig, TextsSummary, TrainingConfig
 from tammes.training.embedding import embed
 from tammes.training.examples import Data
 from tammes.training.folder import RunFolder
@@ -12,6 +12,7 @@ from tammes.training.model import Model, build_model
 from tammes.training.momentum import MomentumEncoder
 from tammes.training.monitor import Monitor
 from tammes.training.optimizer import Adam, Constant, Cosine
+from tammes.training.queue_config import QueueConfig
 from tammes.training.run import Run, load_run
 from tammes.training.stop import Stopped
 

@@ -9,55 +9,27 @@ from tammes.data.images import Images
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
 from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig, ResNetConfig
-from tammes.finite import is_finite
 from tammes.objective import Objective
-from tammes.positives import Handwriting, Identity, Itself, Neighbours, Photographs, SameClass
+from tammes.positives import (
+    Active,
+    Handwriting,
+    Identity,
+    Itself,
+    Neighbours,
+    Photographs,
+    SameClass,
+    Targeted,
+)
 from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Rising
 from tammes.training.config_file import FORMERLY
-from tammes.training.momentum import rising_momentum
 from tammes.training.optimizer import Adam, Constant
+from tammes.training.queue_config import QueueConfig
 
-
-@dataclass(frozen=True, kw_only=True)
-class QueueConfig:
-    """Negatives from earlier batches: a queue of keys, made by a momentum encoder (MoCo).
-
-    The first view of an image is embedded by the network, the second by its momentum encoder; the first is
-    compared with the second views of the batch and of those before it.
-
-    Args:
-        size: How many keys of earlier batches are held.
-        momentum: m: after each step the momentum encoder keeps m of its weights and takes 1 - m of the
-            network's.
-        rising: Let the momentum rise to 1 over the run, along half a cosine.
-
-    Raises:
-        ValueError: for a size below 1, or a momentum outside [0, 1).
-
-    Source: He et al., Momentum Contrast for Unsupervised Visual Representation Learning, 2020.
-
-    Example:
-        >>> QueueConfig(size=65536, momentum=0.999)
-        QueueConfig(size=65536, momentum=0.999, rising=False)
-    """
-
-    size: int = 4096
-    momentum: float = 0.99
-    rising: bool = False
-
-    def __post_init__(self) -> None:
-        if not _is_count(self.size):
-            raise ValueError(
-                f"the size of the queue must be at least 1 key, as a whole number, got {self.size!r}"
-            )
-        if not (is_finite(self.momentum) and 0 <= self.momentum < 1):
-            raise ValueError(f"momentum must be a number from 0 to below 1, got {self.momentum}")
-
-    def momentum_at(self, *, step: int, steps: int) -> float:
-        """The momentum after step `step`, from 0, of so many."""
-        return rising_momentum(self.momentum, step=step, steps=steps) if self.rising else self.momentum
+AugmentationConfig = Photographs | Handwriting | Identity
+OF_ITSELF = Itself | Active | Targeted
+"""Positives that are views of the anchor's own row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +45,8 @@ class TrainingConfig:
         head: The small network between features and the embeddings that are compared; None compares the
             features.
         augmentation: How a view of an image is made; None for texts, which are taken as they are.
-        positives: What the second view of a pair shows: the image of the first, another row of its class,
-            or the sentence beside it.
+        positives: What the second view of a pair shows: the image of the first, chosen among several views
+            or made by another augmentation, or another row of its class, or the sentence beside it.
         optimizer: How the weights are moved.
         batch_size: Pairs per step, which are two views each.
         epochs: How often every image is visited, or every sentence paired.
@@ -91,7 +63,8 @@ class TrainingConfig:
         ValueError: for a batch of fewer than two pairs, fewer than one epoch, a negative seed, a chunk
             below 1, annealing where there is no beta or with more changes than epochs, or parts that do not
             go together: texts with augmentation, chunks, or a sentence as its own positive; a queue, which
-            knows a row that comes again by its view, with other positives than the row itself.
+            knows a row that comes again by its view, with other positives than the row itself; a factor
+            that is to vary freely and that the augmentation does not have.
 
     Example:
         >>> import tammes
@@ -105,8 +78,8 @@ class TrainingConfig:
     objective: Objective
     encoder: ConvNetConfig | ResNetConfig | BagOfWordsConfig = field(default_factory=ResNetConfig)
     head: ProjectionHeadConfig | None = field(default_factory=ProjectionHeadConfig)
-    augmentation: Photographs | Handwriting | Identity | None = field(default_factory=Photographs)
-    positives: Itself | SameClass | Neighbours = field(default_factory=Itself)
+    augmentation: AugmentationConfig | None = field(default_factory=Photographs)
+    positives: Itself | SameClass | Neighbours | Active | Targeted = field(default_factory=Itself)
     optimizer: Adam = field(default_factory=Adam)
     batch_size: int = 256
     epochs: int = 100
@@ -157,6 +130,11 @@ class TrainingConfig:
                 raise ValueError(
                     f"texts are not augmented, got {self.augmentation!r}: choose augmentation=None"
                 )
+            if isinstance(self.positives, Active | Targeted):
+                raise ValueError(
+                    f"{type(self.positives).__name__} chooses among augmented views, which texts have none "
+                    "of: choose positives=SameClass() or Neighbours()"
+                )
             if isinstance(self.positives, Itself):
                 raise ValueError(
                     "a sentence that is its own positive teaches nothing, since both views are the same: "
@@ -172,16 +150,25 @@ class TrainingConfig:
                 "views of images are made by an augmentation, got None: choose Photographs(), Handwriting(), "
                 "or Identity() where the positive is another image"
             )
-        elif isinstance(self.augmentation, Identity) and isinstance(self.positives, Itself):
+        elif isinstance(self.augmentation, Identity) and isinstance(self.positives, OF_ITSELF):
             raise ValueError(
                 "an image that is its own positive needs an augmentation, or both views are the same: choose "
                 "Photographs(), Handwriting(), or other positives"
             )
-        if isinstance(self.negatives, QueueConfig) and not isinstance(self.positives, Itself):
+        if self.augmentation is not None and isinstance(self.positives, Targeted):
+            self.positives.augmentations(self.augmentation)  # refuses a factor that it does not have
+        if isinstance(self.negatives, QueueConfig) and not isinstance(self.positives, OF_ITSELF):
             raise ValueError(
                 "a queue knows a row that comes again by its key, which is another row's where the positives "
                 f"are {self.positives!r}: take negatives from the batch, or Itself() as the positives"
             )
+
+    @property
+    def augmentations(self) -> tuple[AugmentationConfig | None, AugmentationConfig | None]:
+        """What makes the first view of a pair, and the second; None for texts."""
+        if self.augmentation is not None and isinstance(self.positives, Targeted):
+            return self.positives.augmentations(self.augmentation)
+        return self.augmentation, self.augmentation
 
     @property
     def extendable(self) -> bool:

@@ -68,7 +68,7 @@ def embed_pairs(
     model: Model,
     data: Data,
     pairs: Tensor,
-    augmentation: Augmentation | None,
+    augmentations: tuple[Augmentation | None, Augmentation | None],
     *,
     seeds: tuple[int, int],
 ) -> tuple[Tensor, Tensor]:
@@ -78,7 +78,7 @@ def embed_pairs(
         model: encoder and head, on any device.
         data: images or texts.
         pairs: int64 (b, 2), rows of anchors and their positives.
-        augmentation: how views are made; None takes the rows as they are.
+        augmentations: how the first views are made, and the second; None takes the rows as they are.
         seeds: of the first views, and of the second.
 
     Returns:
@@ -88,7 +88,7 @@ def embed_pairs(
     examples = examples_of(data, model.vocabulary)
     views = []
     with torch.inference_mode(), evaluating(model):
-        for rows, seed in zip(pairs.T.tolist(), seeds, strict=True):
+        for rows, augmentation, seed in zip(pairs.T.tolist(), augmentations, seeds, strict=True):
             inputs = examples.inputs(examples.batch(rows).to(device))
             if augmentation is not None:
                 assert isinstance(inputs, Tensor)

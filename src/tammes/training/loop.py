@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,8 +9,9 @@ from typing import Any, Literal
 import torch
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import RichProgressBar
-from torch.utils.data import DataLoader, Dataset
 
+from tammes.positives import Active
+from tammes.training.active_views import expect_possible
 from tammes.training.batch_norm import with_global_batch_norm
 from tammes.training.checkpoint import AtomicCheckpoints, SaveCheckpoint, StopAfterStep
 from tammes.training.config import RunConfig, TrainingConfig
@@ -19,9 +19,10 @@ from tammes.training.config_file import to_yaml
 from tammes.training.examples import Data, Examples, learned_from
 from tammes.training.folder import RunFolder
 from tammes.training.launch import Launch
+from tammes.training.loader import batches
 from tammes.training.metrics import Metrics
 from tammes.training.model import Model, build_model
-from tammes.training.module import Batch, Contrastive
+from tammes.training.module import Contrastive
 from tammes.training.monitor import Monitor
 from tammes.training.order import Order, Portion
 from tammes.training.pairing import Pairing, UnpairedWarning
@@ -32,7 +33,7 @@ from tammes.training.shared_settings import shared_settings
 from tammes.training.stop import Stopped, StopRequest
 from tammes.training.strategy import Together
 from tammes.training.stuck import leaving_if_stuck
-from tammes.training.workers import leave_signals_to_parent, plain_errors
+from tammes.training.workers import plain_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,6 +176,8 @@ def _trained(
     portion = Portion(batch_size=config.batch_size, process=launch.rank, processes=launch.count)
     pairing = Pairing.of(examples.data, config.positives, seed=config.seed)
     steps_per_epoch = len(Order(pairing, portion))  # refuses a batch larger than the data
+    if isinstance(config.positives, Active) and config.positives.chooses:
+        expect_possible(config.positives, examples, steps=config.epochs * steps_per_epoch)
     alone = pairing.alone
     if alone and peers.first:
         words = f"{alone} of {len(examples)} {pairing.noun} have no positive and are left out"
@@ -187,7 +190,7 @@ def _trained(
     )
     metrics = Metrics(None if folder is None else folder.metrics, monitor, peers)
     first_step = checkpoint["global_step"] if checkpoint else 0
-    loader = _loader(examples, Order(pairing, portion, first_step=first_step), machine)
+    loader = batches(examples, Order(pairing, portion, first_step=first_step), workers=machine.workers)
     module = Contrastive(
         config, model, examples=examples, steps_per_epoch=steps_per_epoch, portion=portion, peers=peers
     )
@@ -220,38 +223,6 @@ def _opened(
         # Also over one that is there: it is the same, unless it was damaged.
         model.vocabulary.save(folder.vocabulary)
     return checkpoint
-
-
-class _Pairs(Dataset[Batch]):
-    """Pairs of rows as a DataLoader wants them: it asks for whole batches."""
-
-    def __init__(self, examples: Examples) -> None:
-        self.examples = examples
-
-    def __getitems__(self, pairs: Sequence[Sequence[int]]) -> Batch:
-        first, second = ([pair[side] for pair in pairs] for side in (0, 1))
-        return Batch(
-            first=self.examples.batch(first),
-            second=None if first == second else self.examples.batch(second),
-            pairs=torch.tensor(pairs),
-        )
-
-
-def _as_read(batch: Any) -> Any:
-    """The batch: it comes as a whole, and there is nothing to collate."""
-    return batch
-
-
-def _loader(examples: Examples, order: Order, machine: Machine) -> DataLoader[Batch]:
-    return DataLoader(
-        _Pairs(examples),
-        batch_sampler=order,
-        num_workers=machine.workers,
-        persistent_workers=machine.workers > 0,
-        worker_init_fn=leave_signals_to_parent,
-        collate_fn=_as_read,
-        generator=torch.Generator(),  # so that torch's global one is left alone
-    )
 
 
 def _saver(folder: RunFolder | None, config: RunConfig, request: StopRequest) -> SaveCheckpoint:

@@ -14,16 +14,19 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from tammes.coupling import Hard
 from tammes.pairs import Pairs
+from tammes.positives import Active, Augmentation
 from tammes.sources import Gather, InBatch, Queue
 from tammes.temperature import LearnedTemperature
+from tammes.training.active_views import ActiveViews
 from tammes.training.batch_norm import has_global_batch_norm
 from tammes.training.caching import GradientCache
-from tammes.training.config import QueueConfig, TrainingConfig
+from tammes.training.config import TrainingConfig
 from tammes.training.examples import Examples, Inputs
 from tammes.training.model import Model
 from tammes.training.momentum import MomentumEncoder
 from tammes.training.order import Portion
 from tammes.training.peers import Peers
+from tammes.training.queue_config import QueueConfig
 from tammes.training.seeds import Purpose, derive
 from tammes.training.strategy import OwnGradients
 
@@ -59,6 +62,7 @@ class Contrastive(LightningModule):
         objective: of the present epoch.
         temperature: the learned one, or None.
         keys: what embeds the second views where negatives come from a queue, or None.
+        active: what chooses second views among several, or None.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class Contrastive(LightningModule):
         self.peers = peers or Peers()
         self.source = self._source()
         self.keys = MomentumEncoder(model) if isinstance(self.source, Queue) else None
+        self.active = self._active()
         self.own_gradients = OwnGradients()
         self.objective = config.objective
         self.temperature = None
@@ -103,13 +108,17 @@ class Contrastive(LightningModule):
         """The loss of a batch of pairs."""
         rows = batch.pairs[:, 0]
         step = self.global_step
+        if self.active is not None:
+            self.active.begin(step, self.model)
         with self.peers.failing_together():
-            first, second = self._views(batch)
+            first, second = self._views(batch, step)
             with torch.random.fork_rng(devices=[rows.device] if rows.is_cuda else []):
                 torch.manual_seed(self._seed(Purpose.STEP))
                 view_a, view_b = self._embedded(first, second)
             for view in (view_a, view_b):
                 _expect_finite("embeddings", view, step)
+        if self.active is not None:
+            self.active.count()
         labels = self.examples.labels
         labels = None if labels is None else labels[rows.cpu()].to(view_a.device)
         generator = torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE))
@@ -121,20 +130,28 @@ class Contrastive(LightningModule):
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
         return loss
 
-    def _views(self, batch: Batch) -> tuple[Inputs, Inputs]:
+    def _views(self, batch: Batch, step: int) -> tuple[Inputs, Inputs]:
         """The two views of each pair."""
         first = self.examples.inputs(batch.first)
         second = first if batch.second is None else self.examples.inputs(batch.second)
-        return self._view(first, Purpose.FIRST_VIEW), self._view(second, Purpose.SECOND_VIEW)
+        of_first, of_second = self.config.augmentations
+        first = self._view(first, of_first, self._seed(Purpose.FIRST_VIEW))
 
-    def _view(self, inputs: Inputs, purpose: Purpose) -> Inputs:
+        def candidate(number: int) -> Inputs:
+            place = (number,) if number else ()  # the first is the view that there is without a choice
+            return self._view(second, of_second, self._seed(Purpose.SECOND_VIEW, *place))
+
+        if self.active is None:
+            return first, candidate(0)
+        return first, self.active.choose(step, self.model, candidate, chunk=self.config.chunk)
+
+    def _view(self, inputs: Inputs, augmentation: Augmentation | None, seed: int) -> Inputs:
         """A view of each row, as it is in the batch of all processes."""
-        augmentation = self.config.augmentation
         if augmentation is None:
             return inputs
         assert isinstance(inputs, Tensor)  # the configuration has no augmentation for others
         first_row, batch_size = self.portion.first_row, self.portion.batch_size
-        return augmentation(inputs, seed=self._seed(purpose), first_row=first_row, batch_size=batch_size)
+        return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size)
 
     def _embedded(self, first: Inputs, second: Inputs) -> tuple[Tensor, ...]:
         """Both views through the network, or the second through its momentum encoder."""
@@ -157,6 +174,21 @@ class Contrastive(LightningModule):
             return Queue(size=negatives.size, dim=self.model.dim, gather=gather)
         return negatives if gather is None else gather
 
+    def _active(self) -> ActiveViews | None:
+        """What chooses second views, where there is anything to choose from."""
+        positives = self.config.positives
+        if not (isinstance(positives, Active) and positives.chooses):
+            return None
+        return ActiveViews(
+            positives,
+            examples=self.examples,
+            dim=self.model.dim,
+            seed=self.config.seed,
+            portion=self.portion,
+            peers=self.peers,
+            steps_per_epoch=self.steps_per_epoch,
+        )
+
     def _pairs(self, view_a: Tensor, view_b: Tensor, rows: Tensor, labels: Tensor | None) -> Pairs:
         if isinstance(self.source, Queue):  # which must know an image that comes again
             return self.source(view_a, view_b, ids=rows, labels=labels)
@@ -175,6 +207,8 @@ class Contrastive(LightningModule):
             numbers["beta"] = self.objective.coupling.beta
         if self.temperature is not None:
             numbers["temperature"] = float(self.temperature().detach())
+        if self.active is not None:
+            numbers |= self.active.numbers()
         return numbers
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
@@ -214,8 +248,8 @@ class Contrastive(LightningModule):
             "lr_scheduler": {"scheduler": LambdaLR(optimizer, factor), "interval": "step"},
         }
 
-    def _seed(self, purpose: Purpose) -> int:
-        return derive(self.config.seed, purpose, self.global_step)
+    def _seed(self, purpose: Purpose, *place: int) -> int:
+        return derive(self.config.seed, purpose, self.global_step, *place)
 
 
 class _Embeddings(nn.Module):

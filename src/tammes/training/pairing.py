@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from tammes.data.texts import Texts
-from tammes.positives import Itself, Neighbours, SameClass
+from tammes.positives import Active, Itself, Neighbours, SameClass, Targeted
+from tammes.training.config import OF_ITSELF
 from tammes.training.examples import Data
 from tammes.training.seeds import Purpose, derive
 
@@ -15,7 +16,7 @@ class UnpairedWarning(UserWarning):
     """Some rows have no positive, and are not trained on."""
 
 
-Positives = Itself | SameClass | Neighbours
+Positives = Itself | SameClass | Neighbours | Active | Targeted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,5 +89,5 @@ class Pairing:
     @property
     def words(self) -> str:
         """How much there is to learn from, in words."""
-        pairs = "" if isinstance(self.positives, Itself) else "pairs of "
+        pairs = "" if isinstance(self.positives, OF_ITSELF) else "pairs of "
         return f"{len(self)} {pairs}{self.noun}"

@@ -15,6 +15,8 @@ class Purpose(IntEnum):
     STEP = 4
     OBJECTIVE = 5
     HOLDOUT = 6
+    CLASSIFIER = 7
+    ACCEPTANCE = 8
 
 
 def derive(seed: int, purpose: Purpose, *position: int) -> int:

@@ -1,0 +1,86 @@
+"""Which candidate is kept: the nearest, or any that is near enough."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tammes.positives import Active, Clusters, Halving, Nearest, Quantile
+
+
+def choose(distances: Tensor, threshold: float, *, seed: int = 0) -> tuple[Tensor, Any]:
+    """Which of the candidates, of whose numbers the views are made, was kept; and all that was said of it."""
+    n, m = distances.shape
+    draws = torch.rand(n, m, generator=torch.Generator().manual_seed(seed))
+    views = [torch.stack([torch.full((n,), float(j)), distances[:, j]], dim=1) for j in range(m)]
+    chosen = Active(candidates=m).choose(views, lambda view: view[:, 1], threshold=threshold, draws=draws)
+    return chosen.views[:, 0].long(), chosen
+
+
+def test_without_a_threshold_the_nearest_is_kept() -> None:
+    distances = torch.rand(40, 6, generator=torch.Generator().manual_seed(1))
+    kept, chosen = choose(distances, 0.0)
+    assert torch.equal(kept, distances.argmin(dim=1))
+    assert torch.equal(chosen.distance, distances.amin(dim=1))
+    torch.testing.assert_close(chosen.drawn, distances.mean(dim=1))
+    assert chosen.accepted.sum() == 0
+
+
+def test_within_the_threshold_each_is_as_likely() -> None:
+    distances = torch.tensor([0.9, 0.2, 0.1, 0.3, 0.8]).expand(30_000, 5)
+    kept, chosen = choose(distances, 0.5)
+    counts = kept.bincount(minlength=5)
+    assert counts[[0, 4]].tolist() == [0, 0]
+    # 10,000 each; five standard deviations are 408.
+    assert all(abs(int(count) - 10_000) < 408 for count in counts[1:4])
+    assert (chosen.accepted == 3).all()
+
+
+def test_where_none_is_within_the_nearest_is_kept() -> None:
+    distances = torch.tensor([[0.9, 0.7, 0.8], [0.9, 0.2, 0.1]])
+    kept, chosen = choose(distances, 0.15)
+    assert kept.tolist() == [1, 2]
+    assert chosen.accepted.tolist() == [0, 1]
+
+
+def test_where_there_is_no_boundary_the_first_is_kept() -> None:
+    kept, _ = choose(torch.full((3, 4), math.inf), 0.0)
+    assert kept.tolist() == [0, 0, 0]
+
+
+def test_the_thresholds_of_the_rounds() -> None:
+    distances = torch.arange(100) / 100
+    assert Nearest().threshold(5, distances) == 0
+    assert [Halving(least=1e-9).threshold(t, distances) for t in (1, 4)] == [math.pi, math.pi / 8]
+    assert Halving().threshold(2000, distances) == 0.05  # and nothing underflows
+    for share in (0.1, 0.25, 0.9):
+        below = distances < Quantile(share=share).threshold(1, distances)
+        assert abs(float(below.float().mean()) - share) <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Active(candidates=0), "candidates must be .* at least 1 view"),
+        (lambda: Active(candidates=2.0), "--positives.candidates"),  # type: ignore[arg-type]
+        (lambda: Active(refresh=0), "refresh must be"),
+        (lambda: Active(warm_up=-1), "--positives.warm-up"),
+        (lambda: Active(sample=1), "sample must be"),
+        (lambda: Halving(least=0.0), "no candidate is nearer than nothing"),
+        (lambda: Halving(start=0.01), "falls from start to least"),
+        (lambda: Quantile(share=1.0), "share must be"),
+        (lambda: Quantile(share=math.nan), "share must be"),
+    ],
+)
+def test_what_cannot_be_is_refused(make: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+def test_the_config_is_the_repr() -> None:
+    assert repr(Active(classes=Clusters(number=3), acceptance=Quantile(share=0.5))) == (
+        "Active(candidates=4, classes=Clusters(number=3), acceptance=Quantile(share=0.5), refresh=100, "
+        "warm_up=0, sample=2048)"
+    )
