@@ -3,6 +3,7 @@
 from tammes.spectral.basisnet import BasisNet, BasisNetConfig
 from tammes.spectral.copies import Copies
 from tammes.spectral.deep_sets import EigenvectorSets, EigenvectorSetsConfig, NodeSets, NodeSetsConfig
+from tammes.spectral.dense import laplacian_matrix
 from tammes.spectral.eigenpairs import Eigenpairs, eigenpairs, exists
 from tammes.spectral.eigenspaces import AmbiguousEigenspaces, Eigenspaces, RelativeGap, orthonormal_within
 from tammes.spectral.elementwise import Elementwise, ElementwiseConfig
@@ -13,9 +14,11 @@ from tammes.spectral.groups import Groups
 from tammes.spectral.ign import IGN, IGNConfig
 from tammes.spectral.laplacian import Combinatorial, Laplacian, RandomWalk, Symmetric
 from tammes.spectral.matrices import Dense, Factored, Matrices
+from tammes.spectral.mesh import MeshLaplacian
 from tammes.spectral.nodes import Nodes
 from tammes.spectral.perceptron import Concatenated, ConcatenatedConfig, Summed, SummedConfig
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
+from tammes.spectral.projectors import EigenspaceProjectors, Projectors
 from tammes.spectral.set_partitions import bell, set_partitions
 from tammes.spectral.signnet import SignNet, SignNetConfig
 from tammes.spectral.tensor_layer import TensorToTensor
@@ -39,6 +42,7 @@ __all__ = [
     "Copies",
     "Dense",
     "Eigenpairs",
+    "EigenspaceProjectors",
     "Eigenspaces",
     "EigenvectorSets",
     "EigenvectorSetsConfig",
@@ -56,6 +60,7 @@ __all__ = [
     "Matrices",
     "MatrixToMatrix",
     "MatrixToVector",
+    "MeshLaplacian",
     "NodeSets",
     "NodeSetsConfig",
     "NodeTransformer",
@@ -63,6 +68,7 @@ __all__ = [
     "Nodes",
     "Phi",
     "PhiConfig",
+    "Projectors",
     "RandomWalk",
     "RelativeGap",
     "Rho",
@@ -80,6 +86,7 @@ __all__ = [
     "bell",
     "eigenpairs",
     "exists",
+    "laplacian_matrix",
     "orthonormal_within",
     "set_partitions",
 ]

@@ -79,7 +79,7 @@ def expect_symmetric(difference: Tensor, largest: Tensor) -> None:
         raise ValueError(
             "expected edges in both directions, with equal weights: the matrix of a graph is not symmetric "
             f"(entries differ by up to {float(difference):.3g}); make it so (torch_geometric.transforms."
-            "ToUndirected), or take directed_eigenpairs"
+            "ToUndirected), or take EigenspaceProjectors of its laplacian_matrix"
         )
 
 

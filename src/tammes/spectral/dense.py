@@ -56,6 +56,38 @@ def dense_eigenpairs(
         vectors[rows, :width] = columns
 
 
+def laplacian_matrix(
+    edge_index: Int[Tensor, "2 m"],
+    nodes: int,
+    *,
+    laplacian: Laplacian,
+    edge_weight: Float[Tensor, " m"] | None = None,
+) -> Float[Tensor, "nodes nodes"]:
+    """L of one graph as a dense matrix, in float64; the graph may be directed.
+
+    Args:
+        edge_index: an edge from i to j counts in row i, and in the degree of i.
+        nodes: how many there are.
+        laplacian: of which kind.
+        edge_weight: of each edge; left out, 1.
+
+    Raises:
+        ValueError: for edges and weights as in `eigenpairs`.
+
+    Example:
+        >>> from tammes.spectral import RandomWalk
+        >>> matrix = laplacian_matrix(torch.tensor([[0, 0], [1, 2]]), 3, laplacian=RandomWalk())
+        >>> matrix.round(decimals=6).tolist()
+        [[1.0, -0.5, -0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    batch = torch.zeros(nodes, dtype=torch.long, device=edge_index.device)
+    graph = Adjacency.of(edge_index, batch, edge_weight)
+    off, diagonal = laplacian.symmetric(graph.edges, graph.weights, graph.degrees)
+    matrix = diagonal.diag().index_put(tuple(graph.edges), off, accumulate=True)
+    scale = laplacian.scale(graph.degrees)
+    return matrix if scale is None else scale[:, None] * matrix / scale
+
+
 def _parts(sizes: list[int]) -> Iterator[tuple[int, int, int]]:
     """Ranges of equal size, as long as memory allows: where they begin and end, and the size."""
     begin = 0

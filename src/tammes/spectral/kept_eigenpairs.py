@@ -1,0 +1,65 @@
+"""Eigenpairs on disk, under names that are hashes of the graphs they belong to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+import safetensors.torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from tammes.spectral.eigenpairs import Eigenpairs
+
+LAYOUT = "tammes eigenpairs 1"
+"""Changes with what the files hold, so that old ones are not read."""
+
+
+def content_key(settings: str, *tensors: Tensor | None) -> str:
+    """A name for what was computed of these tensors by these settings.
+
+    Example:
+        >>> import torch
+        >>> one, two = torch.tensor([1]), torch.tensor([2])
+        >>> content_key("all", one) == content_key("all", two)
+        False
+    """
+    digest = hashlib.sha256(f"{LAYOUT} {settings}".encode())
+    for tensor in tensors:
+        if tensor is None:
+            digest.update(b"none")
+        else:
+            digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
+            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:40]
+
+
+def keep(pairs: Eigenpairs, path: Path) -> None:
+    """Write eigenpairs to a file that is there as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"vectors": pairs.vectors.cpu().contiguous(), "values": pairs.values.cpu().contiguous()}
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(safetensors.torch.save(content))
+        os.replace(beside, path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def kept(path: Path) -> Eigenpairs:
+    """Read what `keep` wrote.
+
+    Raises:
+        ValueError: where the file is damaged.
+    """
+    try:
+        content = safetensors.torch.load_file(path)
+        return Eigenpairs(vectors=content["vectors"], values=content["values"])
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(
+            f"{path} holds no eigenpairs ({error}); delete it, and they are computed anew"
+        ) from error

@@ -1,0 +1,120 @@
+"""The cotangent Laplacian of a triangle mesh, and its eigenpairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tammes.spectral.counts import check_count
+from tammes.spectral.eigenpairs import Eigenpairs
+from tammes.spectral.lanczos import smallest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MeshLaplacian:
+    """L = M^{-1} S on functions of the vertices. `MeshLaplacian.of` makes it of a mesh.
+
+    (S f)_i = sum_j (cot a_ij + cot b_ij) / 2 (f_i - f_j), with a_ij and b_ij the angles opposite to the edge
+    ij; M is diagonal, with a third of the area of the triangles around each vertex.
+
+    Args:
+        stiffness: S, sparse, symmetric; without unit.
+        areas: the diagonal of M, in the square of the unit of length.
+
+    Source: Robinson (2023), E.11.5; Rustamov, Laplace-Beltrami eigenfunctions for deformation invariant shape
+    representation, 2007.
+    """
+
+    stiffness: scipy.sparse.csr_array
+    areas: Float[Tensor, " vertices"]
+
+    @classmethod
+    def of(cls, vertices: Float[Tensor, "vertices 3"], faces: Int[Tensor, "faces 3"]) -> MeshLaplacian:
+        """The Laplacian of a mesh, with or without a boundary.
+
+        Args:
+            vertices: places in space.
+            faces: the numbers of the corners of each triangle.
+
+        Raises:
+            ValueError: for other shapes, corners that are no vertices, places that are not finite, triangles
+                without area, and vertices without triangles.
+
+        Example:
+            >>> square = torch.tensor([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+            >>> mesh = MeshLaplacian.of(square, torch.tensor([[0, 1, 2], [0, 2, 3]]))
+            >>> mesh.areas.sum().round(decimals=6).item(), mesh.stiffness.toarray()[0].tolist()
+            (1.0, [1.0, -0.5, 0.0, -0.5])
+        """
+        corners, triangles = _checked(vertices, faces)
+        count = len(corners)
+        # (faces, 3, 3): the corner, and the two edges that leave it
+        own = corners[triangles]
+        one, other = np.roll(own, -1, axis=1) - own, np.roll(own, 1, axis=1) - own
+        double_area = np.linalg.norm(np.cross(one[:, 0], other[:, 0]), axis=1)
+        if not (double_area > 0).all():
+            number = int(np.argmin(double_area))
+            raise ValueError(
+                f"expected triangles with an area, got none of triangle {number}; clean the mesh"
+            )
+        half_cot = (one * other).sum(2) / double_area[:, None] / 2  # at each corner
+        # Opposite to the edge between the next corner and the one after it.
+        first, second = np.roll(triangles, -1, axis=1).ravel(), np.roll(triangles, 1, axis=1).ravel()
+        shape = (count, count)
+        off = scipy.sparse.coo_array((half_cot.ravel(), (first, second)), shape=shape).tocsr()
+        off = off + off.T
+        stiffness = (scipy.sparse.diags_array(off.sum(1)) - off).tocsr()
+        areas = np.bincount(triangles.ravel(), np.repeat(double_area / 6, 3), count)
+        if not (areas > 0).all():
+            raise ValueError(f"expected every vertex in a triangle, got none of vertex {int(areas.argmin())}")
+        return cls(stiffness=stiffness, areas=torch.from_numpy(areas))
+
+    def eigenpairs(self, count: int) -> Eigenpairs:
+        """The smallest eigenvalues, S v = lambda M v, with V^T M V = 1, as those of one graph.
+
+        Args:
+            count: how many; eigenvalues are in one over the square of the unit of length.
+
+        Raises:
+            ValueError: for a count below 1.
+
+        Example:
+            >>> corners = torch.tensor([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+            >>> faces = torch.tensor([[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+            >>> values = MeshLaplacian.of(corners, faces).eigenpairs(4).values
+            >>> values.round(decimals=4).abs().tolist()  # a tetrahedron
+            [[0.0, 0.6667, 0.6667, 0.6667]]
+        """
+        check_count("count", count)
+        root = scipy.sparse.diags_array(1 / np.sqrt(self.areas.numpy()))
+        values, vectors = smallest((root @ self.stiffness @ root).tocsr(), min(count, len(self.areas)))
+        found = torch.zeros(1, count, dtype=torch.float64)
+        columns = torch.zeros(len(self.areas), count, dtype=torch.float64)
+        found[0, : len(values)] = torch.from_numpy(values)
+        columns[:, : len(values)] = torch.from_numpy(root @ vectors)
+        return Eigenpairs(vectors=columns, values=found)
+
+
+def _checked(vertices: Tensor, faces: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    if vertices.dim() != 2 or vertices.shape[1] != 3 or not vertices.is_floating_point():
+        raise ValueError(
+            f"expected vertices as real numbers of shape (vertices, 3), got {vertices.dtype} "
+            f"{tuple(vertices.shape)}"
+        )
+    if faces.dim() != 2 or faces.shape[1] != 3 or faces.is_floating_point():
+        raise ValueError(
+            f"expected faces as integers of shape (faces, 3), got {faces.dtype} {tuple(faces.shape)}"
+        )
+    if not bool(vertices.isfinite().all()):
+        raise ValueError("expected finite vertices, got infinities or NaN")
+    if faces.numel() and not 0 <= int(faces.min()) <= int(faces.max()) < len(vertices):
+        raise ValueError(
+            f"expected corners between 0 and {len(vertices) - 1}, got numbers from {int(faces.min())} to "
+            f"{int(faces.max())}"
+        )
+    return vertices.detach().cpu().double().numpy(), faces.cpu().numpy()
