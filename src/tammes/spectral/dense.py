@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from jaxtyping import Float, Int
@@ -36,7 +37,9 @@ def dense_eigenpairs(
     rank[order] = torch.arange(len(order), device=order.device)
     by_rank = rank[graphs.owner].argsort()
     ends = [0, *torch.bincount(graphs.owner, minlength=len(rank))[order].cumsum(0).tolist()]
-    for begin, end, size in _parts(graphs.sizes[order].tolist()):
+
+    def decompose(part: tuple[int, int, int]) -> None:
+        begin, end, size = part
         edges = by_rank[ends[begin] : ends[end]]
         place = rank[graphs.owner[edges]] - begin
         first, second = graphs.edges[:, edges] - graphs.starts[order[begin + place]]
@@ -54,6 +57,10 @@ def dense_eigenpairs(
             columns = orthonormal_within(columns, spaces)
         values[order[begin:end], :width] = found
         vectors[rows, :width] = columns
+
+    # LAPACK takes one matrix after the other: sizes are dealt to threads, which write to rows of their own.
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+        list(threads.map(decompose, _parts(graphs.sizes[order].tolist())))
 
 
 def laplacian_matrix(

@@ -22,7 +22,7 @@ try:
 except ImportError as error:
     raise ImportError('AddEigenpairs needs torch_geometric: pip install "tammes[graphs]"') from error
 
-TOGETHER = 1024
+TOGETHER = 8192
 """Graphs that are decomposed, and kept in a file, together."""
 
 AT_ONCE = 2**24
@@ -76,27 +76,27 @@ class AddEigenpairs(BaseTransform):
         if isinstance(data, Data):
             return self.forward(data)
         graphs = list(data)
-        parts = list(_parts(graphs))
+        sizes = [graph.num_nodes for graph in graphs]
+        parts = list(_parts(sizes))
         shown = track(parts, "eigenpairs", disable=not self.progress or len(parts) < 2)
-        found = [self._of(graphs[begin:end]) for begin, end in shown]
+        found = [self._of(graphs[begin:end], sizes[begin:end]) for begin, end in shown]
         width = max((pairs.values.shape[1] for pairs in found), default=0)
         added: list[Data] = []
         for (begin, end), pairs in zip(parts, found, strict=True):
             missing = (0, width - pairs.values.shape[1])
             values = torch.nn.functional.pad(pairs.values, missing)
             vectors = torch.nn.functional.pad(pairs.vectors, missing)
-            sizes = [graph.num_nodes for graph in graphs[begin:end]]
-            rows = zip(graphs[begin:end], vectors.split(sizes), values.split(1), strict=True)
+            rows = zip(graphs[begin:end], vectors.split(sizes[begin:end]), values.split(1), strict=True)
             added += [_with(graph, *pair) for graph, *pair in rows]
         return added
 
     def forward(self, data: Data) -> Data:
         """One graph with its eigenpairs."""
-        pairs = self._of([data])
+        pairs = self._of([data], [data.num_nodes])
         return _with(data, pairs.vectors, pairs.values)
 
-    def _of(self, graphs: Sequence[Data]) -> Eigenpairs:
-        edges, batch, weights = _joined(graphs)
+    def _of(self, graphs: Sequence[Data], sizes: Sequence[int]) -> Eigenpairs:
+        edges, batch, weights = _joined(graphs, sizes)
         settings = f"{self.laplacian!r} {self.count} {self.dtype}"
         path = None
         if self.folder is not None:
@@ -110,40 +110,41 @@ class AddEigenpairs(BaseTransform):
         return pairs
 
 
-def _parts(graphs: Sequence[Data]) -> Iterator[tuple[int, int]]:
+def _parts(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Ranges of graphs that fit the memory together."""
     begin = nodes = widest = 0
-    for number, graph in enumerate(graphs):
-        nodes, widest = nodes + graph.num_nodes, max(widest, graph.num_nodes)
+    for number, size in enumerate(sizes):
+        nodes, widest = nodes + size, max(widest, size)
         if number > begin and (number - begin >= TOGETHER or nodes * widest > AT_ONCE):
             yield begin, number
-            begin, nodes, widest = number, graph.num_nodes, graph.num_nodes
-    if begin < len(graphs):
-        yield begin, len(graphs)
+            begin, nodes, widest = number, size, size
+    if begin < len(sizes):
+        yield begin, len(sizes)
 
 
-def _joined(graphs: Sequence[Data]) -> tuple[Tensor, Tensor, Tensor | None]:
+def _joined(graphs: Sequence[Data], sizes: Sequence[int]) -> tuple[Tensor, Tensor, Tensor | None]:
     """Edges, the graph of each node, and the weights where graphs have them."""
-    edges, owners, start = [], [], 0
-    weighted = sum(graph.edge_weight is not None for graph in graphs)
-    if weighted not in (0, len(graphs)):
-        raise ValueError(f"expected an edge_weight in all graphs or in none, got one in {weighted}")
-    for number, graph in enumerate(graphs):
-        if not graph.num_nodes:
-            raise ValueError(f"expected graphs with nodes, got none in graph {number}; leave it out")
-        own = graph.edge_index
-        if own is None:
-            own = torch.zeros(2, 0, dtype=torch.long)
-        elif own.numel() and int(own.max()) >= graph.num_nodes:
-            raise ValueError(
-                f"expected edges between nodes 0 to {graph.num_nodes - 1} in graph {number}, got "
-                f"{int(own.max())}"
-            )
-        edges.append(own + start)
-        owners.append(torch.full((graph.num_nodes,), number, device=own.device))
-        start += graph.num_nodes
-    weights = torch.cat([graph.edge_weight for graph in graphs]) if weighted else None
-    return torch.cat(edges, dim=1), torch.cat(owners), weights
+    if 0 in sizes:
+        raise ValueError(f"expected graphs with nodes, got none in graph {sizes.index(0)}; leave it out")
+    none = torch.zeros(2, 0, dtype=torch.long)
+    parts = [none if graph.edge_index is None else graph.edge_index for graph in graphs]
+    edges = torch.cat(parts, dim=1)
+    nodes = torch.tensor(sizes, device=edges.device)
+    counts = torch.tensor([part.shape[1] for part in parts], device=edges.device)
+    owner = torch.arange(len(sizes), device=edges.device)
+    graph = owner.repeat_interleave(counts)
+    if bool((edges >= nodes[graph]).any()):
+        number = int(graph[(edges >= nodes[graph]).any(0)][0])
+        raise ValueError(f"expected edges between nodes 0 to {sizes[number] - 1} in graph {number}")
+    weights = [graph.edge_weight for graph in graphs]
+    missing = sum(weight is None for weight in weights)
+    if missing not in (0, len(graphs)):
+        raise ValueError(f"expected an edge_weight in all graphs or in none, got none in {missing}")
+    return (
+        edges + (nodes.cumsum(0) - nodes)[graph],
+        owner.repeat_interleave(nodes),
+        None if missing else torch.cat(weights),
+    )
 
 
 def _with(graph: Data, vectors: Tensor, values: Tensor) -> Data:
