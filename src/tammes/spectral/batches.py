@@ -64,3 +64,16 @@ def check_features(
             f"{came}"
         )
     return x
+
+
+def expect_columns(eigenvectors: Float[Tensor, "nodes k"], columns: int) -> None:
+    """Refuse another number of columns than a module was made for.
+
+    Raises:
+        ValueError: for another number.
+    """
+    if eigenvectors.shape[1] != columns:
+        raise ValueError(
+            f"expected {columns} columns of eigenvectors, as this module was made for, got "
+            f"{eigenvectors.shape[1]}"
+        )

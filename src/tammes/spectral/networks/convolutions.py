@@ -1,0 +1,9 @@
+"""What is taken from torch_geometric, or one clear sentence where they are missing."""
+
+try:
+    from torch_geometric.data import Data
+    from torch_geometric.nn import GINEConv, PNAConv, ResGatedGraphConv, TransformerConv
+except ImportError as error:
+    raise ImportError('networks on graphs need torch_geometric: pip install "tammes[graphs]"') from error
+
+__all__ = ["Data", "GINEConv", "PNAConv", "ResGatedGraphConv", "TransformerConv"]
