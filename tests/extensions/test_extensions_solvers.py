@@ -209,7 +209,7 @@ def assert_same_layers(
     ours: torch.nn.Module, theirs: torch.nn.Module, x: torch.Tensor, batch: Graphs
 ) -> None:
     """Equal values and gradients, of the input and, in their order, of all weights."""
-    found, expected = ours(x, batch), theirs(x, batch.arcs)
+    found, expected = ours(x, batch.singletons), theirs(x, batch.arcs)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
     along = torch.randn_like(found)
     for mine, others in zip(
@@ -258,9 +258,11 @@ def test_attention_takes_any_logits() -> None:
     with torch.no_grad():
         for weight in (attend.of_sender, attend.of_receiver):
             weight.mul_(1e4)
-    found = attend(torch.randn(batch.ground.total, 1), batch)
+    found = attend(torch.randn(batch.ground.total, 1), batch.singletons)
     assert bool(found.isfinite().all())
-    assert all(bool(each.isfinite().all()) for each in torch.autograd.grad(found.sum(), [*attend.parameters()]))
+    assert all(
+        bool(each.isfinite().all()) for each in torch.autograd.grad(found.sum(), [*attend.parameters()])
+    )
 
 
 def test_random_features_come_from_a_generator() -> None:

@@ -67,8 +67,8 @@ def counts_along(graphs: Graphs, sweep: Sweep) -> Counts:
     at b, leaves at a + width, and running sums do the rest.
     """
     ground, rank = sweep.ground, sweep.rank
-    first, second = rank[:, graphs.edges[0]], rank[:, graphs.edges[1]]
-    start = ground.offsets[graphs.owner]
+    first, second = (rank.index_select(1, ends) for ends in graphs.edges)
+    start = ground.offsets.index_select(0, graphs.owner)
     enters = first.maximum(second) + start
     changes = torch.zeros_like(rank).scatter_add_(1, enters, torch.ones_like(enters))
     volume = ground.running(graphs.degree[sweep.order])

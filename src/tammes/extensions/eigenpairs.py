@@ -74,7 +74,7 @@ class PowerIterations(Eigensolver):
 
 
 class _Deflated(torch.autograd.Function):
-    """lambda and d with v = A^s b, d = v / |v|, lambda = d' A d and A := A - lambda d d' for one b after another.
+    """d = A^s b / |A^s b|, lambda = d' A d and A := A - lambda d d', for one b after another.
 
     Vectors are rows, which for a symmetric A are its columns, and faster. Between the steps they are brought
     to some length by numbers that are taken for constants: in d they cancel, and so does their derivative.
@@ -89,7 +89,7 @@ class _Deflated(torch.autograd.Function):
             trace = _trace(gram)
             some = trace > least  # what is left of a lower rank is rounding: its vectors are zeros
             scale = some / trace.where(some, 1.0)
-            path, scales = [start.expand(inputs, 1, features)], []
+            path, scales = [start.repeat(inputs, 1, 1)], []
             for step in range(1, steps + 1):
                 ahead, by = path[-1] @ gram, scale
                 if step % FEW == 0 or step == steps:
@@ -110,25 +110,21 @@ class _Deflated(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_values: Tensor, by_directions: Tensor) -> tuple[Tensor, None, None]:
-        of_gram: Tensor | None = None
+        # The gradient of A is left' right, a product that is made once: of all its rows, in all steps.
+        left, right = by_directions[:, :0], by_directions[:, :0]
         for place in reversed(range(by_values.shape[1])):
             gram, path, scales, applied, value = ctx.saved_tensors[5 * place : 5 * place + 5]
             direction = path[:, -1:]
-            of_value, back = by_values[:, place, None, None], by_directions[:, place, None]
-            if of_gram is not None:
-                along = direction @ of_gram
-                of_value = of_value - (along * direction).sum(2, keepdim=True)
-                back = back - value * (along + direction @ of_gram.mT)
-            back = back + 2 * of_value * applied
+            before, after = (direction @ each.mT for each in (left, right))
+            along = before @ right
+            of_value = by_values[:, place, None, None] - (along * direction).sum(2, keepdim=True)
+            back = by_directions[:, place, None] - value * (along + after @ left) + 2 * of_value * applied
             back = back - (back * direction).sum(2, keepdim=True) * direction
-            # The gradient of A is one product over all steps, not a sum of outer products.
             backs = [of_value * direction, back * scales[:, -1:]]
             for step in reversed(range(scales.shape[1] - 1)):
                 backs.append((backs[-1] @ gram) * scales[:, step, None])
-            outer = path.mT @ torch.cat(backs[::-1], 1)
-            of_gram = outer if of_gram is None else of_gram.add_(outer)
-        assert of_gram is not None, "there is at least one vector"
-        return of_gram, None, None
+            left, right = torch.cat([left, path], 1), torch.cat([right, *backs[::-1]], 1)
+        return left.mT @ right, None, None
 
 
 def _trace(gram: Tensor) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tammes.extensions.equitable_partition import EquitablePartition, shifted
 from tammes.extensions.ground import Ground
 
 
@@ -70,7 +70,10 @@ class Graphs:
         >>> Graphs.join([one, one]).edges.tolist()
         [[0, 2], [1, 3]]
         """
-        edges = _side_by_side([part.edges for part in parts], parts)
+        nodes = [part.ground.total for part in parts]
+        edges = (
+            shifted([part.edges for part in parts], nodes) if parts else torch.zeros(2, 0, dtype=torch.long)
+        )
         sizes = tuple(size for part in parts for size in part.ground.sizes)
         return cls(ground=Ground(sizes=sizes, device=edges.device), edges=edges, parts=tuple(parts))
 
@@ -78,21 +81,25 @@ class Graphs:
     def arcs(self) -> Int[Tensor, "2 twice_m"]:
         """Each edge in both directions, sorted by the first node, then the second."""
         if self.parts:
-            return _side_by_side([part.arcs for part in self.parts], self.parts)
+            return shifted([part.arcs for part in self.parts], [part.ground.total for part in self.parts])
         arcs = torch.cat([self.edges, self.edges.flip(0)], dim=1)
         return arcs[:, (arcs[0] * self.ground.total + arcs[1]).argsort()]
 
     @cached_property
-    def adjacency(self) -> Tensor:
-        """The adjacency matrix of all nodes, `(total, total)`, sparse by rows, of float32."""
-        total = self.ground.total
-        starts = torch.nn.functional.pad(self.degree.cumsum(0), (1, 0))
-        ones = torch.ones(self.arcs.shape[1], device=self.arcs.device)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
-            return torch.sparse_csr_tensor(
-                starts, self.arcs[1], ones, size=(total, total), check_invariants=False
-            )
+    def partition(self) -> EquitablePartition:
+        """The coarsest equitable partition of the nodes of each graph."""
+        if self.parts:
+            return EquitablePartition.join([part.partition for part in self.parts])
+        found = EquitablePartition.coarsest(self._neighbors, self.ground.owner.tolist())
+        return found.to(self.edges.device)
+
+    @cached_property
+    def singletons(self) -> EquitablePartition:
+        """Each node as a cell of its own."""
+        nodes = torch.arange(self.ground.total, device=self.edges.device)
+        return EquitablePartition(
+            cell=nodes, representative=nodes, links=self.arcs, count=torch.ones_like(self.arcs[0])
+        )
 
     @cached_property
     def owner(self) -> Int[Tensor, " m"]:
@@ -122,8 +129,16 @@ class Graphs:
         >>> Graphs.of(torch.tensor([[0, 2], [1, 3]]), sizes=(2, 2)).neighbors(1)
         [{1}, {0}]
         """
-        found: list[set[int]] = [set() for _ in range(self.ground.sizes[number])]
-        for first, second in self.pairs(number):
+        start = int(self.ground.offsets[number])
+        return [
+            {other - start for other in self._neighbors[start + node]}
+            for node in range(self.ground.sizes[number])
+        ]
+
+    @cached_property
+    def _neighbors(self) -> list[set[int]]:
+        found: list[set[int]] = [set() for _ in range(self.ground.total)]
+        for first, second in self.edges.T.tolist():
             found[first].add(second)
             found[second].add(first)
         return found
@@ -132,13 +147,3 @@ class Graphs:
         """The edges of one graph, with nodes counted from 0 in it."""
         own = self.edges[:, self.owner == number] - self.ground.offsets[number]
         return [(first, second) for first, second in own.T.tolist()]
-
-
-def _side_by_side(pairs: Sequence[Int[Tensor, "2 some"]], parts: Sequence[Graphs]) -> Int[Tensor, "2 all"]:
-    """Pairs of nodes of each part, as numbers among the nodes of all parts."""
-    if not parts:
-        return torch.zeros(2, 0, dtype=torch.long)
-    together = torch.cat(list(pairs), dim=1)
-    nodes = torch.tensor([part.ground.total for part in parts], device=together.device)
-    count = torch.tensor([each.shape[1] for each in pairs], device=together.device)
-    return together + (nodes.cumsum(0) - nodes).repeat_interleave(count)

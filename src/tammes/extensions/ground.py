@@ -96,8 +96,8 @@ class Ground:
         sums = counts.cumsum(-1)
         if self.inputs == 1:
             return sums
-        before = (sums - counts)[..., self.offsets]
-        return sums - before[..., self.owner]
+        before = (sums - counts).index_select(-1, self.offsets)
+        return sums - before.index_select(-1, self.owner)
 
     def padded(
         self, values: Shaped[Tensor, "*rows total"], fill: float
@@ -111,7 +111,7 @@ class Ground:
 
     def flat(self, padded: Shaped[Tensor, "*rows inputs widest"]) -> Shaped[Tensor, "*rows total"]:
         """The way back from `padded`."""
-        return padded.flatten(-2)[..., self.slot]
+        return padded.flatten(-2).index_select(-1, self.slot)
 
     def descending(self, x: Float[Tensor, "*rows total"]) -> Int[Tensor, "*rows total"]:
         """Indices that sort each input's elements, the largest first; equal ones keep their order.
@@ -119,11 +119,8 @@ class Ground:
         >>> Ground(sizes=(2, 2)).descending(torch.tensor([0.1, 0.2, 0.4, 0.3])).tolist()
         [1, 0, 2, 3]
         """
-        by_value = x.detach().argsort(dim=-1, descending=True, stable=True)
-        if self.inputs == 1:
-            return by_value
-        by_owner = self.owner[by_value].argsort(dim=-1, stable=True)
-        return by_value.gather(-1, by_owner)
+        places = self.padded(x.detach(), -torch.inf).argsort(dim=-1, descending=True, stable=True)
+        return self.flat(places) + self.offsets.index_select(0, self.owner)
 
     def names(self, members: Shaped[Tensor, " total"], number: int) -> str:
         """One input's part of an indicator vector in words.

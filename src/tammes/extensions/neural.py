@@ -78,9 +78,10 @@ class Neural:
                 f"expected embeddings of shape ({ground.total}, d), one for each element, "
                 f"got {tuple(embeddings.shape)}"
             )
-        if not bool(embeddings.isfinite().all()):
+        if not (embeddings.sum().isfinite() or embeddings.isfinite().all()):  # the sum is quicker
             raise ValueError("expected finite embeddings, got infinities or NaN; lower the learning rate")
-        factor = ground.padded(embeddings.T, 0.0).permute(1, 2, 0)  # (inputs, widest, d)
+        rows = embeddings.new_zeros(ground.inputs * ground.widest, embeddings.shape[1])
+        factor = rows.index_copy(0, ground.slot, embeddings).unflatten(0, (ground.inputs, ground.widest))
         values, vectors = self.solver(factor, self.eigenvectors)
         total = values.sum(dim=1, keepdim=True)
         weights = values / total.where(total > 0, 1.0)

@@ -41,9 +41,9 @@ APPROACHES: dict[str, Callable[["Cell"], Approach]] = {
     "neural Lovász, peak": lambda cell: ways.neural_lovasz_peak(cell.eigenvectors),
     "Lovász, exact": lambda cell: ways.lovasz().with_exact_objectives(),
     "neural Lovász, exact": lambda cell: ways.neural_lovasz(cell.eigenvectors).with_exact_objectives(),
-    "neural Lovász, peak, exact": lambda cell: (
-        ways.neural_lovasz_peak(cell.eigenvectors).with_exact_objectives()
-    ),
+    "neural Lovász, peak, exact": lambda cell: ways.neural_lovasz_peak(
+        cell.eigenvectors
+    ).with_exact_objectives(),
     "Lovász of columns": lambda cell: ways.lovasz_columns(),
     "bounded Lovász": lambda cell: ways.bounded_lovasz(cell.k),
 }

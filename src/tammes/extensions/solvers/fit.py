@@ -102,7 +102,7 @@ def fit(
         raise ValueError(
             f"expected graphs to train on and to validate with, got {len(train)} and {len(validation)}"
         )
-    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
+    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, fused=True)
     generator = torch.Generator().manual_seed(config.seed)
     best, weights = Fitted(best_epoch=0, ratio=-math.inf), copy.deepcopy(network.state_dict())
     for epoch in range(1, config.epochs + 1):

@@ -42,7 +42,9 @@ class NetworkConfig:
 class SolverNetwork(nn.Module):
     """From graphs to numbers for each node: degree -> GAT -> gated graph convolutions -> linear layers.
 
-    A node begins with its part of its graph's degrees. The initial weights are drawn from torch's generator.
+    A node begins with its part of its graph's degrees. Where nothing random is added, nodes that color
+    refinement does not tell apart have the same numbers, which are computed once: see `EquitablePartition`.
+    The initial weights are drawn from torch's generator.
 
     Args:
         config: its size.
@@ -76,11 +78,14 @@ class SolverNetwork(nn.Module):
 
     def forward(self, graphs: Graphs) -> Float[Tensor, "total outputs"]:
         """Embeddings `(total, width)`, or one number each, `(total, 1)`, any real number."""
-        x = self._features(graphs)
-        x = nn.functional.leaky_relu(self.attend(x, graphs))
-        x = nn.functional.leaky_relu(self.gated(x, graphs)) + x
+        partition = graphs.singletons if self.noise else graphs.partition
+        x = self._features(graphs).index_select(0, partition.representative)
+        x = nn.functional.leaky_relu(self.attend(x, partition))
+        x = nn.functional.leaky_relu(self.gated(x, partition)) + x
         x = self.embed(x)
-        return x if self.score is None else self.score(nn.functional.leaky_relu(x))
+        if self.score is not None:
+            x = self.score(nn.functional.leaky_relu(x))
+        return x.index_select(0, partition.cell)
 
     def _features(self, graphs: Graphs) -> Tensor:
         degree = graphs.degree.to(self.embed.weight.dtype)

@@ -1,0 +1,131 @@
+"""Nodes that a network on graphs cannot tell apart, put together."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+ROUNDS = 100
+"""Of color refinement; a long path needs as many as half of its nodes."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EquitablePartition:
+    """Cells of nodes, such that the nodes of a cell have equally many neighbors in every cell.
+
+    Numbers that are equal within cells, and are summed up over neighbors, are equal within cells again. A
+    network that starts from degrees therefore needs to be evaluated for one node of each cell only. The
+    coarsest such partition is what color refinement finds (the test of Weisfeiler and Leman).
+
+    Args:
+        cell: `(total,)`, the cell of each node.
+        representative: a node of each cell.
+        links: `(2, m)`, pairs of neighboring cells, in order.
+        count: `(m,)`, how many neighbors in the second cell a node in the first one has.
+    """
+
+    cell: Int[Tensor, " total"]
+    representative: Int[Tensor, " cells"]
+    links: Int[Tensor, "2 m"]
+    count: Int[Tensor, " m"]
+
+    @classmethod
+    def coarsest(cls, neighbors: Sequence[set[int]], colors: Sequence[int]) -> EquitablePartition:
+        """The one with the fewest cells of those that do not mix colors.
+
+        Where refinement is not done after `ROUNDS` rounds, every node is a cell: valid, but not coarse.
+
+        Args:
+            neighbors: of each node.
+            colors: of the nodes.
+
+        Example:
+            >>> star = EquitablePartition.coarsest([{1, 2, 3}, {0}, {0}, {0}], [0, 0, 0, 0])
+            >>> star.cell.tolist(), star.links.T.tolist(), star.count.tolist()
+            ([0, 1, 1, 1], [[0, 1], [1, 0]], [3, 1])
+        """
+        cells = _refined(neighbors, colors)
+        first: dict[int, int] = {}
+        for node, cell in enumerate(cells):
+            first.setdefault(cell, node)
+        counts = [
+            sorted(Counter(cells[other] for other in neighbors[node]).items()) for node in first.values()
+        ]
+        links = [(cell, other) for cell, row in zip(first, counts, strict=True) for other, _ in row]
+        return cls(
+            cell=torch.tensor(cells, dtype=torch.long),
+            representative=torch.tensor(list(first.values()), dtype=torch.long),
+            links=torch.tensor(links, dtype=torch.long).reshape(-1, 2).T,
+            count=torch.tensor([count for row in counts for _, count in row], dtype=torch.long),
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[EquitablePartition]) -> EquitablePartition:
+        """Those of several graphs as one."""
+        cells = [len(part.representative) for part in parts]
+        return cls(
+            cell=shifted([part.cell for part in parts], cells),
+            representative=shifted(
+                [part.representative for part in parts], [len(part.cell) for part in parts]
+            ),
+            links=shifted([part.links for part in parts], cells),
+            count=torch.cat([part.count for part in parts]),
+        )
+
+    def to(self, device: torch.device) -> EquitablePartition:
+        """The same on a device."""
+        return EquitablePartition(
+            cell=self.cell.to(device),
+            representative=self.representative.to(device),
+            links=self.links.to(device),
+            count=self.count.to(device),
+        )
+
+    @cached_property
+    def size(self) -> Int[Tensor, " cells"]:
+        """How many nodes each cell has."""
+        return torch.bincount(self.cell, minlength=len(self.representative))
+
+    @cached_property
+    def quotient(self) -> Float[Tensor, "cells cells"]:
+        """The counts as a matrix B, sparse by rows, of float32; B' = D B D^-1, where D has the sizes."""
+        cells = len(self.representative)
+        starts = torch.nn.functional.pad(torch.bincount(self.links[0], minlength=cells).cumsum(0), (1, 0))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+            return torch.sparse_csr_tensor(
+                starts, self.links[1], self.count.float(), size=(cells, cells), check_invariants=False
+            )
+
+
+def shifted(parts: Sequence[Int[Tensor, "*rows some"]], sizes: Sequence[int]) -> Int[Tensor, "*rows all"]:
+    """Indices into each of several lists, as indices into all of them, one after the other.
+
+    >>> shifted([torch.tensor([0, 1]), torch.tensor([1])], [3, 2]).tolist()
+    [0, 1, 4]
+    """
+    together = torch.cat(list(parts), dim=-1)
+    size = torch.tensor(sizes, device=together.device)
+    count = torch.tensor([part.shape[-1] for part in parts], device=together.device)
+    return together + (size.cumsum(0) - size).repeat_interleave(count)
+
+
+def _refined(neighbors: Sequence[set[int]], colors: Sequence[int]) -> list[int]:
+    """Colors, counted from 0, that tell apart what differs in its own color or in those of its neighbors."""
+    for _ in range(ROUNDS):
+        seen: dict[tuple[int, tuple[int, ...]], int] = {}
+        finer = [
+            seen.setdefault((own, tuple(sorted(colors[other] for other in others))), len(seen))
+            for own, others in zip(colors, neighbors, strict=True)
+        ]
+        if len(seen) == len(set(colors)):
+            return finer
+        colors = finer
+    return list(range(len(colors)))
