@@ -2,7 +2,7 @@
 
 Each is nothing but a constructor that fills in the parts of a `Strategy`.
 
-Source: Weber and Bachman (2022), Alg. 1 and sec. III-B.
+Source: Weber and Bachman (2022), Alg. 1 and sec. III.B.
 """
 
 from __future__ import annotations

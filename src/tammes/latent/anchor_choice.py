@@ -42,7 +42,7 @@ class NearBoundary(AnchorChoice):
     Raises:
         ValueError: less than one.
 
-    Source: Weber and Bachman (2022), sec. III-B (3), which says "with a bias towards the region near the
+    Source: Weber and Bachman (2022), sec. III.B (3), which says "with a bias towards the region near the
     decision boundary" and no more.
     """
 

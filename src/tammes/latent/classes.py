@@ -34,7 +34,7 @@ class Classes:
     Raises:
         ValueError: no class.
 
-    Source: Weber and Bachman (2022), sec. II-A and III-B.
+    Source: Weber and Bachman (2022), sec. II.A and III-B.
 
     Example:
         >>> from tammes.latent import GaussianNoise

@@ -43,7 +43,7 @@ class GaussianNoise(Kernel):
     Raises:
         ValueError: a negative scale.
 
-    Source: Weber and Bachman (2022), sec. III-B and IV-B.
+    Source: Weber and Bachman (2022), sec. III.B and IV-B.
 
     Example:
         >>> import torch

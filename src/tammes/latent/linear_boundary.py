@@ -19,7 +19,7 @@ class LinearBoundary:
     Attributes:
         weight: W, (runs, classes, d).
 
-    Source: Weber and Bachman (2022), sec. III-A.
+    Source: Weber and Bachman (2022), sec. III.A.
 
     Example:
         >>> z = torch.tensor([[[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0], [-0.6, 0.8]]])

@@ -34,7 +34,7 @@ class Mixing:
     Raises:
         ValueError: a number out of its range.
 
-    Source: Weber and Bachman (2022), sec. II-A, which asks for a smooth g and leaves the rest open.
+    Source: Weber and Bachman (2022), sec. II.A, which asks for a smooth g and leaves the rest open.
 
     Example:
         >>> sample = torch.nn.functional.normalize(torch.randn(1, 100, 4), dim=-1)

@@ -52,7 +52,7 @@ class LatentModel:
     Raises:
         ValueError: a dimension below 2, a scale that is not positive.
 
-    Source: Weber and Bachman (2022), sec. II-A, III-B and IV-B.
+    Source: Weber and Bachman (2022), sec. II.A, III-B and IV-B.
 
     Example:
         >>> from tammes.latent import Classes, GaussianNoise

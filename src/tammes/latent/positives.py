@@ -100,7 +100,7 @@ class SameClass(Positives):
     Args:
         uninformative: the kernel around the uninformative latents, by default drawn anew.
 
-    Source: Weber and Bachman (2022), sec. IV-B (4).
+    Source: Weber and Bachman (2022), sec. IV.B (4).
     """
 
     uninformative: Kernel = field(default_factory=Uniform)

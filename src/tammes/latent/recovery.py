@@ -115,7 +115,7 @@ def product_preservation(
     Raises:
         ValueError: shapes that do not belong together.
 
-    Source: Weber and Bachman (2022), sec. II-B.
+    Source: Weber and Bachman (2022), sec. II.B.
 
     Example:
         >>> z = torch.nn.functional.normalize(torch.randn(1, 50, 3), dim=-1)
@@ -178,7 +178,7 @@ def orthogonal_identifiability(
     Raises:
         ValueError: shapes that do not belong together.
 
-    Source: Weber and Bachman (2022), Theorem 4.1; the map is that of Schönemann (1966).
+    Source: Weber and Bachman (2022), Theorem 4.1; the map is Procrustes'.
 
     Example:
         >>> z = torch.nn.functional.normalize(torch.randn(1, 50, 3), dim=-1)
