@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 
 from tammes.cli.main import main
-from tammes.cli.solve import Solve
+from tammes.cli.solver_choice import Solve
 from tammes.extensions import CliquePenalty
 
 QUICK = ("--epochs", "2", "--width", "8", "--layers", "1")
@@ -106,6 +107,17 @@ def test_out_of_time_the_bound_is_told(tmp_path: Path, capsys: pytest.CaptureFix
     said = " ".join(capsys.readouterr().out.split())
     assert "best in 0.1 s" in said
     assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_only_downloads_need_torch_geometric(
+    toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in ("torch_geometric", "torch_geometric.datasets"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert 'pip install "tammes[graphs]"' in fails(capsys, "max-cut", "--data", "MUTAG")
+    answers = ("--answers", str(tmp_path / "answers.jsonl"))
+    assert main(["solve", "max-cut", "--data", str(toys), *QUICK, *answers]) == 0
 
 
 def test_what_is_refused(toys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
