@@ -78,14 +78,14 @@ class Copies:
         starts = sizes.cumsum(0) - sizes
         return Groups(of=of, place=self.node - starts[self.batch[self.node]], count=len(number))
 
-    def neighbor_sum(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "rows ..."]:
-        """Adds, for each node, what its neighbors have in the same copy.
+    def neighborhood_sum(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "rows ..."]:
+        """Adds, for each node, what it and its neighbors have in the same copy.
 
         Args:
             values: for each row.
         """
         flat = values.flatten(1)
-        total = _NeighborSum.apply(flat, self._matrix(flat.dtype), self)  # type: ignore[no-untyped-call]
+        total = _NeighborhoodSum.apply(flat, self._matrix(flat.dtype), self)  # type: ignore[no-untyped-call]
         return total.view_as(values)
 
     def _matrix(self, dtype: torch.dtype) -> Tensor:
@@ -96,11 +96,16 @@ class Copies:
 
     @cached_property
     def _incoming(self) -> tuple[Tensor, Tensor]:
-        return self._lists(*self.edge_index)
+        return self._lists(*self._with_loops)
 
     @cached_property
     def _outgoing(self) -> tuple[Tensor, Tensor]:
-        return self._lists(*self.edge_index.flip(0))
+        return self._lists(*self._with_loops.flip(0))
+
+    @cached_property
+    def _with_loops(self) -> Tensor:
+        nodes = torch.arange(len(self.batch), device=self.batch.device)
+        return torch.cat([self.edge_index, nodes.expand(2, -1)], dim=1)
 
     def _lists(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """The sources of each row, one row after the other, and where those of each begin."""
@@ -123,8 +128,8 @@ def _as_sparse(ends: Tensor, sources: Tensor, rows: int, dtype: torch.dtype) -> 
         return torch.sparse_csr_tensor(ends, sources, ones, size=(rows, rows), check_invariants=False)
 
 
-class _NeighborSum(torch.autograd.Function):
-    """A x for a sparse A, whose transpose is made from the edges: torch would sort all of A for it."""
+class _NeighborhoodSum(torch.autograd.Function):
+    """(1 + A) x for a sparse A, whose transpose is made from the edges: torch would sort all of A for it."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, matrix: Tensor, copies: Copies) -> Tensor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -15,11 +14,11 @@ from tammes.spectral.phi import Phi, PhiConfig
 
 
 class GIN(Phi):
-    """h_j := MLP((1 + epsilon) h_j + sum of h over the neighbors of j), layer by layer, from h = v.
+    """h_j := MLP(h_j + sum of h over the neighbors of j), layer by layer, from h = v.
 
     Arguments are those of `GINConfig`, and the channels of the input.
 
-    Source: Xu et al., How Powerful are Graph Neural Networks?, 2019, eq. 4.1.
+    Source: Xu et al., How Powerful are Graph Neural Networks?, 2019, eq. 4.1 with epsilon = 0, their GIN-0.
     """
 
     def __init__(self, *, inputs: int, width: int, layers: int, normalize: bool, dropout: float) -> None:
@@ -44,13 +43,12 @@ class _Layer(nn.Module):
 
     def __init__(self, inputs: int, width: int, normalize: bool, dropout: float, *, last: bool) -> None:
         super().__init__()
-        self.epsilon = nn.Parameter(torch.zeros(()))
-        self.mlp = MLP([inputs, width, width], normalize=normalize)
+        self.mlp = MLP([inputs, width, width], normalize=normalize, bias=last or not normalize)
         after: list[nn.Module] = [RowNorm(width)] if normalize else []
-        self.after = nn.Sequential(*([] if last else [*after, nn.ReLU(), SharedDropout(dropout)]))
+        self.after = nn.Sequential(*([] if last else [*after, nn.ReLU(inplace=True), SharedDropout(dropout)]))
 
     def forward(self, signals: Tensor, copies: Copies) -> Tensor:
-        return self.after(self.mlp((1 + self.epsilon) * signals + copies.neighbor_sum(signals)))
+        return self.after(self.mlp(copies.neighborhood_sum(signals)))
 
 
 @dataclass(frozen=True, kw_only=True)

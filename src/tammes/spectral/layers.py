@@ -60,6 +60,7 @@ class MLP(nn.Module):
         widths: channels of the input, of the hidden layers and of the output.
         normalize: whether hidden layers are normalized by the batch.
         dropout: share of hidden channels that are dropped in training.
+        bias: of the last layer; where a normalization follows, it has no effect.
 
     Raises:
         ValueError: for fewer than two widths, or one below 1.
@@ -70,19 +71,19 @@ class MLP(nn.Module):
         torch.Size([5, 2, 2])
     """
 
-    def __init__(self, widths: list[int], *, normalize: bool = False, dropout: float = 0.0) -> None:
+    def __init__(
+        self, widths: list[int], *, normalize: bool = False, dropout: float = 0.0, bias: bool = True
+    ) -> None:
         super().__init__()
         if len(widths) < 2 or min(widths) < 1:
             raise ValueError(f"expected at least two widths, each at least 1, got {widths}")
         layers: list[nn.Module] = []
-        for inputs, outputs in pairwise(widths):
-            layers.append(nn.Linear(inputs, outputs, bias=True))
+        for inputs, outputs in pairwise(widths[:-1]):
+            layers.append(nn.Linear(inputs, outputs, bias=not normalize))
             layers += [RowNorm(outputs)] if normalize else []
-            layers.append(nn.ReLU())
+            layers.append(nn.ReLU(inplace=True))
             layers += [SharedDropout(dropout)] if dropout else []
-        # The output is that of the last linear map.
-        last = max(i for i, layer in enumerate(layers) if isinstance(layer, nn.Linear))
-        self.layers = nn.Sequential(*layers[: last + 1])
+        self.layers = nn.Sequential(*layers, nn.Linear(*widths[-2:], bias=bias))
 
     def forward(self, values: Float[Tensor, "*any inputs"]) -> Float[Tensor, "*any outputs"]:
         return self.layers(values)
