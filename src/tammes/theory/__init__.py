@@ -1,11 +1,21 @@
-"""What theory says of the number of negatives: pure functions of numbers."""
+"""What theory says of the number of negatives, and of positives near a boundary: functions of numbers."""
 
 from tammes.theory.batch import collision_probability_in_batch
 from tammes.theory.best_k import best_k, closed_form_best_k, log_bound, near_best_k
+from tammes.theory.cap import (
+    band_probability,
+    band_probability_bound,
+    cap_area,
+    cap_probability,
+    sphere_area,
+)
 from tammes.theory.class_distribution import ClassDistribution
+from tammes.theory.classification_bound import ClassificationBound
 from tammes.theory.collision import collision_probability, coverage, negatives_until_collision
 from tammes.theory.coupon import expected_draws, expected_draws_bound, harmonic_number
 from tammes.theory.floor import hinge_floor, logistic_floor
+from tammes.theory.margin import margin_loss, margin_risk, margins
+from tammes.theory.sample_complexity import Round, SampleComplexity, consistent_samples
 from tammes.theory.transfer import (
     covering_draws,
     covering_rounds,
@@ -16,12 +26,20 @@ from tammes.theory.two_representations import Estimate, TwoRepresentations
 
 __all__ = [
     "ClassDistribution",
+    "ClassificationBound",
     "Estimate",
+    "Round",
+    "SampleComplexity",
     "TwoRepresentations",
+    "band_probability",
+    "band_probability_bound",
     "best_k",
+    "cap_area",
+    "cap_probability",
     "closed_form_best_k",
     "collision_probability",
     "collision_probability_in_batch",
+    "consistent_samples",
     "coverage",
     "covering_draws",
     "covering_rounds",
@@ -32,7 +50,11 @@ __all__ = [
     "log_bound",
     "log_transfer_coefficient",
     "logistic_floor",
+    "margin_loss",
+    "margin_risk",
+    "margins",
     "near_best_k",
     "negatives_until_collision",
+    "sphere_area",
     "transfer_coefficient",
 ]

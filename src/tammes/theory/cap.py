@@ -1,0 +1,179 @@
+"""Caps and bands of a sphere: their areas, and how likely a random direction lies in them."""
+
+import math
+
+import numpy as np
+
+from tammes.theory.whole_number import expect_whole
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(128)
+NEGLIGIBLE = 60.0
+"""exp of minus this is nothing beside 1."""
+
+SMALLEST = 1e-300
+"""Smaller angles have too few digits to be worked with, and caps that are nothing."""
+
+
+def sphere_area(dimension: int, *, radius: float = 1.0) -> float:
+    """The area of the sphere in R^k.
+
+        A_k(r) = 2 pi^(k/2) / Gamma(k/2) r^(k-1)
+
+    Args:
+        dimension: k, of the space; the sphere itself has one less.
+        radius: r.
+
+    Raises:
+        ValueError: For a dimension below 2, or a radius that is not positive.
+
+    Source: Weber and Bachman (2022), A.9.
+
+    Example:
+        >>> round(sphere_area(3) / math.pi, 12)
+        4.0
+    """
+    _expect_sphere(dimension, radius)
+    return math.exp(_log_area(dimension) + (dimension - 1) * math.log(radius))
+
+
+def cap_probability(dimension: int, angle: float) -> float:
+    """How likely a uniform direction is within an angle of a given one.
+
+        1/2 I_{sin^2 theta}( (k-1)/2, 1/2 )        for theta up to pi/2, else 1 minus that of pi - theta,
+
+    with the regularized incomplete beta function I.
+
+    Differs: A.8 has (k+1)/2 for (k-1)/2, which belongs to the cap's volume: for k = 3 and theta = pi/3 it
+    gives an area of 1.96 where 2 pi (1 - cos theta) is 3.14. The text below it takes I for the probability;
+    that is I / 2.
+
+    Args:
+        dimension: k, of the space.
+        angle: theta, in [0, pi].
+
+    Raises:
+        ValueError: For a dimension below 2, or an angle outside [0, pi].
+
+    Source: Weber and Bachman (2022), A.8; Li (2011).
+
+    Example:
+        >>> round(cap_probability(3, math.pi / 3), 12), cap_probability(64, math.pi / 2)
+        (0.25, 0.5)
+    """
+    expect_whole("dimension", dimension, least=2)
+    if not 0 <= angle <= math.pi:
+        raise ValueError(f"angle must be from 0 to pi, in radians, got {angle}")
+    if angle > math.pi / 2:
+        return 1 - cap_probability(dimension, math.pi - angle)
+    if angle == math.pi / 2:
+        return 0.5
+    if angle < SMALLEST:
+        return 0.0
+    return math.exp(_log_slices(dimension, angle) + _log_area(dimension - 1) - _log_area(dimension))
+
+
+def cap_area(dimension: int, angle: float, *, radius: float = 1.0) -> float:
+    """The area of the part of a sphere within an angle of a point.
+
+        A_k(r) P( angle of z and the pole <= theta )
+
+    Args:
+        dimension: k, of the space.
+        angle: theta, in [0, pi].
+        radius: r.
+
+    Raises:
+        ValueError: As `cap_probability` and `sphere_area` do.
+
+    Source: Weber and Bachman (2022), A.8, with the change named at `cap_probability`.
+
+    Example:
+        >>> angle = 0.4
+        >>> math.isclose(cap_area(3, angle), 2 * math.pi * (1 - math.cos(angle)))
+        True
+    """
+    return sphere_area(dimension, radius=radius) * cap_probability(dimension, angle)
+
+
+def band_probability(dimension: int, half_width: float) -> float:
+    """How likely a uniform direction lies near a plane through the center: P(|w . z| <= a).
+
+    It is where Algorithm 1 accepts positives: P(S_1).
+
+    Args:
+        dimension: k, of the space.
+        half_width: a, at least 0; from 1 on everything lies within.
+
+    Raises:
+        ValueError: For a dimension below 2, or a negative width.
+
+    Source: Weber and Bachman (2022), proof of Theorem A.7.
+
+    Example:
+        >>> round(band_probability(3, 0.25), 12)        # Archimedes: the height is uniform
+        0.25
+    """
+    expect_whole("dimension", dimension, least=2)
+    if not half_width >= 0:
+        raise ValueError(f"half_width must be 0 or more, got {half_width}")
+    if half_width >= 1:
+        return 1.0
+    # Between the two caps; by the slices themselves, since of a thin band 1 - 2 P(cap) would lose digits.
+    rise = math.asin(half_width)
+    logs = (dimension - 2) * np.log(np.cos(rise * (NODES + 1) / 2))
+    width = rise / 2 * float(WEIGHTS @ np.exp(logs))
+    if (dimension - 2) * half_width**2 > NEGLIGIBLE:  # the nodes miss what lies near the plane
+        return 1 - 2 * cap_probability(dimension, math.acos(half_width))
+    return 2 * width * math.exp(_log_area(dimension - 1) - _log_area(dimension))
+
+
+def band_probability_bound(dimension: int, half_width: float) -> float:
+    """An upper bound of `band_probability`, close for thin bands.
+
+        P(|w . z| <= a)  <=  a sqrt(2 k / pi)
+
+    The density of a coordinate is greatest in the middle, Gamma(k/2) / (sqrt(pi) Gamma((k-1)/2)), and that
+    is at most sqrt(k / (2 pi)).
+
+    Differs: the paper prints a sqrt(k) / (2 pi), which is a fifth of it and below the probability itself;
+    the display after it uses 2 a sqrt(k / pi), which is a bound again, though 1.4 times as large.
+
+    Args:
+        dimension: k, of the space.
+        half_width: a.
+
+    Raises:
+        ValueError: As `band_probability` does.
+
+    Source: Weber and Bachman (2022), proof of Theorem A.7.
+
+    Example:
+        >>> band_probability(64, 0.01) <= band_probability_bound(64, 0.01) < 1.1 * band_probability(64, 0.01)
+        True
+    """
+    band_probability(dimension, half_width)  # refuses what is none
+    return half_width * math.sqrt(2 * dimension / math.pi)
+
+
+def _log_area(dimension: int) -> float:
+    """log A_k(1)"""
+    return math.log(2) + dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2)
+
+
+def _log_slices(dimension: int, angle: float) -> float:
+    """log of the integral of sin(t)^(k-2) over t from 0 to an angle of at most pi/2.
+
+    Only where the integrand is not negligible beside its end, which is its largest value.
+    """
+    power = dimension - 2
+    least = 0.0 if power == 0 else math.asin(math.sin(angle) * math.exp(-NEGLIGIBLE / power))
+    t = least + (angle - least) * (NODES + 1) / 2
+    ratio = (np.sin(t) / math.sin(angle)) ** power
+    integral = (angle - least) / 2 * float(WEIGHTS @ ratio)
+    return power * math.log(math.sin(angle)) + math.log(integral)
+
+
+def _expect_sphere(dimension: int, radius: float) -> None:
+    expect_whole("dimension", dimension, least=2)
+    if not (math.isfinite(radius) and radius > 0):
+        raise ValueError(f"radius must be a positive number, got {radius}")
