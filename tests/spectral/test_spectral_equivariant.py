@@ -33,6 +33,8 @@ def permuted(x: Tensor, order: Tensor) -> Tensor:
 def apply(layer: nn.Module, x: Tensor, nodes: Nodes, constants: Tensor | None = None) -> Tensor:
     if isinstance(layer, MatrixToMatrix | MatrixToVector):
         return layer(Dense(entries=x, nodes=nodes), nodes, constants)
+    if isinstance(layer, VectorToVector):
+        return layer(x, nodes)
     if isinstance(layer, VectorToMatrix):
         width = x.shape[2]
         empty = x.new_zeros(len(x), layer.vectors.shape[1], width, width)
@@ -44,7 +46,7 @@ LAYERS = {
     "2->2": (lambda: MatrixToMatrix(3, 2, 2), 2),
     "2->1": (lambda: MatrixToVector(3, 2, 2), 2),
     "1->2": (lambda: VectorToMatrix(3, 2), 1),
-    "1->1": (lambda: VectorToVector(3, 2, 2), 1),
+    "1->1": (lambda: VectorToVector(3, 2), 1),
     "order 2->2": (lambda: TensorToTensor((2, 2), 3, 2, 2), 2),
     "order 3->2": (lambda: TensorToTensor((3, 2), 3, 2, 2), 3),
     "order 2->3": (lambda: TensorToTensor((2, 3), 3, 2, 2), 2),

@@ -17,7 +17,7 @@ from tammes.spectral.matrices import Factored
 from tammes.spectral.nodes import Nodes
 
 CONSTANTS = 3
-"""What a network is told of an eigenspace: its eigenvalue, log d, log n."""
+"""What a network is told of an eigenspace: its eigenvalue, log d, 1/n."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,9 +157,9 @@ class Bases:
         return Factored(left=(factor * root)[:, None], nodes=nodes)
 
     def constants(self, members: Sequence[int]) -> Float[Tensor, "some constants"]:
-        """The eigenvalue, log d and log n of some eigenspaces."""
-        dimensions = [self.spaces[member].dimension for member in members]
-        sizes = [self.sizes[self.spaces[member].graph] for member in members]
-        logarithms = torch.tensor([dimensions, sizes], dtype=torch.float64).log().T.to(self.values)
+        """The eigenvalue, log d and 1/n of some eigenspaces: small numbers, on large graphs, too."""
+        dimensions = torch.tensor([self.spaces[member].dimension for member in members]).double()
+        sizes = torch.tensor([self.sizes[self.spaces[member].graph] for member in members])
+        others = torch.stack((dimensions.log(), 1 / sizes.double()), dim=1).to(self.values)
         chosen = self.values[torch.tensor(members, device=self.values.device)]
-        return torch.cat((chosen[:, None], logarithms), dim=1)
+        return torch.cat((chosen[:, None], others), dim=1)

@@ -70,7 +70,7 @@ class BasisNet(nn.Module):
 
     A projector is the same for every orthonormal basis, so neither signs nor rotations within eigenspaces
     change the result. Eigenspaces are found by the relative gaps of the eigenvalues. The IGN sees n V V^T,
-    whose entries do not become small on large graphs, and is told the eigenvalue, log d and log n. The first
+    whose entries do not become small on large graphs, and is told the eigenvalue, log d and 1/n. The first
     layer takes what it can from V itself; matrices are made for a few eigenspaces at a time, and made again
     in the backward pass. To a rho for a fixed number of columns, eigenspaces are as many as eigenvectors:
     those that a graph does not have count as zeros.

@@ -13,9 +13,9 @@ from tammes.spectral.matrices import Matrices
 from tammes.spectral.nodes import Nodes
 
 
-def he_uniform(*shape: int, terms: int) -> nn.Parameter:
-    """Weights for sums of so many terms before a rectifier, from U(-sqrt(6 / terms), sqrt(6 / terms))."""
-    bound = math.sqrt(6 / max(1, terms))
+def weights(*shape: int, terms: int) -> nn.Parameter:
+    """Weights or biases of a sum of many terms, from U(-1 / sqrt(terms), 1 / sqrt(terms)) as in nn.Linear."""
+    bound = 1 / math.sqrt(max(1, terms))
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
 
 
@@ -50,11 +50,11 @@ class MatrixToMatrix(nn.Module):
         super().__init__()
         _check(inputs, outputs, constants)
         terms = 15 * inputs + 2 * constants
-        self.entries = he_uniform(2, outputs, inputs, terms=terms)
-        self.vectors = he_uniform(3, outputs, 3, inputs, terms=terms)  # to the diagonal, rows, columns
-        self.scalars = he_uniform(2, outputs, 2, inputs, terms=terms)  # to the diagonal, all
-        self.constants = he_uniform(2, outputs, constants, terms=terms)
-        self.bias = nn.Parameter(torch.zeros(2, outputs))
+        self.entries = weights(2, outputs, inputs, terms=terms)
+        self.vectors = weights(3, outputs, 3, inputs, terms=terms)  # to the diagonal, rows, columns
+        self.scalars = weights(2, outputs, 2, inputs, terms=terms)  # to the diagonal, all
+        self.constants = weights(2, outputs, constants, terms=terms)
+        self.bias = weights(2, outputs, terms=terms)
 
     def forward(
         self, x: Matrices, nodes: Nodes, constants: Float[Tensor, "batch constants"] | None = None
@@ -99,8 +99,8 @@ class VectorToMatrix(nn.Module):
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         _check(inputs, outputs, 0)
-        self.vectors = he_uniform(3, outputs, inputs, terms=5 * inputs)
-        self.scalars = he_uniform(2, outputs, inputs, terms=5 * inputs)
+        self.vectors = weights(3, outputs, inputs, terms=5 * inputs)
+        self.scalars = weights(2, outputs, inputs, terms=5 * inputs)
 
     def forward(
         self,
@@ -141,10 +141,10 @@ class MatrixToVector(nn.Module):
         super().__init__()
         _check(inputs, outputs, constants)
         terms = 5 * inputs + constants
-        self.vectors = he_uniform(outputs, 3, inputs, terms=terms)
-        self.scalars = he_uniform(outputs, 2, inputs, terms=terms)
-        self.constants = he_uniform(outputs, constants, terms=terms)
-        self.bias = nn.Parameter(torch.zeros(outputs))
+        self.vectors = weights(outputs, 3, inputs, terms=terms)
+        self.scalars = weights(outputs, 2, inputs, terms=terms)
+        self.constants = weights(outputs, constants, terms=terms)
+        self.bias = weights(outputs, terms=terms)
 
     def forward(
         self, x: Matrices, nodes: Nodes, constants: Float[Tensor, "batch constants"] | None = None
@@ -166,10 +166,9 @@ class VectorToVector(nn.Module):
     Args:
         inputs: channels of x.
         outputs: channels of the result.
-        constants: numbers given with each vector.
 
     Raises:
-        ValueError: for fewer than one channel, or fewer than no constants.
+        ValueError: for fewer than one channel.
 
     Source: Zaheer et al. (2017), "Deep Sets". Differs: means, as in `MatrixToMatrix`.
 
@@ -179,25 +178,17 @@ class VectorToVector(nn.Module):
         torch.Size([1, 4, 3])
     """
 
-    def __init__(self, inputs: int, outputs: int, constants: int = 0) -> None:
+    def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        _check(inputs, outputs, constants)
-        terms = 2 * inputs + constants
-        self.vectors = he_uniform(outputs, inputs, terms=terms)
-        self.scalars = he_uniform(outputs, inputs, terms=terms)
-        self.constants = he_uniform(outputs, constants, terms=terms)
-        self.bias = nn.Parameter(torch.zeros(outputs))
+        _check(inputs, outputs, 0)
+        terms = 2 * inputs
+        self.vectors = weights(outputs, inputs, terms=terms)
+        self.scalars = weights(outputs, inputs, terms=terms)
+        self.bias = weights(outputs, terms=terms)
 
-    def forward(
-        self,
-        x: Float[Tensor, "batch inputs n"],
-        nodes: Nodes,
-        constants: Float[Tensor, "batch constants"] | None = None,
-    ) -> Float[Tensor, "batch outputs n"]:
+    def forward(self, x: Float[Tensor, "batch inputs n"], nodes: Nodes) -> Float[Tensor, "batch outputs n"]:
         """The sum of both maps; zeros where there is no node."""
         scalars = nodes.mean(x, dim=2) @ self.scalars.T + self.bias
-        if constants is not None:
-            scalars = scalars + constants @ self.constants.T
         mixed = torch.bmm(self.vectors.expand(len(x), -1, -1), x)
         return nodes.masked(mixed.add_(scalars[..., None]))
 

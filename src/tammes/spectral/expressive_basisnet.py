@@ -140,8 +140,8 @@ class ExpressiveBasisNet(nn.Module):
         return torch.nn.functional.pad(tensors, (0, width - nodes.width) * self.config.order)
 
     def _constants(self, nodes: Nodes, like: Tensor) -> Tensor:
-        """log n, in the place it has among an eigenspace's constants."""
-        return torch.nn.functional.pad(nodes.counts.log()[:, None].to(like), (CONSTANTS - 1, 0))
+        """1/n, in the place it has among an eigenspace's constants."""
+        return torch.nn.functional.pad(nodes.counts.reciprocal()[:, None].to(like), (CONSTANTS - 1, 0))
 
     def _expect_room(self, bases: Bases) -> None:
         n = max(bases.sizes)

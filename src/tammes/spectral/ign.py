@@ -60,7 +60,7 @@ class IGN(nn.Module):
     Args:
         config: the layers.
         inputs: channels of the matrices.
-        constants: numbers given with each matrix; every layer is told them.
+        constants: numbers given with each matrix, which the first layer is told.
         features: channels of node features given with each matrix.
 
     Source: Maron et al. (2019); Robinson (2023), eq. 7.4 and E.11.3.
@@ -81,13 +81,14 @@ class IGN(nn.Module):
         self.config = config
         widths = (inputs, *config.matrix)
         self.matrix = nn.ModuleList(
-            MatrixToMatrix(before, after, constants) for before, after in pairwise(widths)
+            MatrixToMatrix(before, after, 0 if place else constants)
+            for place, (before, after) in enumerate(pairwise(widths))
         )
         self.entrance = VectorToMatrix(features, widths[1]) if features and config.matrix else None
-        self.collect = MatrixToVector(widths[-1], config.vector[0], constants)
+        self.collect = MatrixToVector(widths[-1], config.vector[0], 0 if config.matrix else constants)
         self.features = VectorToVector(features, config.vector[0]) if features else None
         self.vector = nn.ModuleList(
-            VectorToVector(before, after, constants) for before, after in pairwise(config.vector)
+            VectorToVector(before, after) for before, after in pairwise(config.vector)
         )
 
     def forward(
@@ -99,13 +100,13 @@ class IGN(nn.Module):
     ) -> Float[Tensor, "batch outputs n"]:
         """The vectors; zeros where there is no node."""
         for place, layer in enumerate(self.matrix):
-            entries = layer(x, nodes, constants)
+            entries = layer(x, nodes, None if place else constants)
             if place == 0 and self.entrance is not None:
                 entries = self.entrance(features, nodes, entries)
             x = Dense(entries=torch.relu_(entries), nodes=nodes)
-        vectors = self.collect(x, nodes, constants)
+        vectors = self.collect(x, nodes, None if self.config.matrix else constants)
         if self.features is not None:
             vectors = vectors + self.features(features, nodes)
         for layer in self.vector:
-            vectors = layer(torch.relu(vectors), nodes, constants)
+            vectors = layer(torch.relu(vectors), nodes)
         return vectors

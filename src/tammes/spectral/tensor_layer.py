@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.spectral.counts import check_count
-from tammes.spectral.equivariant import he_uniform
+from tammes.spectral.equivariant import weights
 from tammes.spectral.nodes import Nodes
 from tammes.spectral.set_partitions import bell, set_partitions
 
@@ -98,9 +98,9 @@ class TensorToTensor(nn.Module):
         self.terms = terms_between(*orders)
         self.patterns = tuple(set_partitions(orders[1]))
         number = len(self.terms) * inputs + bell(orders[1]) * constants
-        self.weight = he_uniform(len(self.terms), outputs, inputs, terms=number)
-        self.constants = he_uniform(len(self.patterns), outputs, constants, terms=number)
-        self.bias = nn.Parameter(torch.zeros(len(self.patterns), outputs))
+        self.weight = weights(len(self.terms), outputs, inputs, terms=number)
+        self.constants = weights(len(self.patterns), outputs, constants, terms=number)
+        self.bias = weights(len(self.patterns), outputs, terms=number)
 
     def forward(
         self,
