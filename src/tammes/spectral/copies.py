@@ -15,6 +15,9 @@ from torch.autograd.function import once_differentiable
 from tammes.spectral.eigenpairs import exists
 from tammes.spectral.groups import Groups
 
+CACHED = 2048
+"""Rows of a piece: what is made of their two signs, with 64 channels, takes 1 MiB."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Copies:
@@ -61,6 +64,38 @@ class Copies:
     def rows(self) -> int:
         """How many there are."""
         return len(self.node)
+
+    def pieces(self) -> list[Copies]:
+        """The copies of a few graphs at a time, in order; on a device other than a CPU, all together.
+
+        A processor reads the many channels of a large batch from memory again for each operation, and takes
+        them from its cache where there are few rows.
+        """
+        if self.node.device.type != "cpu" or self.rows <= CACHED:
+            return [self]
+        sizes = torch.bincount(self.batch, minlength=self.graphs)
+        nodes = [0, *sizes.cumsum(0).tolist()]
+        rows = [0, *torch.bincount(self.batch[self.node], minlength=self.graphs).cumsum(0).tolist()]
+        owner, order = self.batch[self.edge_index[0]].sort(stable=True)
+        edges = [0, *torch.bincount(owner, minlength=self.graphs).cumsum(0).tolist()]
+        edge_index = self.edge_index[:, order]
+        parts, first = [], 0
+        for last in range(1, self.graphs + 1):
+            if last == self.graphs or rows[last + 1] - rows[first] > CACHED:
+                of = slice(rows[first], rows[last])
+                row = self.row[nodes[first] : nodes[last]]
+                parts.append(
+                    Copies(
+                        node=self.node[of] - nodes[first],
+                        column=self.column[of],
+                        row=(row - rows[first]).where(row >= 0, -1),
+                        batch=self.batch[nodes[first] : nodes[last]] - first,
+                        graphs=last - first,
+                        edge_index=edge_index[:, edges[first] : edges[last]] - nodes[first],
+                    )
+                )
+                first = last
+        return parts
 
     @cached_property
     def by_node(self) -> Groups:

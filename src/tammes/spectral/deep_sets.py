@@ -62,10 +62,8 @@ class NodeSets(Phi):
         self.outputs = width
         self.sets = SetLayers(inputs=inputs, width=width, outputs=width, layers=layers, dropout=dropout)
 
-    def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
-        return self.sets(signals, copies.by_eigenvector)
+    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
+        return [self.sets(own, piece.by_eigenvector) for own, piece in zip(signals, pieces, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxtyping import Float
 from torch import Tensor
 
 from tammes.spectral.copies import Copies
@@ -24,10 +23,8 @@ class Elementwise(Phi):
         self.outputs = width
         self.mlp = MLP([inputs] + [width] * layers, normalize=normalize, dropout=dropout)
 
-    def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
-        return self.mlp(signals)
+    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
+        return self.mlp.on_pieces(signals)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.spectral.copies import Copies
 from tammes.spectral.counts import check_count
-from tammes.spectral.layers import MLP, RowNorm, SharedDropout, check_share
+from tammes.spectral.layers import MLP, SharedDropout, check_share
+from tammes.spectral.normalization import NormalizedReLU
 from tammes.spectral.phi import Phi, PhiConfig
 
 
@@ -30,11 +30,9 @@ class GIN(Phi):
             for number, channels in enumerate(widths)
         )
 
-    def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
+    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
         for layer in self.layers:
-            signals = layer(signals, copies)
+            signals = layer(signals, pieces)
         return signals
 
 
@@ -44,11 +42,17 @@ class _Layer(nn.Module):
     def __init__(self, inputs: int, width: int, normalize: bool, dropout: float, *, last: bool) -> None:
         super().__init__()
         self.mlp = MLP([inputs, width, width], normalize=normalize, bias=last or not normalize)
-        after: list[nn.Module] = [RowNorm(width)] if normalize else []
-        self.after = nn.Sequential(*([] if last else [*after, nn.ReLU(inplace=True), SharedDropout(dropout)]))
+        self.normalize = NormalizedReLU(width) if normalize and not last else None
+        self.dropout = SharedDropout(dropout)
+        self.last = last
 
-    def forward(self, signals: Tensor, copies: Copies) -> Tensor:
-        return self.after(self.mlp(copies.neighborhood_sum(signals)))
+    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
+        around = [piece.neighborhood_sum(own) for own, piece in zip(signals, pieces, strict=True)]
+        signals = self.mlp.on_pieces(around)
+        if self.last:
+            return signals
+        signals = [own.relu_() for own in signals] if self.normalize is None else self.normalize(signals)
+        return [self.dropout(own) for own in signals]
 
 
 @dataclass(frozen=True, kw_only=True)

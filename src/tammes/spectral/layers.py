@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.finite import is_finite
+from tammes.spectral.normalization import NormalizedReLU
 
 
 class SharedDropout(nn.Module):
@@ -38,21 +39,6 @@ class SharedDropout(nn.Module):
         return values * nn.functional.dropout(ones, self.p)
 
 
-class RowNorm(nn.Module):
-    """Batch normalization whose batch are all axes but the last: v and -v enter the same statistics.
-
-    Args:
-        channels: the size of the last axis.
-    """
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.norm = nn.BatchNorm1d(channels)
-
-    def forward(self, values: Float[Tensor, "*any channels"]) -> Float[Tensor, "*any channels"]:
-        return self.norm(values.flatten(0, -2)).view_as(values)
-
-
 class MLP(nn.Module):
     """Linear, (normalization,) ReLU, (dropout,) ..., Linear on the last axis.
 
@@ -80,13 +66,18 @@ class MLP(nn.Module):
         layers: list[nn.Module] = []
         for inputs, outputs in pairwise(widths[:-1]):
             layers.append(nn.Linear(inputs, outputs, bias=not normalize))
-            layers += [RowNorm(outputs)] if normalize else []
-            layers.append(nn.ReLU(inplace=True))
+            layers.append(NormalizedReLU(outputs) if normalize else nn.ReLU(inplace=True))
             layers += [SharedDropout(dropout)] if dropout else []
-        self.layers = nn.Sequential(*layers, nn.Linear(*widths[-2:], bias=bias))
+        self.layers = nn.ModuleList([*layers, nn.Linear(widths[-2], widths[-1], bias=bias)])
 
     def forward(self, values: Float[Tensor, "*any inputs"]) -> Float[Tensor, "*any outputs"]:
-        return self.layers(values)
+        return self.on_pieces([values])[0]
+
+    def on_pieces(self, pieces: list[Tensor]) -> list[Tensor]:
+        """The same on a batch that comes in pieces, which are normalized together."""
+        for layer in self.layers:
+            pieces = layer(pieces) if isinstance(layer, NormalizedReLU) else [layer(x) for x in pieces]
+        return pieces
 
 
 def check_share(name: str, value: object) -> None:

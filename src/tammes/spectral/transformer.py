@@ -89,10 +89,9 @@ class NodeTransformer(Phi):
             inputs=inputs, width=width, layers=layers, heads=heads, dropout=dropout
         )
 
-    def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
-        return self.transformer(signals, copies.by_eigenvector)
+    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
+        pairs = zip(signals, pieces, strict=True)
+        return [self.transformer(own, piece.by_eigenvector) for own, piece in pairs]
 
 
 @dataclass(frozen=True, kw_only=True)
