@@ -71,6 +71,18 @@ def test_all_methods_meet_all_problems() -> None:
     assert made[0].method == "Lovász"
 
 
+def test_a_table_may_have_other_epochs_for_each_data_set(data: Path, tmp_path: Path) -> None:
+    laboratory = Laboratory(data, tmp_path / "answers.jsonl")
+    wanted = [
+        Cell(data=name, problem=problem, method=GREEDY, epochs=epochs)
+        for name, epochs in (("ENZYMES", 200), ("PROTEINS", 50))
+        for problem in (CLIQUE, INDEPENDENT)
+    ]
+    results = {cell: laboratory.measure(cell) for cell in wanted}
+    sets_combinatorial.write(tmp_path, results, "a study")
+    assert "ENZYMES 200, PROTEINS 50 (the paper" in (tmp_path / "report.html").read_text()
+
+
 def test_a_cell_is_measured_the_same_again(data: Path, tmp_path: Path) -> None:
     laboratory = Laboratory(data, tmp_path / "answers.jsonl")
     cell = Cell(data="ENZYMES", problem=CLIQUE, method="neural Lovász", epochs=2, width=8, layers=1)

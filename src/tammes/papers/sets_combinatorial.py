@@ -188,7 +188,7 @@ def _page(results: Mapping[Cell, Measured], panels: tuple[Panel, ...], command: 
         numbers=numbers(results),
         remarks=REMARKS,
         settings={
-            "epochs": f"{cell.epochs} (the paper's: {EPOCHS})",
+            "epochs": f"{_epochs(results)} (the paper's: {EPOCHS})",
             "network": f"GAT, then {cell.layers} gated graph convolutions, {cell.width} features",
             "batch": f"{cell.batch_size} graphs",
             "Adam, learning rate": f"{cell.learning_rate:g}",
@@ -218,6 +218,13 @@ def numbers(results: Mapping[Cell, Measured]) -> Numbers:
         rows=tuple(rows),
         note="Mean approximation ratio over the test graphs; the paper's in parentheses.",
     )
+
+
+def _epochs(results: Mapping[Cell, Measured]) -> str:
+    by_data = {cell.data: cell.epochs for cell in results}
+    if len(set(by_data.values())) == 1:
+        return str(next(iter(by_data.values())))
+    return ", ".join(f"{name} {epochs}" for name, epochs in by_data.items())
 
 
 def _names(results: Mapping[Cell, Measured]) -> tuple[str, ...]:

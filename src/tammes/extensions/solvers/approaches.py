@@ -94,10 +94,11 @@ def straight_through() -> Approach:
     return Approach(method=StraightThrough())
 
 
-def reinforce(generator: torch.Generator, samples: int = 250) -> Approach:
-    """REINFORCE; for cliques with c = 4."""
+def reinforce(generator: torch.Generator, samples: int = 250, *, better_only: bool = False) -> Approach:
+    """REINFORCE, for cliques with c = 4; the paper takes the better samples only for independent sets."""
     return Approach(
-        method=Reinforce(generator=generator, samples=samples), clique=CliqueDensity(exponent=4.0)
+        method=Reinforce(generator=generator, samples=samples, better_only=better_only),
+        clique=CliqueDensity(exponent=4.0),
     )
 
 
