@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -62,8 +63,12 @@ class NodeSets(Phi):
         self.outputs = width
         self.sets = SetLayers(inputs=inputs, width=width, outputs=width, layers=layers, dropout=dropout)
 
-    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
-        return [self.sets(own, piece.by_eigenvector) for own, piece in zip(signals, pieces, strict=True)]
+    def forward(
+        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
+    ) -> Float[Tensor, "rows 2 outputs"]:
+        pieces = copies.pieces()
+        parts = zip(signals.split([piece.rows for piece in pieces]), pieces, strict=True)
+        return torch.cat([self.sets(part, piece.by_eigenvector) for part, piece in parts])
 
 
 @dataclass(frozen=True, kw_only=True)

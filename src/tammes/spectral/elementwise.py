@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.spectral.copies import Copies
@@ -23,8 +25,11 @@ class Elementwise(Phi):
         self.outputs = width
         self.mlp = MLP([inputs] + [width] * layers, normalize=normalize, dropout=dropout)
 
-    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
-        return self.mlp.on_pieces(signals)
+    def forward(
+        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
+    ) -> Float[Tensor, "rows 2 outputs"]:
+        parts = signals.split([piece.rows for piece in copies.pieces()])
+        return torch.cat(self.mlp.on_pieces(list(parts)))
 
 
 @dataclass(frozen=True, kw_only=True)

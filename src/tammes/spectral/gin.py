@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.spectral.copies import Copies
@@ -30,10 +32,14 @@ class GIN(Phi):
             for number, channels in enumerate(widths)
         )
 
-    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
+    def forward(
+        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
+    ) -> Float[Tensor, "rows 2 outputs"]:
+        pieces = copies.pieces()
+        parts = list(signals.split([piece.rows for piece in pieces]))
         for layer in self.layers:
-            signals = layer(signals, pieces)
-        return signals
+            parts = layer(parts, pieces)
+        return torch.cat(parts)
 
 
 class _Layer(nn.Module):

@@ -13,20 +13,20 @@ from tammes.spectral.copies import Copies
 class Phi(nn.Module):
     """phi: a network on signals on graphs that treats eigenvectors one by one, and all nodes alike.
 
-    A batch comes in pieces of whole graphs, each of which fits a processor's cache. A network whose nodes see
-    nothing of other graphs takes one piece after the other; what normalizes by the batch takes them together.
-
-    A subclass sets `outputs`, the channels of its output.
+    A subclass sets `outputs`, the channels of its output. It gets all eigenvectors of a batch at once, and
+    may take them in `copies.pieces()` where nodes see nothing of other graphs.
     """
 
     outputs: int
 
-    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
-        """What phi makes of v and of -v, which must not see each other: (rows, 2, outputs) for each piece.
+    def forward(
+        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
+    ) -> Float[Tensor, "rows 2 outputs"]:
+        """What phi makes of v and of -v, which must not see each other.
 
         Args:
-            signals: for each piece (rows, 2, inputs), for each row those of v, then those of -v.
-            pieces: which rows belong to one eigenvector, and which of these are neighbors.
+            signals: for each row of `copies` those of v, then those of -v.
+            copies: which rows belong to one eigenvector, and which of these are neighbors.
         """
         raise NotImplementedError
 

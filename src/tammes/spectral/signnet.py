@@ -93,9 +93,7 @@ class SignNet(nn.Module):
             others.append(check_features(x, len(batch), self.features).to(dtype)[copies.node])
         for other in others:
             signals = torch.cat([signals, other[:, None].expand(-1, 2, -1)], dim=2)
-        pieces = copies.pieces()
-        parts = self.phi(list(signals.split([piece.rows for piece in pieces])), pieces)
-        encoded = torch.cat([part.sum(1) for part in parts])  # (rows, channels)
+        encoded = self.phi(signals, copies).sum(1)  # (rows, channels)
         if self.rho_sees_eigenvalues:
             encoded = torch.cat([encoded, value], dim=1)
         return self.rho(encoded, copies)

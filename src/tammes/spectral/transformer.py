@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
@@ -89,9 +90,12 @@ class NodeTransformer(Phi):
             inputs=inputs, width=width, layers=layers, heads=heads, dropout=dropout
         )
 
-    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
-        pairs = zip(signals, pieces, strict=True)
-        return [self.transformer(own, piece.by_eigenvector) for own, piece in pairs]
+    def forward(
+        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
+    ) -> Float[Tensor, "rows 2 outputs"]:
+        pieces = copies.pieces()
+        parts = zip(signals.split([piece.rows for piece in pieces]), pieces, strict=True)
+        return torch.cat([self.transformer(part, piece.by_eigenvector) for part, piece in parts])
 
 
 @dataclass(frozen=True, kw_only=True)
