@@ -115,7 +115,7 @@ def test_straight_through_is_the_sum_over_level_sets() -> None:
 def test_straight_through_needs_a_formula() -> None:
     graph = some_graphs(1)[0]
     problem = MaximumCoverage(covers=Covers.neighborhoods(graph), k=2)
-    with pytest.raises(ValueError, match="needs a GraphFunction, got CoverageLoss"):
+    with pytest.raises(ValueError, match="needs a GraphFunction, got CoverageFunction"):
         StraightThrough().loss(torch.zeros(graph.ground.total, 1), problem)
 
 

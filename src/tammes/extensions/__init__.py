@@ -1,7 +1,7 @@
 """Gradients through set functions: extensions of f(S) to vectors and matrices."""
 
 from tammes.extensions.counts import Counts
-from tammes.extensions.coverage import Covered, Covers
+from tammes.extensions.coverage import CoverageFunction, Covered, Covers
 from tammes.extensions.distribution import Distribution, Piece
 from tammes.extensions.eigenpairs import Eigensolver, ExactEigenpairs, PowerIterations
 from tammes.extensions.exact_answers import exact_answers
@@ -48,6 +48,7 @@ __all__ = [
     "CliqueOfSize",
     "CliquePenalty",
     "Counts",
+    "CoverageFunction",
     "Covered",
     "Covers",
     "CutSize",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -142,18 +143,24 @@ class Covered(SetFunction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CoverageLoss(SetFunction):
-    """f(S) = -(things that S covers) + (1 + largest) * max(0, |S| - k): least exactly for the best choices.
-
-    A set with more than k elements is no minimum: any one of them less uncovers at most `largest` things.
+class CoverageFunction(SetFunction):
+    """A function of how much a set covers and of how many elements it has.
 
     Args:
         covers: who covers what.
-        k: how many elements may be chosen.
+        score: from both numbers, of many sets at once, to f; 0 for the empty set.
+
+    Example:
+        >>> graph = Graphs.of(torch.tensor([[0, 1], [1, 2]]), sizes=(3,))
+        >>> paid = CoverageFunction(
+        ...     covers=Covers.neighborhoods(graph), score=lambda covered, size: covered - 2 * size
+        ... )
+        >>> paid.values(torch.tensor([False, True, False])).item()
+        1.0
     """
 
     covers: Covers
-    k: int
+    score: Callable[[Tensor, Tensor], Tensor]
 
     @property
     def ground(self) -> Ground:
@@ -162,39 +169,8 @@ class CoverageLoss(SetFunction):
 
     def values(self, members: Bool[Tensor, "*sets total"]) -> Float[Tensor, "*sets inputs"]:
         """See `SetFunction.values`."""
-        size = self.ground.sum(members.double())
-        return self._loss(Covered(covers=self.covers).values(members), size)
+        return self.score(Covered(covers=self.covers).values(members), self.ground.sum(members.long()))
 
     def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
         """See `SetFunction.along`."""
-        return self._loss(Covered(covers=self.covers).along(sweep), sweep.sizes)
-
-    def _loss(self, covered: Tensor, size: Tensor) -> Tensor:
-        return (1 + self.covers.largest) * (size - self.k).clamp(min=0) - covered
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CoverageWorth(SetFunction):
-    """The number of things covered by at most k elements, minus infinity for more elements.
-
-    Args:
-        covers: who covers what.
-        k: how many elements may be chosen.
-    """
-
-    covers: Covers
-    k: int
-
-    @property
-    def ground(self) -> Ground:
-        """The elements."""
-        return self.covers.ground
-
-    def values(self, members: Bool[Tensor, "*sets total"]) -> Float[Tensor, "*sets inputs"]:
-        """See `SetFunction.values`."""
-        size = self.ground.sum(members.long())
-        return Covered(covers=self.covers).values(members).masked_fill(size > self.k, -torch.inf)
-
-    def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
-        """See `SetFunction.along`."""
-        return Covered(covers=self.covers).along(sweep).masked_fill(sweep.sizes > self.k, -torch.inf)
+        return self.score(Covered(covers=self.covers).along(sweep), sweep.sizes)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import torch
+from torch import Tensor
+
 from tammes.extensions.conflicts import largest_clique, largest_without
-from tammes.extensions.coverage import CoverageLoss, CoverageWorth, Covers
+from tammes.extensions.coverage import CoverageFunction, Covers
 from tammes.extensions.formulas import CliqueDensity, CutSize, Formula, GraphFunction, IndependenceDensity
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.integer_program import Answer, Program
@@ -184,6 +187,9 @@ class MaximumCut(Problem):
 class MaximumCoverage(Problem):
     """At most k elements that cover the most.
 
+    The objective is f(S) = -(things that S covers) + (1 + largest) * max(0, |S| - k), least exactly for the
+    best choices: of too many elements, any one uncovers at most the `largest` number that one covers.
+
     Args:
         covers: who covers what.
         k: how many elements may be chosen, at least 1.
@@ -207,12 +213,21 @@ class MaximumCoverage(Problem):
     @property
     def objective(self) -> SetFunction:
         """See `Problem.objective`."""
-        return CoverageLoss(covers=self.covers, k=self.k)
+        price = 1 + self.covers.largest
+
+        def loss(covered: Tensor, size: Tensor) -> Tensor:
+            return price * (size - self.k).clamp(min=0) - covered
+
+        return CoverageFunction(covers=self.covers, score=loss)
 
     @property
     def worth(self) -> SetFunction:
         """See `Problem.worth`."""
-        return CoverageWorth(covers=self.covers, k=self.k)
+
+        def allowed(covered: Tensor, size: Tensor) -> Tensor:
+            return covered.masked_fill(size > self.k, -torch.inf)
+
+        return CoverageFunction(covers=self.covers, score=allowed)
 
     def key(self, number: int) -> str:
         """See `Problem.key`."""
