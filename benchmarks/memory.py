@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from method import Method, NotReachedError, Size
+from method import Method, NotReachedError, Size, Work
 
 _SMALL = 64
 """Pairs of the first, unmeasured call: what libraries allocate once is not the method's."""
@@ -27,13 +27,22 @@ def measure(method: Method, size: Size) -> float:
     """MB by which the resident memory rises at its peak in one unit of work, in this process."""
     with suppress(NotReachedError):
         method.prepare(Size(pairs=_SMALL, dim=size.dim))()
-    work = method.prepare(size)
+    return rise_of(method.prepare(size))
+
+
+def rise_of(work: Work) -> float:
+    """MB by which the resident memory rises at its peak in this piece of work, in this process."""
     ctypes.CDLL(None).malloc_trim(0)  # hand back what is free, or the work would find room in it
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the peak starts from here
     before = _status("VmRSS")
     work()
     return (_status("VmHWM") - before) / 1024
+
+
+def whole_peak() -> float:
+    """MB of this process at its peak since `rise_of` was last called, libraries and inputs included."""
+    return _status("VmHWM") / 1024
 
 
 def _status(field: str) -> int:

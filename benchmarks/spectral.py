@@ -1,0 +1,219 @@
+"""Networks on eigenvectors on a CPU against the direct way, which is checked to compute the same.
+
+    python benchmarks/spectral.py                       # all three; about three minutes
+    python benchmarks/spectral.py --only decomposition
+    python benchmarks/spectral.py --only basisnet --sides 16 32
+
+Graphs are as large as ZINC's molecules: 23 atoms and 25 bonds on average, with rings of five and six. SignNet
+does a forward and a backward pass on 128 of them with all eigenvectors; the direct ways are a loop over the
+eigenvectors, v and -v one after the other, and, as in the published code, all columns padded to the widest
+graph. Eigendecompositions are those of 10,000 of them. BasisNet takes a grid with all its eigenvectors; the
+direct way makes all projectors, and puts what each linear map gives side by side. Methods take turns; times
+are medians; memory is that of a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.transforms import AddLaplacianEigenvectorPE
+from torch_geometric.utils import get_laplacian, to_dense_adj
+
+from machine import description
+from memory import rise_of, whole_peak
+from spectral_direct import DirectBasisNet, DirectSignNet
+from spectral_graphs import Arguments, grid, molecules, with_eigenpairs
+from tammes.spectral import (
+    BasisNetConfig,
+    EigenvectorSetsConfig,
+    GINConfig,
+    IGNConfig,
+    SignNetConfig,
+)
+from tammes.spectral.transform import AddEigenpairs
+from timing import side_by_side
+
+Works = dict[str, Callable[[], object]]
+OURS = "tammes"
+LAYERS = {"vectors": IGNConfig(), "matrices": IGNConfig(matrix=(8,))}
+"""The paper's IGN, and one with a layer from matrices to matrices."""
+LARGEST = 14.0
+"""GB; what would need more is not begun."""
+
+
+def step(network: nn.Module, arguments: Arguments) -> Callable[[], Tensor]:
+    """A forward and a backward pass."""
+
+    def run() -> Tensor:
+        network.zero_grad()
+        found = network(*arguments)
+        found.square().mean().backward()
+        return found.detach()
+
+    return run
+
+
+def expect_same(networks: dict[str, nn.Module], arguments: Arguments) -> None:
+    """Raises where networks give another result, or another gradient of a weight of rho, in double precision.
+
+    Statistics of the batch are those kept: taken anew, the direct ways have others for v than for -v.
+    """
+    _, edges, batch, vectors, values = arguments
+    expected: list[Tensor] | None = None
+    for network in networks.values():
+        own = copy.deepcopy(network).double().eval()
+        output = step(own, (None, edges, batch, vectors.double(), values.double()))()
+        found = [output, *(weight.grad for weight in own.rho.parameters())]
+        expected = expected or found
+        for mine, theirs in zip(found, expected, strict=True):
+            torch.testing.assert_close(mine, theirs, rtol=1e-6, atol=1e-9)
+
+
+def signnet_works(count: int) -> Works:
+    """phi of 8 GIN layers and all eigenvectors, as in the paper's experiments on molecules."""
+    torch.manual_seed(0)
+    ours = SignNetConfig(dim=64, phi=GINConfig(width=64, layers=8)).build()
+    for statistic in ours.buffers():
+        statistic.uniform_(0.5, 1.5)
+    networks = {
+        OURS: ours,
+        "a loop over eigenvectors, v and -v apart": DirectSignNet(ours, loop=True),
+        "all columns padded, v and -v apart": DirectSignNet(ours, loop=False),
+    }
+    expect_same(networks, with_eigenpairs(molecules(8)))
+    arguments = with_eigenpairs(molecules(count))
+    return {name: step(network, arguments) for name, network in networks.items()}
+
+
+def decomposed(graph: Data) -> tuple[Tensor, Tensor]:
+    """All eigenpairs of one graph's Laplacian, as one would find them."""
+    edges, weights = get_laplacian(graph.edge_index, normalization="sym", num_nodes=graph.num_nodes)
+    matrix = to_dense_adj(edges, edge_attr=weights, max_num_nodes=graph.num_nodes)[0]
+    return torch.linalg.eigh(matrix)
+
+
+def by_geometric(graph: Data) -> Data:
+    """The same by torch_geometric, which leaves out the first eigenvector."""
+    return AddLaplacianEigenvectorPE(k=graph.num_nodes - 1, is_undirected=True)(graph.clone())
+
+
+def decomposition_works(count: int) -> Works:
+    """All eigenvectors of each graph."""
+    graphs = molecules(count)
+    for graph, found in zip(graphs[:200], AddEigenpairs()(graphs[:200]), strict=True):
+        values, vectors = decomposed(graph)
+        n = graph.num_nodes
+        torch.testing.assert_close(found.eigenvalues[0, :n].float(), values, rtol=0, atol=1e-5)
+        filtered = [own * spectrum.cos() @ own.T for own, spectrum in ((vectors, values),)]
+        own, spectrum = found.eigenvectors[:, :n].float(), found.eigenvalues[0, :n].float()
+        torch.testing.assert_close(own * spectrum.cos() @ own.T, filtered[0], rtol=0, atol=1e-4)
+    return {
+        OURS: lambda: AddEigenpairs()(graphs),
+        "one by one, torch.linalg.eigh": lambda: [decomposed(graph) for graph in graphs],
+        "one by one, torch_geometric": lambda: [by_geometric(graph) for graph in graphs],
+    }
+
+
+def basisnets(layers: str) -> dict[str, nn.Module]:
+    """One IGN that is told the multiplicity, and DeepSets, as wide as in the paper's filters."""
+    torch.manual_seed(0)
+    rho = EigenvectorSetsConfig(width=32)
+    ours = BasisNetConfig(dim=32, ign=LAYERS[layers], rho=rho).build()
+    return {OURS: ours, "all projectors, maps side by side": DirectBasisNet(ours)}
+
+
+def needed(name: str, layers: str, side: int) -> float:
+    """GB of the largest tensor of the direct way: 15 tiles for each eigenspace, or the projectors."""
+    if name == OURS:
+        return 0.0
+    tiles = 15 if LAYERS[layers].matrix else 1
+    return side**4 * (side**2 / 2) * tiles * 4 / 1e9
+
+
+def measured(name: str, layers: str, side: int, threads: int) -> str:
+    """Prints the peak of one forward and backward pass, in MB, beyond what was there and of the process."""
+    torch.set_num_threads(threads)
+    network = basisnets(layers)[name]
+    step(network, with_eigenpairs([grid(4)]))()  # what libraries allocate once is not the network's
+    run = step(network, with_eigenpairs([grid(side)]))
+    started = time.perf_counter()
+    rise = rise_of(run)
+    return f"{rise:.0f} {whole_peak():.0f} {time.perf_counter() - started:.2f}"
+
+
+def show_memory(sides: list[int], threads: int, console: Console) -> None:
+    """One table of memory, each row from a process of its own."""
+    table = Table(
+        title="BasisNet on a grid with all eigenvectors, forward and backward", title_justify="left"
+    )
+    for name in ("nodes", "layers on", "", "rise, MB", "process, MB", "seconds"):
+        table.add_column(name, justify="left" if name in ("", "layers on") else "right")
+    for layers in LAYERS:
+        networks = basisnets(layers)
+        expect_same(networks, with_eigenpairs([grid(5)]))
+        for side in sides:
+            for name in networks:
+                if (room := needed(name, layers, side)) > LARGEST:
+                    cells = [f"not begun: one tensor of {room:,.0f} GB", "", ""]
+                else:
+                    order = ["--measure", name, layers, str(side), "--threads", str(threads)]
+                    command = [sys.executable, str(Path(__file__)), *order]
+                    done = subprocess.run(command, capture_output=True, text=True, check=True)
+                    cells = done.stdout.split()
+                table.add_row(f"{side**2:,}", layers, name, *cells)
+    console.print(table)
+
+
+def show(title: str, works: Works, seconds: float, console: Console) -> None:
+    """Measure and print one table of times."""
+    times = side_by_side(works, seconds)
+    table = Table(title=title, title_justify="left")
+    for name in ("", "milliseconds", "times ours"):
+        table.add_column(name, justify="left" if not name else "right")
+    for name, found in times.items():
+        table.add_row(name, f"{1e3 * found.median:.4g}", f"{found.over(times[OURS]):.3g}")
+    console.print(table)
+
+
+def main() -> None:
+    """Measures and prints."""
+    tasks = ("signnet", "decomposition", "basisnet")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=tasks, default=tasks)
+    parser.add_argument("--batch", type=int, default=128, help="graphs of a step of SignNet")
+    parser.add_argument("--graphs", type=int, default=10_000, help="graphs that are decomposed")
+    parser.add_argument("--sides", type=int, nargs="+", default=(16, 32), help="of BasisNet's grids")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--seconds", type=float, default=15.0, help="measuring time for each table")
+    parser.add_argument("--measure", nargs=3, metavar=("WAY", "LAYERS", "SIDE"), help="one row of memory")
+    options = parser.parse_args()
+    if options.measure:
+        name, layers, side = options.measure
+        print(measured(name, layers, int(side), options.threads))
+        return
+    torch.set_num_threads(options.threads)
+    console = Console(width=max(110, Console().width))
+    console.print(description(), highlight=False)
+    if "signnet" in options.only:
+        title = f"SignNet on {options.batch:,} molecules, all eigenvectors, forward and backward"
+        show(title, signnet_works(options.batch), options.seconds, console)
+    if "decomposition" in options.only:
+        title = f"All eigenpairs of {options.graphs:,} molecules"
+        show(title, decomposition_works(options.graphs), options.seconds, console)
+    if "basisnet" in options.only:
+        show_memory(options.sides, options.threads, console)
+
+
+if __name__ == "__main__":
+    main()

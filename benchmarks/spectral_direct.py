@@ -1,0 +1,162 @@
+"""SignNet and BasisNet as one would write them from the equations, with the weights of ours."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GINConv
+
+from tammes.spectral import BasisNet, SignNet
+from tammes.spectral.bases import Bases
+from tammes.spectral.equivariant import MatrixToMatrix, MatrixToVector
+from tammes.spectral.normalization import NormalizedReLU
+
+
+class Normalized(nn.BatchNorm1d):
+    """Batch normalization of the last axis, with the weights of ours."""
+
+    def __init__(self, ours: NormalizedReLU) -> None:
+        super().__init__(len(ours.weight))
+        self.weight.data.copy_(ours.weight)
+        self.bias.data.copy_(ours.bias)
+        self.running_mean.copy_(ours.mean)
+        self.running_var.copy_(ours.variance)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Statistics of all axes but the last."""
+        return super().forward(values.flatten(0, -2)).view_as(values)
+
+
+def plain(layers: nn.ModuleList) -> nn.Sequential:
+    """A multilayer perceptron of ours in torch's own layers, with copies of its weights."""
+    made: list[nn.Module] = []
+    for layer in layers:
+        if isinstance(layer, nn.Linear):
+            linear = nn.Linear(layer.in_features, layer.out_features, bias=layer.bias is not None)
+            linear.load_state_dict(layer.state_dict())
+            made.append(linear)
+        else:
+            made += [Normalized(layer), nn.ReLU()]
+    return nn.Sequential(*made)
+
+
+def convolution(layers: nn.ModuleList) -> GINConv:
+    """torch_geometric's step, which draws new weights for what it is given."""
+    made = GINConv(plain(layers))
+    made.nn.load_state_dict(plain(layers).state_dict())
+    return made
+
+
+class DirectPhi(nn.Module):
+    """GIN by torch_geometric's layers; signals are (nodes, channels), or (columns, nodes, channels)."""
+
+    def __init__(self, ours: nn.Module) -> None:
+        super().__init__()
+        self.steps = nn.ModuleList(convolution(layer.mlp.layers) for layer in ours.layers)
+        self.norms = nn.ModuleList(Normalized(layer.normalize) for layer in ours.layers[:-1])
+
+    def forward(self, signals: Tensor, edge_index: Tensor) -> Tensor:
+        """As in ours."""
+        for step, norm in zip(self.steps[:-1], self.norms, strict=True):
+            signals = norm(step(signals, edge_index)).relu()
+        return self.steps[-1](signals, edge_index)
+
+
+class DirectSignNet(nn.Module):
+    """rho(sum_i phi(v_i) + phi(-v_i)): eigenvector by eigenvector, or all columns padded to the widest graph.
+
+    Args:
+        ours: whose weights are copied.
+        loop: which of the two.
+    """
+
+    def __init__(self, ours: SignNet, *, loop: bool) -> None:
+        super().__init__()
+        self.phi, self.rho, self.loop = DirectPhi(ours.phi), plain(ours.rho.mlp.layers), loop
+
+    def forward(
+        self, x: None, edge_index: Tensor, batch: Tensor, eigenvectors: Tensor, eigenvalues: Tensor
+    ) -> Tensor:
+        """Node encodings."""
+        exists = torch.arange(eigenvectors.shape[1]) < torch.bincount(batch)[:, None]
+        values = eigenvalues[batch]
+        straight = torch.stack([eigenvectors, values], dim=2).transpose(0, 1)  # (k, nodes, 2)
+        flipped = torch.stack([-eigenvectors, values], dim=2).transpose(0, 1)
+        if self.loop:
+            pairs = zip(straight, flipped, strict=True)
+            both = torch.stack([self.phi(v, edge_index) + self.phi(u, edge_index) for v, u in pairs])
+        else:
+            both = self.phi(straight, edge_index) + self.phi(flipped, edge_index)
+        return self.rho((both * exists[batch].T[..., None]).sum(0))
+
+
+class DirectBasisNet(nn.Module):
+    """All projectors of one graph, and what every linear map makes of each side by side, in n by n tiles.
+
+    Args:
+        ours: whose weights it shares.
+    """
+
+    def __init__(self, ours: BasisNet) -> None:
+        super().__init__()
+        self.ours, self.rho = ours, ours.rho
+
+    def forward(
+        self, x: None, edge_index: Tensor, batch: Tensor, eigenvectors: Tensor, eigenvalues: Tensor
+    ) -> Tensor:
+        """Node encodings."""
+        bases = Bases.of(eigenvectors, eigenvalues, batch, self.ours.config.gap)
+        copies, (ign,) = bases.copies(edge_index), self.ours.igns
+        spans = [slice(each.column, each.column + each.dimension) for each in bases.spaces]
+        n = len(eigenvectors)
+        matrices = torch.stack([n * eigenvectors[:, own] @ eigenvectors[:, own].T for own in spans])[:, None]
+        constants = bases.constants(range(len(bases.spaces)))
+        for place, layer in enumerate(ign.matrix):
+            matrices = matrix_to_matrix(layer, matrices, None if place else constants).relu()
+        vectors = matrix_to_vector(ign.collect, matrices, None if ign.matrix else constants)
+        for layer in ign.vector:
+            vectors = layer(vectors.relu(), bases.nodes(range(len(bases.spaces))))
+        return self.ours.rho(vectors.permute(2, 0, 1).flatten(0, 1), copies)
+
+
+def contracted(matrices: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """The diagonal, the means of rows and of columns; the means of the diagonal and of all entries."""
+    diagonal = matrices.diagonal(dim1=2, dim2=3)
+    vectors = [diagonal, matrices.mean(3), matrices.mean(2)]
+    return vectors, [diagonal.mean(2), matrices.mean((2, 3))]
+
+
+def matrix_to_matrix(layer: MatrixToMatrix, matrices: Tensor, constants: Tensor | None) -> Tensor:
+    """15 tiles, concatenated, then mixed."""
+    n = matrices.shape[-1]
+    vectors, scalars = contracted(matrices)
+    filled = [each[..., None, None].expand(-1, -1, n, n) for each in scalars]
+    tiles = [matrices, matrices.mT]
+    tiles += [torch.diag_embed(each) for each in vectors]
+    tiles += [each[..., None].expand(-1, -1, -1, n) for each in vectors]
+    tiles += [each[..., None, :].expand(-1, -1, n, -1) for each in vectors]
+    tiles += [each * torch.eye(n) for each in filled] + filled
+    weight = torch.cat(
+        (
+            layer.entries,
+            layer.vectors.transpose(1, 2).flatten(0, 1),
+            layer.scalars.transpose(1, 2).flatten(0, 1),
+        )
+    )
+    mixed = torch.einsum("toc,btcij->boij", weight, torch.stack(tiles, dim=1))
+    on_diagonal, on_all = layer.bias[:, None]
+    if constants is not None:
+        on_diagonal, on_all = (
+            bias + constants @ each.T
+            for bias, each in zip((on_diagonal, on_all), layer.constants, strict=True)
+        )
+    return mixed + on_all[..., None, None] + on_diagonal[..., None, None] * torch.eye(n)
+
+
+def matrix_to_vector(layer: MatrixToVector, matrices: Tensor, constants: Tensor | None) -> Tensor:
+    """5 tiles, concatenated, then mixed."""
+    vectors, scalars = contracted(matrices)
+    tiles = vectors + [each[..., None].expand_as(vectors[0]) for each in scalars]
+    weight = torch.cat((layer.vectors, layer.scalars), dim=1)
+    mixed = torch.einsum("otc,btcn->bon", weight, torch.stack(tiles, dim=1)) + layer.bias[:, None]
+    return mixed if constants is None else mixed + (constants @ layer.constants.T)[..., None]
