@@ -32,7 +32,7 @@ def reproduce() -> None:
 
 
 def theory() -> None:
-    """Ask theory how many negatives your classes want, before anything is trained."""
+    """Ask theory how many negatives your classes want, and what positives near a boundary save."""
 
 
 def solve() -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from tammes.cli.advice import Advice
 from tammes.cli.labels import read_labels
 from tammes.cli.target import prepare
+from tammes.cli.theory_positives import Positives
 from tammes.theory import ClassDistribution
 
 FIGURES = (".svg", ".png", ".pdf")
@@ -67,13 +68,17 @@ def main(arguments: Sequence[str]) -> None:
     """Run the command with the words after `tammes theory`."""
     app = tyro.extras.SubcommandApp()
     app.command(name="negatives")(Negatives)
+    app.command(name="positives")(Positives)
     choice = app.cli(
         prog="tammes theory",
         description="What theory says of your data, before anything is trained.",
         args=list(arguments) or ["--help"],
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    _say(choice)
+    if isinstance(choice, Positives):
+        choice.say()
+    else:
+        _say(choice)
 
 
 def _say(choice: Negatives) -> None:

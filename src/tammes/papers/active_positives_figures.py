@@ -24,7 +24,7 @@ def overview(arms: Sequence[Arm], pick: Pick, pick_late: Pick) -> Figure:
     ):
         quiet(axes)
         draw_differences(axes, several, pick, pick_late)
-        axes.set_title(data, fontsize=TEXT)
+        axes.set_title(data, fontsize=TEXT, pad=16)
     return figure
 
 
@@ -48,10 +48,10 @@ def draw_differences(axes: Axes, arms: Sequence[Arm], pick: Pick, pick_late: Pic
         if arm.is_active:  # the others take no longer than random ones
             _mark(axes, row + APART, arm.at_equal_time(pick, pick_late), objective_color(1), filled=False)
     axes.set_yticks(range(len(arms)), [arm.positives for arm in arms])
-    axes.set_ylim(len(arms) - 0.5, -1.0)
+    axes.set_ylim(len(arms) - 0.5, -0.5)
     axes.set_xlabel("over random positives (points)")
     for place, words, color in ((0.0, "equal updates", 0), (0.5, "equal time", 1)):
-        style = {"color": objective_color(color), "fontsize": TEXT, "va": "top"}
+        style = {"color": objective_color(color), "fontsize": TEXT, "va": "bottom"}
         axes.text(place, 1.0, words, transform=axes.transAxes, **style)
 
 

@@ -69,8 +69,8 @@ class SampleComplexity:
         m_t = N( 1 / (4 sqrt(4 pi k)), delta / (t^2 + t) ) .
 
     The growth is what Theorem 3.2 states but for logarithms: passive k/eps log(1/eps), active
-    k^(3/2) log(k) log(1/eps). It counts labels: an active sample costs as many draws as are rejected
-    before it, which in the last rounds is about 1/eps each.
+    k^(3/2) log(k) log(1/eps). These are samples that are kept: those that are rejected before them are
+    `draws`, and of them there are about as many as the passive way takes.
 
     Differs: Theorem 3.2 leaves out log(1/eps) from the first and log(k) from the second, and has a d where
     k is the dimension. The bound of P(S_1) that it prints is too small (see `band_probability_bound`).
