@@ -29,6 +29,7 @@ from tammes.spectral.transformer import (
     NodeTransformerConfig,
 )
 from tammes.spectral.unconstrained_basisnet import UnconstrainedBasisNet, UnconstrainedBasisNetConfig
+from tammes.spectral.unconstrained_signnet import UnconstrainedSignNet, UnconstrainedSignNetConfig
 
 __all__ = [
     "GIN",
@@ -81,6 +82,8 @@ __all__ = [
     "TensorToTensor",
     "UnconstrainedBasisNet",
     "UnconstrainedBasisNetConfig",
+    "UnconstrainedSignNet",
+    "UnconstrainedSignNetConfig",
     "VectorToMatrix",
     "VectorToVector",
     "bell",

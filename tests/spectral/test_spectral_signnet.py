@@ -1,0 +1,304 @@
+"""No sign changes what SignNet makes of eigenvectors, in training as in evaluation, and nodes stay nodes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import networkx as nx
+import pytest
+import torch
+from batches import Batch, batch_of, high_multiplicities
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from tammes.spectral import (
+    GIN,
+    ConcatenatedConfig,
+    Copies,
+    EigenvectorSetsConfig,
+    EigenvectorTransformerConfig,
+    ElementwiseConfig,
+    GINConfig,
+    NodeSetsConfig,
+    NodeTransformerConfig,
+    PhiConfig,
+    RhoConfig,
+    SignNet,
+    SignNetConfig,
+    SummedConfig,
+)
+from tammes.spectral.normalization import NormalizedReLU
+from tammes.spectral.unconstrained_signnet import UnconstrainedSignNetConfig
+
+FEATURES = 2
+PHIS: tuple[PhiConfig, ...] = (
+    ElementwiseConfig(width=6, normalize=True, dropout=0.3),
+    GINConfig(width=6, layers=3, dropout=0.3),
+    GINConfig(width=6, layers=2, normalize=False),
+    NodeSetsConfig(width=6, dropout=0.3),
+    NodeTransformerConfig(width=6, heads=2, layers=1, dropout=0.3),
+)
+RHOS: tuple[RhoConfig, ...] = (
+    ConcatenatedConfig(eigenvectors=9, width=6),
+    SummedConfig(width=6, dropout=0.3),
+    EigenvectorSetsConfig(width=6, dropout=0.3),
+    EigenvectorTransformerConfig(width=6, heads=2, dropout=0.3),
+)
+# Every phi and every rho, each with one that normalizes by the batch.
+PAIRS = [*itertools.product(PHIS, [SummedConfig(width=6)]), *((PHIS[1], rho) for rho in RHOS)]
+DATA = high_multiplicities()
+X = torch.randn(len(DATA.batch), FEATURES, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
+
+
+def network(phi: PhiConfig, rho: RhoConfig, *, training: bool) -> SignNet:
+    config = SignNetConfig(dim=4, phi=phi, rho=rho, rho_sees_eigenvalues=True, features=FEATURES)
+    return config.build().double().train(training)
+
+
+def called(signnet: nn.Module, x: Tensor, data: Batch) -> Tensor:
+    torch.manual_seed(3)  # dropout
+    return signnet(x, *data.arguments())
+
+
+def is_same(one: Tensor, other: Tensor, tolerance: float = 1e-12) -> bool:
+    return float((one - other).detach().abs().max() / other.detach().abs().max()) < tolerance
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+@pytest.mark.parametrize(("phi", "rho"), PAIRS, ids=lambda part: type(part).__name__)
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**16))
+def test_signs_change_nothing(phi: PhiConfig, rho: RhoConfig, training: bool, seed: int) -> None:
+    signnet = network(phi, rho, training=training)
+    generator = torch.Generator().manual_seed(seed)
+    signs = 2 * torch.randint(2, DATA.values.shape, generator=generator) - 1
+    flipped = Batch(
+        edges=DATA.edges, batch=DATA.batch, vectors=DATA.vectors * signs[DATA.batch], values=DATA.values
+    )
+    one, other = called(signnet, X, DATA), called(signnet, X, flipped)
+    assert is_same(one, other)
+    gradients = [
+        torch.autograd.grad(result.square().sum(), signnet.parameters(), allow_unused=True)
+        for result in (one, other)
+    ]
+    for by_one, by_other in zip(*gradients, strict=True):
+        if by_one is not None and by_one.abs().max() > 1e-9:
+            assert is_same(by_one, by_other, 1e-9)
+
+
+@pytest.mark.parametrize(("phi", "rho"), PAIRS, ids=lambda part: type(part).__name__)
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**16))
+def test_encodings_move_with_the_nodes(phi: PhiConfig, rho: RhoConfig, seed: int) -> None:
+    signnet = network(phi, rho, training=False)
+    moved, order = DATA.permuted(seed)
+    assert is_same(called(signnet, X[order], moved), called(signnet, X, DATA)[order])
+
+
+@pytest.mark.parametrize(("phi", "rho"), PAIRS, ids=lambda part: type(part).__name__)
+def test_a_batch_is_its_graphs_one_by_one(phi: PhiConfig, rho: RhoConfig) -> None:
+    signnet = network(phi, rho, training=True)
+    called(signnet, X, DATA)  # statistics other than 0 and 1
+    signnet.eval()
+    together = called(signnet, X, DATA)
+    for number, value in enumerate(DATA.values):
+        rows = DATA.batch == number
+        edges = DATA.edges[:, rows[DATA.edges[0]]] - int(rows.nonzero()[0])
+        alone = signnet(X[rows], edges, None, DATA.vectors[rows], value[None])
+        assert is_same(alone, together[rows])
+
+
+def test_phi_sees_every_eigenvector_and_neighbor() -> None:
+    """The formula, by a loop over graphs, eigenvectors and signs."""
+    signnet = network(GINConfig(width=6, layers=2), SummedConfig(width=6), training=False)
+    expected = []
+    for number, values in enumerate(DATA.values):
+        rows = DATA.batch == number
+        size = int(rows.sum())
+        edges = DATA.edges[:, rows[DATA.edges[0]]] - int(rows.nonzero()[0])
+        around = torch.eye(size, dtype=torch.float64).index_put(
+            (edges[1], edges[0]), torch.ones(edges.shape[1], dtype=torch.float64), accumulate=True
+        )
+        total = torch.zeros(size, 7, dtype=torch.float64)
+        for column in range(size):
+            vector = DATA.vectors[rows, column]
+            value = values[column].expand(size)
+            for sign in (1, -1):
+                h = torch.cat([torch.stack([sign * vector, value], dim=1), X[rows]], dim=1)
+                for layer in signnet.phi.layers:
+                    h = layer.mlp(around @ h)
+                    h = h if layer.last else layer.normalize([h])[0]
+                total[:, :6] += h
+            total[:, 6] += value
+        expected.append(signnet.rho.mlp(total))
+    assert is_same(called(signnet, X, DATA), torch.cat(expected))
+
+
+def test_directed_edges_are_summed_at_their_heads() -> None:
+    edges, batch = torch.tensor([[0, 0, 1], [1, 2, 2]]), torch.zeros(3, dtype=torch.long)
+    copies = Copies.of(edges, batch, torch.eye(3, dtype=torch.float64), 1)
+    signals = torch.randn(9, 2, 1, dtype=torch.float64, requires_grad=True)
+    around = torch.tensor([[1.0, 0, 0], [1, 1, 0], [1, 1, 1]], dtype=torch.float64)
+    expected = torch.einsum("ij,jksc->iksc", around, signals.view(3, 3, 2, 1)).reshape(9, 2, 1)
+    summed = copies.neighborhood_sum(signals)
+    assert is_same(summed, expected)
+    weights = torch.randn(9, 2, 1, dtype=torch.float64)
+    pair = [torch.autograd.grad((each * weights).sum(), signals)[0] for each in (summed, expected)]
+    assert is_same(*pair)
+
+
+@pytest.mark.parametrize("phi", PHIS, ids=lambda part: type(part).__name__)
+def test_pieces_change_nothing(phi: PhiConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large batches are taken in pieces, which only memory may tell."""
+    signnet = network(phi, SummedConfig(width=6), training=True)
+    signnet.phi.apply(lambda module: setattr(module, "p", 0.0) if hasattr(module, "p") else None)
+    results = []
+    for rows in (10**9, 40, 1):
+        monkeypatch.setattr("tammes.spectral.copies.CACHED", rows)
+        whole = called(signnet, X, DATA)
+        results.append((whole, *torch.autograd.grad(whole.square().sum(), signnet.parameters())))
+    for other in results[1:]:
+        for one, two in zip(results[0], other, strict=True):
+            assert (one - two).abs().max() <= 1e-9 * one.abs().max().clamp(min=1)
+
+
+def test_normalization_is_that_of_torch() -> None:
+    ours, torchs = NormalizedReLU(5).double(), nn.BatchNorm1d(5).double()
+    with torch.no_grad():
+        ours.weight.uniform_(-1, 2)
+        ours.bias.normal_()
+        torchs.weight.copy_(ours.weight)
+        torchs.bias.copy_(ours.bias)
+    pieces = [torch.randn(rows, 2, 5, dtype=torch.float64, requires_grad=True) for rows in (7, 3)]
+    whole = torch.cat([piece.flatten(0, 1) for piece in pieces])
+    for training in (True, False):
+        ours.train(training)
+        torchs.train(training)
+        one = torch.cat([piece.flatten(0, 1) for piece in ours(pieces)])
+        other = torchs(whole).relu()
+        assert is_same(one, other)
+        weights = torch.randn_like(one)
+        by_one = torch.autograd.grad((one * weights).sum(), [*pieces, ours.weight, ours.bias])
+        by_other = torch.autograd.grad(
+            (other * weights).sum(), [*pieces, torchs.weight, torchs.bias], retain_graph=True
+        )
+        assert all(is_same(a, b, 1e-10) for a, b in zip(by_one, by_other, strict=True))
+        assert is_same(ours.mean, torchs.running_mean)
+        assert is_same(ours.variance, torchs.running_var)
+
+
+def test_eigenvalues_and_features_enter_where_they_are_asked_for() -> None:
+    def changes(config: SignNetConfig) -> tuple[bool, bool]:
+        signnet = config.build().double()
+        x = X if config.features else None
+        before = signnet(x, *DATA.arguments())
+        other_values = signnet(x, DATA.edges, DATA.batch, DATA.vectors, DATA.values + 1)
+        other_x = signnet(None if x is None else x + 1, *DATA.arguments())
+        return not torch.equal(before, other_values), not torch.equal(before, other_x)
+
+    phi = GINConfig(width=6, layers=2, normalize=False)
+    assert changes(SignNetConfig(dim=2, phi=phi, phi_sees_eigenvalues=False)) == (False, False)
+    assert changes(SignNetConfig(dim=2, phi=phi)) == (True, False)
+    seen_by_rho = SignNetConfig(dim=2, phi=phi, phi_sees_eigenvalues=False, rho_sees_eigenvalues=True)
+    assert changes(seen_by_rho) == (True, False)
+    with_features = SignNetConfig(dim=2, phi=phi, phi_sees_eigenvalues=False, features=FEATURES)
+    assert changes(with_features) == (False, True)
+
+
+def test_a_graph_is_told_from_one_with_the_same_degrees() -> None:
+    data = batch_of(nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
+    signnet = SignNetConfig(dim=4, phi=GINConfig(width=6, layers=2)).build().double().eval()
+    encoded = signnet(None, *data.arguments())
+    assert (encoded[:6].sum(0) - encoded[6:].sum(0)).abs().max() > 1e-3
+
+
+def test_a_single_node_without_edges_has_an_encoding() -> None:
+    data = batch_of(nx.empty_graph(1))
+    signnet = SignNetConfig(dim=3, rho=SummedConfig(normalize=False)).build().double()
+    assert signnet(None, *data.arguments()).isfinite().all()
+    normalized = SignNetConfig(dim=3).build().double()
+    with pytest.raises(ValueError, match="at least two rows"):
+        normalized(None, *data.arguments())
+    assert normalized.eval()(None, *data.arguments()).isfinite().all()
+
+
+def test_float32_and_double_eigenpairs_may_be_mixed() -> None:
+    signnet = SignNetConfig(dim=3).build()
+    encoded = signnet(None, DATA.edges, DATA.batch, DATA.vectors.float(), DATA.values)
+    assert encoded.dtype == torch.float32
+
+
+def test_wrong_input_is_refused() -> None:
+    signnet = SignNetConfig(dim=3, features=FEATURES).build().double()
+    edges, batch, vectors, values = DATA.arguments()
+    nan = vectors.clone()
+    nan[0, 0] = math.nan
+    for arguments, message in (
+        ((X, edges, batch[:-1], vectors, values), "a row for each node"),
+        ((X, edges, batch, vectors, values[:-1]), "a row for each graph"),
+        ((X, edges, batch, vectors, values[:, :-1]), "expected eigenvalues of shape"),
+        ((X, edges, batch, nan, values), "finite eigenvectors"),
+        ((X, edges, batch, vectors, values * math.nan), "finite eigenvalues"),
+        ((X, edges, batch, vectors.to(torch.complex128), values), "real eigenvectors"),
+        ((None, edges, batch, vectors, values), "got none"),
+        ((X[:, :1], edges, batch, vectors, values), "expected node features of shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            signnet(*arguments)
+    fixed = SignNetConfig(dim=3, rho=ConcatenatedConfig(eigenvectors=4)).build().double()
+    with pytest.raises(ValueError, match="expected 4 columns"):
+        fixed(None, edges, batch, vectors, values)
+
+
+def test_wrong_settings_are_refused() -> None:
+    for make, message in (
+        (lambda: SignNetConfig(dim=0), "dim"),
+        (lambda: SignNetConfig(dim=1, features=-1), "features"),
+        (lambda: GINConfig(layers=0), "layers"),
+        (lambda: GINConfig(dropout=1.0), "dropout"),
+        (lambda: NodeTransformerConfig(width=6, heads=4), "multiple of the heads"),
+        (lambda: EigenvectorTransformerConfig(width=6, heads=4), "multiple of the heads"),
+        (lambda: ConcatenatedConfig(eigenvectors=0), "eigenvectors"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+
+
+def test_weights_come_from_torchs_generator_and_load_again() -> None:
+    config = SignNetConfig(dim=3, phi=GINConfig(width=4, layers=2))
+    torch.manual_seed(1)
+    one = config.build()
+    torch.manual_seed(1)
+    other = config.build()
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    assert isinstance(one.phi, GIN)
+    third = config.build()
+    third.load_state_dict(one.state_dict())
+    assert torch.equal(next(third.parameters()), next(one.parameters()))
+
+
+@pytest.mark.parametrize("training", [True, False])
+@given(seed=st.integers(0, 2**16))
+def test_unconstrained_is_invariant_too(training: bool, seed: int) -> None:
+    data = batch_of(nx.path_graph(5), nx.lollipop_graph(3, 2), nx.random_labeled_tree(5, seed=1), count=3)
+    config = UnconstrainedSignNetConfig(nodes=5, eigenvectors=3, dim=4, width=8, normalize=True)
+    signnet = config.build().double().train(training)
+    generator = torch.Generator().manual_seed(seed)
+    signs = 2 * torch.randint(2, data.values.shape, generator=generator) - 1
+    flipped = data.vectors * signs[data.batch]
+    one = signnet(None, *data.arguments())
+    other = signnet(None, data.edges, data.batch, flipped, data.values)
+    assert one.shape == (15, 4)
+    assert is_same(one, other)
+
+
+def test_unconstrained_refuses_other_sizes() -> None:
+    data = batch_of(nx.path_graph(5), count=3)
+    for config, message in (
+        (UnconstrainedSignNetConfig(nodes=4, eigenvectors=3, dim=2), "expected graphs of 4 nodes"),
+        (UnconstrainedSignNetConfig(nodes=5, eigenvectors=2, dim=2), "expected 2 columns"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            config.build().double()(None, *data.arguments())

@@ -1,0 +1,128 @@
+"""The transform adds the eigenpairs of every graph, batches, and reads from disk what it kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import pytest
+import torch
+from batches import edges_of
+
+pytest.importorskip("torch_geometric")
+
+from torch_geometric.data import Batch, Data
+
+from tammes.spectral import Combinatorial, RandomWalk, eigenpairs
+from tammes.spectral.transform import AddEigenpairs
+
+
+def data_of(graph: nx.Graph) -> Data:
+    edges, batch = edges_of([graph])
+    return Data(edge_index=edges, num_nodes=len(batch))
+
+
+def some() -> list[Data]:
+    graphs = [nx.path_graph(4), nx.cycle_graph(6), nx.empty_graph(1), nx.star_graph(3), nx.empty_graph(5)]
+    return [data_of(graph) for graph in graphs]
+
+
+def same(one: list[Data], other: list[Data]) -> bool:
+    return all(
+        torch.equal(a.eigenvectors, b.eigenvectors) and torch.equal(a.eigenvalues, b.eigenvalues)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+@pytest.mark.parametrize("count", [None, 2, 9])
+def test_a_list_is_as_its_batch(count: int | None) -> None:
+    added = AddEigenpairs(count=count, laplacian=Combinatorial(), dtype=torch.float64)(some())
+    batch = Batch.from_data_list(added)
+    pairs = eigenpairs(batch.edge_index, batch.batch, laplacian=Combinatorial(), count=count)
+    assert batch.eigenvectors.shape == pairs.vectors.shape
+    torch.testing.assert_close(batch.eigenvalues, pairs.values, rtol=0, atol=1e-13)
+    torch.testing.assert_close(batch.eigenvectors.abs(), pairs.vectors.abs(), rtol=0, atol=1e-10)
+
+
+def test_one_graph_at_a_time_is_as_all_together() -> None:
+    transform = AddEigenpairs(count=3)
+    together = transform(some())
+    alone = [transform(graph) for graph in some()]
+    for one, other in zip(together, alone, strict=True):
+        torch.testing.assert_close(one.eigenvalues, other.eigenvalues, rtol=0, atol=1e-13)
+        assert one.eigenvectors.dtype == torch.float32
+        assert one.eigenvalues.dtype == torch.float64
+        assert one.eigenvectors.shape == other.eigenvectors.shape == (one.num_nodes, 3)
+
+
+def test_what_came_is_not_changed() -> None:
+    graphs = some()
+    AddEigenpairs()(graphs)
+    AddEigenpairs()(graphs[0])
+    assert all("eigenvectors" not in graph for graph in graphs)
+
+
+def test_kept_eigenpairs_are_read_and_equal_to_the_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transform = AddEigenpairs(folder=tmp_path / "kept")
+    first = transform(some())
+    (file,) = (tmp_path / "kept").iterdir()
+    before = file.read_bytes()
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise AssertionError("computed anew")
+
+    monkeypatch.setattr("tammes.spectral.transform.eigenpairs", refuse)
+    assert same(transform(some()), first)
+    assert file.read_bytes() == before
+
+
+def test_other_graphs_and_settings_are_kept_apart(tmp_path: Path) -> None:
+    graphs = some()
+    weighted = [Data(edge_index=g.edge_index, num_nodes=g.num_nodes) for g in graphs]
+    for graph in weighted:
+        graph.edge_weight = torch.full((graph.edge_index.shape[1],), 2.0)
+    AddEigenpairs(folder=tmp_path)(graphs)
+    AddEigenpairs(folder=tmp_path)(graphs[1:])
+    AddEigenpairs(folder=tmp_path)(weighted)
+    AddEigenpairs(folder=tmp_path, count=2)(graphs)
+    AddEigenpairs(folder=tmp_path, laplacian=RandomWalk())(graphs)
+    AddEigenpairs(folder=tmp_path, dtype=torch.float64)(graphs)
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    AddEigenpairs(folder=tmp_path)(some())
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"damaged")
+    with pytest.raises(ValueError, match=f"{file.name}.*delete it"):
+        AddEigenpairs(folder=tmp_path)(some())
+
+
+def test_long_lists_are_decomposed_in_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    whole = AddEigenpairs()(some())
+    monkeypatch.setattr("tammes.spectral.transform.TOGETHER", 2)
+    parts = AddEigenpairs(folder=tmp_path)(some())
+    assert len(list(tmp_path.iterdir())) == 3
+    assert same(whole, parts)
+
+
+def test_wrong_graphs_are_refused() -> None:
+    good = data_of(nx.path_graph(3))
+    with pytest.raises(ValueError, match="between nodes 0 to 1 in graph 1"):
+        AddEigenpairs()([good, Data(edge_index=torch.tensor([[0, 2], [2, 0]]), num_nodes=2)])
+    with pytest.raises(ValueError, match="got none in graph 1"):
+        AddEigenpairs()([good, Data(edge_index=torch.zeros(2, 0, dtype=torch.long), num_nodes=0)])
+    weighted = data_of(nx.path_graph(3))
+    weighted.edge_weight = torch.ones(4)
+    with pytest.raises(ValueError, match="in all graphs or in none"):
+        AddEigenpairs()([good, weighted])
+    with pytest.raises(ValueError, match="count must be"):
+        AddEigenpairs(count=0)
+
+
+def test_settings_show_in_the_name() -> None:
+    assert repr(AddEigenpairs(count=8)) == (
+        "AddEigenpairs(count=8, laplacian=Symmetric(), dtype=torch.float32)"
+    )
