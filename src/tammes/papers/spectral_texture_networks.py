@@ -1,0 +1,155 @@
+"""Networks from eigenfunctions at a point of a mesh to its color.
+
+Robinson (2023), sections 7.3.3 and E.11.5, Table E.7; Koestler et al., Intrinsic Neural Fields, 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from tammes.spectral import ConcatenatedConfig, Copies, Phi, PhiConfig, SignNet, SignNetConfig
+from tammes.spectral.baselines import AbsoluteValues, RandomFlips
+from tammes.spectral.layers import MLP
+
+INTRINSIC, FLIPS, ABSOLUTE, SIGNNET = "intrinsic neural field", "sign flips", "absolute values", "SignNet"
+METHODS = (INTRINSIC, FLIPS, ABSOLUTE, SIGNNET)
+WIDTH, WIDTH_BEHIND_SIGNNET, LAYERS, SKIP = 128, 108, 6, 3
+"""Of the multilayer perceptron; layer number SKIP, from 0, sees its input again."""
+PHI_WIDTH, PHI_OUTPUTS, RHO_OUTPUTS = 8, 4, 64
+"""Of SignNet. With phi of three linear layers and rho of one, it has the paper's number of parameters, but
+for the biases before normalizations, which do nothing."""
+NO_EDGES = torch.zeros(2, 0, dtype=torch.long)
+
+
+class Perceptron(nn.Module):
+    """Linear maps with ReLU between, one of which sees the input again, and a sigmoid at the end.
+
+    Args:
+        inputs: channels of a point.
+        width: channels of the hidden layers.
+
+    Source: Koestler et al. (2022), and their published code for the layer that sees the input again.
+
+    Example:
+        >>> sum(parameter.numel() for parameter in Perceptron(1023, width=128).parameters())
+        328579
+    """
+
+    def __init__(self, inputs: int, *, width: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(inputs, width)
+        self.hidden = nn.ModuleList(nn.Linear(width, width) for _ in range(LAYERS - 2))
+        self.again = nn.Linear(inputs, width)
+        self.last = nn.Linear(width, 3)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+
+    def forward(self, points: Float[Tensor, "n inputs"]) -> Float[Tensor, "n 3"]:
+        """Colors, in [0, 1]."""
+        h = self.first(points).relu()
+        for number, layer in enumerate(self.hidden, start=1):
+            h = (layer(h) + self.again(points) if number == SKIP else layer(h)).relu()
+        return self.last(h).sigmoid()
+
+
+class Entrywise(Phi):
+    """phi(v)_j = MLP(v_j), with fewer outputs than hidden channels. Arguments are those of its config."""
+
+    def __init__(self, *, inputs: int) -> None:
+        super().__init__()
+        self.outputs = PHI_OUTPUTS
+        self.mlp = MLP([inputs, PHI_WIDTH, PHI_WIDTH, PHI_OUTPUTS], normalize=True)
+
+    def forward(
+        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
+    ) -> Float[Tensor, "rows 2 outputs"]:
+        """See `Phi.forward`."""
+        return self.mlp(signals)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntrywiseConfig(PhiConfig):
+    """Settings of an `Entrywise`: those of Table E.7.
+
+    >>> EntrywiseConfig().build(1).outputs
+    4
+    """
+
+    def build(self, inputs: int) -> Entrywise:
+        """See `PhiConfig.build`."""
+        return Entrywise(inputs=inputs)
+
+
+class Field(nn.Module):
+    """A color for each point, from the eigenfunctions there.
+
+    Args:
+        encoding: what is done about their signs, as networks on graphs have it; None for nothing.
+        perceptron: from the encoding to a color.
+        eigenvalues: one for each eigenfunction.
+    """
+
+    def __init__(
+        self, encoding: nn.Module | None, perceptron: Perceptron, eigenvalues: Float[Tensor, " k"]
+    ) -> None:
+        super().__init__()
+        self.encoding, self.perceptron = encoding, perceptron
+        self._eigenvalues = eigenvalues[None]
+
+    def forward(self, eigenfunctions: Float[Tensor, "n k"]) -> Float[Tensor, "n 3"]:
+        """Colors, in [0, 1]; the points count as the nodes of one graph without edges."""
+        return self.perceptron(self.encoded(eigenfunctions))
+
+    def encoded(self, eigenfunctions: Float[Tensor, "n k"]) -> Float[Tensor, "n channels"]:
+        """What the perceptron sees."""
+        if self.encoding is None:
+            return eigenfunctions
+        return self.encoding(None, NO_EDGES, None, eigenfunctions, self._eigenvalues)
+
+    @torch.no_grad()
+    def even(self, eigenfunction: Float[Tensor, " n"]) -> Float[Tensor, "n outputs"]:
+        """phi(v) + phi(-v) of a trained SignNet, for one eigenfunction."""
+        assert isinstance(self.encoding, SignNet), "asked of SignNet alone"
+        assert isinstance(self.encoding.phi, Entrywise), "built so"
+        self.eval()
+        both = torch.stack([eigenfunction, -eigenfunction], dim=1)[..., None]
+        return self.encoding.phi.mlp(both).sum(dim=1)
+
+
+def _intrinsic(eigenvalues: Tensor, seed: int) -> Field:
+    return Field(None, Perceptron(len(eigenvalues), width=WIDTH), eigenvalues)
+
+
+def _flips(eigenvalues: Tensor, seed: int) -> Field:
+    flips = RandomFlips(len(eigenvalues), generator=torch.Generator().manual_seed(seed))
+    return Field(flips, Perceptron(flips.dim, width=WIDTH), eigenvalues)
+
+
+def _absolute(eigenvalues: Tensor, seed: int) -> Field:
+    absolute = AbsoluteValues(len(eigenvalues))
+    return Field(absolute, Perceptron(absolute.dim, width=WIDTH), eigenvalues)
+
+
+def _signnet(eigenvalues: Tensor, seed: int) -> Field:
+    config = SignNetConfig(
+        dim=RHO_OUTPUTS,
+        phi=EntrywiseConfig(),
+        rho=ConcatenatedConfig(eigenvectors=len(eigenvalues), layers=1),
+        phi_sees_eigenvalues=False,
+    )
+    return Field(config.build(), Perceptron(RHO_OUTPUTS, width=WIDTH_BEHIND_SIGNNET), eigenvalues)
+
+
+BUILD: dict[str, Callable[[Tensor, int], Field]] = {
+    INTRINSIC: _intrinsic,
+    FLIPS: _flips,
+    ABSOLUTE: _absolute,
+    SIGNNET: _signnet,
+}
+"""How each method's network is built, from eigenvalues and a seed; weights are of torch's generator."""
