@@ -79,7 +79,7 @@ class DirectSignNet(nn.Module):
     ) -> Tensor:
         """Node encodings."""
         exists = torch.arange(eigenvectors.shape[1]) < torch.bincount(batch)[:, None]
-        values = eigenvalues[batch]
+        values = eigenvalues[batch].to(eigenvectors.dtype)
         straight = torch.stack([eigenvectors, values], dim=2).transpose(0, 1)  # (k, nodes, 2)
         flipped = torch.stack([-eigenvectors, values], dim=2).transpose(0, 1)
         if self.loop:
@@ -105,7 +105,7 @@ class DirectBasisNet(nn.Module):
         self, x: None, edge_index: Tensor, batch: Tensor, eigenvectors: Tensor, eigenvalues: Tensor
     ) -> Tensor:
         """Node encodings."""
-        bases = Bases.of(eigenvectors, eigenvalues, batch, self.ours.config.gap)
+        bases = Bases.of(eigenvectors, eigenvalues, batch, self.ours.config.gap).to(eigenvectors.dtype)
         copies, (ign,) = bases.copies(edge_index), self.ours.igns
         spans = [slice(each.column, each.column + each.dimension) for each in bases.spaces]
         n = len(eigenvectors)
