@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tammes.latent import algorithm_2
 from tammes.papers.entry import Entry, check_budget
@@ -32,7 +33,7 @@ from tammes.report.svg import inline_svg
 SCALES = (0.3, 0.45, 0.6, 0.9, 1.5, 3.0, 9.0)
 STUDIED = Row2(classes=4, informative=2, uninformative=6)
 """The row whose settings are varied."""
-VARIED: Mapping[str, tuple[float, ...]] = {
+VARIED: Mapping[str, tuple[Any, ...]] = {
     "scale": (1.0, 2.0, 3.0, 4.0, 6.0, 10.0),
     "class_noise": (0.1, 0.2, 0.33, 0.5),
     "temperature": (0.1, 0.2, 0.5, 1.0, 2.0),

@@ -20,6 +20,7 @@ from tammes.latent import (
     LatentModel,
     Mixing,
     Quantile,
+    RandomMeans,
     Strategy,
     algorithm_1,
     algorithm_2,
@@ -102,6 +103,8 @@ PAPER_2: Mapping[Row2, Mapping[str, float]] = {
 class Settings1:
     """Algorithm 1. The paper's own are the class noise, the perturbation and the learning rate.
 
+    The two class means are independent and uniform: in so many dimensions nearly orthogonal.
+
     Args:
         class_noise: standard deviation around the class means (the paper's: 0.3).
         perturbation: standard deviation of the noise on observations (the paper's: 0.2).
@@ -145,7 +148,9 @@ class Settings1:
         return Laboratory(
             model=LatentModel(
                 informative=row.latents,
-                classes=Classes(count=2, spread=GaussianNoise(scale=self.class_noise)),
+                classes=Classes(
+                    count=2, spread=GaussianNoise(scale=self.class_noise), means=RandomMeans()
+                ),
                 mixing=Mixing(
                     observed=row.observed,
                     depth=self.mixing_depth,
@@ -181,6 +186,8 @@ class Settings1:
 @dataclass(frozen=True, kw_only=True)
 class Settings2:
     """Algorithm 2. The paper's own are the perturbations, the learning rate, the updates and the resamples.
+
+    The class means are as far apart as they can be.
 
     Args:
         class_noise: standard deviation around the class means ("little overlap").
