@@ -34,8 +34,8 @@ SCALES = (0.3, 0.45, 0.6, 0.9, 1.5, 3.0, 9.0)
 STUDIED = Row2(classes=4, informative=2, uninformative=6)
 """The row whose settings are varied."""
 VARIED: Mapping[str, tuple[Any, ...]] = {
-    "scale": (1.0, 2.0, 3.0, 4.0, 6.0, 10.0),
-    "class_noise": (0.1, 0.2, 0.33, 0.5),
+    "scale": (0.5, 1.0, 1.5, 2.0, 2.5, 3.5),
+    "class_noise": (0.1, 0.2, 0.35, 0.5),
     "temperature": (0.1, 0.2, 0.5, 1.0, 2.0),
     "gain": (0.1, 0.3, 1.0, 3.0),
     "mixing_depth": (1, 2, 4),
