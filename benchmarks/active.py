@@ -1,0 +1,137 @@
+"""What a training step costs with several candidates for the second view, and a classifier to choose by.
+
+    python benchmarks/active.py                    # two small settings; half a minute
+    python benchmarks/active.py --only resnet18
+
+Times whole steps of the package's loop (views, embeddings, loss, gradient, optimizer): the difference of a
+long and a short run, which leaves out what is done once, such as the first classifier; that is timed by
+itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass, replace
+
+import torch
+
+from machine import description
+from tammes import recipes
+from tammes.data import Images, TensorPixels
+from tammes.encoders import ConvNetConfig, ResNetConfig
+from tammes.positives import Active, Clusters, Handwriting, Itself, Labels, Photographs
+from tammes.training import Machine, TrainingConfig, train
+
+CANDIDATES = (1, 2, 4, 8)
+OBJECTIVE = recipes.simclr(temperature=0.5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What is timed.
+
+    Args:
+        name: in words.
+        config: of the training; with as many epochs as are timed, besides one.
+        channels: of the images, which are noise: what is in them takes no time.
+        size: of the images.
+        steps: of an epoch.
+        repeats: of which the median counts.
+    """
+
+    name: str
+    config: TrainingConfig
+    channels: int
+    size: int
+    steps: int = 4
+    repeats: int = 3
+
+    def seconds(self, candidates: int) -> float:
+        """Of a step."""
+        positives = Active(candidates=candidates, refresh=10**6) if candidates > 1 else Itself()
+        long = replace(self.config, positives=positives, epochs=3)
+        data = noise(self.steps * self.config.batch_size, self.channels, self.size)
+        took = sorted(_train(long, data) - _train(replace(long, epochs=1), data) for _ in range(self.repeats))
+        return took[len(took) // 2] / (2 * self.steps)
+
+
+SETTINGS = {
+    "digits": Setting(
+        name="ConvNet 16, 128 images of 8x8, handwriting",
+        config=TrainingConfig(
+            objective=OBJECTIVE, encoder=ConvNetConfig(width=16), augmentation=Handwriting(), batch_size=128
+        ),
+        channels=1,
+        size=8,
+    ),
+    "photographs": Setting(
+        name="ConvNet 16, 128 images of 32x32, photographs",
+        config=TrainingConfig(
+            objective=OBJECTIVE, encoder=ConvNetConfig(width=16), augmentation=Photographs(), batch_size=128
+        ),
+        channels=3,
+        size=32,
+    ),
+    "resnet18": Setting(
+        name="ResNet-18, 16 images of 32x32, photographs",
+        config=TrainingConfig(
+            objective=OBJECTIVE, encoder=ResNetConfig(), augmentation=Photographs(), batch_size=16
+        ),
+        channels=3,
+        size=32,
+        steps=2,
+        repeats=1,
+    ),
+}
+
+
+def noise(count: int, channels: int, size: int) -> Images:
+    """Images of noise, with labels."""
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.randint(0, 256, (count, channels, size, size), dtype=torch.uint8, generator=generator)
+    return Images(
+        pixels=TensorPixels(pixels),
+        names=("",) * count,
+        labels=torch.arange(count) % 10,
+        classes=tuple("0123456789"),
+    )
+
+
+def _train(config: TrainingConfig, data: Images) -> float:
+    start = time.perf_counter()
+    train(config, data, machine=Machine(accelerator="auto"))
+    return time.perf_counter() - start
+
+
+def classifier_seconds(classes: Clusters | Labels, *, rows: int = 2048, dim: int = 128) -> float:
+    """Of a classifier of embeddings that have ten groups, without embedding them."""
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(rows) % 10
+    centers = torch.randn(10, dim, generator=generator)
+    points = centers[labels] + torch.randn(rows, dim, generator=generator)
+    start = time.perf_counter()
+    classes.boundary(points, labels, seed=0)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Print what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=SETTINGS, default=["digits", "photographs"])
+    torch.set_num_threads(1)
+    print(description())
+    for name in parser.parse_args().only:
+        cells, ordinary = [], 0.0
+        for candidates in CANDIDATES:
+            took = SETTINGS[name].seconds(candidates)
+            ordinary = ordinary or took
+            cells.append(f"m = {candidates} {1000 * took:.0f} ms ({took / ordinary:.2f})")
+        print(f"{SETTINGS[name].name}: {', '.join(cells)}", flush=True)
+    for each in (Clusters(), Labels()):
+        times = sorted(classifier_seconds(each) for _ in range(3))
+        print(f"{each!r} of 2,048 embeddings of 128 numbers: {1000 * times[1]:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()
