@@ -128,5 +128,5 @@ def test_filtered_images_lie_on_their_grid(tmp_path: Path) -> None:
     (tmp_path / "grid.mat").write_text("nothing")
     with pytest.raises(ValueError, match="expected a MATLAB file"):
         filter_images(tmp_path)
-    with pytest.raises(ValueError, match="expected one .mat file"):
+    with pytest.raises(ValueError, match=r"expected one \.mat file"):
         filter_images(tmp_path / "labels")

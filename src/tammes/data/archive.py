@@ -28,7 +28,7 @@ def read_archive(path: Path, names: Sequence[str]) -> dict[str, NDArray]:
         [0, 1, 2]
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in names if name in archive}
     except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(

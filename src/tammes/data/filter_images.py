@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
 from torch import Tensor
 
 FILTERS: Mapping[str, Callable[[Float[Tensor, " k"]], Float[Tensor, " k"]]] = {
@@ -60,7 +61,7 @@ def filter_images(path: str | Path) -> FilterImages:
     try:
         content = loadmat(grids[0])
         adjacency, signals, inner = (np.asarray(content[name]) for name in ("A", "F", "mask"))
-    except (OSError, ValueError, KeyError, NotImplementedError) as error:
+    except (OSError, ValueError, KeyError, NotImplementedError, MatReadError) as error:
         raise ValueError(
             f"expected a MATLAB file (version 5) with A, F and mask, got {grids[0]} ({error})"
         ) from error

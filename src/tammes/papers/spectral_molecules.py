@@ -1,0 +1,114 @@
+"""Molecules drawn flat, colored by numbers of their atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from matplotlib import colormaps
+from matplotlib.figure import Figure
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import shortest_path
+from torch import Tensor
+
+from tammes.report.figures.canvas import TEXT
+from tammes.report.palette import INK, MUTED
+
+# Fluorescein, C20H12O5, without hydrogens: an oxygen, a lactone, the xanthene, a benzene ring.
+_BONDS = (
+    "0-1 1-2 2-3 3-4 4-5 5-6 6-7 7-8 7-9 9-10 10-4 10-11 11-12 12-13 13-14 14-15 14-16 16-17 17-18 18-12 "
+    "18-3 3-19 19-20 20-21 21-22 22-23 23-24 24-19 24-1"
+)
+_COLORS = colormaps["coolwarm"]
+
+
+def fluorescein() -> Int64[Tensor, "2 58"]:
+    """The bonds between its 25 atoms, both ways: the molecule of the paper's figures E-4 and E-5.
+
+    >>> int(fluorescein().max())
+    24
+    """
+    pairs = torch.tensor([[int(atom) for atom in bond.split("-")] for bond in _BONDS.split()]).T
+    return torch.cat([pairs, pairs.flip(0)], dim=1)
+
+
+def flat(edges: Int64[Tensor, "2 e"], atoms: int) -> Float[np.ndarray, "n 2"]:
+    """Places in the plane whose distances are about those along bonds.
+
+    Differences count by 1 / distance^2; each round moves to the minimum of a quadratic bound of their sum.
+
+    Args:
+        edges: bonds, both ways, of a connected molecule.
+        atoms: how many.
+
+    Source: Gansner et al., Graph Drawing by Stress Majorization, 2004.
+
+    Example:
+        >>> places = flat(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3)
+        >>> float(np.linalg.norm(places[0] - places[2]).round(2))
+        2.0
+    """
+    ones = np.ones(edges.shape[1])
+    distance = shortest_path(coo_array((ones, edges.numpy()), shape=(atoms, atoms)), unweighted=True)
+    weight = 1 / np.where(distance > 0, distance, np.inf) ** 2
+    laplacian = np.diag(weight.sum(axis=1)) - weight
+    inverse = np.linalg.pinv(laplacian)
+    # Started from two eigenvectors of the distances, as in classical scaling.
+    centered = np.eye(atoms) - 1 / atoms
+    values, vectors = np.linalg.eigh(-centered @ distance**2 @ centered / 2)
+    places = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0)) if atoms > 2 else np.eye(atoms, 2)
+    for _ in range(200):
+        apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+        pull = weight * distance / np.where(apart > 1e-9, apart, np.inf)
+        places = inverse @ ((np.diag(pull.sum(axis=1)) - pull) @ places)
+    return places
+
+
+def molecules(
+    edges: Int64[Tensor, "2 e"], columns: Mapping[str, Float[Tensor, " n"]], *, across: int
+) -> Figure:
+    """The molecule once for each column of numbers, blue below zero and red above.
+
+    Args:
+        edges: bonds, both ways.
+        columns: by what they are called, a number for each atom.
+        across: how many drawings stand side by side.
+
+    Example:
+        >>> pair = torch.tensor([[0, 1], [1, 0]])
+        >>> len(molecules(pair, {"v": torch.tensor([-1.0, 1.0])}, across=1).axes)
+        1
+    """
+    atoms = len(next(iter(columns.values())))
+    places = flat(edges, atoms)
+    down = -(-len(columns) // across)
+    figure = Figure(figsize=(1.8 * across, 1.8 * down), layout="constrained")
+    figure.patch.set_alpha(0)
+    for number, (name, values) in enumerate(columns.items(), start=1):
+        axes = figure.add_subplot(down, across, number)
+        axes.set_axis_off()
+        axes.set_aspect("equal")
+        axes.set_title(name, fontsize=TEXT, color=INK)
+        for first, second in edges.T.tolist():
+            axes.plot(*places[[first, second]].T, color=MUTED, linewidth=0.8, zorder=1)
+        most = float(values.abs().max()) or 1.0
+        colors = _COLORS((values.numpy() / most + 1) / 2)
+        axes.scatter(*places.T, c=colors, s=42, edgecolors=INK, linewidths=0.4, zorder=2)
+    return figure
+
+
+def components(encodings: Float[Tensor, "n d"], count: int) -> Float[Tensor, "n count"]:
+    """The principal components of some rows, each with the sign that makes its largest entry positive.
+
+    >>> components(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), 1).abs().tolist()
+    [[1.0], [1.0]]
+    """
+    centered = encodings - encodings.mean(dim=0)
+    left, scale, _ = torch.linalg.svd(centered.double(), full_matrices=False)
+    found = torch.zeros(len(encodings), count, dtype=torch.float64)
+    there = min(count, len(scale))
+    found[:, :there] = left[:, :there] * scale[:there]
+    largest = found.gather(0, found.abs().argmax(dim=0, keepdim=True))
+    return (found * torch.where(largest < 0, -1.0, 1.0)).to(encodings.dtype)
