@@ -100,6 +100,25 @@ def test_fewer_and_more_pairs_than_nodes() -> None:
     assert more.vectors[4].abs().tolist() == [1, 0, 0, 0, 0, 0]
 
 
+def test_an_eigenspace_that_is_cut_is_left_out() -> None:
+    edges, batch = edges_of([nx.star_graph(5), nx.cycle_graph(6), nx.path_graph(3)])
+    pairs = eigenpairs(edges, batch, laplacian=Combinatorial(), count=3, whole_eigenspaces=True)
+    expected = [[0.0, 0, 0], [0, 1, 1], [0, 1, 3]]  # of 0, 1, 1, ...; 0, 1, 1, 3, ...; 0, 1, 3
+    assert (pairs.values - torch.tensor(expected)).abs().max() < 1e-12
+    assert exists(pairs.vectors, batch).sum(1).tolist() == [1, 3, 3]
+    plain = eigenpairs(edges, batch, laplacian=Combinatorial(), count=3)
+    assert torch.equal(pairs.vectors[6:], plain.vectors[6:])
+    everything = eigenpairs(edges, batch, whole_eigenspaces=True)
+    assert exists(everything.vectors, batch).sum(1).tolist() == [6, 6, 3]
+
+
+def test_no_graphs_have_no_pairs() -> None:
+    nothing = torch.zeros(0, dtype=torch.long)
+    pairs = eigenpairs(nothing.view(2, 0), nothing)
+    assert pairs.vectors.shape == (0, 0)
+    assert pairs.values.shape == (0, 0)
+
+
 @pytest.mark.parametrize("laplacian", LAPLACIANS, ids=repr)
 def test_large_graphs_agree_with_dense_ones(laplacian: Laplacian) -> None:
     parts = [nx.grid_2d_graph(32, 32), nx.grid_2d_graph(5, 5), nx.empty_graph(3), nx.star_graph(300)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
 
 import networkx as nx
@@ -89,7 +91,8 @@ def test_other_graphs_and_settings_are_kept_apart(tmp_path: Path) -> None:
     AddEigenpairs(folder=tmp_path, count=2)(graphs)
     AddEigenpairs(folder=tmp_path, laplacian=RandomWalk())(graphs)
     AddEigenpairs(folder=tmp_path, dtype=torch.float64)(graphs)
-    assert len(list(tmp_path.iterdir())) == 6
+    AddEigenpairs(folder=tmp_path, count=2, whole_eigenspaces=True)(graphs)
+    assert len(list(tmp_path.iterdir())) == 7
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
@@ -124,5 +127,13 @@ def test_wrong_graphs_are_refused() -> None:
 
 def test_settings_show_in_the_name() -> None:
     assert repr(AddEigenpairs(count=8)) == (
-        "AddEigenpairs(count=8, laplacian=Symmetric(), dtype=torch.float32)"
+        "AddEigenpairs(count=8, whole_eigenspaces=False, laplacian=Symmetric(), dtype=torch.float32)"
     )
+
+
+def test_without_torch_geometric_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
+    for module in ("tammes.spectral.transform", "tammes.spectral.networks.convolutions"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        with pytest.raises(ImportError, match=r"pip install \"tammes\[graphs\]\""):
+            importlib.import_module(module)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tammes.spectral.adjacency import Adjacency
 from tammes.spectral.dense import dense_eigenpairs
+from tammes.spectral.eigenspaces import RelativeGap
 from tammes.spectral.laplacian import Laplacian, Symmetric
 from tammes.spectral.sparse import sparse_eigenpairs
 
@@ -40,6 +41,7 @@ def eigenpairs(
     *,
     laplacian: Laplacian | None = None,
     count: int | None = None,
+    whole_eigenspaces: bool = False,
     edge_weight: Float[Tensor, " m"] | None = None,
 ) -> Eigenpairs:
     """The smallest eigenvalues of each graph of a batch, with their eigenvectors, in float64.
@@ -52,6 +54,8 @@ def eigenpairs(
         batch: the graph of each node, ascending, as torch_geometric's.
         laplacian: of which matrix; left out, the symmetrically normalized one.
         count: how many pairs, k; left out, all of them, as many as the largest graph has nodes.
+        whole_eigenspaces: whether the last eigenspace is left out where `count` cuts it: which of its vectors
+            are given then depends on the solver, and no network can be invariant to it.
         edge_weight: of each edge, the same in both directions; left out, 1.
 
     Raises:
@@ -68,6 +72,9 @@ def eigenpairs(
     """
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
         raise ValueError(f"count must be an integer of at least 1 (left out, all pairs), got {count!r}")
+    if whole_eigenspaces and count is not None:
+        more = eigenpairs(edge_index, batch, laplacian=laplacian, count=count + 1, edge_weight=edge_weight)
+        return _without_cut(more, batch)
     graphs = Adjacency.of(edge_index, batch, edge_weight)
     laplacian = Symmetric() if laplacian is None else laplacian
     widest = int(graphs.sizes.max()) if len(graphs.sizes) else 0
@@ -79,6 +86,16 @@ def eigenpairs(
     for member in alone.nonzero().flatten().tolist():
         sparse_eigenpairs(graphs, member, laplacian, values, vectors)
     return Eigenpairs(vectors=vectors, values=values)
+
+
+def _without_cut(pairs: Eigenpairs, batch: Int[Tensor, " nodes"]) -> Eigenpairs:
+    """All columns but the last, without those that are in one eigenspace with it."""
+    there = exists(pairs.vectors, batch, len(pairs.values))
+    number = RelativeGap(warn=False)(pairs.values, there).number
+    kept = ((number != number[:, -1:]) | ~there[:, -1:])[:, :-1]
+    return Eigenpairs(
+        vectors=pairs.vectors[:, :-1].where(kept[batch], 0.0), values=pairs.values[:, :-1].where(kept, 0.0)
+    )
 
 
 def exists(

@@ -42,6 +42,7 @@ class AddEigenpairs(BaseTransform):
 
     Args:
         count: how many eigenpairs, k; left out, all of them, as many as the largest graph has nodes.
+        whole_eigenspaces: whether the last eigenspace is left out where `count` cuts it, as BasisNet needs.
         laplacian: of which matrix; `edge_weight` counts where graphs have it.
         dtype: of the eigenvectors.
         folder: where eigenpairs are kept, under a name that is a hash of the graphs and settings; left out,
@@ -62,6 +63,7 @@ class AddEigenpairs(BaseTransform):
     """
 
     count: int | None = None
+    whole_eigenspaces: bool = False
     laplacian: Laplacian = field(default_factory=Symmetric)
     dtype: torch.dtype = torch.float32
     folder: Path | None = field(default=None, repr=False)
@@ -97,13 +99,20 @@ class AddEigenpairs(BaseTransform):
 
     def _of(self, graphs: Sequence[Data], sizes: Sequence[int]) -> Eigenpairs:
         edges, batch, weights = _joined(graphs, sizes)
-        settings = f"{self.laplacian!r} {self.count} {self.dtype}"
+        settings = f"{self.laplacian!r} {self.count} {self.whole_eigenspaces} {self.dtype}"
         path = None
         if self.folder is not None:
             path = self.folder / f"{content_key(settings, edges, batch, weights)}.safetensors"
             if path.exists():
                 return kept(path)
-        pairs = eigenpairs(edges, batch, laplacian=self.laplacian, count=self.count, edge_weight=weights)
+        pairs = eigenpairs(
+            edges,
+            batch,
+            laplacian=self.laplacian,
+            count=self.count,
+            whole_eigenspaces=self.whole_eigenspaces,
+            edge_weight=weights,
+        )
         pairs = Eigenpairs(vectors=pairs.vectors.to(self.dtype), values=pairs.values)
         if path is not None:
             keep(pairs, path)
