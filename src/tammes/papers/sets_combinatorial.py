@@ -134,7 +134,7 @@ def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
         found.append(
             Finding(
                 paper="The neural Lovász extension outperforms its scalar counterpart in 8 out of 10 cases.",
-                ours=f"{neural}: at least as good in {len(ahead)} of {len(pairs)}.",
+                ours=f"'{neural}' is at least as good as the scalar one in {len(ahead)} of {len(pairs)}.",
                 agrees=len(ahead) >= 0.8 * len(pairs),
             )
         )
@@ -203,7 +203,7 @@ def numbers(results: Mapping[Cell, Measured]) -> Numbers:
     """A row for each problem and method: ours, and the paper's in parentheses."""
     rows = []
     for problem in (CLIQUE, INDEPENDENT):
-        for method in METHODS:
+        for method in (each for each in METHODS if any(cell.method == each for cell in results)):
             cells = []
             for name in _names(results):
                 if method not in _methods(results, problem, name):
