@@ -18,6 +18,7 @@ from tammes.spectral.mesh import MeshLaplacian
 from tammes.spectral.nodes import Nodes
 from tammes.spectral.perceptron import Concatenated, ConcatenatedConfig, Summed, SummedConfig
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
+from tammes.spectral.projector_basisnet import ProjectorBasisNet, ProjectorBasisNetConfig
 from tammes.spectral.projectors import EigenspaceProjectors, Projectors
 from tammes.spectral.set_partitions import bell, set_partitions
 from tammes.spectral.signnet import SignNet, SignNetConfig
@@ -69,6 +70,8 @@ __all__ = [
     "Nodes",
     "Phi",
     "PhiConfig",
+    "ProjectorBasisNet",
+    "ProjectorBasisNetConfig",
     "Projectors",
     "RandomWalk",
     "RelativeGap",

@@ -118,17 +118,10 @@ class Bases:
 
     def copies(self, edge_index: Int[Tensor, "2 m"] | None) -> Copies:
         """The graphs with one copy for each of their eigenspaces, as a network on all of these sees them."""
-        device = self.vectors.device
-        owners = torch.tensor([basis.graph for basis in self.spaces])
-        counts = torch.bincount(owners, minlength=len(self.sizes)).to(device)
-        batch = torch.arange(len(self.sizes)).repeat_interleave(torch.tensor(self.sizes)).to(device)
-        present = torch.arange(self.vectors.shape[1], device=device) < counts[batch, None]
-        row = (present.flatten().cumsum(0) - 1).view_as(present).where(present, -1)
-        node, column = present.nonzero(as_tuple=True)
-        edges = batch.new_zeros(2, 0) if edge_index is None else edge_index
-        return Copies(
-            node=node, column=column, row=row, batch=batch, graphs=len(self.sizes), edge_index=edges
-        )
+        counts = [0] * len(self.sizes)
+        for basis in self.spaces:
+            counts[basis.graph] += 1
+        return copies_of_spaces(self.sizes, counts, self.vectors.shape[1], edge_index, self.vectors.device)
 
     def nodes(self, members: Sequence[int]) -> Nodes:
         """Which rows are nodes, where the graphs of some eigenspaces are filled up to the widest."""
@@ -163,3 +156,27 @@ class Bases:
         others = torch.stack((dimensions.log(), 1 / sizes.double()), dim=1).to(self.values)
         chosen = self.values[torch.tensor(members, device=self.values.device)]
         return torch.cat((chosen[:, None], others), dim=1)
+
+
+def copies_of_spaces(
+    sizes: Sequence[int],
+    counts: Sequence[int],
+    columns: int,
+    edge_index: Int[Tensor, "2 m"] | None,
+    device: torch.device,
+) -> Copies:
+    """What `rho` sees of graphs that have so many eigenspaces, where a `Copies` has eigenvectors.
+
+    Args:
+        sizes: the number of nodes of each graph.
+        counts: the number of eigenspaces of each graph.
+        columns: how many there could be.
+        edge_index: of the graphs, if there are edges.
+        device: where the tensors are.
+    """
+    batch = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes)).to(device)
+    present = torch.arange(columns, device=device) < torch.tensor(counts, device=device)[batch, None]
+    row = (present.flatten().cumsum(0) - 1).view_as(present).where(present, -1)
+    node, column = present.nonzero(as_tuple=True)
+    edges = batch.new_zeros(2, 0) if edge_index is None else edge_index
+    return Copies(node=node, column=column, row=row, batch=batch, graphs=len(sizes), edge_index=edges)
