@@ -14,15 +14,13 @@ from torch import Tensor, nn
 
 from tammes.spectral import ConcatenatedConfig, Copies, Phi, PhiConfig, SignNet, SignNetConfig
 from tammes.spectral.baselines import AbsoluteValues, RandomFlips
-from tammes.spectral.layers import MLP
 
 INTRINSIC, FLIPS, ABSOLUTE, SIGNNET = "intrinsic neural field", "sign flips", "absolute values", "SignNet"
 METHODS = (INTRINSIC, FLIPS, ABSOLUTE, SIGNNET)
 WIDTH, WIDTH_BEHIND_SIGNNET, LAYERS, SKIP = 128, 108, 6, 3
 """Of the multilayer perceptron; layer number SKIP, from 0, sees its input again."""
 PHI_WIDTH, PHI_OUTPUTS, RHO_OUTPUTS = 8, 4, 64
-"""Of SignNet. With phi of three linear layers and rho of one, it has the paper's number of parameters, but
-for the biases before normalizations, which do nothing."""
+"""Of SignNet. With normalized phi of three linear maps and rho of one, it has the paper's 323,563 parameters."""
 NO_EDGES = torch.zeros(2, 0, dtype=torch.long)
 
 
@@ -59,18 +57,35 @@ class Perceptron(nn.Module):
 
 
 class Entrywise(Phi):
-    """phi(v)_j = MLP(v_j), with fewer outputs than hidden channels. Arguments are those of its config."""
+    """phi(v)_j = MLP(v_j) with few channels, normalized by the batch. Arguments are those of its config.
+
+    A million numbers in 8 channels are taken channel by channel, which is several times as fast on a
+    processor as number by number.
+    """
 
     def __init__(self, *, inputs: int) -> None:
         super().__init__()
         self.outputs = PHI_OUTPUTS
-        self.mlp = MLP([inputs, PHI_WIDTH, PHI_WIDTH, PHI_OUTPUTS], normalize=True)
+        self.layers = nn.Sequential(
+            nn.Conv1d(inputs, PHI_WIDTH, 1),
+            nn.BatchNorm1d(PHI_WIDTH),
+            nn.ReLU(),
+            nn.Conv1d(PHI_WIDTH, PHI_WIDTH, 1),
+            nn.BatchNorm1d(PHI_WIDTH),
+            nn.ReLU(),
+            nn.Conv1d(PHI_WIDTH, PHI_OUTPUTS, 1),
+        )
 
     def forward(
         self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
     ) -> Float[Tensor, "rows 2 outputs"]:
         """See `Phi.forward`."""
-        return self.mlp(signals)
+        return self.entries(signals)
+
+    def entries(self, signals: Float[Tensor, "rows 2 inputs"]) -> Float[Tensor, "rows 2 outputs"]:
+        """The same, which needs to know nothing of rows that belong together."""
+        flat = signals.permute(2, 1, 0).reshape(1, signals.shape[2], -1)
+        return self.layers(flat).view(self.outputs, 2, -1).permute(2, 1, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +134,7 @@ class Field(nn.Module):
         assert isinstance(self.encoding.phi, Entrywise), "built so"
         self.eval()
         both = torch.stack([eigenfunction, -eigenfunction], dim=1)[..., None]
-        return self.encoding.phi.mlp(both).sum(dim=1)
+        return self.encoding.phi.entries(both).sum(dim=1)
 
 
 def _intrinsic(eigenvalues: Tensor, seed: int) -> Field:

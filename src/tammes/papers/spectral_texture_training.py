@@ -39,7 +39,7 @@ class Cell:
     steps: int
     test_views: int
     eigenfunctions: int
-    batch_size: int = 512
+    batch_size: int = 256
     learning_rate: float = 1e-3
     side: int = SIDE
     seed: int = 0
@@ -76,8 +76,10 @@ class Surface:
 
     def at(self, seen: View, chosen: Tensor) -> Float[Tensor, "n k"]:
         """The eigenfunctions at some of the points that a camera sees."""
-        corners = self.eigenfunctions[self.mesh.faces[seen.faces[chosen]]]  # (n, 3, k)
-        return (corners * seen.weights[chosen, :, None]).sum(dim=1)
+        corners = self.mesh.faces[seen.faces[chosen]]
+        return torch.nn.functional.embedding_bag(
+            corners, self.eigenfunctions, per_sample_weights=seen.weights[chosen], mode="sum"
+        )
 
     def colors(self, seen: View) -> Float[Tensor, "n 3"]:
         """The colors of the points that a camera sees."""
@@ -132,9 +134,7 @@ class Laboratory:
         return self._fields / f"{cell.method}, {cell.steps} steps, seed {cell.seed}.safetensors"
 
     def _seen(self, side: int, tests: int) -> tuple[list[View], list[View]]:
-        cameras = random_cameras(
-            TRAINING_VIEWS + tests, generator=torch.Generator().manual_seed(CAMERAS)
-        )
+        cameras = random_cameras(TRAINING_VIEWS + tests, generator=torch.Generator().manual_seed(CAMERAS))
         mesh = self.surface().mesh
         views = [view(mesh.vertices, mesh.faces, camera, side=side) for camera in cameras]
         return views[:TRAINING_VIEWS], views[TRAINING_VIEWS:]
