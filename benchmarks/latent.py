@@ -13,6 +13,7 @@ times are medians, for one update of all runs.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -88,9 +89,9 @@ class Plain:
 def check(laboratory: Laboratory, strategies: dict[str, Strategy]) -> None:
     """After a few updates all three have the same encoders."""
     short = 3
-    *_, trained = (
-        each for each, _ in zip(laboratory.training(strategies, range(2)), range(short), strict=False)
-    )
+    updates = laboratory.training(strategies, range(2))
+    for _ in range(short):
+        trained = next(updates)
     for name, strategy in strategies.items():
         x = torch.randn(2, 20, laboratory.model.mixing.observed)
         found = trained[name].encoder(x)
@@ -113,7 +114,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     console = Console(width=max(110, Console().width))
     console.print(description(), highlight=False)
-    laboratory = TABLE_2.of_width(options.width).laboratory(ROWS_2[0], rounds=10**9)
+    laboratory = dataclasses.replace(TABLE_2, width=options.width).laboratory(ROWS_2[0], updates=10**9)
     strategies = TABLE_2.strategies()
     check(laboratory, strategies)
     for count in options.seeds:

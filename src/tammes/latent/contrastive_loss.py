@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import softplus
+from torch.nn.functional import cross_entropy
 
 from tammes.finite import is_finite
 
@@ -45,10 +45,12 @@ def contrastive_losses(
         raise ValueError(f"temperature must be a positive number, got {temperature!r}")
     if negatives is None and anchors.shape[1] < 2:
         raise ValueError("expected at least two pairs, each the other's negative, or negatives; got one pair")
-    positive = (anchors * positives).sum(dim=-1) / temperature
-    others = anchors if negatives is None else negatives
-    logits = positives @ others.mT / temperature  # (runs, positive, negative)
     if negatives is None:
-        own = torch.eye(logits.shape[-1], dtype=torch.bool, device=logits.device)
-        logits = logits.masked_fill(own, -torch.inf)
-    return softplus(logits.logsumexp(dim=-1) - positive).mean(dim=-1)
+        logits = positives @ (anchors / temperature).mT  # (runs, positive, candidate)
+        own = torch.arange(logits.shape[1], device=logits.device).repeat(len(logits))
+    else:
+        positive = (anchors * positives).sum(dim=-1, keepdim=True) / temperature
+        logits = torch.cat([positive, positives @ (negatives / temperature).mT], dim=-1)
+        own = torch.zeros(logits.shape[:2], dtype=torch.int64, device=logits.device).flatten()
+    losses = cross_entropy(logits.flatten(0, 1), own, reduction="none")
+    return losses.view(logits.shape[:2]).mean(dim=-1)

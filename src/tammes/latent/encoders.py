@@ -99,6 +99,7 @@ class Encoder:
 
 
 def _embedded(x: Tensor, weights: Sequence[Tensor], offsets: Sequence[Tensor]) -> Tensor:
-    for index, (weight, offset) in enumerate(zip(weights, offsets, strict=True)):
-        x = torch.baddbmm(offset, torch.relu(x) if index else x, weight)
-    return normalize(x, dim=-1)
+    for weight, offset in zip(weights[:-1], offsets[:-1], strict=True):
+        # In place: what is rectified is needed by nobody, and memory of this size is dear to come by.
+        x = torch.baddbmm(offset, x, weight).relu_()
+    return normalize(torch.baddbmm(offsets[-1], x, weights[-1]), dim=-1)

@@ -101,10 +101,11 @@ class Mixed:
 
     def __call__(self, latents: Float[Tensor, "runs n latents"]) -> Float[Tensor, "runs n observed"]:
         """The observations of latents, run by run."""
+        *hidden, (last_weight, last_offset) = self.layers
         x = latents
-        for index, (weight, offset) in enumerate(self.layers):
-            x = torch.baddbmm(offset, torch.tanh(x) if index else x, weight)
-        return x
+        for weight, offset in hidden:
+            x = torch.baddbmm(offset, x, weight).tanh_()
+        return torch.baddbmm(last_offset, x, last_weight)
 
     def part(self, runs: slice) -> Mixed:
         """Those of some runs."""
