@@ -84,6 +84,7 @@ class _Deflated(torch.autograd.Function):
     def forward(ctx: Any, gram: Tensor, starts: Tensor, steps: int) -> tuple[Tensor, Tensor]:
         inputs, features, _ = gram.shape
         least = _trace(gram) * features * torch.finfo(gram.dtype).eps
+        tiny = torch.finfo(gram.dtype).tiny
         kept, values, directions = [], [], []
         for start in starts:
             trace = _trace(gram)
@@ -93,7 +94,7 @@ class _Deflated(torch.autograd.Function):
             for step in range(1, steps + 1):
                 ahead, by = path[-1] @ gram, scale
                 if step % FEW == 0 or step == steps:
-                    by = some / (ahead * scale).norm(dim=2, keepdim=True).where(some, 1.0) * scale
+                    by = some / (ahead * scale).norm(dim=2, keepdim=True).clamp(min=tiny) * scale
                 path.append(ahead * by)
                 scales.append(by)
             direction = path[-1]

@@ -23,7 +23,7 @@ class Graphs:
     Args:
         ground: the nodes.
         edges: `(2, m)`, each edge once, as numbers among all nodes, the smaller one first.
-        parts: the batches that these were joined from, whose sorted edges need not be sorted again.
+        parts: the batches that these were joined from, whose sorted edges and partitions are taken over.
     """
 
     ground: Ground
