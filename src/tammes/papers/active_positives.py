@@ -176,7 +176,7 @@ def _numbers(results: Mapping[Cell, Measured]) -> Numbers:
             late = (probe_late, few_late, knn_late)
             rows.append(_row(f"{data}, random, for longer", several, late, lambda each: each.seconds_as_long))
     return Numbers(
-        header=("positives", *(title for title, _, _ in KINDS), "seconds"),
+        header=("positives", *(title for title, _, _ in KINDS), "seconds", "seeds"),
         rows=tuple(rows),
         note="Accuracy in percent on test images, mean ± standard deviation over the seeds; seconds of "
         "processor time.",
@@ -188,6 +188,7 @@ def _row(name: str, several: Sequence[Measured], picks: Sequence[Pick], seconds:
         name,
         *(_over_seeds([pick(each) for each in several]) for pick in picks),
         f"{statistics.fmean(seconds(each) for each in several):.0f}",
+        str(len(several)),
     )
 
 
@@ -211,7 +212,7 @@ def _settings(results: Mapping[Cell, Measured], scale: Scale) -> dict[str, str]:
         "10 clusters; the first fifth of the steps is random",
         "active, quantile": "any candidate within the nearest quarter of the images, else the nearest",
         "targeted": "ink: noise and erasures vary freely; color: all that changes colors. The rest a quarter",
-        "seeds": str(len({cell.seed for cell in results})),
+        "seeds": f"{len({cell.seed for cell in results})} at most; the table has each arm's",
     }
 
 
