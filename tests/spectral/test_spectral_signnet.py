@@ -156,7 +156,7 @@ def test_pieces_change_nothing(phi: PhiConfig, monkeypatch: pytest.MonkeyPatch) 
     signnet.phi.apply(lambda module: setattr(module, "p", 0.0) if hasattr(module, "p") else None)
     results = []
     for rows in (10**9, 40, 1):
-        monkeypatch.setattr("tammes.spectral.copies.CACHED", rows)
+        monkeypatch.setattr("tammes.spectral.copies.TOGETHER", rows)
         whole = called(signnet, X, DATA)
         results.append((whole, *torch.autograd.grad(whole.square().sum(), signnet.parameters())))
     for other in results[1:]:
@@ -228,6 +228,19 @@ def test_float32_and_double_eigenpairs_may_be_mixed() -> None:
     signnet = SignNetConfig(dim=3).build()
     encoded = signnet(None, DATA.edges, DATA.batch, DATA.vectors.float(), DATA.values)
     assert encoded.dtype == torch.float32
+
+
+@pytest.mark.parametrize("phi", PHIS, ids=lambda part: type(part).__name__)
+def test_half_precision_is_near_full_precision(phi: PhiConfig) -> None:
+    signnet = SignNetConfig(dim=3, phi=phi, features=FEATURES).build()
+    signnet.apply(lambda module: setattr(module, "p", 0.0) if hasattr(module, "p") else None)
+    arguments = (X.float(), *DATA.single().arguments())
+    full = signnet(*arguments)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = signnet(*arguments)
+    half.float().sum().backward()
+    assert is_same(half.float(), full, 0.2)
+    assert all(parameter.grad.isfinite().all() for parameter in signnet.parameters())
 
 
 def test_wrong_input_is_refused() -> None:
