@@ -20,7 +20,7 @@ METHODS = (INTRINSIC, FLIPS, ABSOLUTE, SIGNNET)
 WIDTH, WIDTH_BEHIND_SIGNNET, LAYERS, SKIP = 128, 108, 6, 3
 """Of the multilayer perceptron; layer number SKIP, from 0, sees its input again."""
 PHI_WIDTH, PHI_OUTPUTS, RHO_OUTPUTS = 8, 4, 64
-"""Of SignNet. With normalized phi of three linear maps and rho of one, it has the paper's 323,563 parameters."""
+"""Of SignNet; phi of three linear maps, normalized, and rho of one give the paper's 323,563 parameters."""
 NO_EDGES = torch.zeros(2, 0, dtype=torch.long)
 
 
