@@ -77,7 +77,7 @@ def test_only_invariant_methods_do_not_see_signs(data: Path, method: str) -> Non
 
 def test_the_entry_writes_a_table_pictures_and_a_page_and_goes_on(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ENTRY.reproduce(out, budget=0.0002, seed=0, data=data)
+    ENTRY.reproduce(out, budget=4e-8, seed=0, data=data)
     with (out / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["method"] for row in rows} == set(METHODS)
@@ -90,14 +90,14 @@ def test_the_entry_writes_a_table_pictures_and_a_page_and_goes_on(data: Path, tm
     assert "eigenfunction 4" in page
     assert "component 3" in page
     before = (out / "table.csv").read_bytes()
-    ENTRY.reproduce(out, budget=0.0002, seed=0, data=data)
+    ENTRY.reproduce(out, budget=4e-8, seed=0, data=data)
     assert (out / "table.csv").read_bytes() == before
 
 
 def test_a_folder_without_a_textured_mesh_is_refused(data: Path, tmp_path: Path) -> None:
     (data / "sheet.obj").unlink()
     with pytest.raises(ValueError, match="one mesh with places on the picture"):
-        ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, data=data)
+        ENTRY.reproduce(tmp_path / "out", budget=1e-6, seed=0, data=data)
     (data / "picture.png").unlink()
     with pytest.raises(ValueError, match="found 1 and 0"):
-        ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, data=data)
+        ENTRY.reproduce(tmp_path / "out", budget=1e-6, seed=0, data=data)

@@ -15,6 +15,7 @@ from tammes.papers.spectral_texture_figures import encodings, even_parts, render
 from tammes.papers.spectral_texture_networks import ABSOLUTE, FLIPS, INTRINSIC, METHODS, SIGNNET
 from tammes.papers.spectral_texture_training import (
     EIGENFUNCTIONS,
+    POINTS,
     STEPS,
     TEST_VIEWS,
     TRAINING_VIEWS,
@@ -68,13 +69,15 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
 
 
 def cells(*, budget: float, seed: int, eigenfunctions: int) -> list[Cell]:
-    """All cells, seed by seed: the smaller the budget, the fewer steps and test pictures."""
+    """All cells, seed by seed: the smaller the budget, the fewer steps, points of each and test pictures."""
+    part = budget**0.5
     return [
         Cell(
             method=method,
-            steps=max(1, round(STEPS * budget)),
-            test_views=max(1, round(TEST_VIEWS * budget)),
+            steps=max(1, round(STEPS * part)),
+            test_views=max(1, round(TEST_VIEWS * part)),
             eigenfunctions=eigenfunctions,
+            batch_size=max(2, round(POINTS * part)),
             seed=seed + number,
         )
         for number in range(SEEDS)
@@ -99,7 +102,8 @@ def write(out: Path, results: Mapping[Cell, Measured], laboratory: Laboratory, c
         settings={
             "mesh": f"{len(surface.mesh.vertices):,} vertices, not the paper's",
             "eigenfunctions": f"{cell.eigenfunctions:,} (the paper's: {EIGENFUNCTIONS:,})",
-            "steps": f"{cell.steps:,} with {cell.batch_size} points (of the full work: {STEPS:,})",
+            "steps": f"{cell.steps:,} with {cell.batch_size:,} points (of the full work: "
+            f"{STEPS:,}, {POINTS:,})",
             "pictures": f"{TRAINING_VIEWS} to train on, {cell.test_views} to test on (the paper's: "
             f"{TRAINING_VIEWS}, {TEST_VIEWS}), {cell.side} x {cell.side} pixels",
             "Adam, learning rate": f"{cell.learning_rate:g}, to 0 along half a cosine",
@@ -112,7 +116,7 @@ def write(out: Path, results: Mapping[Cell, Measured], laboratory: Laboratory, c
 
 def pictures(out: Path, results: Mapping[Cell, Measured], laboratory: Laboratory) -> tuple[Figure, ...]:
     """What the networks of the first seed make of the mesh, as far as they have been kept."""
-    first = {cell.method: cell for cell in reversed(results)}
+    first = {cell.method: cell for cell in reversed(list(results))}
     found = {method: laboratory.field(first[method]) for method in METHODS if method in first}
     fields = {method: field for method, field in found.items() if field is not None}
     surface = laboratory.surface()

@@ -21,8 +21,8 @@ from tammes.spectral import MeshLaplacian
 
 EIGENFUNCTIONS, TRAINING_VIEWS, TEST_VIEWS = 1023, 5, 200
 """Of the paper; the constant eigenfunction is not among them."""
-STEPS, SIDE = 20_000, 256
-"""Of the full work: steps, and pixels of a picture's height and width."""
+STEPS, POINTS, SIDE = 20_000, 4096, 256
+"""Of the full work: steps, points of each, and pixels of a picture's height and width."""
 CAMERAS = 0
 """The seed of the cameras, which are the same whatever seed the networks have."""
 AT_ONCE = 2048
@@ -39,7 +39,7 @@ class Cell:
     steps: int
     test_views: int
     eigenfunctions: int
-    batch_size: int = 256
+    batch_size: int
     learning_rate: float = 3e-3
     side: int = SIDE
     seed: int = 0
