@@ -142,6 +142,18 @@ def test_lanczos_finds_every_copy_of_an_eigenvalue() -> None:
     assert (gram - torch.eye(12)).abs().max() < 1e-8
 
 
+def test_large_signed_graphs_are_no_different() -> None:
+    graph = nx.random_regular_graph(4, 1100, seed=0)
+    edges, batch = edges_of([graph])
+    half = torch.randn(len(graph.edges), dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    weights = torch.cat([half, half])
+    pairs = eigenpairs(edges, batch, laplacian=Combinatorial(), edge_weight=weights, count=5)
+    matrix = laplacian_matrix(edges, 1100, laplacian=Combinatorial(), edge_weight=weights)
+    assert pairs.values[0, 0] < -1
+    assert (pairs.values[0] - torch.linalg.eigvalsh(matrix)[:5]).abs().max() < 1e-10
+    assert (matrix @ pairs.vectors - pairs.vectors * pairs.values).abs().max() < 1e-9
+
+
 def test_weights_count_and_signed_ones_only_without_normalization() -> None:
     edges = torch.tensor([[0, 1], [1, 0]])
     batch = torch.zeros(2, dtype=torch.long)
@@ -151,6 +163,14 @@ def test_weights_count_and_signed_ones_only_without_normalization() -> None:
     assert eigenpairs(edges, batch, laplacian=Combinatorial(), edge_weight=signed).values.min() < -1.9
     with pytest.raises(ValueError, match="at least 0"):
         eigenpairs(edges, batch, edge_weight=signed)
+
+
+def test_tiny_weights_are_weights_and_too_large_ones_are_refused() -> None:
+    edges, batch = edges_of([nx.path_graph(2)])
+    tiny = torch.full((2,), 1e-320, dtype=torch.float64)
+    assert (eigenpairs(edges, batch, edge_weight=tiny).values - torch.tensor([[0.0, 2.0]])).abs().max() < 1e-3
+    with pytest.raises(ValueError, match="sum beyond all numbers"):
+        eigenpairs(edges, batch, edge_weight=torch.full((2,), 1e308, dtype=torch.float64))
 
 
 @pytest.mark.parametrize(
@@ -181,6 +201,8 @@ def test_wrong_counts_and_shapes_are_refused() -> None:
         eigenpairs(edges.float(), batch)
     with pytest.raises(ValueError, match="int64"):
         eigenpairs(edges, batch.int())
+    with pytest.raises(ValueError, match=r"of one graph it is torch.zeros\(nodes"):
+        eigenpairs(edges, None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a row for each node"):
         exists(torch.zeros(2, 1), batch)
 

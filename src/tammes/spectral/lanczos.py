@@ -11,8 +11,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 SMALL = 256
 """Nodes of a component up to which it is decomposed as a whole."""
 
-SHIFT = 1e-3
-"""How far below the lower bound the matrix is inverted, relative to its largest entry."""
+SHIFT = 1e-4
+"""How far below the lower bound the matrix is inverted, relative to the mean of its rows' sums of |entries|."""
 
 
 def smallest(matrix: scipy.sparse.csr_array, count: int, *, lower: float = 0.0) -> tuple[NDArray, NDArray]:
@@ -69,7 +69,7 @@ def _whole(matrix: scipy.sparse.csr_array, count: int) -> tuple[NDArray, NDArray
 
 def _by_lanczos(matrix: scipy.sparse.csr_array, count: int, lower: float) -> tuple[NDArray, NDArray]:
     size = matrix.shape[0]
-    norm = abs(matrix).max()
+    norm = abs(matrix).sum(1).mean()
     shift = lower - SHIFT * norm
     shifted = (matrix - shift * scipy.sparse.eye_array(size)).tocsc()
     # Positive definite: no pivots are needed, and the order that keeps it sparse may be symmetric.
