@@ -12,7 +12,7 @@ SMALL = 256
 """Nodes of a component up to which it is decomposed as a whole."""
 
 SHIFT = 1e-4
-"""How far below the lower bound the matrix is inverted, relative to the mean of its rows' sums of |entries|."""
+"""How far below the lower bound the matrix is inverted, relative to the mean sum of |entries| in a row."""
 
 
 def smallest(matrix: scipy.sparse.csr_array, count: int, *, lower: float = 0.0) -> tuple[NDArray, NDArray]:
