@@ -266,6 +266,14 @@ def test_what_does_not_fit_is_refused(make: object, case: str) -> None:
         make().double()(None, None, *arguments)  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("make", [thin, expressive])
+def test_half_precision_is_near_full_precision(make: object) -> None:
+    network, batch = make(), batch_of(nx.path_graph(3), nx.cycle_graph(4))  # type: ignore[operator]
+    full = called(network, batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert (called(network, batch) - full).abs().max() < 0.1 * full.abs().max()
+
+
 def test_features_that_are_missing_or_of_another_shape_are_refused() -> None:
     batch = batch_of(nx.path_graph(3))
     network = thin(features=2).double()

@@ -243,6 +243,14 @@ def test_half_precision_is_near_full_precision(phi: PhiConfig) -> None:
     assert all(parameter.grad.isfinite().all() for parameter in signnet.parameters())
 
 
+@pytest.mark.parametrize("phi", PHIS, ids=lambda part: type(part).__name__)
+def test_weights_may_be_of_half_precision(phi: PhiConfig) -> None:
+    signnet = SignNetConfig(dim=3, phi=phi).build().bfloat16()
+    encoded = signnet(None, *DATA.single().arguments())
+    assert encoded.dtype == torch.bfloat16
+    assert encoded.isfinite().all()
+
+
 def test_wrong_input_is_refused() -> None:
     signnet = SignNetConfig(dim=3, features=FEATURES).build().double()
     edges, batch, vectors, values = DATA.arguments()
@@ -256,6 +264,15 @@ def test_wrong_input_is_refused() -> None:
         ((X, edges, batch, vectors, values * math.nan), "finite eigenvalues"),
         ((X, edges, batch, vectors.to(torch.complex128), values), "real eigenvectors"),
         ((None, edges, batch, vectors, values), "got none"),
+        ((X * math.nan, edges, batch, vectors, values), "finite node features"),
+        ((X, edges, batch.flip(0), vectors, values), "ascends"),
+        ((X, edges, batch - 1, vectors, values), "ascends"),
+        ((X, edges, batch.float(), vectors, values), "int64"),
+        ((X, edges + len(batch), batch, vectors, values), "expected edges between nodes"),
+        ((X, edges.float(), batch, vectors, values), "int64"),
+        ((X, edges.new_tensor([[0], [len(batch) - 1]]), batch, vectors, values), "joins two"),
+        ((X, edges, batch, vectors.long(), values), "eigenvectors of a float type"),
+        ((X, edges, batch, 0 * vectors, values), "got 0"),
         ((X[:, :1], edges, batch, vectors, values), "expected node features of shape"),
     ):
         with pytest.raises(ValueError, match=message):

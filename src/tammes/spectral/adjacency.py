@@ -39,8 +39,8 @@ class Adjacency:
             ValueError: for edges of another shape, that leave the nodes or join graphs, for a batch that
                 does not ascend, and for weights of another number, or that are not finite.
         """
-        _check_batch(batch)
-        _check_edges(edge_index, batch)
+        check_batch(batch)
+        check_edges(edge_index, batch)
         if edge_weight is None:
             weights = torch.ones(edge_index.shape[1], dtype=torch.float64, device=edge_index.device)
         else:
@@ -83,7 +83,14 @@ def expect_symmetric(difference: Tensor, largest: Tensor) -> None:
         )
 
 
-def _check_batch(batch: Tensor) -> None:
+def check_batch(batch: Int[Tensor, " nodes"] | None) -> None:
+    """Refuse what does not name the graph of each node, one graph after the other.
+
+    Raises:
+        ValueError: for another shape or type, and for a batch that does not ascend from 0.
+    """
+    if batch is None:
+        raise ValueError("expected batch, got None; of one graph it is torch.zeros(nodes, dtype=torch.long)")
     if batch.dim() != 1 or batch.dtype != torch.long:
         raise ValueError(
             f"expected batch as one integer (int64) for each node, got {batch.dtype} {tuple(batch.shape)}"
@@ -92,7 +99,12 @@ def _check_batch(batch: Tensor) -> None:
         raise ValueError("expected a batch that ascends from 0, as torch_geometric makes it; sort the nodes")
 
 
-def _check_edges(edges: Tensor, batch: Tensor) -> None:
+def check_edges(edges: Int[Tensor, "2 m"], batch: Int[Tensor, " nodes"]) -> None:
+    """Refuse edges that are none of the batch.
+
+    Raises:
+        ValueError: for another shape or type, and for edges that leave the nodes or join graphs.
+    """
     if edges.dim() != 2 or edges.shape[0] != 2 or edges.dtype != torch.long:
         raise ValueError(
             f"expected edge_index as integers (int64) of shape (2, m), got {edges.dtype} {tuple(edges.shape)}"
@@ -114,6 +126,7 @@ def _checked_weights(weights: Tensor, edges: int) -> Tensor:
             f"expected edge_weight as {edges} real numbers, one for each edge, got {weights.dtype} "
             f"{tuple(weights.shape)}"
         )
-    if not bool(weights.isfinite().all()):
-        raise ValueError("expected finite edge weights, got infinities or NaN")
-    return weights.double()
+    weights = weights.double()
+    if not bool((2 * weights.abs().sum()).isfinite()):  # a bound of all eigenvalues
+        raise ValueError("expected finite edge weights, got infinities, NaN, or a sum beyond all numbers")
+    return weights

@@ -82,8 +82,6 @@ class Bases:
             [(0, 1), (1, 2)]
         """
         check_eigenpairs(batch, eigenvectors, eigenvalues)
-        if bool((batch.diff() < 0).any()):
-            raise ValueError("expected a batch that ascends, as torch_geometric makes it; sort the nodes")
         graphs = len(eigenvalues)
         there = exists(eigenvectors, batch, graphs)
         if not bool(there.any()):

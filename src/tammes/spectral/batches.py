@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tammes.spectral.adjacency import check_batch
+
 
 def batch_of(
     batch: Int[Tensor, " nodes"] | None, eigenvectors: Float[Tensor, "nodes k"]
@@ -24,9 +26,11 @@ def check_eigenpairs(
     """Refuse eigenpairs that do not belong to the batch.
 
     Raises:
-        ValueError: for another number of nodes, graphs or columns, and for entries that are not finite.
+        ValueError: for a batch that does not ascend, another number of nodes, graphs or columns, and for
+            entries that are not real and finite.
     """
-    if eigenvectors.dim() != 2 or batch.dim() != 1 or len(eigenvectors) != len(batch):
+    check_batch(batch)
+    if eigenvectors.dim() != 2 or len(eigenvectors) != len(batch):
         raise ValueError(
             f"expected eigenvectors of shape ({len(batch)}, k), a row for each node of the batch, got "
             f"{tuple(eigenvectors.shape)}"
@@ -45,6 +49,8 @@ def check_eigenpairs(
     for name, values in (("eigenvectors", eigenvectors), ("eigenvalues", eigenvalues)):
         if values.is_complex():
             raise ValueError(f"expected real {name}, got {values.dtype}; take BasisNet on their projectors")
+        if not values.is_floating_point():
+            raise ValueError(f"expected {name} of a float type, got {values.dtype}")
         if not bool(values.isfinite().all()):
             raise ValueError(f"expected finite {name}, got infinities or NaN")
 
@@ -55,7 +61,7 @@ def check_features(
     """The node features, where they are as many as a network was built for.
 
     Raises:
-        ValueError: where they are not.
+        ValueError: where they are not, or not finite.
     """
     if x is None or x.shape != (nodes, features):
         came = "none" if x is None else str(tuple(x.shape))
@@ -63,6 +69,8 @@ def check_features(
             f"expected node features of shape ({nodes}, {features}), as this network was built for, got "
             f"{came}"
         )
+    if not bool(x.isfinite().all()):
+        raise ValueError("expected finite node features, got infinities or NaN")
     return x
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from tammes.spectral.adjacency import check_edges
 from tammes.spectral.eigenpairs import exists
 from tammes.spectral.groups import Groups
 
@@ -57,8 +58,10 @@ class Copies:
         """The copies that a batch of eigenvectors asks for.
 
         Raises:
-            ValueError: where vectors and batch have different numbers of nodes.
+            ValueError: where vectors and batch have different numbers of nodes, and for edges that leave the
+                nodes or join graphs.
         """
+        check_edges(edge_index, batch)
         present = exists(eigenvectors, batch, graphs)[batch]
         row = (present.flatten().cumsum(0) - 1).view_as(present).where(present, -1)
         node, column = present.nonzero(as_tuple=True)
@@ -127,7 +130,7 @@ class Copies:
             flat = flat.float()  # sparse products know no half precision
         with torch.autocast(flat.device.type, enabled=False):
             total = _NeighborhoodSum.apply(flat, self._matrix(flat.dtype), self)  # type: ignore[no-untyped-call]
-        return total.view_as(values)
+        return total.view_as(values).to(values.dtype)
 
     def _matrix(self, dtype: torch.dtype) -> Tensor:
         return _as_sparse(*self._incoming, self.rows, dtype)

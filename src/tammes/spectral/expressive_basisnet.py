@@ -123,7 +123,8 @@ class ExpressiveBasisNet(nn.Module):
             if members:
                 owners = [graphs.index(bases.spaces[member].graph) for member in members]
                 place = torch.tensor(owners, device=total.device)
-                total = total.index_add(0, place, self._tensors(ign, bases, members, nodes.width))
+                own = self._tensors(ign, bases, members, nodes.width)
+                total = total.index_add(0, place, own.to(total.dtype))
         for layer in self.rho[:-1]:
             total = torch.relu(layer(total, nodes, self._constants(nodes, total)))
         result: Tensor = self.rho[-1](total, nodes, self._constants(nodes, total))

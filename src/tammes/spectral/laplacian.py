@@ -78,7 +78,8 @@ class Symmetric(Laplacian):
         """See `Laplacian.symmetric`."""
         _expect_no_negative(weights)
         root = _inverse_root(degrees)
-        return -weights * (root[edges[0]] * root[edges[1]]), (degrees > 0).to(degrees)
+        # One root after the other: the product of two is infinite where weights are tiny.
+        return -weights * root[edges[0]] * root[edges[1]], (degrees > 0).to(degrees)
 
     def scale(self, degrees: Float[Tensor, " nodes"]) -> None:
         """See `Laplacian.scale`."""

@@ -54,7 +54,7 @@ class NormalizedReLU(nn.Module):
         rows = sum(piece.shape[:-1].numel() for piece in pieces)
         if rows < 2:
             raise ValueError(
-                "expected at least two rows to normalize in training, got one: a batch of one node; take "
+                f"expected at least two rows to normalize in training, got {rows}: a batch of one node; take "
                 "larger batches, normalize=False, or call eval() first"
             )
         mean, variance, *normalized = _NormalizedReLU.apply(  # type: ignore[no-untyped-call]
