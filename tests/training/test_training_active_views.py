@@ -152,7 +152,7 @@ def test_the_anchor_and_its_positive_are_made_by_two_augmentations(
 
 
 def test_what_is_kept_is_the_candidate_nearest_to_the_boundary(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = replace(make_config(), encoder=ResNetConfig(), positives=LABELS, epochs=1)
+    config = replace(make_config(), positives=LABELS, epochs=1)
     choose, calls = Active.choose, []
 
     def spy(self: Active, candidates: Any, distance: Any, **more: Any) -> Any:
