@@ -135,12 +135,12 @@ class Settings1:
     condition: float = 2.0
     gain: float = 1.0
     dim: int = 0
-    width: int = 128
+    width: int = 64
     depth: int = 2
     temperature: float = 0.5
     pairs: int = 64
     updates: int = 10
-    batch: int = 128
+    batch: int = 64
     learning_rate: float = 1e-4
 
     def laboratory(self, row: Row1, *, updates: int) -> Laboratory:
