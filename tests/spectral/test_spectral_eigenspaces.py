@@ -92,6 +92,10 @@ def test_wrong_input_is_refused() -> None:
     gap = RelativeGap()
     with pytest.raises(ValueError, match="one shape"):
         gap(torch.zeros(1, 3), there)
+    with pytest.raises(ValueError, match="truth values"):
+        gap(torch.zeros(1, 2), there.long())
+    with pytest.raises(ValueError, match="k at least 1"):
+        gap(torch.zeros(2, 0), there[:0].new_zeros(2, 0))
     with pytest.raises(ValueError, match="ascending"):
         gap(torch.tensor([[1.0, 0.0]]), there)
     with pytest.raises(ValueError, match="finite"):

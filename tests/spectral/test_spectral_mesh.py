@@ -82,6 +82,8 @@ def test_wrong_meshes_are_refused() -> None:
     for wrong, message in (
         ((corners[:, :2], faces), "shape .vertices, 3."),
         ((corners, faces.double()), "faces as integers"),
+        ((corners, faces > 0), "faces as integers"),
+        ((corners[:0], faces[:0]), "at least one"),
         ((corners * math.nan, faces), "finite"),
         ((corners, faces + 1), "corners between"),
         ((corners * torch.tensor([1.0, 0.0, 0.0]), faces), "area"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+import safetensors.torch
 import torch
 from batches import edges_of
 
@@ -100,6 +101,9 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (file,) = tmp_path.iterdir()
     file.write_bytes(b"damaged")
     with pytest.raises(ValueError, match=f"{file.name}.*delete it"):
+        AddEigenpairs(folder=str(tmp_path))(some())
+    file.write_bytes(safetensors.torch.save({"vectors": torch.ones(2, 2), "values": torch.zeros(1, 2)}))
+    with pytest.raises(ValueError, match=r"2 nodes of 1 graphs.*delete it"):
         AddEigenpairs(folder=tmp_path)(some())
 
 
@@ -117,12 +121,25 @@ def test_wrong_graphs_are_refused() -> None:
         AddEigenpairs()([good, Data(edge_index=torch.tensor([[0, 2], [2, 0]]), num_nodes=2)])
     with pytest.raises(ValueError, match="got none in graph 1"):
         AddEigenpairs()([good, Data(edge_index=torch.zeros(2, 0, dtype=torch.long), num_nodes=0)])
+    with pytest.raises(ValueError, match="between nodes 0 to 1 in graph 1"):
+        AddEigenpairs()([good, Data(edge_index=torch.tensor([[0, -1], [-1, 0]]), num_nodes=2)])
+    with (
+        pytest.warns(UserWarning, match="num_nodes"),
+        pytest.raises(ValueError, match="set its num_nodes"),
+    ):
+        AddEigenpairs()([Data()])
+    with pytest.raises(ValueError, match="got a Batch of several"):
+        AddEigenpairs()(Batch.from_data_list([good, good]))
     weighted = data_of(nx.path_graph(3))
     weighted.edge_weight = torch.ones(4)
     with pytest.raises(ValueError, match="in all graphs or in none"):
         AddEigenpairs()([good, weighted])
     with pytest.raises(ValueError, match="count must be"):
         AddEigenpairs(count=0)
+    with pytest.raises(ValueError, match="dtype must be a float type"):
+        AddEigenpairs(dtype=torch.int64)
+    with pytest.raises(ValueError, match="expected a Laplacian"):
+        AddEigenpairs(laplacian="sym")(good)  # type: ignore[arg-type]
 
 
 def test_settings_show_in_the_name() -> None:

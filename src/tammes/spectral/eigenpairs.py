@@ -60,7 +60,7 @@ def eigenpairs(
 
     Raises:
         ValueError: for a count below 1, a batch that does not ascend, edges that leave the nodes or join
-            graphs, weights that are not finite, or edges that do not go both ways.
+            graphs, weights that are not finite, edges that do not go both ways, or no Laplacian.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])  # two graphs: an edge; an edge and a node
@@ -77,6 +77,8 @@ def eigenpairs(
         return _without_cut(more, batch)
     graphs = Adjacency.of(edge_index, batch, edge_weight)
     laplacian = Symmetric() if laplacian is None else laplacian
+    if not isinstance(laplacian, Laplacian):
+        raise ValueError(f"expected a Laplacian, such as Symmetric(), got {laplacian!r}")
     widest = int(graphs.sizes.max()) if len(graphs.sizes) else 0
     width = widest if count is None else count
     vectors = torch.zeros(len(batch), width, dtype=torch.float64, device=batch.device)

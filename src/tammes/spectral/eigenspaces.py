@@ -145,10 +145,11 @@ def orthonormal_within(
 
 
 def _check(values: Tensor, exists: Tensor) -> None:
-    if values.dim() != 2 or values.shape != exists.shape or not values.is_floating_point():
+    real = values.is_floating_point() and exists.dtype == torch.bool
+    if not real or values.dim() != 2 or values.shape != exists.shape or values.shape[1] < 1:
         raise ValueError(
-            f"expected real eigenvalues and exists of one shape (graphs, k), got {values.dtype} "
-            f"{tuple(values.shape)} and {tuple(exists.shape)}"
+            "expected real eigenvalues and truth values of one shape (graphs, k), k at least 1, got "
+            f"{values.dtype} {tuple(values.shape)} and {exists.dtype} {tuple(exists.shape)}"
         )
     if not bool(values.isfinite().all()):
         raise ValueError("expected finite eigenvalues, got infinities or NaN")

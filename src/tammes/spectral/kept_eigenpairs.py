@@ -50,15 +50,18 @@ def keep(pairs: Eigenpairs, path: Path) -> None:
         raise
 
 
-def kept(path: Path) -> Eigenpairs:
+def kept(path: Path, *, nodes: int, graphs: int) -> Eigenpairs:
     """Read what `keep` wrote.
 
     Raises:
-        ValueError: where the file is damaged.
+        ValueError: where the file is damaged, or holds those of other graphs.
     """
     try:
         content = safetensors.torch.load_file(path)
-        return Eigenpairs(vectors=content["vectors"], values=content["values"])
+        pairs = Eigenpairs(vectors=content["vectors"], values=content["values"])
+        if (len(pairs.vectors), len(pairs.values)) != (nodes, graphs):
+            raise KeyError(f"{len(pairs.vectors)} nodes of {len(pairs.values)} graphs")
+        return pairs
     except (SafetensorError, KeyError) as error:
         raise ValueError(
             f"{path} holds no eigenpairs ({error}); delete it, and they are computed anew"

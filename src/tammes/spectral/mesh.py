@@ -106,9 +106,11 @@ def _checked(vertices: Tensor, faces: Tensor) -> tuple[np.ndarray, np.ndarray]:
             f"expected vertices as real numbers of shape (vertices, 3), got {vertices.dtype} "
             f"{tuple(vertices.shape)}"
         )
-    if faces.dim() != 2 or faces.shape[1] != 3 or faces.is_floating_point():
+    whole = not (faces.is_floating_point() or faces.is_complex() or faces.dtype == torch.bool)
+    if not whole or faces.dim() != 2 or faces.shape[1] != 3 or not len(faces):
         raise ValueError(
-            f"expected faces as integers of shape (faces, 3), got {faces.dtype} {tuple(faces.shape)}"
+            f"expected faces as integers of shape (faces, 3), at least one, got {faces.dtype} "
+            f"{tuple(faces.shape)}"
         )
     if not bool(vertices.isfinite().all()):
         raise ValueError("expected finite vertices, got infinities or NaN")

@@ -17,7 +17,7 @@ from tammes.spectral.kept_eigenpairs import content_key, keep, kept
 from tammes.spectral.laplacian import Laplacian, Symmetric
 
 try:
-    from torch_geometric.data import Data
+    from torch_geometric.data import Batch, Data
     from torch_geometric.transforms import BaseTransform
 except ImportError as error:
     raise ImportError('AddEigenpairs needs torch_geometric: pip install "tammes[graphs]"') from error
@@ -51,7 +51,8 @@ class AddEigenpairs(BaseTransform):
 
     Raises:
         ImportError: where torch_geometric is missing.
-        ValueError: for a count below 1, and, when called, what `eigenpairs` refuses.
+        ValueError: for a count below 1, a dtype of no float type, and, when called, a batch or graphs without
+            nodes, and what `eigenpairs` refuses.
 
     Example:
         >>> from torch_geometric.data import Batch, Data
@@ -66,19 +67,21 @@ class AddEigenpairs(BaseTransform):
     whole_eigenspaces: bool = False
     laplacian: Laplacian = field(default_factory=Symmetric)
     dtype: torch.dtype = torch.float32
-    folder: Path | None = field(default=None, repr=False)
+    folder: str | Path | None = field(default=None, repr=False)
     progress: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.count is not None:
             check_count("count", self.count)
+        if not isinstance(self.dtype, torch.dtype) or not self.dtype.is_floating_point:
+            raise ValueError(f"dtype must be a float type, such as torch.float32, got {self.dtype!r}")
 
     def __call__(self, data: Data | Sequence[Data]) -> Data | list[Data]:
         """The same graph, or graphs, with eigenpairs; what came is not changed."""
         if isinstance(data, Data):
             return self.forward(data)
         graphs = list(data)
-        sizes = [graph.num_nodes for graph in graphs]
+        sizes = [graph.num_nodes or 0 for graph in graphs]  # None where nothing says how many
         parts = list(_parts(sizes))
         shown = track(parts, "eigenpairs", disable=not self.progress or len(parts) < 2)
         found = [self._of(graphs[begin:end], sizes[begin:end]) for begin, end in shown]
@@ -94,7 +97,7 @@ class AddEigenpairs(BaseTransform):
 
     def forward(self, data: Data) -> Data:
         """One graph with its eigenpairs."""
-        pairs = self._of([data], [data.num_nodes])
+        pairs = self._of([data], [data.num_nodes or 0])
         return _with(data, pairs.vectors, pairs.values)
 
     def _of(self, graphs: Sequence[Data], sizes: Sequence[int]) -> Eigenpairs:
@@ -102,9 +105,9 @@ class AddEigenpairs(BaseTransform):
         settings = f"{self.laplacian!r} {self.count} {self.whole_eigenspaces} {self.dtype}"
         path = None
         if self.folder is not None:
-            path = self.folder / f"{content_key(settings, edges, batch, weights)}.safetensors"
+            path = Path(self.folder) / f"{content_key(settings, edges, batch, weights)}.safetensors"
             if path.exists():
-                return kept(path)
+                return kept(path, nodes=len(batch), graphs=len(graphs))
         pairs = eigenpairs(
             edges,
             batch,
@@ -133,8 +136,13 @@ def _parts(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def _joined(graphs: Sequence[Data], sizes: Sequence[int]) -> tuple[Tensor, Tensor, Tensor | None]:
     """Edges, the graph of each node, and the weights where graphs have them."""
-    if 0 in sizes:
-        raise ValueError(f"expected graphs with nodes, got none in graph {sizes.index(0)}; leave it out")
+    if any(isinstance(graph, Batch) for graph in graphs):
+        raise ValueError("expected graphs, got a Batch of several; give the list, batch.to_data_list()")
+    empty = [number for number, size in enumerate(sizes) if not size]
+    if empty:
+        raise ValueError(
+            f"expected graphs with nodes, got none in graph {empty[0]}; leave it out, or set its num_nodes"
+        )
     none = torch.zeros(2, 0, dtype=torch.long)
     parts = [none if graph.edge_index is None else graph.edge_index for graph in graphs]
     edges = torch.cat(parts, dim=1)
@@ -142,8 +150,9 @@ def _joined(graphs: Sequence[Data], sizes: Sequence[int]) -> tuple[Tensor, Tenso
     counts = torch.tensor([part.shape[1] for part in parts], device=edges.device)
     owner = torch.arange(len(sizes), device=edges.device)
     graph = owner.repeat_interleave(counts)
-    if bool((edges >= nodes[graph]).any()):
-        number = int(graph[(edges >= nodes[graph]).any(0)][0])
+    outside = ((edges < 0) | (edges >= nodes[graph])).any(0)
+    if bool(outside.any()):
+        number = int(graph[outside][0])
         raise ValueError(f"expected edges between nodes 0 to {sizes[number] - 1} in graph {number}")
     weights = [graph.edge_weight for graph in graphs]
     missing = sum(weight is None for weight in weights)
