@@ -22,7 +22,9 @@ class ClassificationBound:
     the proof gives is `corrected`: L_un with the convex max(0, 1 - v/gamma), which is at least A.13; c the
     probability that at least one of m negatives is false, since m rho is larger and the bound falls with c;
     L_alpha = 2 / (gamma (1 - 2 alpha)), as in Natarajan et al. (2013), where the paper multiplies, and noise
-    would help; and the last term times the largest value of the loss, 1 + 2 / gamma for unit vectors.
+    would help; and the last term times the largest value of the loss, 1 + 2 / gamma for unit vectors. Even
+    so L_class is against the classes that the negatives of an anchor happen to have: all others for two
+    classes, else only some of them.
 
     Args:
         unsupervised_loss: L_un, with A.13 for what is printed, with the convex loss for `corrected`.
