@@ -224,6 +224,22 @@ def test_a_single_node_without_edges_has_an_encoding() -> None:
     assert normalized.eval()(None, *data.arguments()).isfinite().all()
 
 
+@pytest.mark.parametrize("rho", RHOS, ids=lambda part: type(part).__name__)
+@pytest.mark.parametrize("phi", PHIS, ids=lambda part: type(part).__name__)
+def test_graphs_without_any_eigenvector_are_encoded(
+    phi: PhiConfig, rho: RhoConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those whose only eigenspace was cut."""
+    monkeypatch.setattr("tammes.spectral.copies.TOGETHER", 1)
+    kept = (DATA.batch != 2)[:, None]
+    vectors = DATA.vectors.where(kept, 0.0)
+    signnet = network(phi, rho, training=True)
+    encoded = signnet(X, DATA.edges, DATA.batch, vectors, DATA.values)
+    encoded.square().sum().backward()
+    assert encoded.isfinite().all()
+    assert all(each.grad is None or each.grad.isfinite().all() for each in signnet.parameters())
+
+
 def test_float32_and_double_eigenpairs_may_be_mixed() -> None:
     signnet = SignNetConfig(dim=3).build()
     encoded = signnet(None, DATA.edges, DATA.batch, DATA.vectors.float(), DATA.values)

@@ -54,10 +54,11 @@ class _Layer(nn.Module):
 
     def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
         around = [piece.neighborhood_sum(own) for own, piece in zip(signals, pieces, strict=True)]
-        signals = self.mlp.on_pieces(around)
+        signals = self.mlp.on_pieces(around, then=self.normalize)
         if self.last:
             return signals
-        signals = [own.relu_() for own in signals] if self.normalize is None else self.normalize(signals)
+        if self.normalize is None:
+            signals = [own.relu_() for own in signals]
         return [self.dropout(own) for own in signals]
 
 

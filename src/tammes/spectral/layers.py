@@ -73,10 +73,21 @@ class MLP(nn.Module):
     def forward(self, values: Float[Tensor, "*any inputs"]) -> Float[Tensor, "*any outputs"]:
         return self.on_pieces([values])[0]
 
-    def on_pieces(self, pieces: list[Tensor]) -> list[Tensor]:
-        """The same on a batch that comes in pieces, which are normalized together."""
-        for layer in self.layers:
-            pieces = layer(pieces) if isinstance(layer, NormalizedReLU) else [layer(x) for x in pieces]
+    def on_pieces(self, pieces: list[Tensor], *, then: NormalizedReLU | None = None) -> list[Tensor]:
+        """The same on a batch that comes in pieces, which are normalized together.
+
+        Args:
+            pieces: of the batch.
+            then: what follows the last layer.
+        """
+        layers = [*self.layers, *([] if then is None else [then])]
+        for layer, following in zip(layers, [*layers[1:], None], strict=True):
+            if isinstance(layer, NormalizedReLU):
+                continue
+            if isinstance(following, NormalizedReLU):
+                pieces = following(pieces, layer)
+            else:
+                pieces = [layer(piece) for piece in pieces]
         return pieces
 
 

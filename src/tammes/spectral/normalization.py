@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -42,23 +42,41 @@ class NormalizedReLU(nn.Module):
         self.register_buffer("mean", torch.zeros(channels))
         self.register_buffer("variance", torch.ones(channels))
 
-    def forward(self, pieces: Sequence[Float[Tensor, "*any channels"]]) -> list[Tensor]:
-        with torch.autocast(self.weight.device.type, enabled=False):  # statistics need full precision
-            return self._full([piece.to(self.weight.dtype) for piece in pieces])
+    def forward(
+        self,
+        pieces: Sequence[Float[Tensor, "*any channels"]],
+        linear: nn.Linear | None = None,
+    ) -> list[Tensor]:
+        """The result for each piece.
 
-    def _full(self, pieces: list[Tensor]) -> list[Tensor]:
-        if not self.training:
-            scale = self.weight * (self.variance + self.EPSILON).rsqrt()
-            shift = self.bias - self.mean * scale
-            return [torch.addcmul(shift, piece, scale).relu_() for piece in pieces]
+        Args:
+            pieces: of the batch, z, or what `linear` makes z of.
+            linear: a map without bias that comes before; what it makes of a piece is then used while it is in
+                the processor's cache.
+        """
+        device = self.weight.device.type
+        if linear is not None and torch.is_autocast_enabled(device):
+            pieces, linear = [linear(piece) for piece in pieces], None
+        with torch.autocast(device, enabled=False):  # statistics need full precision
+            pieces = [piece.to(self.weight.dtype) for piece in pieces]
+            return self._in_training(pieces, linear) if self.training else self._otherwise(pieces, linear)
+
+    def _otherwise(self, pieces: list[Tensor], linear: nn.Linear | None) -> list[Tensor]:
+        scale = self.weight * (self.variance + self.EPSILON).rsqrt()
+        shift = self.bias - self.mean * scale
+        mapped = (piece if linear is None else linear(piece) for piece in pieces)
+        return [torch.addcmul(shift, piece, scale).relu_() for piece in mapped]
+
+    def _in_training(self, pieces: list[Tensor], linear: nn.Linear | None) -> list[Tensor]:
         rows = sum(piece.shape[:-1].numel() for piece in pieces)
         if rows < 2:
             raise ValueError(
                 f"expected at least two rows to normalize in training, got {rows}: a batch of one node; take "
                 "larger batches, normalize=False, or call eval() first"
             )
+        matrix = None if linear is None else linear.weight
         mean, variance, *normalized = _NormalizedReLU.apply(  # type: ignore[no-untyped-call]
-            self.weight, self.bias, self.EPSILON, *pieces
+            matrix, self.weight, self.bias, self.EPSILON, *pieces
         )
         with torch.no_grad():
             self.mean.lerp_(mean, self.MOMENTUM)
@@ -67,53 +85,74 @@ class NormalizedReLU(nn.Module):
 
 
 class _NormalizedReLU(torch.autograd.Function):
-    """The derivative of batch normalization and ReLU in two passes over pieces: sums, then what they correct.
+    """z = A h for each piece h, batch normalization and ReLU, and their derivative, in two passes each.
 
-    With g the gradient where the result is positive, and x = (z - mean) / std: d bias = sum g,
-    d weight = sum g x, dz = weight / std (g - mean(g) - x mean(g x)).
+    The first one goes over pieces for sums, the second one corrects by these. With g the gradient where the
+    result is positive, and x = (z - mean) / std: d bias = sum g, d weight = sum g x,
+    dz = weight / std (g - mean(g) - x mean(g x)). A piece is kept minus its own mean, which is `shift` away
+    from that of all.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, weight: Tensor, bias: Tensor, epsilon: float, *pieces: Tensor
+        ctx: Any, matrix: Tensor | None, weight: Tensor, bias: Tensor, epsilon: float, *pieces: Tensor
     ) -> tuple[Tensor, ...]:
-        rows = sum(piece.shape[:-1].numel() for piece in pieces)
-        mean = _total(piece.flatten(0, -2) for piece in pieces) / rows
-        centered = [piece - mean for piece in pieces]
-        variance = _total((piece * piece).flatten(0, -2) for piece in centered) / rows
+        centered, means, squares = [], [], []
+        for piece in pieces:
+            mapped = piece if matrix is None else piece @ matrix.T
+            own = _total(mapped) / max(1, mapped.shape[:-1].numel())
+            centered.append(mapped - own if matrix is None else mapped.sub_(own))
+            squares.append(_total(centered[-1] * centered[-1]))
+            means.append(own)
+        sizes = weight.new_tensor([piece.shape[:-1].numel() for piece in pieces])[:, None]
+        rows = sizes.sum()
+        mean = (sizes * torch.stack(means)).sum(0) / rows
+        shifts = torch.stack(means) - mean
+        variance = (torch.stack(squares) + sizes * shifts.square()).sum(0) / rows
         scale = weight * (variance + epsilon).rsqrt()
-        outputs = [torch.addcmul(bias, piece, scale).relu_() for piece in centered]
-        ctx.save_for_backward(variance + epsilon, scale, *centered, *outputs)
-        ctx.rows = rows
+        begins = bias + shifts * scale
+        outputs = [
+            torch.addcmul(begin, piece, scale).relu_() for begin, piece in zip(begins, centered, strict=True)
+        ]
+        inputs = () if matrix is None else pieces
+        ctx.save_for_backward(matrix, variance + epsilon, scale, shifts, rows, *centered, *outputs, *inputs)
         ctx.mark_non_differentiable(mean, variance)
         return mean, variance, *outputs
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_mean: Tensor, by_variance: Tensor, *gradients: Tensor) -> tuple[Any, ...]:
-        with torch.autocast(ctx.saved_tensors[0].device.type, enabled=False):
+        with torch.autocast(gradients[0].device.type, enabled=False):
             return _derivative(ctx, gradients)
 
 
 def _derivative(ctx: Any, gradients: tuple[Tensor, ...]) -> tuple[Any, ...]:
-    variance, scale, *rest = ctx.saved_tensors
-    centered, outputs = rest[: len(gradients)], rest[len(gradients) :]
-    passed = [
-        torch.ops.aten.threshold_backward(gradient, output, 0)
-        for gradient, output in zip(gradients, outputs, strict=True)
-    ]
-    total = _total(own.flatten(0, -2) for own in passed)
-    pairs = zip(passed, centered, strict=True)
-    product = _total((own * piece).flatten(0, -2) for own, piece in pairs)
-    slope = scale * product / (variance * ctx.rows)
-    offset = scale * total / ctx.rows
-    by_pieces = [
-        torch.addcmul(-offset, own, scale).addcmul_(piece, -slope)
-        for own, piece in zip(passed, centered, strict=True)
-    ]
-    return product * variance.rsqrt(), total, None, *by_pieces
+    matrix, variance, scale, shifts, rows, *rest = ctx.saved_tensors
+    count = len(gradients)
+    centered, outputs, inputs = rest[:count], rest[count : 2 * count], rest[2 * count :]
+    passed = []
+    total, product = torch.zeros_like(scale), torch.zeros_like(scale)
+    for gradient, piece, output, shift in zip(gradients, centered, outputs, shifts, strict=True):
+        own = torch.ops.aten.threshold_backward(gradient, output, 0)
+        part = _total(own)
+        total += part
+        product += torch.addcmul(_total(own * piece), part, shift)
+        passed.append(own)
+    slope = scale * product / (variance * rows)
+    ends = -(scale * total / rows + shifts * slope)
+    by_pieces: list[Tensor | None] = []
+    by_matrix = None if matrix is None else torch.zeros_like(matrix)
+    for number, (own, piece, end) in enumerate(zip(passed, centered, ends, strict=True)):
+        by_mapped = torch.addcmul(end, own, scale).addcmul_(piece, -slope)
+        if by_matrix is None:
+            by_pieces.append(by_mapped)
+        else:
+            by_matrix.addmm_(by_mapped.flatten(0, -2).T, inputs[number].flatten(0, -2))
+            by_pieces.append(by_mapped @ matrix if ctx.needs_input_grad[4 + number] else None)
+    return by_matrix, product * variance.rsqrt(), total, None, *by_pieces
 
 
-def _total(pieces: Iterable[Tensor]) -> Tensor:
-    """The sum of all rows; on a CPU a product with ones is quicker than `sum`."""
-    return torch.stack([torch.mv(piece.T, piece.new_ones(len(piece))) for piece in pieces]).sum(0)
+def _total(piece: Tensor) -> Tensor:
+    """The sum over all axes but the last; on a CPU a product with ones is quicker than `sum`."""
+    flat = piece.flatten(0, -2)
+    return flat.new_ones(len(flat)) @ flat

@@ -33,6 +33,8 @@ class SetAttention(nn.Module):
     def forward(
         self, values: Float[Tensor, "rows *any width"], groups: Groups
     ) -> Float[Tensor, "rows *any width"]:
+        if not len(values):
+            return values
         three = self.project(values).unflatten(-1, (3, self.heads, -1))
         three = three.reshape(len(values), -1, *three.shape[-3:])  # (rows, any, 3, heads, part)
         query, key, value = groups.padded(three).permute(3, 0, 2, 4, 1, 5)  # (sets, any, heads, widest, part)
