@@ -23,7 +23,7 @@ class Attention(nn.Module):
         features: of a node that come.
         width: of a node that leave.
 
-    Source: Veličković et al. (2018), as torch_geometric has it.
+    Source: Veličković et al., Graph Attention Networks, 2018, as torch_geometric has it.
 
     Example:
         >>> from tammes.extensions import Graphs

@@ -26,7 +26,7 @@ class GatedConvolutions(nn.Module):
         width: features of a node.
         layers: how often.
 
-    Source: Li et al. (2015), as torch_geometric has it; its weights can be loaded.
+    Source: Li et al. (2016), as torch_geometric has it; its weights can be loaded.
 
     Example:
         >>> from tammes.extensions import Graphs
