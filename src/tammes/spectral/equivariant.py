@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -201,9 +202,22 @@ def _spread(
     nodes: Nodes,
 ) -> Float[Tensor, "batch channels n n"]:
     """entries_ij + rows_i + columns_j + [i = j] diagonal_i, in place."""
-    entries = entries.add_(rows[..., :, None]).add_(columns[..., None, :])
-    entries.diagonal(dim1=2, dim2=3).add_(diagonal)
-    return nodes.masked(entries)
+    return nodes.masked(_Spread.apply(entries, diagonal, rows, columns))  # type: ignore[no-untyped-call]
+
+
+class _Spread(torch.autograd.Function):
+    """The sum in one tensor; autograd would copy the whole gradient for what is added to a diagonal."""
+
+    @staticmethod
+    def forward(ctx: Any, entries: Tensor, diagonal: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+        ctx.mark_dirty(entries)
+        entries.add_(rows[..., :, None]).add_(columns[..., None, :])
+        entries.diagonal(dim1=2, dim2=3).add_(diagonal)
+        return entries
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return gradient, gradient.diagonal(dim1=2, dim2=3), gradient.sum(3), gradient.sum(2)
 
 
 def _check(inputs: int, outputs: int, constants: int) -> None:

@@ -54,8 +54,7 @@ class Nodes:
         """The same with zeros where an index is no node, written into x."""
         if min(self.sizes) == self.width:
             return x
-        for dim in range(2, x.dim()):
-            shape = [len(self.sizes)] + [1] * (x.dim() - 1)
-            shape[dim] = self.width
-            x = x.masked_fill_(~self.mask.reshape(shape), 0.0)
-        return x
+        beyond = ~self.mask
+        for _ in range(3, x.dim()):
+            beyond = beyond[..., None] | ~self.mask.reshape(len(self.sizes), *[1] * (beyond.dim() - 1), -1)
+        return x.masked_fill_(beyond[:, None], 0.0)
