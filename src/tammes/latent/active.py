@@ -33,6 +33,11 @@ class Active(Positives):
         ValueError: less than one try, more at once than tries.
 
     Source: Weber and Bachman (2022), Alg. 1 (ii).
+
+    Example:
+        >>> from tammes.latent import Observed, Quantile
+        >>> Active(proposal=Observed(scale=0.2), threshold=Quantile(share=0.25)).tries
+        64
     """
 
     proposal: Positives

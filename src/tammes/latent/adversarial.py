@@ -34,6 +34,11 @@ class Adversarial(Positives):
 
     Source: Weber and Bachman (2022), Alg. 1 (iii), eq. III.1. The text leaves the loss ("e.g., squared"), the
     region and the method open.
+
+    Example:
+        >>> from tammes.latent import Observed
+        >>> Adversarial(proposal=Observed(scale=0.1), radius=0.2).steps
+        5
     """
 
     proposal: Positives

@@ -25,6 +25,10 @@ class FromData(AnchorChoice):
     """c ~ p_c, x ~ p_data(.|c).
 
     Source: Weber and Bachman (2022), Alg. 1, line 4.
+
+    Example:
+        >>> FromData()
+        FromData()
     """
 
     def __call__(self, n: int, stage: Stage) -> Anchors:
@@ -44,6 +48,10 @@ class NearBoundary(AnchorChoice):
 
     Source: Weber and Bachman (2022), sec. III.B (3), which says "with a bias towards the region near the
     decision boundary" and no more.
+
+    Example:
+        >>> NearBoundary(of=2)
+        NearBoundary(of=2)
     """
 
     of: int = 4

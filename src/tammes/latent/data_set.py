@@ -21,6 +21,11 @@ class DataSet:
         positives: x+, (runs, n, observed).
         negatives: x-, one for each pair, or None where the other anchors of a batch are the negatives.
         labels: (runs, n), the classes of the anchors, or None.
+
+    Example:
+        >>> pairs = DataSet(anchors=torch.zeros(2, 8, 3), positives=torch.ones(2, 8, 3))
+        >>> len(pairs.joined(pairs)), len(pairs.batch(5, Streams.of((0, 1), "batches")))
+        (16, 5)
     """
 
     anchors: Float[Tensor, "runs n observed"]
@@ -70,6 +75,11 @@ class Fresh(Memory):
     """Nothing: D_{t+1} is what this round has drawn.
 
     Source: Weber and Bachman (2022), Alg. 2, line 11.
+
+    Example:
+        >>> pairs = DataSet(anchors=torch.zeros(2, 8, 3), positives=torch.ones(2, 8, 3))
+        >>> len(Fresh()(pairs, pairs))
+        8
     """
 
     def __call__(self, kept: DataSet | None, new: DataSet) -> DataSet:
@@ -82,6 +92,11 @@ class Growing(Memory):
     """Everything.
 
     Source: Weber and Bachman (2022), Alg. 1, line 11.
+
+    Example:
+        >>> pairs = DataSet(anchors=torch.zeros(2, 8, 3), positives=torch.ones(2, 8, 3))
+        >>> len(Growing()(pairs, pairs))
+        16
     """
 
     def __call__(self, kept: DataSet | None, new: DataSet) -> DataSet:

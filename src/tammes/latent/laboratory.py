@@ -138,20 +138,23 @@ class Laboratory:
             for _ in range(self.updates):
                 self._step(encoders, optimizer, data.batch(self.batch, shuffling))
             known = Known(observations=data.anchors, labels=data.labels)
-            tries = count.tries(t + 1, self.pairs)
             yield {
-                name: Trained(
-                    seeds=tuple(seeds),
-                    world=stages[name].world,
-                    encoder=stages[name].encoder,
-                    known=known.part(own),
-                    round=t + 1,
-                    tries=Tries(mean=tries.mean[own], missed=tries.missed[own]),
-                    device=torch.device(self.device),
-                    dtype=self.dtype,
-                )
+                name: self._trained(stages[name], known.part(own), count.tries(t + 1, self.pairs, own), seeds)
                 for name, own in runs.items()
             }
+
+    def _trained(self, stage: Stage, known: Known, tries: Tries, seeds: Sequence[int]) -> Trained:
+        """The stage's encoders, which have been trained on since."""
+        return Trained(
+            seeds=tuple(seeds),
+            world=stage.world,
+            encoder=stage.encoder,
+            known=known,
+            round=stage.round + 1,
+            tries=tries,
+            device=torch.device(self.device),
+            dtype=self.dtype,
+        )
 
     def _streams(self, seeds: Sequence[int], purpose: str) -> Streams:
         return Streams.of(seeds, purpose, device=self.device, dtype=self.dtype)
@@ -214,6 +217,6 @@ class _Count:
             if each.missed is not None:
                 self._missed[own] += each.missed.sum(dim=1)
 
-    def tries(self, rounds: int, pairs: int) -> Tries:
-        """The means so far."""
-        return Tries(mean=self._tries / (rounds * pairs), missed=self._missed / (rounds * pairs))
+    def tries(self, rounds: int, pairs: int, runs: slice) -> Tries:
+        """The means of some runs so far."""
+        return Tries(mean=self._tries[runs] / (rounds * pairs), missed=self._missed[runs] / (rounds * pairs))

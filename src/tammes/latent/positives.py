@@ -54,6 +54,10 @@ class Observed(Positives):
         ValueError: a negative scale.
 
     Source: Weber and Bachman (2022), Alg. 1 (i), sec. D.
+
+    Example:
+        >>> Observed(scale=0.2)
+        Observed(scale=0.2)
     """
 
     scale: float
@@ -79,6 +83,11 @@ class Perturbed(Positives):
         uninformative: the kernel around the others, by default drawn anew; of no effect without such latents.
 
     Source: Weber and Bachman (2022), Alg. 2.
+
+    Example:
+        >>> from tammes.latent import GaussianNoise
+        >>> Perturbed(informative=GaussianNoise(scale=0.3)).uninformative
+        Uniform()
     """
 
     informative: Kernel
@@ -101,6 +110,10 @@ class SameClass(Positives):
         uninformative: the kernel around the uninformative latents, by default drawn anew.
 
     Source: Weber and Bachman (2022), sec. IV.B (4).
+
+    Example:
+        >>> SameClass()
+        SameClass(uninformative=Uniform())
     """
 
     uninformative: Kernel = field(default_factory=Uniform)

@@ -36,6 +36,11 @@ class ClassAccuracy:
         ValueError: a number below 1.
 
     Source: Weber and Bachman (2022), Table II: kNN, 10 resamples.
+
+    Example:
+        >>> from tammes.evaluation import KNN
+        >>> ClassAccuracy(classifier=KNN(neighbors=5)).resamples
+        10
     """
 
     classifier: Classifier

@@ -34,6 +34,10 @@ class Halving(Threshold):
         ValueError: a number that is not positive.
 
     Source: Weber and Bachman (2022), Theorem 3.2, where `first` is pi and there is no end.
+
+    Example:
+        >>> Halving(least=0.05).first == math.pi
+        True
     """
 
     least: float
@@ -62,6 +66,10 @@ class Quantile(Threshold):
         ValueError: a share out of its range.
 
     Source: ours; Weber and Bachman (2022) leave a_t to a search.
+
+    Example:
+        >>> Quantile(share=0.25)
+        Quantile(share=0.25)
     """
 
     share: float
