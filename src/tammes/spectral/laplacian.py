@@ -44,6 +44,7 @@ class Combinatorial(Laplacian):
     """L = diag(d) - A.
 
     Example:
+        >>> import torch
         >>> from tammes.spectral import eigenpairs
         >>> triangle = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
         >>> pairs = eigenpairs(triangle, torch.zeros(3, dtype=torch.long), laplacian=Combinatorial())
@@ -66,6 +67,7 @@ class Symmetric(Laplacian):
     """L = 1 - diag(d)^{-1/2} A diag(d)^{-1/2}, with eigenvalues in [0, 2].
 
     Example:
+        >>> import torch
         >>> from tammes.spectral import eigenpairs
         >>> edge = torch.tensor([[0, 1], [1, 0]])
         >>> eigenpairs(edge, torch.zeros(3, dtype=torch.long), laplacian=Symmetric()).values.abs().tolist()
@@ -93,6 +95,7 @@ class RandomWalk(Laplacian):
     across eigenspaces.
 
     Example:
+        >>> import torch
         >>> from tammes.spectral import eigenpairs
         >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
         >>> pairs = eigenpairs(path, torch.zeros(3, dtype=torch.long), laplacian=RandomWalk(), count=1)
