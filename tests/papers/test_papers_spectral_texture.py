@@ -63,8 +63,8 @@ def test_points_lie_on_the_line_of_sight_in_perspective() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_only_invariant_methods_do_not_see_signs(data: Path, method: str) -> None:
-    surface = decomposed(data)
+def test_only_invariant_methods_do_not_see_signs(data: Path, tmp_path: Path, method: str) -> None:
+    surface = decomposed(data, tmp_path)
     torch.manual_seed(0)
     field = BUILD[method](surface.eigenvalues, 0).eval()
     mesh = surface.mesh

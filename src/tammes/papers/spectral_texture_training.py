@@ -18,6 +18,7 @@ from tammes.data.textured_mesh import TexturedMesh, textured_mesh
 from tammes.papers.spectral_texture_networks import BUILD, Field
 from tammes.papers.spectral_texture_views import View, random_cameras, view
 from tammes.spectral import MeshLaplacian
+from tammes.spectral.kept_eigenpairs import content_key, keep, kept
 
 EIGENFUNCTIONS, TRAINING_VIEWS, TEST_VIEWS = 1023, 5, 200
 """Of the paper; the constant eigenfunction is not among them."""
@@ -92,12 +93,12 @@ class Laboratory:
 
     Args:
         data: a folder with one mesh (.obj or .obj.gz) and one picture (.png or .jpg) on it.
-        fields: the folder that keeps what was fitted.
+        fields: the folder that keeps eigenfunctions, and what was fitted.
     """
 
     def __init__(self, data: Path, fields: Path) -> None:
         self._fields = fields
-        self.surface = cache(lambda: decomposed(data))
+        self.surface = cache(lambda: decomposed(data, fields))
         self._views = cache(self._seen)
 
     def measure(self, cell: Cell) -> Measured:
@@ -132,7 +133,7 @@ class Laboratory:
         return field.eval()
 
     def _path(self, cell: Cell) -> Path:
-        return self._fields / f"{cell.method}, {cell.steps} steps, seed {cell.seed}.safetensors"
+        return self._fields / f"{content_key(repr(cell), self.surface().mesh.vertices)}.safetensors"
 
     def _seen(self, side: int, tests: int) -> tuple[list[View], list[View]]:
         cameras = random_cameras(TRAINING_VIEWS + tests, generator=torch.Generator().manual_seed(CAMERAS))
@@ -141,8 +142,12 @@ class Laboratory:
         return views[:TRAINING_VIEWS], views[TRAINING_VIEWS:]
 
 
-def decomposed(data: Path) -> Surface:
+def decomposed(data: Path, fields: Path) -> Surface:
     """The only mesh of a folder with its picture, and the eigenfunctions of the cotangent Laplacian.
+
+    Args:
+        data: the folder of both.
+        fields: the folder that keeps eigenfunctions.
 
     Raises:
         ValueError: where there is not one mesh and one picture.
@@ -164,7 +169,12 @@ def decomposed(data: Path) -> Surface:
     mesh = textured_mesh(placed[0], pictures[0])
     laplacian = MeshLaplacian.of(mesh.vertices, mesh.faces)
     count = min(EIGENFUNCTIONS, len(mesh.vertices) - 1)
-    pairs = laplacian.eigenpairs(count + 1)
+    path = fields / f"{content_key(f'cotangent {count + 1}', mesh.vertices, mesh.faces)}.safetensors"
+    if path.exists():
+        pairs = kept(path, nodes=len(mesh.vertices), graphs=1)
+    else:
+        pairs = laplacian.eigenpairs(count + 1)
+        keep(pairs, path)
     scaled = pairs.vectors[:, 1:] * laplacian.areas.sum().sqrt()
     return Surface(mesh=mesh, eigenfunctions=scaled.float(), eigenvalues=pairs.values[0, 1:].float())
 
