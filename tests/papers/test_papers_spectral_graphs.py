@@ -164,18 +164,19 @@ def test_findings_say_what_is_less() -> None:
     def measured(test: float) -> Measured:
         return Measured(test=test, validation=0.1, best_epoch=1, parameters=10, seconds_per_epoch=1.0)
 
-    def found(signnet: float) -> bool | None:
-        errors = dict(zip(MAIN, (0.3, 0.2, signnet), strict=True))
+    def found(flips: float, signnet: float) -> list[bool | None]:
+        errors = dict(zip(MAIN, (0.3, flips, signnet), strict=True))
         results = {
             cell: measured(errors[cell.base, cell.encoding, cell.eigenvectors] + cell.seed / 100)
             for cell in cells(0.01, seed=0)
             if (cell.base, cell.encoding, cell.eigenvectors) in errors
         }
         assert summary(results)[MAIN[0]] == pytest.approx((0.315, 0.0129, 4), abs=1e-4)
-        return findings(results)[0].agrees
+        return [finding.agrees for finding in findings(results)]
 
-    assert found(0.1) is True
-    assert found(0.25) is False
+    assert found(0.2, 0.1) == [True, True]
+    assert found(0.2, 0.25) == [False, True]
+    assert found(0.3, 0.1) == [True, False]
 
 
 def test_the_page_on_molecules_is_written(data: Path, tmp_path: Path) -> None:

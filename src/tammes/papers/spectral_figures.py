@@ -32,7 +32,7 @@ def errors_by_group(
     'error'
     """
     groups = list(next(iter(ours.values())))
-    figure, axes = canvas(width=1.6 + 0.85 * len(groups), height=2.9)
+    figure, axes = canvas(width=1.6 + 1.1 * len(groups), height=2.9)
     for index, (method, errors) in enumerate(ours.items()):
         shift = 0.16 * (index - (len(ours) - 1) / 2)
         places = [place + shift for place in range(len(groups))]
@@ -50,5 +50,8 @@ def errors_by_group(
         axes.set_yscale("log")
     axes.set_xticks(range(len(groups)), groups, fontsize=TEXT)
     axes.set_ylabel(label)
+    axes.margins(x=0.12)
+    if len(ours) == 1:
+        return figure
     axes.legend(fontsize=TEXT, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), labelcolor=MUTED)
     return figure

@@ -57,7 +57,8 @@ REMARKS = (
     "tell them apart; the published BasisNet tells them apart by a transposition of nodes and channels.",
     "One encoding serves all five filters of an image, with a head for each; the baselines have a network "
     "for each filter, and of the paper's four settings the one that is best on average.",
-    "The paper's networks are fitted for 2,000 steps, to each of 50 images.",
+    "Roots of relative errors are minimized, by all methods, with a rate that falls to 0 along half a "
+    "cosine; the paper minimizes sums of squares at a constant rate, for 2,000 steps.",
 )
 
 

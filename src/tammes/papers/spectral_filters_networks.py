@@ -17,6 +17,8 @@ from torch import Tensor, nn
 
 from tammes.data.filter_images import FILTERS
 from tammes.spectral import (
+    IGN,
+    BasisNet,
     BasisNetConfig,
     ConcatenatedConfig,
     Copies,
@@ -25,6 +27,7 @@ from tammes.spectral import (
     Phi,
     PhiConfig,
     RelativeGap,
+    SignNet,
     SignNetConfig,
 )
 
@@ -82,9 +85,10 @@ class OnEigenvectors(nn.Module):
         grid: the graph and its eigenpairs.
     """
 
-    def __init__(self, encoding: nn.Module, grid: Grid) -> None:
+    def __init__(self, encoding: SignNet | BasisNet, grid: Grid) -> None:
         super().__init__()
-        self.encoding, self._grid = encoding, grid
+        self.encoding: SignNet | BasisNet = encoding
+        self._grid = grid
         self.heads = nn.ModuleList(SetHead(1 + ENCODING) for _ in FILTERS)
 
     def forward(self, signal: Float[Tensor, "n 1"]) -> Float[Tensor, "n filters"]:
@@ -136,10 +140,13 @@ class Spectral(Phi):
         self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
     ) -> Float[Tensor, "rows 2 outputs"]:
         """See `Phi.forward`."""
-        groups = copies.by_eigenvector
-        vector, value, x = signals.unbind(dim=2)
-        coefficient = groups.sum(vector * x)[groups.of]  # -v has that of v, with the other sign
-        return (vector * coefficient)[..., None] * (1 + self.mlp(value[..., None]))
+        vector, value, x = signals[:, 0].unbind(dim=1)  # those of v: v v^T x is the same for -v
+        columns = copies.row.shape[1]
+        of = copies.batch[copies.node] * columns + copies.column
+        empty = vector.new_zeros(copies.graphs * columns)
+        gain = 1 + self.mlp(empty.index_copy(0, of, value)[:, None])[:, 0]
+        product = vector * (gain * empty.index_add(0, of, vector * x))[of]
+        return product[:, None, None].expand(-1, 2, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,6 +262,8 @@ def _basisnet(grid: Grid) -> OnEigenvectors:
     )
     network = config.build()
     for ign in network.igns:
+        assert isinstance(ign, IGN)
+        assert ign.features is not None  # it is told the image
         # It starts as V V^T x alone: the diagonal of n V V^T, of order 1, would drown it.
         for weight in ign.parameters():
             nn.init.zeros_(weight)

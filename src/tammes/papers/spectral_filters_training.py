@@ -78,8 +78,9 @@ class Laboratory:
             errors = (network(signal)[images.inner] - targets.float()).square().sum(dim=0)
             least = torch.minimum(least, errors.detach())
             optimizer.zero_grad()
-            # What two filters do not share learns as if it were alone: Adam does not see a loss's scale.
-            (errors / energy).sum().backward()
+            # The root keeps gradients up when little is left to learn; Adam does not see a loss's scale, so
+            # what filters do not share learns as if it were alone.
+            (errors / energy).sqrt().sum().backward()
             optimizer.step()
             schedule.step()
         return Measured(

@@ -95,7 +95,7 @@ def molecules(
             axes.plot(*places[[first, second]].T, color=MUTED, linewidth=0.8, zorder=1)
         most = float(values.abs().max()) or 1.0
         colors = _COLORS((values.numpy() / most + 1) / 2)
-        axes.scatter(*places.T, c=colors, s=42, edgecolors=INK, linewidths=0.4, zorder=2)
+        axes.scatter(places[:, 0], places[:, 1], c=colors, s=42, edgecolors=INK, linewidths=0.4, zorder=2)
     return figure
 
 

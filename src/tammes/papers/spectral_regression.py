@@ -12,7 +12,10 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from tammes.data.labelled_graphs import LabelledGraphs
-from tammes.spectral import Eigenpairs, eigenpairs
+from tammes.spectral import Eigenpairs, SignNet, eigenpairs
+from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, RandomFlips
+
+Encoding = SignNet | RandomFlips | AbsoluteValues | CanonicalSigns
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,7 +101,7 @@ class Regressor(nn.Module):
         nodes: int,
         bonds: int,
         width: int,
-        encoding: nn.Module | None,
+        encoding: Encoding | None,
         base: nn.Module,
         readout: nn.Module,
     ) -> None:

@@ -11,12 +11,11 @@ from pathlib import Path
 from statistics import mean, stdev
 
 import torch
-from torch import nn
 
 from tammes.data.labelled_graphs import LabelledGraphs
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.spectral_figures import errors_by_group
-from tammes.papers.spectral_regression import FitConfig, Fitted, Regressor, encoded, fit
+from tammes.papers.spectral_regression import Encoding, FitConfig, Fitted, Regressor, encoded, fit
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
 from tammes.spectral import EigenvectorTransformerConfig, GINConfig, SignNetConfig
@@ -90,7 +89,7 @@ def trained(cell: Cell, parts: Parts, *, squared: bool) -> Fitted:
 
     train, validation, test = (encoded(part, count=None) for part in parts)
     most = max(part.vectors.shape[1] for part in (train, validation, test))
-    padded = tuple(part.padded(most) for part in (train, validation, test))
+    padded = train.padded(most), validation.padded(most), test.padded(most)
     torch.manual_seed(cell.seed)
     encoding = _encoding(cell, most)
     features = cell.width + (0 if encoding is None else encoding.dim)
@@ -107,8 +106,8 @@ def trained(cell: Cell, parts: Parts, *, squared: bool) -> Fitted:
     return fit(network, padded, config)
 
 
-def _encoding(cell: Cell, eigenvectors: int) -> nn.Module | None:
-    made: Mapping[str, Callable[[], nn.Module | None]] = {
+def _encoding(cell: Cell, eigenvectors: int) -> Encoding | None:
+    made: Mapping[str, Callable[[], Encoding | None]] = {
         NONE: lambda: None,
         FLIPS: lambda: RandomFlips(eigenvectors, generator=torch.Generator().manual_seed(cell.seed)),
         SIGNNET: lambda: SignNetConfig(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,9 +15,21 @@ from torch import Tensor, nn
 
 from tammes.data.zinc import ATOMS, BONDS, zinc
 from tammes.papers.spectral_molecules import fluorescein
-from tammes.papers.spectral_regression import BOND_WIDTH, Encoded, FitConfig, Fitted, Regressor, encoded, fit
+from tammes.papers.spectral_regression import (
+    BOND_WIDTH,
+    Encoded,
+    Encoding,
+    FitConfig,
+    Fitted,
+    Regressor,
+    encoded,
+    fit,
+)
 from tammes.spectral import ConcatenatedConfig, GINConfig, SignNetConfig, SummedConfig, eigenpairs
 from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, RandomFlips
+
+if TYPE_CHECKING:
+    from tammes.spectral.networks import GraphNetworkConfig
 
 NONE, FLIPS, ABSOLUTE, CANONICAL = "none", "LapPE (flip)", "LapPE (abs.)", "LapPE (can.)"
 SIGNNET = "SignNet"
@@ -54,7 +67,7 @@ class Measured:
     seconds_per_epoch: float
 
 
-ENCODINGS: Mapping[str, Callable[[Cell], nn.Module | None]] = {
+ENCODINGS: Mapping[str, Callable[[Cell], Encoding | None]] = {
     NONE: lambda cell: None,
     FLIPS: lambda cell: RandomFlips(cell.eigenvectors, generator=torch.Generator().manual_seed(cell.seed)),
     ABSOLUTE: lambda cell: AbsoluteValues(cell.eigenvectors),
@@ -128,12 +141,12 @@ def _of_fluorescein(network: nn.Module, eigenvectors: int) -> Float[Tensor, "25 
 
 
 def _network(cell: Cell, train: Encoded) -> Regressor:
+    from tammes.spectral.networks import ReadoutConfig
+
     encoding = ENCODINGS[cell.encoding](cell)
     bonds = 0 if cell.base in EDGELESS else BONDS
     features = cell.width + (0 if encoding is None else encoding.dim)
     base = _base(cell, train).build(features, edge_features=BOND_WIDTH if bonds else 0)
-    from tammes.spectral.networks import ReadoutConfig
-
     return Regressor(
         nodes=ATOMS,
         bonds=bonds,
@@ -144,7 +157,7 @@ def _network(cell: Cell, train: Encoded) -> Regressor:
     )
 
 
-def _base(cell: Cell, train: Encoded):
+def _base(cell: Cell, train: Encoded) -> GraphNetworkConfig:
     # torch_geometric is imported here, where it is needed.
     from tammes.spectral.networks import GatedGCNConfig, GINEConfig, PNAConfig, SparseTransformerConfig
 
