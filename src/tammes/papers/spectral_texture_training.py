@@ -114,8 +114,9 @@ class Laboratory:
         save_file(field.state_dict(), self._path(cell))
         signs = torch.ones(len(surface.eigenvalues))
         signs[::2] = -1
-        errors = [compared(field, surface, seen) for seen in tests]
-        change = rendered(field, surface, tests[0], signs) - rendered(field, surface, tests[0])
+        colors = [rendered(field, surface, seen) for seen in tests]
+        errors = [compared(own, surface.colors(seen), seen) for own, seen in zip(colors, tests, strict=True)]
+        change = rendered(field, surface, tests[0], signs) - colors[0]
         return Measured(
             psnr=sum(each for each, _ in errors) / len(tests),
             dssim=sum(each for _, each in errors) / len(tests),
@@ -220,9 +221,14 @@ def rendered(
     return torch.cat(parts)
 
 
-def compared(field: Field, surface: Surface, seen: View) -> tuple[float, float]:
-    """PSNR on the mesh, and a hundred times DSSIM of the picture."""
-    ours, true = rendered(field, surface, seen), surface.colors(seen)
+def compared(ours: Float[Tensor, "n 3"], true: Float[Tensor, "n 3"], seen: View) -> tuple[float, float]:
+    """PSNR on the mesh, and a hundred times DSSIM of the picture.
+
+    Args:
+        ours: colors of the points that a camera sees.
+        true: what they should be.
+        seen: the points.
+    """
     mine, picture = (seen.picture(each).permute(2, 0, 1)[None] for each in (ours, true))
     similarity = ssim(mine, picture, WINDOW).mean()
     return float(psnr(ours, true, 1.0)), float(100 * (1 - similarity) / 2)
