@@ -20,13 +20,12 @@ from tammes.papers.positives_settings import (
     BASELINE,
     INFO_ACTIVE,
     ROWS_2,
-    SEEDS,
     TABLE_2,
     Row2,
     Settings2,
 )
 from tammes.papers.positives_table_2 import UPDATES
-from tammes.papers.positives_training import Cell, Measured, Runs2, accuracies, share_of, study
+from tammes.papers.positives_training import Cell, Measured, Runs2, accuracies, part_of, seeds_of, study
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
 
@@ -63,8 +62,8 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
 
 def plans(budget: float, seed: int) -> tuple[dict[Row2, Runs2], dict[str, dict[float, Runs2]]]:
     """The runs of the figure by row, and those of each varied setting by its value."""
-    seeds = range(seed, seed + share_of(budget, SEEDS, least=2))
-    updates = share_of(budget, UPDATES, least=2)
+    seeds = seeds_of(budget, seed)
+    updates = part_of(budget, UPDATES)
     settings = dataclasses.replace(TABLE_2, resamples=1)
 
     def runs(row: Row2, changed: Settings2, **strategies: float) -> Runs2:
@@ -156,7 +155,9 @@ def write(
         ),
         numbers=numbers(table, varied),
         remarks=(),
-        settings={name: f"{value:g}" for name, value in dataclasses.asdict(some.settings).items()}
+        settings={
+            name.replace("_", " "): f"{value:g}" for name, value in dataclasses.asdict(some.settings).items()
+        }
         | {"seeds": str(len(some.seeds)), "updates": f"{some.updates} (Table II's: {UPDATES})"},
         command=f"tammes reproduce {ENTRY.name} {options}",
     )

@@ -21,10 +21,9 @@ from tammes.papers.positives_settings import (
     PAPER_1,
     RANDOM,
     ROWS_1,
-    SEEDS,
     TABLE_1,
 )
-from tammes.papers.positives_training import Cell, Measured, Runs1, accuracies, share_of, study
+from tammes.papers.positives_training import Cell, Measured, Runs1, accuracies, part_of, seeds_of, study
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
 
@@ -50,14 +49,14 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
 
 def plan(budget: float, seed: int) -> list[Runs1]:
     """The runs of each row."""
-    seeds = range(seed, seed + share_of(budget, SEEDS, least=2))
+    seeds = seeds_of(budget, seed)
     return [
         Runs1(
             row=row,
             settings=TABLE_1,
             strategies=TABLE_1.strategies(),
             seeds=seeds,
-            updates=share_of(budget, row.updates, least=2),
+            updates=part_of(budget, row.updates),
         )
         for row in ROWS_1
     ]
@@ -89,7 +88,7 @@ def write(out: Path, table: Mapping[Cell, Measured], work: Sequence[Runs1], opti
         title="Positives near the boundary",
         statement=ENTRY.statement,
         source=ENTRY.source,
-        lead=" ".join(finding.ours for finding in found),
+        lead=_lead(table, work),
         findings=found,
         figures=(
             Figure(
@@ -101,11 +100,23 @@ def write(out: Path, table: Mapping[Cell, Measured], work: Sequence[Runs1], opti
         ),
         numbers=numbers(table, work),
         remarks=REMARKS,
-        settings={name: f"{value:g}" for name, value in dataclasses.asdict(TABLE_1).items()}
+        settings={name.replace("_", " "): f"{value:g}" for name, value in dataclasses.asdict(TABLE_1).items()}
         | {"seeds": str(len(work[0].seeds))},
         command=f"tammes reproduce {ENTRY.name} {options}",
     )
     write_page(out / "report.html", page)
+
+
+def _lead(table: Mapping[Cell, Measured], work: Sequence[Runs1]) -> str:
+    gaps = [
+        Interval.of_difference(accuracies(table, runs, ACTIVE), accuracies(table, runs, RANDOM))
+        for runs in work
+    ]
+    return (
+        f"Active positives are better than random augmentations beyond chance in "
+        f"{sum(gap.above_zero for gap in gaps)} of {len(gaps)} rows, and worse in "
+        f"{sum(gap.below_zero for gap in gaps)}."
+    )
 
 
 def findings(table: Mapping[Cell, Measured], work: Sequence[Runs1]) -> tuple[Finding, ...]:

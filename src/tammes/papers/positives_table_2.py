@@ -21,10 +21,9 @@ from tammes.papers.positives_settings import (
     INFO_ACTIVE,
     PAPER_2,
     ROWS_2,
-    SEEDS,
     TABLE_2,
 )
-from tammes.papers.positives_training import Cell, Measured, Runs2, accuracies, share_of, study
+from tammes.papers.positives_training import Cell, Measured, Runs2, accuracies, part_of, seeds_of, study
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
 
@@ -50,15 +49,15 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
 
 def plan(budget: float, seed: int) -> list[Runs2]:
     """The runs of each row."""
-    seeds = range(seed, seed + share_of(budget, SEEDS, least=2))
-    resamples = share_of(budget, TABLE_2.resamples, least=1)
+    seeds = seeds_of(budget, seed)
+    resamples = part_of(budget, TABLE_2.resamples)
     return [
         Runs2(
             row=row,
             settings=dataclasses.replace(TABLE_2, resamples=resamples),
             strategies=TABLE_2.strategies(),
             seeds=seeds,
-            updates=share_of(budget, UPDATES, least=2),
+            updates=part_of(budget, UPDATES),
         )
         for row in ROWS_2
     ]
@@ -90,7 +89,7 @@ def write(out: Path, table: Mapping[Cell, Measured], work: Sequence[Runs2], opti
         title="Targeted perturbations of latents",
         statement=ENTRY.statement,
         source=ENTRY.source,
-        lead=" ".join(finding.ours for finding in found),
+        lead=_lead(table, work),
         findings=found,
         figures=(
             Figure(
@@ -102,11 +101,28 @@ def write(out: Path, table: Mapping[Cell, Measured], work: Sequence[Runs2], opti
         ),
         numbers=numbers(table, work),
         remarks=REMARKS,
-        settings={name: f"{value:g}" for name, value in dataclasses.asdict(work[0].settings).items()}
+        settings={
+            name.replace("_", " "): f"{value:g}"
+            for name, value in dataclasses.asdict(work[0].settings).items()
+        }
         | {"seeds": str(len(work[0].seeds)), "updates": f"{work[0].updates} (the paper's: {UPDATES})"},
         command=f"tammes reproduce {ENTRY.name} {options}",
     )
     write_page(out / "report.html", page)
+
+
+def _lead(table: Mapping[Cell, Measured], work: Sequence[Runs2]) -> str:
+    ordered = [
+        all(
+            Interval.of_difference(accuracies(table, runs, more), accuracies(table, runs, less)).above_zero
+            for less, more in ((BASELINE, ACTIVE), (ACTIVE, INFO_ACTIVE))
+        )
+        for runs in work
+    ]
+    return (
+        f"Active positives are better than the baseline's, and info-active ones better still, beyond "
+        f"chance in {sum(ordered)} of {len(ordered)} rows. {findings(table, work)[-1].ours}"
+    )
 
 
 def findings(table: Mapping[Cell, Measured], work: Sequence[Runs2]) -> tuple[Finding, ...]:

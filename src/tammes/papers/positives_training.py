@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from tammes.latent import OverlapWarning, Strategy, Trained, boundary_accuracy
-from tammes.papers.positives_settings import Row1, Row2, Settings1, Settings2, described
+from tammes.papers.positives_settings import SEEDS, Row1, Row2, Settings1, Settings2, described
 from tammes.papers.study import Results, complete
 
 
@@ -172,14 +172,24 @@ def study(path: Path, plan: Sequence[Runs]) -> dict[Cell, Measured]:
     )
 
 
-def share_of(budget: float, whole: int, *, least: int) -> int:
-    """A part of the seeds or updates: each falls with the square root of the budget.
+def seeds_of(budget: float, first: int) -> range:
+    """The seeds of a study: a smaller budget has fewer, and two at least.
 
     Example:
-        >>> share_of(0.25, 1000, least=5), share_of(0.0001, 10, least=2)
-        (500, 2)
+        >>> seeds_of(0.3, 7), len(seeds_of(0.01, 0))
+        (range(7, 10), 2)
     """
-    return max(least, round(whole * budget**0.5))
+    return range(first, first + max(2, round(SEEDS * budget)))
+
+
+def part_of(budget: float, whole: int) -> int:
+    """How many updates or resamples: fewer where two seeds are more than the budget has, and one at least.
+
+    Example:
+        >>> part_of(0.3, 1000), part_of(0.1, 1000), part_of(1e-6, 10)
+        (1000, 500, 1)
+    """
+    return max(1, round(whole * min(1.0, SEEDS * budget / 2)))
 
 
 def accuracies(table: Mapping[Cell, Measured], runs: Runs, strategy: str) -> list[float]:
