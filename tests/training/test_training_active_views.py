@@ -25,6 +25,7 @@ from tammes.positives import (
     Targeted,
 )
 from tammes.training import (
+    Adam,
     ImagesSummary,
     Machine,
     QueueConfig,
@@ -278,6 +279,16 @@ def test_a_run_with_more_candidates_is_another_run(tmp_path: Path) -> None:
     more = replace(config, positives=replace(LABELS, candidates=4))
     with pytest.raises(ValueError, match=r"training.positives.candidates was 3, now 4"):
         go(more, replace(folder, resume=True))
+
+
+def test_other_classes_than_the_run_began_with_are_told(tmp_path: Path) -> None:
+    folder = RunFolder(path=tmp_path / "run")
+    config = replace(CHOSEN["labels"], epochs=1, optimizer=Adam())
+    go(config, folder)
+    machine, longer = Machine(accelerator="cpu"), replace(config, epochs=2)
+    with pytest.raises(ValueError, match="begun with 2 classes of labels and now there are 3"):
+        train(longer, random_images(22, classes=3), folder=replace(folder, resume=True), machine=machine)
+    assert train(longer, random_images(22), folder=replace(folder, resume=True), machine=machine)
 
 
 def test_texts_are_not_chosen_among() -> None:

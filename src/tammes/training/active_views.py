@@ -1,7 +1,7 @@
 """Active positives in a run: the classifier of the round, and what is chosen by it in a step."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -72,6 +72,7 @@ class ActiveViews(nn.Module):
         # Of the epoch so far: anchors, accepted candidates, anchors without one, distances kept and drawn.
         self.register_buffer("sums", torch.zeros(5, dtype=torch.float64))
         self.register_buffer("near", torch.zeros((), dtype=torch.float64))  # accepted, in this round
+        self.register_load_state_dict_pre_hook(_expect_as_many_classes)  # type: ignore[no-untyped-call]
 
     def begin(self, step: int, model: Model) -> None:
         """Make the classifier of a round, where one begins; every process calls this at the same time."""
@@ -176,6 +177,18 @@ class ActiveViews(nn.Module):
 def _images(views: Inputs) -> Tensor:
     assert isinstance(views, Tensor)  # the configuration refuses others
     return views
+
+
+def _expect_as_many_classes(
+    views: ActiveViews, state: Mapping[str, Tensor], prefix: str, *others: object
+) -> None:
+    """Other labels than those that the run began with are not told by the number and size of images."""
+    now, before = views.weight.shape, state[f"{prefix}weight"].shape
+    if now != before:
+        raise ValueError(
+            f"the run was begun with {before[0]} classes of labels and now there are {now[0]}: give it the "
+            "same data, or start a new run"
+        )
 
 
 def class_count(positives: Active, examples: Examples) -> int:
