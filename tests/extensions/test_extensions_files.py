@@ -73,3 +73,12 @@ def test_an_empty_list_is_no_graph(tmp_path: Path) -> None:
         edge_list(file)
     with pytest.raises(FileNotFoundError):
         edge_list(tmp_path / "missing")
+
+
+def test_a_file_of_edges_is_text_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "edges"
+    file.write_bytes("\ufeffann bob".encode())
+    assert edge_list(file)[1] == ("ann", "bob")
+    file.write_bytes(bytes(range(256)))
+    with pytest.raises(ValueError, match="expected text in UTF-8"):
+        edge_list(file)

@@ -22,7 +22,7 @@ def edge_list(path: Path) -> tuple[Graphs, tuple[str, ...]]:
         The graph, and the names of its nodes, in order of their first mention.
 
     Raises:
-        ValueError: for a file without nodes.
+        ValueError: for a file without nodes, or that is no text.
         OSError: for a file that cannot be read.
 
     Example:
@@ -36,7 +36,11 @@ def edge_list(path: Path) -> tuple[Graphs, tuple[str, ...]]:
     """
     number: dict[str, int] = {}
     pairs: list[tuple[int, int]] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # some programs begin with a byte order mark
+    except UnicodeDecodeError as error:
+        raise ValueError(f"expected text in UTF-8 in {path}, got other bytes ({error})") from error
+    for line in text.splitlines():
         if line.lstrip().startswith(("#", "%")):
             continue
         ends = [number.setdefault(name, len(number)) for name in line.replace(",", " ").split()[:2]]

@@ -16,7 +16,8 @@ def margins(scores: Float[np.ndarray, "n classes"], labels: Int[np.ndarray, " n"
         labels: c, (n,), each an index of a class.
 
     Raises:
-        ValueError: For a single class, or labels that are no indices of classes, one for each point.
+        ValueError: For a single class, scores that are not finite, or labels that are no indices of classes,
+            one for each point.
 
     Source: Weber and Bachman (2022), A.12.
 
@@ -26,9 +27,15 @@ def margins(scores: Float[np.ndarray, "n classes"], labels: Int[np.ndarray, " n"
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise ValueError(f"scores must be (n, classes) of two classes or more, got {scores.shape}")
+    if not np.isfinite(scores).all():
+        raise ValueError("expected finite scores, got infinities or NaN")
     n, classes = scores.shape
-    if labels.shape != (n,) or (n and not (labels.min() >= 0 and labels.max() < classes)):
-        raise ValueError(f"expected {n} labels from 0 to {classes - 1}, one for each point")
+    whole = np.issubdtype(labels.dtype, np.integer) and labels.shape == (n,)
+    if not whole or (n and not (labels.min() >= 0 and labels.max() < classes)):
+        raise ValueError(
+            f"expected {n} whole numbers from 0 to {classes - 1} as labels, one for each point, got "
+            f"{labels.dtype} {labels.shape}"
+        )
     rows = np.arange(n)
     others = scores.astype(float)
     others[rows, labels] = -np.inf

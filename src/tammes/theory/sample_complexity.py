@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from tammes.theory.cap import band_probability, band_probability_bound
 from tammes.theory.whole_number import expect_whole
 
+LEAST = 1e-300
+"""The quotients of smaller numbers are infinite."""
+
 
 def consistent_samples(*, error: float, delta: float, vc_dimension: int) -> int:
     """So many samples that every hypothesis of at least this error is at odds with one of them.
@@ -144,5 +147,5 @@ class SampleComplexity:
 
 
 def _expect_between(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must be above 0 and below 1, got {value}")
+    if not LEAST <= value < 1:
+        raise ValueError(f"{name} must be from {LEAST:g} to below 1, got {value}")
