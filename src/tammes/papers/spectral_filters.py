@@ -108,7 +108,8 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
         figures=(
             Figure(
                 title="Errors",
-                words="Means over images, on a logarithmic scale: dots are ours, rings the paper's.",
+                words="Means over images, on a logarithmic scale: dots are ours, those at the lower end "
+                "1e-5 or less; rings are the paper's.",
                 panels=(
                     Panel(
                         svg=inline_svg(
@@ -169,25 +170,27 @@ def summary(results: Mapping[Cell, Measured]) -> dict[str, dict[str, tuple[float
 
 
 def numbers(results: Mapping[Cell, Measured]) -> Numbers:
-    """A row for each method: ours, and the paper's in parentheses."""
+    """A row for each filter: ours, and the paper's in parentheses."""
     ours = summary(results)
     spent = {
         method: mean(measured.seconds for cell, measured in results.items() if cell.method == method)
         for method in BUILD
     }
     return Numbers(
-        header=("", *(f"{name}" for name in FILTERS), "seconds"),
-        rows=tuple(
-            (
-                method,
-                *(
-                    f"{each[name][0]:.4f} ± {each[name][1]:.4f} "
-                    f"({PAPER[method][name][0]:.3f} ± {PAPER[method][name][1]:.3f})"
-                    for name in FILTERS
-                ),
-                f"{spent[method]:.0f}",
-            )
-            for method, each in ours.items()
+        header=("", *BUILD),
+        rows=(
+            *(
+                (
+                    name,
+                    *(
+                        f"{ours[method][name][0]:.2g} ± {ours[method][name][1]:.1g} "
+                        f"({PAPER[method][name][0]:.3f} ± {PAPER[method][name][1]:.3f})"
+                        for method in BUILD
+                    ),
+                )
+                for name in FILTERS
+            ),
+            ("seconds", *(f"{spent[method]:.0f}" for method in BUILD)),
         ),
         note="Sum of squared errors on the 784 inner nodes, mean and standard deviation over images; the "
         "paper's in parentheses. Seconds for all five filters of an image, one setting.",
