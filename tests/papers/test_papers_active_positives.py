@@ -112,9 +112,9 @@ def test_differences_are_paired_and_a_gain_above_the_noise_is_clear() -> None:
         assert arm.at_equal_updates(pick).mean == pytest.approx(0.02)
         assert arm.at_equal_updates(pick).is_clear, "the seeds themselves differ by one point and two"
         assert arm.at_equal_time(pick, late).mean == pytest.approx(-0.03)
-    assert [found.agrees for found in findings(arms_of(results))] == [True] * 4
+    assert [found.agrees for found in findings(arms_of(results))] == [True] * 4 + [None] * 3
     worse = findings(arms_of({cell: fake(cell, -0.02) for cell in cells()}))
-    assert [found.agrees for found in worse] == [False] * 4
+    assert [found.agrees for found in worse] == [False] * 4 + [None] * 3
     lead = page(results, Scale(seeds=3), "x").lead
     assert "clearly better in 9 and clearly worse in 0 after as many updates, and in 0 and 9" in lead
 

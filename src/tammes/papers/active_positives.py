@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tammes.data import digits
-from tammes.papers.active_positives_differences import RANDOM, Arm, Difference, Pick, arms_of, by_set
+from tammes.papers.active_positives_differences import (
+    RANDOM,
+    Arm,
+    Difference,
+    Pick,
+    arms_of,
+    by_set,
+    together,
+)
 from tammes.papers.active_positives_figures import overview, panels
 from tammes.papers.active_positives_settings import CANDIDATES, LABELED, ROUND, TEMPERATURE, Scale, scale_of
 from tammes.papers.active_positives_training import Cell, Laboratory, Measured, wanted_cells
@@ -162,7 +170,24 @@ def findings(arms: Sequence[Arm]) -> tuple[Finding, ...]:
                 )
             agrees = updates.is_clear and updates.mean > 0 if len(arm.seeds) > 1 else None
             found.append(Finding(paper=paper, ours=f"{ours}.", agrees=agrees))
-    return tuple(found)
+    return (*found, *_together(arms))
+
+
+def _together(arms: Sequence[Arm]) -> list[Finding]:
+    """The same of all sets as one."""
+    found = []
+    for name in dict.fromkeys(arm.positives for arm in arms if arm.is_active):
+        several = [arm for arm in arms if arm.positives == name]
+        updates = together([arm.at_equal_updates(probe) for arm in several])
+        time = together([arm.at_equal_time(probe, probe_late) for arm in several])
+        found.append(
+            Finding(
+                paper="(The same, all sets and seeds together.)",
+                ours=f"{name}, {len(updates.seeds)} pairs of runs: by the linear probe {updates} after as "
+                f"many updates; {time} after as much time.",
+            )
+        )
+    return found
 
 
 def _numbers(results: Mapping[Cell, Measured]) -> Numbers:

@@ -114,6 +114,15 @@ def arms_of(results: Mapping[Cell, Measured]) -> tuple[Arm, ...]:
     return tuple(arm for arm in arms if arm.seeds)
 
 
+def together(differences: Sequence[Difference]) -> Difference:
+    """Of several sets as one, each seed of each set a draw.
+
+    >>> str(together([Difference(seeds=(0.01, 0.03)), Difference(seeds=(0.02,))]))
+    '+2.0 ± 2.5 points'
+    """
+    return Difference(seeds=tuple(seed for each in differences for seed in each.seeds))
+
+
 def by_set(arms: Sequence[Arm]) -> dict[str, list[Arm]]:
     """The arms of each set, in their order."""
     sets: dict[str, list[Arm]] = {}
