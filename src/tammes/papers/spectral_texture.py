@@ -106,7 +106,7 @@ def write(out: Path, results: Mapping[Cell, Measured], laboratory: Laboratory, c
             f"{STEPS:,}, {POINTS:,})",
             "pictures": f"{TRAINING_VIEWS} to train on, {cell.test_views} to test on (the paper's: "
             f"{TRAINING_VIEWS}, {TEST_VIEWS}), {cell.side} x {cell.side} pixels",
-            "Adam, learning rate": f"{cell.learning_rate:g}, to 0 along half a cosine",
+            "Adam, learning rate": f"up to {cell.learning_rate:g} in a tenth of the steps, then to 0",
             "seeds": str(len({each.seed for each in results})),
         },
         command=command,
