@@ -50,6 +50,7 @@ def curves(
     across: str,
     up: str,
     at: float | None = None,
+    width: float = 4.2,
 ) -> Figure:
     """A curve for each name over the same places, its 95 % interval as a band, its name at the end.
 
@@ -59,13 +60,14 @@ def curves(
         across: label of the places.
         up: label of the values.
         at: a place to be marked, that of the tables.
+        width: of the figure, in inches.
 
     Example:
         >>> drawn = curves({"a": [Interval.of([0.4, 0.5])] * 2}, [1, 2], across="scale", up="accuracy")
         >>> drawn.axes[0].get_ylabel()
         'accuracy'
     """
-    figure, axes = canvas(width=4.2, height=2.8)
+    figure, axes = canvas(width=width, height=2.8)
     axes.set_xscale("log")
     axes.set_xticks(list(places), [f"{place:g}" for place in places])
     axes.minorticks_off()
