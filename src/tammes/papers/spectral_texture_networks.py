@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tammes.spectral import ConcatenatedConfig, Copies, Phi, PhiConfig, SignNet, SignNetConfig
@@ -101,6 +101,33 @@ class EntrywiseConfig(PhiConfig):
         return Entrywise(inputs=inputs)
 
 
+class Standardized(nn.Module):
+    """An encoding with mean 0 and variance 1 in each batch, as eigenfunctions have them over the surface.
+
+    A thousand absolute values, none of them negative, add up in a perceptron, whose colors are then driven
+    to white in the first steps.
+
+    Args:
+        encoding: what is standardized.
+        dim: its channels.
+    """
+
+    def __init__(self, encoding: nn.Module, dim: int) -> None:
+        super().__init__()
+        self.encoding, self.norm = encoding, nn.BatchNorm1d(dim, affine=False)
+
+    def forward(
+        self,
+        x: None,
+        edge_index: Int[Tensor, "2 m"],
+        batch: None,
+        eigenvectors: Float[Tensor, "n k"],
+        eigenvalues: Float[Tensor, "graphs k"],
+    ) -> Float[Tensor, "n dim"]:
+        """The encoding; arguments are handed to it."""
+        return self.norm(self.encoding(x, edge_index, batch, eigenvectors, eigenvalues))
+
+
 class Field(nn.Module):
     """A color for each point, from the eigenfunctions there.
 
@@ -148,7 +175,8 @@ def _flips(eigenvalues: Tensor, seed: int) -> Field:
 
 def _absolute(eigenvalues: Tensor, seed: int) -> Field:
     absolute = AbsoluteValues(len(eigenvalues))
-    return Field(absolute, Perceptron(absolute.dim, width=WIDTH), eigenvalues)
+    encoding = Standardized(absolute, absolute.dim)
+    return Field(encoding, Perceptron(absolute.dim, width=WIDTH), eigenvalues)
 
 
 def _signnet(eigenvalues: Tensor, seed: int) -> Field:

@@ -181,10 +181,7 @@ def decomposed(data: Path, fields: Path) -> Surface:
 
 
 def fit(field: Field, surface: Surface, training: list[View], cell: Cell) -> None:
-    """Adam on the mean absolute error of colors; the rate rises for a tenth of the steps, then falls to 0.
-
-    Without the rise, a thousand absolute values, none of them negative, drive the colors to white at once.
-    """
+    """Adam on the mean absolute error of colors; the rate rises for a tenth of the steps, then falls to 0."""
     colors = torch.cat([surface.colors(seen) for seen in training])
     together = View(
         pixels=torch.cat([seen.pixels for seen in training]),
