@@ -101,5 +101,5 @@ def test_what_makes_no_distribution_is_refused() -> None:
         Streams.of((-1,), "test")
     with pytest.raises(ValueError, match=r"give at least one seed"):
         Streams.of((), "test")
-    with pytest.raises(ValueError, match=r"expected floating-point numbers, got torch.int64"):
+    with pytest.raises(ValueError, match=r"must be torch.float32 or torch.float64, got torch.int64"):
         Streams.of((0,), "test", dtype=torch.int64)
