@@ -184,7 +184,7 @@ def numbers(results: Mapping[Cell, Measured]) -> Numbers:
                     name,
                     *(
                         f"{ours[method][name][0]:.2g} ± {ours[method][name][1]:.1g} "
-                        f"({PAPER[method][name][0]:.3f} ± {PAPER[method][name][1]:.3f})"
+                        f"({PAPER[method][name][0]:.3f})"
                         for method in BUILD
                     ),
                 )
@@ -193,7 +193,7 @@ def numbers(results: Mapping[Cell, Measured]) -> Numbers:
             ("seconds", *(f"{spent[method]:.0f}" for method in BUILD)),
         ),
         note="Sum of squared errors on the 784 inner nodes, mean and standard deviation over images; the "
-        "paper's in parentheses. Seconds for all five filters of an image, one setting.",
+        "paper's means in parentheses. Seconds for all five filters of an image, one setting.",
     )
 
 
