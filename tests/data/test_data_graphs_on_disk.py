@@ -57,7 +57,11 @@ def test_zinc_is_read_as_torch_geometric_writes_it(tmp_path: Path) -> None:
     assert vars(ours).keys() == vars(theirs).keys()
     for name, value in vars(ours).items():
         assert torch.equal(vars(theirs)[name], value), name
-    (folder / "test.pt").write_bytes(b"nothing")
+    for damaged in (b"nothing", b"", b"abc"):
+        (folder / "test.pt").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"as torch_geometric.datasets.ZINC writes it"):
+            zinc(tmp_path, "test")
+    torch.save({"x": 1}, folder / "test.pt")
     with pytest.raises(ValueError, match=r"as torch_geometric.datasets.ZINC writes it"):
         zinc(tmp_path, "test")
 
@@ -87,6 +91,17 @@ def test_substructures_come_with_their_split(tmp_path: Path) -> None:
     graphs = substructures(tmp_path, "train")
     assert graphs.node_starts.tolist() == [0, 2, 5]
     assert graphs.targets.tolist() == [[2, 3, 4, 5], [0, 1, 2, 3]]
+    for wrong in ({"y_star": [0.0]}, {"num_nodes": [3, 3, -2]}, {"edge_index": [0, 1]}):
+        parts = {
+            "num_nodes": [3, 3, 2],
+            "edge_ptr": [0, 6, 12, 12],
+            "edge_index": np.zeros((2, 12)),
+            **counts,
+        }
+        np.savez(tmp_path / "one_parsed.npz", **{**parts, **wrong})
+        with pytest.raises(ValueError, match=r"expected edge_index \(2, edges\)"):
+            substructures(tmp_path, "train")
+    np.savez(tmp_path / "one_parsed.npz", **parts)
     (tmp_path / "one_val.txt").write_text("3\n")
     with pytest.raises(ValueError, match="a number from 0 to 2 in each line"):
         substructures(tmp_path, "val")
@@ -122,6 +137,9 @@ def test_filtered_images_lie_on_their_grid(tmp_path: Path) -> None:
     for one, other in (("low", "high"), ("band", "rejection")):
         both = images.targets[one] + images.targets[other]
         torch.testing.assert_close(both, images.signals, rtol=0, atol=1e-12)
+    np.save(tmp_path / "labels" / "y_comb.npy", np.full((25, 2), np.nan))
+    with pytest.raises(ValueError, match=r"expected finite numbers in .*y_comb.npy"):
+        filter_images(tmp_path)
     np.save(tmp_path / "labels" / "y_comb.npy", np.zeros((25, 3)))
     with pytest.raises(ValueError, match=r"expected \(25, 2\) numbers in .*y_comb.npy"):
         filter_images(tmp_path)

@@ -53,7 +53,10 @@ def test_a_mesh_alone_has_no_colors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("v 0 0\n", "expected a Wavefront OBJ file with vertices and faces"),
+        ("# nothing\n", "expected a Wavefront OBJ file with vertices and faces"),
+        ("v 0 0\n", "line 1: expected numbers after 'v'"),
+        ("v 0 0 nan\n", "line 1: expected numbers after 'v'"),
+        ("vt 0\n", "line 1: expected numbers after 'vt'"),
         ("v 0 0 0\nv 1 0 x\n", "line 2: expected numbers after 'v'"),
         ("v 0 0 0\nf 1 2 3\n", "expected faces that number 1 corners from 0"),
     ],

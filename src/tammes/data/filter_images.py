@@ -66,6 +66,8 @@ def filter_images(path: str | Path) -> FilterImages:
             f"expected a MATLAB file (version 5) with A, F and mask, got {grids[0]} ({error})"
         ) from error
     nodes = len(adjacency)
+    if not np.isfinite(signals).all():
+        raise ValueError(f"expected finite images in {grids[0]}, got infinities or NaN")
     if adjacency.shape != (nodes, nodes) or len(signals) != nodes or inner.size != nodes:
         raise ValueError(
             f"expected A (n, n), F (n, images) and mask (n, 1) in {grids[0]}, got {adjacency.shape}, "
@@ -86,4 +88,6 @@ def _target(file: Path, shape: tuple[int, ...]) -> Float[Tensor, "n i"]:
         raise ValueError(f"expected an array in {file}, got none that can be read ({error})") from error
     if values.shape != shape:
         raise ValueError(f"expected {shape} numbers in {file}, one a node and image, got {values.shape}")
+    if not np.isfinite(values).all():
+        raise ValueError(f"expected finite numbers in {file}, got infinities or NaN")
     return torch.from_numpy(values.astype(np.float64))

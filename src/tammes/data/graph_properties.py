@@ -51,8 +51,8 @@ def graph_properties(count: int, *, generator: np.random.Generator) -> LabelledG
         >>> len(drawn), drawn.targets.shape
         (5, torch.Size([5, 3]))
     """
-    if count < 1:
-        raise ValueError(f"count expected at least one graph, got {count}")
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ValueError(f"count expected at least one graph, as a whole number, got {count!r}")
     kinds = generator.choice(list(SHARES), size=count, p=list(SHARES.values()))
     drawn = [_toggled(_KINDS[kind](_size(generator), generator), generator) for kind in kinds]
     edges = [np.stack(np.nonzero(adjacency)) for adjacency in drawn]

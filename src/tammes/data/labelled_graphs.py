@@ -44,6 +44,10 @@ class LabelledGraphs:
 
     def __post_init__(self) -> None:
         graphs = len(self.targets)
+        if self.edges.dim() != 2 or len(self.edges) != 2:
+            raise ValueError(f"expected edges of shape (2, e), got {tuple(self.edges.shape)}")
+        if not bool(self.targets.isfinite().all()):
+            raise ValueError("expected finite targets, got infinities or NaN")
         for name, starts, end in (
             ("node_starts", self.node_starts, len(self.nodes)),
             ("edge_starts", self.edge_starts, self.edges.shape[1]),

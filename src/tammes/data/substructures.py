@@ -50,6 +50,12 @@ def substructures(path: str | Path, part: Part) -> LabelledGraphs:
     )
     sizes = torch.from_numpy(arrays["num_nodes"].astype(np.int64))
     edges = torch.from_numpy(arrays["edge_index"].astype(np.int64))
+    shapes = {arrays[f"y_{name}"].shape for name in COUNTED}
+    if edges.dim() != 2 or shapes != {(len(sizes),)} or bool((sizes < 0).any()):
+        raise ValueError(
+            f"expected edge_index (2, edges), a size of each graph and as many counts in {archive}, got "
+            f"{tuple(edges.shape)}, {tuple(sizes.shape)} and {sorted(shapes)}"
+        )
     graphs = LabelledGraphs(
         nodes=sizes.new_zeros(int(sizes.sum())),
         edges=edges,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,9 +98,9 @@ def textured_mesh(path: str | Path, picture: str | Path | None = None) -> Textur
         word, *parts = line.split() or [""]
         try:
             if word == "v":
-                vertices.append([float(part) for part in parts[:3]])
+                vertices.append(_numbers(parts, 3))
             elif word == "vt":
-                places.append([float(part) for part in parts[:2]])
+                places.append(_numbers(parts, 2))
             elif word == "f":
                 named = [_corner(part, len(vertices), len(places)) for part in parts]
                 fan = [named[each] for k in range(1, len(named) - 1) for each in (0, k, k + 1)]
@@ -120,6 +121,13 @@ def textured_mesh(path: str | Path, picture: str | Path | None = None) -> Textur
         .reshape(-1, 3),
         picture=None if picture is None else _picture(Path(picture)),
     )
+
+
+def _numbers(parts: list[str], count: int) -> list[float]:
+    numbers = [float(part) for part in parts[:count]]
+    if len(numbers) < count or not all(map(math.isfinite, numbers)):
+        raise ValueError(f"expected {count} finite numbers")
+    return numbers
 
 
 def _corner(word: str, vertices: int, places: int) -> tuple[int, int | None]:

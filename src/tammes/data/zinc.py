@@ -93,7 +93,7 @@ def _from_geometric(file: Path) -> LabelledGraphs:
         raise ImportError(f'reading {file} needs torch_geometric: pip install "tammes[graphs]"') from error
     try:
         with torch.serialization.safe_globals([Data]):
-            tensors, starts, _ = torch.load(file, weights_only=True)
+            tensors, starts, *_ = torch.load(file, weights_only=True)
         return LabelledGraphs(
             nodes=tensors["x"].flatten().long(),
             edges=tensors["edge_index"].long(),
@@ -102,7 +102,15 @@ def _from_geometric(file: Path) -> LabelledGraphs:
             edge_starts=starts["edge_index"].long(),
             targets=tensors["y"].float().reshape(-1, 1),
         )
-    except (OSError, RuntimeError, pickle.UnpicklingError, KeyError, TypeError) as error:
+    except (
+        OSError,
+        EOFError,
+        RuntimeError,
+        pickle.UnpicklingError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise ValueError(
             f"expected {file} as torch_geometric.datasets.ZINC writes it, got something else ({error})"
         ) from error
