@@ -176,5 +176,7 @@ def test_a_loss_without_negatives_is_refused() -> None:
     z = torch.eye(2)[None, :1]
     with pytest.raises(ValueError, match=r"at least two pairs, each the other's negative"):
         contrastive_losses(z, z, temperature=0.5)
+    with pytest.raises(ValueError, match=r"of one shape \(runs, n, d\), got \(1, 1, 2\) and \(1, 2, 2\)"):
+        contrastive_losses(z, torch.eye(2)[None], temperature=0.5)
     with pytest.raises(ValueError, match=r"temperature must be a positive number, got 0"):
         contrastive_losses(z, z, z, temperature=0)

@@ -220,6 +220,17 @@ def test_the_data_set_grows_or_is_drawn_anew() -> None:
     assert sizes == {Fresh(): [16, 16, 16], Growing(): [16, 32, 48]}
 
 
+def test_a_run_that_is_lost_ends() -> None:
+    lab = Laboratory(model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5, rounds=1, pairs=8)
+    lost = replace(lab, learning_rate=1e30).train({"it": algorithm_2.active()}, SEEDS)["it"]
+    with pytest.raises(ValueError, match=r"embeddings are infinite or NaN"):
+        lost.embedded(4)
+    with pytest.raises(ValueError, match=r"n must be a whole number of at least 1, got 0"):
+        lost.embedded(0)
+    with pytest.raises(ValueError, match=rf"the loss of it, seed {SEEDS[0]}, is not finite"):
+        replace(lab, learning_rate=1e30, rounds=5).train({"it": algorithm_2.active()}, SEEDS)
+
+
 def test_settings_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match=r"Quantile.share must lie above 0 and be at most 1, got 0"):
         Quantile(share=0)
@@ -236,6 +247,12 @@ def test_settings_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match=r"Laboratory.pairs must be a whole number of at least 2, got 1"):
         Laboratory(model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5, pairs=1)
     lab = Laboratory(model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5)
+    with pytest.raises(ValueError, match=r"seeds must differ"):
+        lab.train({"it": algorithm_2.active()}, (1, 2, 1))
+    with pytest.raises(ValueError, match=r"dtype must be torch.float32 or torch.float64, got torch.float16"):
+        replace(lab, dtype=torch.float16).train({"it": algorithm_2.active()}, SEEDS)
+    with pytest.raises(ValueError, match=r"device must be one that PyTorch finds here.*got 'nowhere'"):
+        replace(lab, device="nowhere").train({"it": algorithm_2.active()}, SEEDS)
     with pytest.raises(ValueError, match=r"at least one strategy, got none"):
         lab.train({}, SEEDS)
     with pytest.raises(ValueError, match=r"give at least one seed"):

@@ -32,7 +32,8 @@ def contrastive_losses(
         temperature: t, positive; divides similarities.
 
     Raises:
-        ValueError: a temperature that is not positive, or no negative at all.
+        ValueError: a temperature that is not positive, positives that are not one for each anchor, or no
+            negative at all.
 
     Source: Weber and Bachman (2022), eq. II.1.
 
@@ -43,6 +44,11 @@ def contrastive_losses(
     """
     if not (is_finite(temperature) and temperature > 0):
         raise ValueError(f"temperature must be a positive number, got {temperature!r}")
+    if anchors.shape != positives.shape or anchors.dim() != 3:
+        raise ValueError(
+            "expected anchors and positives of one shape (runs, n, d), got "
+            f"{tuple(anchors.shape)} and {tuple(positives.shape)}"
+        )
     if negatives is None and anchors.shape[1] < 2:
         raise ValueError("expected at least two pairs, each the other's negative, or negatives; got one pair")
     if negatives is None:

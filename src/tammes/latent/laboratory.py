@@ -104,13 +104,16 @@ class Laboratory:
             For each strategy the encoders of all seeds as they are now: measure them before going on.
 
         Raises:
-            ValueError: no strategy or seed; what a strategy refuses.
+            ValueError: no strategy or seed, a seed that is given twice, a loss that is not finite; what a
+                strategy refuses.
 
         Warns:
             OverlapWarning: more classes than can be told apart at their noise.
         """
         if not strategies:
             raise ValueError("Laboratory expected at least one strategy, got none")
+        if len(set(seeds)) < len(seeds):
+            raise ValueError(f"seeds must differ, since equal ones give equal runs, got {tuple(seeds)}")
         runs = {name: slice(i * len(seeds), (i + 1) * len(seeds)) for i, name in enumerate(strategies)}
         own_seeds = tuple(seeds) * len(strategies)
         world = self.model.drawn(own_seeds, device=self.device, dtype=self.dtype)
@@ -136,7 +139,8 @@ class Laboratory:
             count.add([positives for _, positives in drawn], self.pairs)
             data = self.memory(data, self._data(drawn, self._negatives(world, own_seeds, t)))
             for _ in range(self.updates):
-                self._step(encoders, optimizer, data.batch(self.batch, shuffling))
+                losses = self._step(encoders, optimizer, data.batch(self.batch, shuffling))
+            self._check_finite(losses, list(strategies), seeds)
             known = Known(observations=data.anchors, labels=data.labels)
             yield {
                 name: self._trained(stages[name], known.part(own), count.tries(t + 1, self.pairs, own), seeds)
@@ -188,7 +192,7 @@ class Laboratory:
             labels=None if labels[0] is None else torch.cat([each for each in labels if each is not None]),
         )
 
-    def _step(self, encoders: Encoders, optimizer: torch.optim.Optimizer, batch: DataSet) -> None:
+    def _step(self, encoders: Encoders, optimizer: torch.optim.Optimizer, batch: DataSet) -> Tensor:
         """One step of every run: the sum of their losses has the gradient of each in its own weights."""
         rows = [batch.anchors, batch.positives]
         rows += [] if batch.negatives is None else [batch.negatives]
@@ -199,6 +203,16 @@ class Laboratory:
         optimizer.zero_grad()
         losses.sum().backward()
         optimizer.step()
+        return losses.detach()
+
+    def _check_finite(self, losses: Tensor, names: Sequence[str], seeds: Sequence[int]) -> None:
+        """Refuse to go on with a run that is lost."""
+        if not bool(losses.isfinite().all()):
+            run = int((~losses.isfinite()).nonzero()[0])
+            raise ValueError(
+                f"the loss of {names[run // len(seeds)]}, seed {seeds[run % len(seeds)]}, is not finite: lower "
+                f"the learning rate ({self.learning_rate:g}) or raise the temperature ({self.temperature:g})"
+            )
 
 
 class _Count:

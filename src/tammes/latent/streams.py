@@ -19,7 +19,7 @@ class Streams:
         dtype: of the floating-point numbers that are drawn.
 
     Raises:
-        ValueError: no generator, or a dtype of no floating-point numbers.
+        ValueError: no generator, or a dtype other than float32 and float64.
 
     Example:
         >>> together = Streams.of((0, 1), "noise").normal(3)
@@ -33,8 +33,8 @@ class Streams:
     def __post_init__(self) -> None:
         if not self.generators:
             raise ValueError("Streams expected a generator for each run, got none: give at least one seed")
-        if not self.dtype.is_floating_point:
-            raise ValueError(f"Streams.dtype expected floating-point numbers, got {self.dtype}")
+        if self.dtype not in (torch.float32, torch.float64):  # no decomposition of g knows others
+            raise ValueError(f"Streams.dtype must be torch.float32 or torch.float64, got {self.dtype}")
 
     @classmethod
     def of(
@@ -54,12 +54,12 @@ class Streams:
             dtype: of floating-point numbers.
 
         Raises:
-            ValueError: no seed, or a negative one.
+            ValueError: no seed, a negative one, or a device that there is none of.
         """
         if any(isinstance(seed, bool) or not isinstance(seed, int) or seed < 0 for seed in seeds):
             raise ValueError(f"seeds expected whole numbers of at least 0, got {tuple(seeds)}")
         return cls(
-            generators=tuple(torch.Generator(device).manual_seed(_mixed(seed, purpose)) for seed in seeds),
+            generators=tuple(_generator(device).manual_seed(_mixed(seed, purpose)) for seed in seeds),
             dtype=dtype,
         )
 
@@ -96,6 +96,15 @@ class Streams:
 
     def _empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
         return torch.empty(self.runs, *shape, dtype=dtype, device=self.device)
+
+
+def _generator(device: torch.device | str) -> torch.Generator:
+    try:
+        return torch.Generator(device)
+    except RuntimeError as error:
+        raise ValueError(
+            f"device must be one that PyTorch finds here, such as cpu, got {str(device)!r}"
+        ) from error
 
 
 def _mixed(seed: int, purpose: str) -> int:

@@ -12,6 +12,7 @@ from tammes.latent.encoders import Encoder
 from tammes.latent.model import Latents, World
 from tammes.latent.stage import Known
 from tammes.latent.streams import Streams
+from tammes.latent.whole import expect_whole
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,7 +59,14 @@ class Trained:
         Args:
             n: how many.
             purpose: any words; the same words give the same latents, for every strategy.
+
+        Raises:
+            ValueError: for n below 1, and for an encoder that is lost in numbers that are not finite.
         """
+        expect_whole("n", n, least=1)
         streams = Streams.of(self.seeds, purpose, device=self.device, dtype=self.dtype)
         latents = self.world.sample(n, streams)
-        return latents, self.encoder(self.world.observe(latents))
+        embeddings = self.encoder(self.world.observe(latents))
+        if not bool(embeddings.isfinite().all()):
+            raise ValueError("embeddings are infinite or NaN: train with a lower learning rate")
+        return latents, embeddings
