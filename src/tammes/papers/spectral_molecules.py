@@ -51,7 +51,7 @@ def flat(edges: Int64[Tensor, "2 e"], atoms: int) -> Float[np.ndarray, "n 2"]:
         2.0
     """
     ones = np.ones(edges.shape[1])
-    distance = shortest_path(coo_array((ones, edges.numpy()), shape=(atoms, atoms)), unweighted=True)
+    distance = shortest_path(coo_array((ones, edges.numpy()), shape=(atoms, atoms)).tocsr(), unweighted=True)
     weight = 1 / np.where(distance > 0, distance, np.inf) ** 2
     laplacian = np.diag(weight.sum(axis=1)) - weight
     inverse = np.linalg.pinv(laplacian)
