@@ -88,7 +88,7 @@ def _colored(values: Tensor, surface: Surface, points: View, *, signed: bool) ->
 
 
 def _grid(rows: Sequence[Sequence[Tensor]], columns: Sequence[str]) -> Figure:
-    figure = Figure(figsize=(1.7 * len(columns), 1.75 * len(rows) + 0.2), layout="constrained")
+    figure = Figure(figsize=(1.3 * len(columns), 1.35 * len(rows) + 0.2), layout="constrained")
     figure.patch.set_alpha(0)
     places = figure.subplots(len(rows), len(columns), squeeze=False)
     for number, pictures in enumerate(rows):
@@ -96,5 +96,5 @@ def _grid(rows: Sequence[Sequence[Tensor]], columns: Sequence[str]) -> Figure:
             axes.imshow(picture.clamp(0, 1).numpy(), interpolation="none")
             axes.set_axis_off()
             if number == 0:
-                axes.set_title(title, fontsize=TEXT, color=INK)
+                axes.set_title(title, fontsize=TEXT - 2, color=INK)
     return figure
