@@ -57,6 +57,19 @@ def test_a_name_needs_torch_geometric(tmp_path: Path, monkeypatch: pytest.Monkey
         tu_graphs("MUTAG", cache=tmp_path)
 
 
+def test_a_name_that_cannot_be_downloaded_is_no_folder_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("torch_geometric.datasets")
+
+    def offline(root: str, name: str) -> None:
+        raise OSError("no network")
+
+    monkeypatch.setattr(datasets, "TUDataset", offline)
+    with pytest.raises(ValueError, match=r"got TYPO: there is no such folder.*no network"):
+        tu_graphs("TYPO", cache=tmp_path)
+
+
 def test_a_list_of_edges(tmp_path: Path) -> None:
     file = tmp_path / "graph.edgelist"
     file.write_text("# comment\n1 2 0.5\n2,3\n% other\n3 1\n3 3\nalone\n\n")

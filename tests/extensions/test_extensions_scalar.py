@@ -275,6 +275,10 @@ def test_set_functions_that_are_none_are_refused() -> None:
         Lovasz()(x, 3.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"one number for each of 1 sets, shape \(1,\), got shape \(1, 3\)"):
         Lovasz()(x, lambda sets: sets.float())
+    with pytest.raises(ValueError, match="to be real"):
+        Lovasz()(x, lambda sets: sets.sum(1) * 1j)
+    with pytest.raises(ValueError, match="got a single number"):
+        Lovasz()(torch.tensor(0.5), lambda sets: sets.sum(1))
     with pytest.raises(ValueError, match="to give a tensor, got float"):
         Lovasz()(x, lambda sets: 1.0)
     with pytest.raises(ValueError, match=r"got NaN for the set \{1, 2\} of input 0"):

@@ -79,6 +79,8 @@ def as_set_function(f: SetFunction | Callable[[Tensor], Tensor], x: Tensor) -> S
         return f
     if not callable(f):
         raise ValueError(f"expected a set function or a callable of indicator vectors, got {f!r}")
+    if x.dim() < 1:
+        raise ValueError("expected x of shape (elements,) or (rows, elements), got a single number")
     return BlackBox(functions=(f,), sizes=(x.shape[-1],), device=x.device)
 
 

@@ -71,19 +71,25 @@ class Neural:
         """The weights lambda_i, which add up to 1 (to 0 for embeddings of zeros), and the points x_i.
 
         Raises:
-            ValueError: for embeddings of another shape, or that are not finite.
+            ValueError: for embeddings of another shape or type, or that are not finite or far too large.
         """
         if embeddings.dim() != 2 or len(embeddings) != ground.total or embeddings.shape[1] < 1:
             raise ValueError(
                 f"expected embeddings of shape ({ground.total}, d), one for each element, "
                 f"got {tuple(embeddings.shape)}"
             )
+        if not embeddings.is_floating_point():
+            raise ValueError(f"expected embeddings in floating point, got {embeddings.dtype}")
         if not (embeddings.sum().isfinite() or embeddings.isfinite().all()):  # the sum is quicker
             raise ValueError("expected finite embeddings, got infinities or NaN; lower the learning rate")
         rows = embeddings.new_zeros(ground.inputs * ground.widest, embeddings.shape[1])
         factor = rows.index_copy(0, ground.slot, embeddings).unflatten(0, (ground.inputs, ground.widest))
         values, vectors = self.solver(factor, self.eigenvectors)
         total = values.sum(dim=1, keepdim=True)
+        if not total.isfinite().all():
+            raise ValueError(
+                f"expected embeddings whose products {embeddings.dtype} can hold, got larger ones"
+            )
         weights = values / total.where(total > 0, 1.0)
         turned = vectors * vectors.detach().sum(1, keepdim=True).sign().add(0.5).sign()
         x = self.squash(ground.flat(turned.permute(2, 0, 1)), ground)

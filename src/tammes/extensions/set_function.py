@@ -117,6 +117,8 @@ class BlackBox(SetFunction):
                 f"expected the set function of input {number} to give one number for each of "
                 f"{len(part)} sets, shape ({len(part)},), got shape {tuple(given.shape)}"
             )
+        if given.is_complex():
+            raise ValueError(f"expected the set function of input {number} to be real, got {given.dtype}")
         return given if given.is_floating_point() else given.to(torch.get_default_dtype())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +21,8 @@ def tu_graphs(data: Path | str, *, cache: Path | None = None, most: int | None =
         most: only so many, the first ones.
 
     Raises:
-        ValueError: for a folder without such files, or files that do not fit together.
+        ValueError: for a folder without such files, files that do not fit together, or a name whose download
+            fails.
         ImportError: where a name is given and torch_geometric is missing.
     """
     folder = Path(data)
@@ -83,4 +85,10 @@ def _download(root: Path, name: str) -> None:
         raise ImportError(
             'downloading TU data sets needs torch_geometric: pip install "tammes[graphs]"'
         ) from error
-    TUDataset(root=str(root), name=name)
+    try:
+        TUDataset(root=str(root), name=name)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"expected a folder or the name of a TU data set, got {name}: there is no such folder, and the "
+            f"download failed ({error})"
+        ) from error

@@ -209,8 +209,9 @@ class Laboratory:
         """Refuse to go on with a run that is lost."""
         if not bool(losses.isfinite().all()):
             run = int((~losses.isfinite()).nonzero()[0])
+            name, seed = names[run // len(seeds)], seeds[run % len(seeds)]
             raise ValueError(
-                f"the loss of {names[run // len(seeds)]}, seed {seeds[run % len(seeds)]}, is not finite: lower "
+                f"the loss of {name}, seed {seed}, is not finite: lower "
                 f"the learning rate ({self.learning_rate:g}) or raise the temperature ({self.temperature:g})"
             )
 
