@@ -18,8 +18,8 @@ from tammes.report.palette import INK
 
 SIDE = 220
 """Pixels of a picture's height and width on the page."""
-FRONT, BACK = (0.6, 0.3, -0.74), (-0.55, 0.45, 0.7)
-"""Where cameras stand that are neither trained nor measured on."""
+FRONT, BACK, FACE = (0.6, 0.3, -0.74), (-0.55, 0.45, 0.7), (0.1, 0.4, -0.9)
+"""Where cameras stand that are neither trained nor measured on; the last sees both sides of a mesh."""
 SHOWN = (1, 2, 4, 9, 19)
 """Eigenfunctions that are drawn, from 1, as far as there are so many."""
 _SIGNED, _UNSIGNED = colormaps["RdBu"], colormaps["viridis"]
@@ -44,7 +44,7 @@ def renderings(surface: Surface, fields: Mapping[str, Field]) -> Figure:
 
 def even_parts(surface: Surface, field: Field) -> Figure:
     """Eigenfunctions, and below each the first principal component of phi(v) + phi(-v) over the vertices."""
-    points = seen(surface, FRONT)
+    points = seen(surface, FACE)
     numbers = [number for number in SHOWN if number <= len(surface.eigenvalues)]
     chosen = [surface.eigenfunctions[:, number - 1] for number in numbers]
     raw = [_colored(each / each.abs().max() / 2 + 0.5, surface, points, signed=True) for each in chosen]
