@@ -203,7 +203,8 @@ def numbers(results: Mapping[Cell, Measured]) -> Numbers:
     """A row for each problem and method: ours, and the paper's in parentheses."""
     rows = []
     for problem in (CLIQUE, INDEPENDENT):
-        for method in (each for each in METHODS if any(cell.method == each for cell in results)):
+        there = {cell.method for cell in results if cell.problem == problem}
+        for method in (each for each in METHODS if each in there):
             cells = []
             for name in _names(results):
                 if method not in _methods(results, problem, name):

@@ -84,7 +84,11 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
             note="Shares are of the trace of X = Z Zᵀ, after training, on test graphs.",
         ),
         remarks=(),
-        settings={"epochs": f"{cell.epochs} (the paper's: {EPOCHS})", "seed": str(cell.seed)},
+        settings={
+            "epochs": f"{cell.epochs} (the paper's: {EPOCHS})",
+            "Adam, learning rate": f"{cell.learning_rate:g}",
+            "seed": str(cell.seed),
+        },
         command=command,
     )
     write_page(out / "report.html", page)

@@ -25,7 +25,7 @@ def dots(
     if rings:
         axes.plot(*zip(*rings, strict=True), "o", mfc="none", mec=INK, markersize=7)
     axes.set_yticks(list(places), names, fontsize=TEXT)
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.5, -0.5)  # the first on top, and whole dots at both ends
     axes.set_xlim(*limits)
     axes.set_xlabel(label)
     return figure

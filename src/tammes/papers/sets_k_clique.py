@@ -72,7 +72,11 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
             "The extensions of small sets take x in a smaller domain than the cube: sigmoids are divided by "
             "what their probabilities add up to, where that is more than 1.",
         ),
-        settings={"epochs": f"{cell.epochs} (the paper's: {EPOCHS})", "seed": str(cell.seed)},
+        settings={
+            "epochs": f"{cell.epochs} (the paper's: {EPOCHS})",
+            "Adam, learning rate": f"{cell.learning_rate:g}",
+            "seed": str(cell.seed),
+        },
         command=command,
     )
     write_page(out / "report.html", page)
