@@ -148,9 +148,7 @@ class Settings1:
         return Laboratory(
             model=LatentModel(
                 informative=row.latents,
-                classes=Classes(
-                    count=2, spread=GaussianNoise(scale=self.class_noise), means=RandomMeans()
-                ),
+                classes=Classes(count=2, spread=GaussianNoise(scale=self.class_noise), means=RandomMeans()),
                 mixing=Mixing(
                     observed=row.observed,
                     depth=self.mixing_depth,
