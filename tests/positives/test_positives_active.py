@@ -68,6 +68,8 @@ def test_the_thresholds_of_the_rounds() -> None:
         (lambda: Active(refresh=0), "refresh must be"),
         (lambda: Active(warm_up=-1), "--positives.warm-up"),
         (lambda: Active(sample=1), "sample must be"),
+        (lambda: Active(classes=5), "classes must be Labels"),  # type: ignore[arg-type]
+        (lambda: Active(acceptance="nearest"), "acceptance must be Nearest"),  # type: ignore[arg-type]
         (lambda: Halving(least=0.0), "no candidate is nearer than nothing"),
         (lambda: Halving(start=0.01), "falls from start to least"),
         (lambda: Quantile(share=1.0), "share must be"),

@@ -55,6 +55,11 @@ def test_what_cannot_be_is_refused(freely: tuple[str, ...], little: float, words
         Targeted(freely=freely, little=little)
 
 
+def test_a_string_is_no_tuple_of_names() -> None:
+    with pytest.raises(ValueError, match="must be a tuple of names"):
+        Targeted(freely="hue")  # type: ignore[arg-type]
+
+
 def test_a_factor_that_the_augmentation_lacks_is_refused() -> None:
     with pytest.raises(ValueError, match=r"hue is no factor of Handwriting .* it has rotation, translation"):
         Targeted(freely=("hue", "noise")).augmentations(Handwriting())

@@ -49,8 +49,8 @@ class Active:
         sample: The most images that the classifier learns from, drawn anew each time.
 
     Raises:
-        ValueError: For no candidates, rounds of no steps, a negative warm-up, or fewer than two images to
-            learn from.
+        ValueError: For no candidates, rounds of no steps, a negative warm-up, fewer than two images to
+            learn from, or other classes or acceptance than these.
 
     Source: Weber and Bachman (2022), Algorithm 1 (ii).
 
@@ -74,6 +74,12 @@ class Active:
         _expect_whole("refresh", self.refresh, 1, "step")
         _expect_whole("warm_up", self.warm_up, 0, "steps")
         _expect_whole("sample", self.sample, 2, "images")
+        if not isinstance(self.classes, Labels | Clusters):
+            raise ValueError(f"classes must be Labels() or Clusters(number=...), got {self.classes!r}")
+        if not isinstance(self.acceptance, Nearest | Halving | Quantile):
+            raise ValueError(
+                f"acceptance must be Nearest(), Halving(...) or Quantile(...), got {self.acceptance!r}"
+            )
 
     @property
     def chooses(self) -> bool:

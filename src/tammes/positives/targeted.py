@@ -46,6 +46,8 @@ class Targeted:
     little: float = 0.25
 
     def __post_init__(self) -> None:
+        if isinstance(self.freely, str):
+            raise ValueError(f"freely must be a tuple of names, as in ({self.freely!r},), got a string")
         if not self.freely:
             raise ValueError("name the factors that vary freely, as in --positives.freely brightness hue")
         if len(set(self.freely)) < len(self.freely):
