@@ -44,7 +44,7 @@ def lines(series: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, acro
         axes.annotate(
             name,
             (places[-1], values[-1]),
-            xytext=(5, 0),
+            xytext=(5, 5 - 10 * (index % 2)),  # two lines may end in one place
             textcoords="offset points",
             color=color,
             fontsize=TEXT,
