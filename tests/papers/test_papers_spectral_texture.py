@@ -82,7 +82,7 @@ def test_the_entry_writes_a_table_pictures_and_a_page_and_goes_on(data: Path, tm
         rows = list(csv.DictReader(file))
     assert {row["method"] for row in rows} == set(METHODS)
     assert {row["eigenfunctions"] for row in rows} == {str(ACROSS**2 - 1)}
-    assert {row["steps"] for row in rows} == {"4"}
+    assert {row["steps"] for row in rows} == {"10"}
     signnet = next(row for row in rows if row["method"] == SIGNNET)
     assert float(signnet["change"]) < 1e-6
     assert "<svg" in (out / "figure.svg").read_text()

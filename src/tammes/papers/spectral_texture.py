@@ -75,7 +75,7 @@ def cells(*, budget: float, seed: int, eigenfunctions: int) -> list[Cell]:
     return [
         Cell(
             method=method,
-            steps=max(1, round(STEPS * part)),
+            steps=max(10, round(STEPS * part)),  # a tenth of them is the rise of the rate
             test_views=max(1, round(TEST_VIEWS * part)),
             eigenfunctions=eigenfunctions,
             batch_size=max(2, round(POINTS * part)),
