@@ -51,8 +51,8 @@ def draw_differences(axes: Axes, arms: Sequence[Arm], pick: Pick, pick_late: Pic
     axes.set_ylim(len(arms) - 0.5, -0.5)
     axes.set_xlabel("over random positives (points)")
     for place, words, color in ((0.0, "equal updates", 0), (0.5, "equal time", 1)):
-        style = {"color": objective_color(color), "fontsize": TEXT, "va": "bottom"}
-        axes.text(place, 1.0, words, transform=axes.transAxes, **style)
+        shade = objective_color(color)
+        axes.text(place, 1.0, words, transform=axes.transAxes, color=shade, fontsize=TEXT, va="bottom")
 
 
 def _mark(axes: Axes, place: float, difference: Difference, color: str, *, filled: bool) -> None:
