@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
@@ -96,10 +97,15 @@ def test_other_graphs_and_settings_are_kept_apart(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 7
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+def _flipped(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+@pytest.mark.parametrize("damage", [_flipped, lambda content: content[:-9], lambda content: b"damaged"])
+def test_a_damaged_file_is_named(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
     AddEigenpairs(folder=tmp_path)(some())
     (file,) = tmp_path.iterdir()
-    file.write_bytes(b"damaged")
+    file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(ValueError, match=f"{file.name}.*delete it"):
         AddEigenpairs(folder=str(tmp_path))(some())
     file.write_bytes(safetensors.torch.save({"vectors": torch.ones(2, 2), "values": torch.zeros(1, 2)}))

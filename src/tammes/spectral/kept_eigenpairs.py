@@ -8,13 +8,15 @@ import tempfile
 from pathlib import Path
 
 import safetensors.torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from tammes.spectral.eigenpairs import Eigenpairs
 
-LAYOUT = "tammes eigenpairs 1"
+LAYOUT = "tammes eigenpairs 2"
 """Changes with what the files hold, so that old ones are not read."""
+
+CHECKSUM = "checksum"
 
 
 def content_key(settings: str, *tensors: Tensor | None) -> str:
@@ -43,7 +45,7 @@ def keep(pairs: Eigenpairs, path: Path) -> None:
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(safetensors.torch.save(content))
+            file.write(safetensors.torch.save(content, metadata={CHECKSUM: _checksum(content)}))
         os.replace(beside, path)
     except BaseException:
         Path(beside).unlink(missing_ok=True)
@@ -57,12 +59,20 @@ def kept(path: Path, *, nodes: int, graphs: int) -> Eigenpairs:
         ValueError: where the file is damaged, or holds those of other graphs.
     """
     try:
-        content = safetensors.torch.load_file(path)
+        with safe_open(path, framework="pt") as file:
+            content = {name: file.get_tensor(name) for name in ("vectors", "values")}
+            checksum = (file.metadata() or {}).get(CHECKSUM)
         pairs = Eigenpairs(vectors=content["vectors"], values=content["values"])
         if (len(pairs.vectors), len(pairs.values)) != (nodes, graphs):
             raise KeyError(f"{len(pairs.vectors)} nodes of {len(pairs.values)} graphs")
+        if checksum != _checksum(content):
+            raise KeyError("its numbers are not those that were written")
         return pairs
     except (SafetensorError, KeyError) as error:
         raise ValueError(
             f"{path} holds no eigenpairs ({error}); delete it, and they are computed anew"
         ) from error
+
+
+def _checksum(content: dict[str, Tensor]) -> str:
+    return content_key(CHECKSUM, content["vectors"], content["values"])

@@ -1,6 +1,7 @@
 """Caps and bands of a sphere: their areas, and how likely a random direction lies in them."""
 
 import math
+import sys
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from tammes.theory.whole_number import expect_whole
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(128)
 NEGLIGIBLE = 60.0
 """exp of minus this is nothing beside 1."""
+
+LARGEST = math.log(sys.float_info.max)
+"""exp of more is no float."""
 
 SMALLEST = 1e-300
 """Smaller angles have too few digits to be worked with, and caps that are nothing."""
@@ -24,7 +28,7 @@ def sphere_area(dimension: int, *, radius: float = 1.0) -> float:
         radius: r.
 
     Raises:
-        ValueError: For a dimension below 2, or a radius that is not positive.
+        ValueError: For a dimension below 2, a radius that is not positive, or an area too large for a float.
 
     Source: Weber and Bachman (2022), A.9.
 
@@ -33,7 +37,13 @@ def sphere_area(dimension: int, *, radius: float = 1.0) -> float:
         4.0
     """
     _expect_sphere(dimension, radius)
-    return math.exp(_log_area(dimension) + (dimension - 1) * math.log(radius))
+    logarithm = _log_area(dimension) + (dimension - 1) * math.log(radius)
+    if logarithm > LARGEST:
+        raise ValueError(
+            f"the area of the sphere in {dimension} dimensions with radius {radius:g} is e^{logarithm:.0f}, "
+            "more than a float can hold; choose a smaller radius, or take probabilities"
+        )
+    return math.exp(logarithm)
 
 
 def cap_probability(dimension: int, angle: float) -> float:
