@@ -39,6 +39,7 @@ def intervals(
     axes.set_yticks(places, list(ours), fontsize=TEXT)
     axes.set_ylim(len(ours) - 0.5, -0.5)
     axes.set_xlim(*limits)
+    axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel(label)
     return figure
 
