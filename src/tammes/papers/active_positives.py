@@ -246,8 +246,7 @@ ENTRY = Entry(
     statement="Positives near the boundary of a classifier in the embedding, and positives that vary little "
     "in what matters and freely in the rest, are more effective than random ones. (Stated for latents; here "
     "on images.)",
-    source="Weber and Bachman, Sampling Informative Positives Pairs in Contrastive Learning, sections III "
-    "and IV, Tables I and II",
+    source="Weber and Bachman (2022), sections III and IV, Tables I and II",
     run=run,
     data="CIFAR-10 (cifar-10-binary.tar.gz or cifar-10-batches-bin) or MNIST (its four idx files), or both",
 )
