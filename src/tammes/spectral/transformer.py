@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from tammes.spectral.copies import Copies
-from tammes.spectral.counts import check_count
+from tammes.spectral.counts import check_count, check_multiple
 from tammes.spectral.groups import Groups
 from tammes.spectral.layers import MLP, SharedDropout, check_share
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
@@ -130,10 +130,7 @@ class NodeTransformerConfig(PhiConfig):
         check_count("layers", self.layers)
         check_count("heads", self.heads)
         check_share("dropout", self.dropout)
-        if self.width % self.heads:
-            raise ValueError(
-                f"expected a width that is a multiple of the heads, got {self.width} and {self.heads}"
-            )
+        check_multiple("width", self.width, "heads", self.heads)
 
     def build(self, inputs: int) -> NodeTransformer:
         """See `PhiConfig.build`."""
@@ -192,10 +189,7 @@ class EigenvectorTransformerConfig(RhoConfig):
         check_count("layers", self.layers)
         check_count("heads", self.heads)
         check_share("dropout", self.dropout)
-        if self.width % self.heads:
-            raise ValueError(
-                f"expected a width that is a multiple of the heads, got {self.width} and {self.heads}"
-            )
+        check_multiple("width", self.width, "heads", self.heads)
 
     def build(self, inputs: int, outputs: int) -> EigenvectorTransformer:
         """See `RhoConfig.build`."""

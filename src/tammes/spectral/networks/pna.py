@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from tammes.spectral.counts import check_count
+from tammes.spectral.counts import check_count, check_multiple
 from tammes.spectral.networks.convolutions import Data, PNAConv
 from tammes.spectral.networks.graph_network import GraphNetworkConfig
 
@@ -45,10 +45,7 @@ class PNAConfig(GraphNetworkConfig):
                 "expected degrees that count at least one node with a neighbor (degree_counts of the "
                 f"training set), got {self.degrees}"
             )
-        if self.width % self.towers:
-            raise ValueError(
-                f"expected a width that is a multiple of the towers, got {self.width} and {self.towers}"
-            )
+        check_multiple("width", self.width, "towers", self.towers)
 
     def layer(self, edges: int | None) -> nn.Module:
         """See `GraphNetworkConfig.layer`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from tammes.spectral.counts import check_count
+from tammes.spectral.counts import check_count, check_multiple
 from tammes.spectral.networks.convolutions import TransformerConv
 from tammes.spectral.networks.graph_network import GraphNetworkConfig
 
@@ -34,10 +34,7 @@ class SparseTransformerConfig(GraphNetworkConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("heads", self.heads)
-        if self.width % self.heads:
-            raise ValueError(
-                f"expected a width that is a multiple of the heads, got {self.width} and {self.heads}"
-            )
+        check_multiple("width", self.width, "heads", self.heads)
 
     def layer(self, edges: int | None) -> nn.Module:
         """See `GraphNetworkConfig.layer`."""
