@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from scipy.special import betainc
 
 from tammes.theory import (
@@ -42,6 +43,35 @@ def test_caps_that_everybody_knows(angle: float) -> None:
     assert cap_area(3, angle) == pytest.approx(2 * math.pi * (1 - math.cos(angle)), abs=1e-12)
     half = angle - math.sin(angle) * math.cos(angle)
     assert cap_area(4, angle, radius=2.0) == pytest.approx(8 * 2 * math.pi * half, abs=1e-10)
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 7, 40, 1000])
+@pytest.mark.parametrize("angle", [0.3, 0.78, 0.79, 1.2, 1.57])
+def test_caps_and_bands_are_slices_put_together(dimension: int, angle: float) -> None:
+    def slices(first: float, last: float) -> float:
+        return quad(lambda t: math.sin(t) ** (dimension - 2), first, last, epsabs=0, limit=400)[0]
+
+    middle = slices(angle, math.pi / 2)
+    half = slices(0, math.pi / 2)
+    assert cap_probability(dimension, angle) == pytest.approx(slices(0, angle) / (2 * half), rel=1e-9)
+    assert band_probability(dimension, math.cos(angle)) == pytest.approx(middle / half, rel=1e-9)
+
+
+@given(DIMENSIONS, st.floats(1e-300, 1e-12))
+def test_of_thin_bands_no_digit_is_lost(dimension: int, width: float) -> None:
+    density = band_probability(dimension, 1e-12) / 1e-12
+    assert band_probability(dimension, width) == pytest.approx(density * width, rel=1e-9, abs=0)
+
+
+@given(DIMENSIONS, st.floats(0, 1e-3))
+def test_next_to_the_plane_a_cap_is_what_half_a_band_leaves(dimension: int, rise: float) -> None:
+    expected = 0.5 - band_probability(dimension, math.sin(rise)) / 2
+    assert cap_probability(dimension, math.pi / 2 - rise) == pytest.approx(expected, rel=1e-11)
+
+
+@given(DIMENSIONS, st.floats(0, 2))
+def test_bands_have_probabilities(dimension: int, width: float) -> None:
+    assert 0 <= band_probability(dimension, width) <= 1
 
 
 @given(DIMENSIONS, st.floats(0.001, math.pi / 2))

@@ -3,19 +3,15 @@
 import math
 import sys
 
-import numpy as np
+from scipy.special import betainc, betaincc
 
 from tammes.theory.whole_number import expect_whole
-
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(128)
-NEGLIGIBLE = 60.0
-"""exp of minus this is nothing beside 1."""
 
 LARGEST = math.log(sys.float_info.max)
 """exp of more is no float."""
 
-SMALLEST = 1e-300
-"""Smaller angles have too few digits to be worked with, and caps that are nothing."""
+SMALLEST = 1e-150
+"""The squares of smaller angles and heights are no floats with all their digits."""
 
 
 def sphere_area(dimension: int, *, radius: float = 1.0) -> float:
@@ -79,7 +75,11 @@ def cap_probability(dimension: int, angle: float) -> float:
         return 0.5
     if angle < SMALLEST:
         return 0.0
-    return math.exp(_log_slices(dimension, angle) + _log_area(dimension - 1) - _log_area(dimension))
+    half = (dimension - 1) / 2
+    if angle < math.pi / 4:
+        return float(betainc(half, 0.5, math.sin(angle) ** 2)) / 2
+    # The same by the symmetry of I: near the plane the sine is 1, and only the cosine has digits left.
+    return float(betaincc(0.5, half, math.cos(angle) ** 2)) / 2
 
 
 def cap_area(dimension: int, angle: float, *, radius: float = 1.0) -> float:
@@ -106,7 +106,9 @@ def cap_area(dimension: int, angle: float, *, radius: float = 1.0) -> float:
 
 
 def band_probability(dimension: int, half_width: float) -> float:
-    """How likely a uniform direction lies near a plane through the center: P(|w . z| <= a).
+    """How likely a uniform direction lies near a plane through the center.
+
+        P(|w . z| <= a)  =  I_{a^2}( 1/2, (k-1)/2 )        for a below 1
 
     It is where Algorithm 1 accepts positives: P(S_1).
 
@@ -128,13 +130,9 @@ def band_probability(dimension: int, half_width: float) -> float:
         raise ValueError(f"half_width must be 0 or more, got {half_width}")
     if half_width >= 1:
         return 1.0
-    # Between the two caps; by the slices themselves, since of a thin band 1 - 2 P(cap) would lose digits.
-    rise = math.asin(half_width)
-    logs = (dimension - 2) * np.log(np.cos(rise * (NODES + 1) / 2))
-    width = rise / 2 * float(WEIGHTS @ np.exp(logs))
-    if (dimension - 2) * half_width**2 > NEGLIGIBLE:  # the nodes miss what lies near the plane
-        return 1 - 2 * cap_probability(dimension, math.acos(half_width))
-    return 2 * width * math.exp(_log_area(dimension - 1) - _log_area(dimension))
+    # The density is flat near the plane, so that the thinnest bands are parts of one that can be squared.
+    width = max(half_width, SMALLEST)
+    return float(betainc(0.5, (dimension - 1) / 2, width**2)) * (half_width / width)
 
 
 def band_probability_bound(dimension: int, half_width: float) -> float:
@@ -168,19 +166,6 @@ def band_probability_bound(dimension: int, half_width: float) -> float:
 def _log_area(dimension: int) -> float:
     """log A_k(1)"""
     return math.log(2) + dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2)
-
-
-def _log_slices(dimension: int, angle: float) -> float:
-    """log of the integral of sin(t)^(k-2) over t from 0 to an angle of at most pi/2.
-
-    Only where the integrand is not negligible beside its end, which is its largest value.
-    """
-    power = dimension - 2
-    least = 0.0 if power == 0 else math.asin(math.sin(angle) * math.exp(-NEGLIGIBLE / power))
-    t = least + (angle - least) * (NODES + 1) / 2
-    ratio = (np.sin(t) / math.sin(angle)) ** power
-    integral = (angle - least) / 2 * float(WEIGHTS @ ratio)
-    return power * math.log(math.sin(angle)) + math.log(integral)
 
 
 def _expect_sphere(dimension: int, radius: float) -> None:
