@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tammes.spectral.adjacency import Adjacency
+from tammes.spectral.counts import check_count
 from tammes.spectral.dense import dense_eigenpairs
 from tammes.spectral.eigenspaces import RelativeGap
 from tammes.spectral.laplacian import Laplacian, Symmetric
@@ -70,8 +71,8 @@ def eigenpairs(
         >>> exists(pairs.vectors, torch.tensor([0, 0, 1, 1, 1])).tolist()
         [[True, True, False], [True, True, True]]
     """
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise ValueError(f"count must be an integer of at least 1 (left out, all pairs), got {count!r}")
+    if count is not None:
+        check_count("count", count)
     if whole_eigenspaces and count is not None:
         more = eigenpairs(edge_index, batch, laplacian=laplacian, count=count + 1, edge_weight=edge_weight)
         return _without_cut(more, batch)
@@ -112,6 +113,10 @@ def exists(
 
     Raises:
         ValueError: where vectors and batch have different numbers of nodes.
+
+    Example:
+        >>> exists(torch.tensor([[0.6, 0.0], [0.8, 0.0]]), torch.zeros(2, dtype=torch.long)).tolist()
+        [[True, False]]
     """
     if eigenvectors.dim() != 2 or len(eigenvectors) != len(batch):
         raise ValueError(
