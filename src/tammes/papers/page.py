@@ -5,8 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from matplotlib.figure import Figure as Drawing
+
 from tammes.report.panels import Panel
 from tammes.report.render import render
+from tammes.report.svg import inline_svg
 from tammes.training.atomic import write_atomically
 
 
@@ -34,6 +37,14 @@ class Figure:
     panels: tuple[Panel, ...]
     wide: bool = False
 
+    @classmethod
+    def of(
+        cls, drawing: Drawing, *, name: str, title: str, words: str, description: str = "", wide: bool = True
+    ) -> "Figure":
+        """One drawing alone, with its title and words as its description where none is given."""
+        svg = inline_svg(drawing, name=name, description=description or f"{title}. {words}")
+        return cls(title=title, words=words, panels=(Panel(svg=svg),), wide=wide)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
@@ -46,12 +57,15 @@ class Numbers:
 
 @dataclass(frozen=True, kw_only=True)
 class PaperPage:
-    """What the page of an entry shows, from top to bottom."""
+    """What the page of an entry shows, from top to bottom.
+
+    Where there is no lead, it is what was measured for each finding, one after the other.
+    """
 
     title: str
     statement: str
     source: str
-    lead: str
+    lead: str = ""
     findings: tuple[Finding, ...]
     figures: tuple[Figure, ...]
     numbers: Numbers

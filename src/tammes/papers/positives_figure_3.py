@@ -23,6 +23,7 @@ from tammes.papers.positives_settings import (
     TABLE_2,
     Row2,
     Settings2,
+    in_words,
 )
 from tammes.papers.positives_table_2 import UPDATES
 from tammes.papers.positives_training import Cell, Measured, Runs2, accuracies, part_of, seeds_of, study
@@ -95,7 +96,30 @@ def write(
     options: str,
 ) -> None:
     """The figures and the page of what has been measured."""
-    figure = curves(
+    figures = (_over_the_perturbation(out / "figure.svg", table, perturbed), _over_settings(table, varied))
+    found = findings(table, perturbed, varied)
+    some = next(iter(perturbed.values()))
+    page = PaperPage(
+        title="How much to perturb the uninformative latents",
+        statement=ENTRY.statement,
+        source=ENTRY.source,
+        lead=found[-1].ours,
+        findings=found,
+        figures=figures,
+        numbers=numbers(table, varied),
+        remarks=(),
+        settings=in_words(some.settings)
+        | {"seeds": str(len(some.seeds)), "updates": f"{some.updates} (Table II's: {UPDATES})"},
+        command=f"tammes reproduce {ENTRY.name} {options}",
+    )
+    write_page(out / "report.html", page)
+
+
+def _over_the_perturbation(
+    path: Path, table: Mapping[Cell, Measured], perturbed: Mapping[Row2, Runs2]
+) -> Figure:
+    """A curve for each row, which is kept in a file, too."""
+    drawn = curves(
         {
             str(row): [Interval.of(accuracies(table, runs, f"{scale:g}")) for scale in SCALES]
             for row, runs in perturbed.items()
@@ -105,64 +129,46 @@ def write(
         up="kNN accuracy",
         width=6.4,
     )
-    figure.savefig(out / "figure.svg", facecolor="white")
-    panels = [
-        Panel(
-            svg=inline_svg(figure, name="scales", description="Accuracy over the perturbation, row by row.")
-        )
-    ]
-    sensitivity = tuple(
-        Panel(
-            svg=inline_svg(
-                curves(
-                    {
-                        strategy: [
-                            Interval.of(accuracies(table, runs, strategy)) for runs in by_value.values()
-                        ]
-                        for strategy in (BASELINE, ACTIVE, INFO_ACTIVE)
-                    },
-                    list(by_value),
-                    across=_NAMED[name],
-                    up="kNN accuracy",
-                    at=_of_the_table(name),
-                ),
-                name=f"over-{name.replace('_', '-')}",
-                description=f"Accuracy of three strategies over the {_NAMED[name]}.",
-            )
+    drawn.savefig(path, facecolor="white")
+    svg = inline_svg(drawn, name="scales", description="Accuracy over the perturbation, row by row.")
+    return Figure(
+        title="Accuracy over the perturbation",
+        words="The informative latents are perturbed by 0.3 throughout; bands are 95 % intervals.",
+        panels=(Panel(svg=svg),),
+        wide=True,
+    )
+
+
+def _over_settings(table: Mapping[Cell, Measured], varied: Mapping[str, Mapping[float, Runs2]]) -> Figure:
+    """A panel for each varied setting, with a curve for each strategy."""
+    drawn = {
+        name: curves(
+            {
+                strategy: [Interval.of(accuracies(table, runs, strategy)) for runs in by_value.values()]
+                for strategy in (BASELINE, ACTIVE, INFO_ACTIVE)
+            },
+            list(by_value),
+            across=_NAMED[name],
+            up="kNN accuracy",
+            at=_of_the_table(name),
         )
         for name, by_value in varied.items()
-    )
-    found = findings(table, perturbed, varied)
-    some = next(iter(perturbed.values()))
-    page = PaperPage(
-        title="How much to perturb the uninformative latents",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
-        lead=found[-1].ours,
-        findings=found,
-        figures=(
-            Figure(
-                title="Accuracy over the perturbation",
-                words="The informative latents are perturbed by 0.3 throughout; bands are 95 % intervals.",
-                panels=tuple(panels),
-                wide=True,
-            ),
-            Figure(
-                title="Where the effect appears and vanishes",
-                words=f"{STUDIED}, one setting varied at a time; the dotted line is that of Table II.",
-                panels=sensitivity,
-                wide=True,
-            ),
+    }
+    return Figure(
+        title="Where the effect appears and vanishes",
+        words=f"{STUDIED}, one setting varied at a time; the dotted line is that of Table II.",
+        panels=tuple(
+            Panel(
+                svg=inline_svg(
+                    figure,
+                    name=f"over-{name.replace('_', '-')}",
+                    description=f"Accuracy of three strategies over the {_NAMED[name]}.",
+                )
+            )
+            for name, figure in drawn.items()
         ),
-        numbers=numbers(table, varied),
-        remarks=(),
-        settings={
-            name.replace("_", " "): f"{value:g}" for name, value in dataclasses.asdict(some.settings).items()
-        }
-        | {"seeds": str(len(some.seeds)), "updates": f"{some.updates} (Table II's: {UPDATES})"},
-        command=f"tammes reproduce {ENTRY.name} {options}",
+        wide=True,
     )
-    write_page(out / "report.html", page)
 
 
 def findings(

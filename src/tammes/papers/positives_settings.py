@@ -281,3 +281,12 @@ def described(settings: Settings1 | Settings2) -> str:
     True
     """
     return " ".join(f"{name}={value:g}" for name, value in dataclasses.asdict(settings).items())
+
+
+def in_words(settings: Settings1 | Settings2) -> dict[str, str]:
+    """All settings as a page shows them.
+
+    >>> in_words(Settings2())["class noise"]
+    '0.35'
+    """
+    return {name.replace("_", " "): f"{value:g}" for name, value in dataclasses.asdict(settings).items()}

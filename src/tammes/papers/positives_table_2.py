@@ -11,9 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from tammes.papers.entry import Entry, check_budget
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
-from tammes.papers.positives_figures import intervals
+from tammes.papers.page import Finding, Numbers, PaperPage, write_page
 from tammes.papers.positives_intervals import Interval
+from tammes.papers.positives_rows import by_strategy
 from tammes.papers.positives_settings import (
     ACTIVE,
     BASELINE,
@@ -22,10 +22,9 @@ from tammes.papers.positives_settings import (
     PAPER_2,
     ROWS_2,
     TABLE_2,
+    in_words,
 )
 from tammes.papers.positives_training import Cell, Measured, Runs2, accuracies, part_of, seeds_of, study
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
 
 UPDATES = 1000
 ORDER = (BASELINE, ACTIVE, INFO_ACTIVE, CLASS_PRESERVING)
@@ -65,24 +64,14 @@ def plan(budget: float, seed: int) -> list[Runs2]:
 
 def write(out: Path, table: Mapping[Cell, Measured], work: Sequence[Runs2], options: str) -> None:
     """The figure and the page of what has been measured."""
-    figures = {
-        str(runs.row): intervals(
-            {name: Interval.of(accuracies(table, runs, name)) for name in ORDER},
-            PAPER_2[runs.row],
-            label="kNN accuracy",
-            limits=(0.0, 1.03),
-        )
-        for runs in work
-    }
-    next(iter(figures.values())).savefig(out / "figure.svg", facecolor="white")
-    panels = tuple(
-        Panel(
-            name=name,
-            svg=inline_svg(
-                figure, name=f"row-{index}", description=f"{name}: accuracies, and the paper's as rings."
-            ),
-        )
-        for index, (name, figure) in enumerate(figures.items())
+    figure = by_strategy(
+        out / "figure.svg",
+        table,
+        {str(runs.row): runs for runs in work},
+        {str(row): numbers for row, numbers in PAPER_2.items()},
+        strategies=ORDER,
+        label="kNN accuracy",
+        limits=(0.0, 1.03),
     )
     found = findings(table, work)
     page = PaperPage(
@@ -91,20 +80,10 @@ def write(out: Path, table: Mapping[Cell, Measured], work: Sequence[Runs2], opti
         source=ENTRY.source,
         lead=_lead(table, work),
         findings=found,
-        figures=(
-            Figure(
-                title="Accuracy by strategy",
-                words="Means over seeds with 95 % intervals; rings are the paper's.",
-                panels=panels,
-                wide=True,
-            ),
-        ),
+        figures=(figure,),
         numbers=numbers(table, work),
         remarks=REMARKS,
-        settings={
-            name.replace("_", " "): f"{value:g}"
-            for name, value in dataclasses.asdict(work[0].settings).items()
-        }
+        settings=in_words(work[0].settings)
         | {"seeds": str(len(work[0].seeds)), "updates": f"{work[0].updates} (the paper's: {UPDATES})"},
         command=f"tammes reproduce {ENTRY.name} {options}",
     )

@@ -175,7 +175,6 @@ def _page(results: Mapping[Cell, Measured], panels: tuple[Panel, ...], command: 
         title="Cliques and independent sets",
         statement=ENTRY.statement,
         source=ENTRY.source,
-        lead=" ".join(finding.ours for finding in findings(results)),
         findings=findings(results),
         figures=(
             Figure(

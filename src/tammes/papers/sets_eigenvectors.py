@@ -57,7 +57,6 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
         title="The number of eigenvectors",
         statement=ENTRY.statement,
         source=ENTRY.source,
-        lead=" ".join(finding.ours for finding in findings(results)),
         findings=findings(results),
         figures=(
             Figure(

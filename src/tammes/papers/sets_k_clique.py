@@ -57,7 +57,6 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
         title="Cliques of size k",
         statement=ENTRY.statement,
         source=ENTRY.source,
-        lead=" ".join(finding.ours for finding in findings(results)),
         findings=findings(results),
         figures=(Figure(title="F1", words="On the test graphs.", panels=tuple(panels), wide=True),),
         numbers=Numbers(

@@ -14,8 +14,6 @@ from tammes.papers.spectral_figures import errors_by_group
 from tammes.papers.spectral_filters_networks import ARMA, BASISNET, BUILD, GPR, SIGNNET
 from tammes.papers.spectral_filters_training import IMAGES, STEPS, Cell, Laboratory, Measured
 from tammes.papers.study import Results, complete
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
 
 PAPER: Mapping[str, Mapping[str, tuple[float, float]]] = {
     GPR: {
@@ -103,21 +101,15 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
         title="Spectral filters",
         statement=ENTRY.statement,
         source=ENTRY.source,
-        lead=" ".join(finding.ours for finding in findings(results)),
         findings=findings(results),
         figures=(
-            Figure(
+            Figure.of(
+                figure,
+                name="errors",
                 title="Errors",
                 words="Means over images, on a logarithmic scale: dots are ours, those at the lower end "
                 "1e-5 or less; rings are the paper's.",
-                panels=(
-                    Panel(
-                        svg=inline_svg(
-                            figure, name="errors", description="Errors of each method for each filter."
-                        )
-                    ),
-                ),
-                wide=True,
+                description="Errors of each method for each filter.",
             ),
         ),
         numbers=numbers(results),

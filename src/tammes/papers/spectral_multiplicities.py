@@ -18,8 +18,6 @@ from tammes.papers.entry import Entry, check_budget
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.sets_figures import dots
 from tammes.papers.study import Results, complete
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
 from tammes.spectral import RelativeGap, eigenpairs, exists
 
 COLLECTION = (
@@ -167,21 +165,15 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
         title="Repeated eigenvalues",
         statement=ENTRY.statement,
         source=ENTRY.source,
-        lead=" ".join(finding.ours for finding in findings(results)),
         findings=findings(results),
         figures=(
-            Figure(
+            Figure.of(
+                figure,
+                name="repeated",
                 title="Graphs with a repeated eigenvalue",
                 words="Dots are ours, rings the paper's.",
-                panels=(
-                    Panel(
-                        svg=inline_svg(
-                            figure,
-                            name="repeated",
-                            description="Percent of graphs with a repeated eigenvalue, a dot for each set.",
-                        )
-                    ),
-                ),
+                description="Percent of graphs with a repeated eigenvalue, a dot for each set.",
+                wide=False,
             ),
         ),
         numbers=numbers(results),

@@ -16,8 +16,6 @@ from tammes.data.labelled_graphs import LabelledGraphs
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.spectral_figures import errors_by_group
 from tammes.papers.spectral_regression import Encoding, FitConfig, Fitted, Regressor, encoded, fit
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
 from tammes.spectral import EigenvectorTransformerConfig, GINConfig, SignNetConfig
 from tammes.spectral.baselines import RandomFlips
 
@@ -160,20 +158,14 @@ def write(
         title=study.title,
         statement=study.statement,
         source=study.source,
-        lead=" ".join(finding.ours for finding in findings(study, ours)),
         findings=findings(study, ours),
         figures=(
-            Figure(
+            Figure.of(
+                figure,
+                name="errors",
                 title="Errors",
                 words="Means over seeds, on test graphs.",
-                panels=(
-                    Panel(
-                        svg=inline_svg(
-                            figure, name="errors", description=f"{study.error} of each target and encoding."
-                        )
-                    ),
-                ),
-                wide=True,
+                description=f"{study.error} of each target and encoding.",
             ),
         ),
         numbers=Numbers(

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import mean
 
-from matplotlib.figure import Figure as Drawing
-
 from tammes.papers.entry import Entry, check_budget
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.spectral_texture_figures import encodings, even_parts, renderings
@@ -24,8 +22,6 @@ from tammes.papers.spectral_texture_training import (
     Measured,
 )
 from tammes.papers.study import Results, complete
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
 
 SEEDS = 2
 PAPER: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
@@ -95,7 +91,6 @@ def write(out: Path, results: Mapping[Cell, Measured], laboratory: Laboratory, c
         title="Texture from eigenfunctions",
         statement=ENTRY.statement,
         source=ENTRY.source,
-        lead=" ".join(finding.ours for finding in findings(results)),
         findings=findings(results),
         figures=figures,
         numbers=numbers(results),
@@ -124,7 +119,7 @@ def pictures(out: Path, results: Mapping[Cell, Measured], laboratory: Laboratory
     drawing = renderings(surface, fields)
     drawing.savefig(out / "figure.svg", facecolor="white", dpi=200)
     shown = [
-        _figure(
+        Figure.of(
             drawing,
             name="renderings",
             title="The texture, and what was learned",
@@ -133,14 +128,14 @@ def pictures(out: Path, results: Mapping[Cell, Measured], laboratory: Laboratory
     ]
     if SIGNNET in fields:
         shown += [
-            _figure(
+            Figure.of(
                 even_parts(surface, fields[SIGNNET]),
                 name="even",
                 title="What SignNet makes of an eigenfunction",
                 words="Above, eigenfunctions (red and blue: the signs). Below, the first principal component "
                 "of φ(v) + φ(-v), as in Figures 7-4 and E-2.",
             ),
-            _figure(
+            Figure.of(
                 encodings(surface, fields[SIGNNET]),
                 name="encodings",
                 title="What SignNet makes of all of them",
@@ -231,11 +226,6 @@ def numbers(results: Mapping[Cell, Measured]) -> Numbers:
         note="PSNR in dB, higher is better; a hundred times DSSIM, lower is better; means over seeds, and "
         "their range. The paper's: PSNR, DSSIM.",
     )
-
-
-def _figure(drawing: Drawing, *, name: str, title: str, words: str) -> Figure:
-    svg = inline_svg(drawing, name=name, description=f"{title}. {words}")
-    return Figure(title=title, words=words, panels=(Panel(svg=svg),), wide=True)
 
 
 ENTRY = Entry(

@@ -144,7 +144,6 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str, *, training
         title="Molecules",
         statement=ENTRY.statement,
         source=ENTRY.source,
-        lead=" ".join(finding.ours for finding in findings(results)),
         findings=findings(results),
         figures=(
             Figure(
@@ -189,18 +188,15 @@ def _drawn(file: Path) -> tuple[Figure, ...]:
     learned = components(torch.from_numpy(np.load(file)), 4)
     columns = {"v₂": vectors[:, 1], "v₃": vectors[:, 2], "v₂₄": vectors[:, 23], "v₂₅": vectors[:, 24]}
     columns |= {f"component {number + 1}": learned[:, number] for number in range(4)}
-    svg = inline_svg(
-        molecules(edges, columns, across=4),
-        name="fluorescein",
-        description="Four eigenvectors on the atoms of fluorescein, and four components of what is learned.",
-    )
     return (
-        Figure(
+        Figure.of(
+            molecules(edges, columns, across=4),
+            name="fluorescein",
             title="Fluorescein",
             words="Above, the two smallest and the two largest eigenvectors but the trivial one; below, "
             "principal components of what a trained SignNet makes of them. It has not seen this molecule.",
-            panels=(Panel(svg=svg),),
-            wide=True,
+            description="Four eigenvectors on the atoms of fluorescein, and four components of what is "
+            "learned.",
         ),
     )
 
