@@ -2,8 +2,23 @@
 
 try:
     from torch_geometric.data import Data
-    from torch_geometric.nn import GINEConv, PNAConv, ResGatedGraphConv, TransformerConv
+    from torch_geometric.nn import (
+        GINEConv,
+        PNAConv,
+        ResGatedGraphConv,
+        TransformerConv,
+        global_add_pool,
+        global_mean_pool,
+    )
 except ImportError as error:
     raise ImportError('networks on graphs need torch_geometric: pip install "tammes[graphs]"') from error
 
-__all__ = ["Data", "GINEConv", "PNAConv", "ResGatedGraphConv", "TransformerConv"]
+__all__ = [
+    "Data",
+    "GINEConv",
+    "PNAConv",
+    "ResGatedGraphConv",
+    "TransformerConv",
+    "global_add_pool",
+    "global_mean_pool",
+]

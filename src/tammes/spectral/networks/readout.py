@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tammes.spectral.counts import check_count
 from tammes.spectral.layers import MLP
+from tammes.spectral.networks.convolutions import global_add_pool, global_mean_pool
 
 
 class Readout(nn.Module):
@@ -32,14 +32,14 @@ class Readout(nn.Module):
             h: channels of the nodes.
             batch: the graph of each node, ascending.
             graphs: how many there are; left out, one more than the last number in `batch`.
+
+        Raises:
+            ValueError: where there is not one row for each node of the batch.
         """
         if len(h) != len(batch):
             raise ValueError(f"expected a row for each of {len(batch)} nodes, got {len(h)}")
-        count = int(batch[-1]) + 1 if graphs is None else graphs
-        total = h.new_zeros(count, h.shape[1]).index_add(0, batch, h)
-        if not self.sums:
-            total = total / torch.bincount(batch, minlength=count).clamp(min=1)[:, None]
-        return self.mlp(total)
+        pool = global_add_pool if self.sums else global_mean_pool
+        return self.mlp(pool(h, batch, graphs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +50,7 @@ class ReadoutConfig:
         ValueError: for a number of layers below 1.
 
     Example:
+        >>> import torch
         >>> readout = ReadoutConfig().build(8, 1)
         >>> readout(torch.ones(3, 8), torch.tensor([0, 0, 1])).shape
         torch.Size([2, 1])
