@@ -114,7 +114,11 @@ class GraphNetworkConfig(ABC):
         return []
 
     def build(self, features: int, edge_features: int = 0) -> GraphNetwork:
-        """Build it for nodes and edges of so many features, with weights from torch's generator."""
+        """Build it for nodes and edges of so many features, with weights from torch's generator.
+
+        Raises:
+            ValueError: for fewer than one feature of a node, or fewer than none of an edge.
+        """
         check_count("features", features)
         check_count("edge_features", edge_features, least=0)
         return GraphNetwork(
