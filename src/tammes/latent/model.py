@@ -14,7 +14,7 @@ from tammes.latent.classes import Classes, DrawnClasses
 from tammes.latent.kernel import Uniform
 from tammes.latent.mixing import Mixed, Mixing
 from tammes.latent.streams import Streams
-from tammes.latent.whole import expect_dimension
+from tammes.latent.whole import expect_dimension, expect_whole
 
 _SAMPLE = 256
 """Latents over which the scale of each layer of g is set."""
@@ -50,7 +50,7 @@ class LatentModel:
             up to the difference in dimensions.
 
     Raises:
-        ValueError: a dimension below 2, a scale that is not positive.
+        ValueError: a dimension below 2 that is not an `uninformative` of 0, a scale that is not positive.
 
     Source: Weber and Bachman (2022), sec. II.A, III-B and IV-B.
 
@@ -71,7 +71,7 @@ class LatentModel:
 
     def __post_init__(self) -> None:
         expect_dimension("LatentModel.informative", self.informative)
-        if self.uninformative != 0:
+        if expect_whole("LatentModel.uninformative", self.uninformative, least=0):
             expect_dimension("LatentModel.uninformative", self.uninformative)
         if not (is_finite(self.uninformative_scale) and self.uninformative_scale > 0):
             raise ValueError(
