@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tammes.papers.study import Results, complete
+from tammes.papers.study import Results, complete, complete_and_show
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,6 +60,23 @@ def test_a_stopped_study_goes_on_and_ends_as_an_unbroken_one(tmp_path, stop):
     finished(broken, measure=lambda cell: calls.append(cell) or score(cell))
     assert calls == CELLS
     assert broken.read_bytes() == unbroken.read_bytes()
+
+
+@pytest.mark.parametrize("stop", [0, 3, 8])
+def test_a_study_shows_what_it_has_measured_though_it_is_stopped(tmp_path, stop):
+    def interrupted(cell: Setting) -> Score:
+        if cell == CELLS[stop]:
+            raise KeyboardInterrupt
+        return score(cell)
+
+    shown: list[dict[Setting, Score]] = []
+    results = Results(tmp_path / "table.csv", Setting, Score)
+    if stop == len(CELLS):
+        complete_and_show(results, CELLS, score, shown.append, name=str)
+    else:
+        with pytest.raises(KeyboardInterrupt, match=f"stopped with {stop} of 8 cells measured"):
+            complete_and_show(results, CELLS, interrupted, shown.append, name=str)
+    assert shown == ([{cell: score(cell) for cell in CELLS[:stop]}] if stop else [])
 
 
 @pytest.mark.parametrize("cut", [1, 7, 20])

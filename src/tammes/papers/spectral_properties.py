@@ -15,7 +15,7 @@ from tammes.data.graph_properties import PROPERTIES, graph_properties
 from tammes.papers.entry import Entry, check_budget
 from tammes.papers.spectral_regression import standardized
 from tammes.papers.spectral_synthetic import Cell, Parts, Study, cells, trained, write
-from tammes.papers.study import Results, complete
+from tammes.papers.study import Results, complete_and_show
 
 TRAIN, VALIDATION, TEST, EPOCHS = 5120, 640, 1280, 300
 """Graphs, as in the paper that the data are described in, and epochs."""
@@ -60,24 +60,26 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
             seconds_per_epoch=fitted.seconds_per_epoch,
         )
 
-    results = Results(out / "table.csv", Cell, Measured)
-    wanted = cells(budget=budget, seed=seed, graphs=graphs, epochs=EPOCHS)
-    try:
-        complete(results, wanted, measure, name=lambda cell: f"{cell.encoding}, seed {cell.seed}")
-    finally:  # what has been measured has a page, though the study was stopped
-        known = {
+    def show(known: dict[Cell, Measured]) -> None:
+        errors = {
             cell: tuple(log10(error) for error in (each.connected, each.diameter, each.spectral_radius))
-            for cell, each in results.known.items()
-            if cell in wanted
+            for cell, each in known.items()
         }
-        if known:
-            write(
-                out,
-                STUDY,
-                known,
-                data=f"{graphs:,} to train on (the paper's: {TRAIN:,}), {testing:,} to test on",
-                command=f"tammes reproduce {STUDY.name} --budget {budget:g} --seed {seed}",
-            )
+        write(
+            out,
+            STUDY,
+            errors,
+            data=f"{graphs:,} to train on (the paper's: {TRAIN:,}), {testing:,} to test on",
+            command=f"tammes reproduce {STUDY.name} --budget {budget:g} --seed {seed}",
+        )
+
+    complete_and_show(
+        Results(out / "table.csv", Cell, Measured),
+        cells(budget=budget, seed=seed, graphs=graphs, epochs=EPOCHS),
+        measure,
+        show,
+        name=lambda cell: f"{cell.encoding}, seed {cell.seed}",
+    )
 
 
 STUDY = Study(

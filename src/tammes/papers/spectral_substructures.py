@@ -11,7 +11,7 @@ from tammes.data.substructures import substructures
 from tammes.papers.entry import Entry, check_budget
 from tammes.papers.spectral_regression import standardized
 from tammes.papers.spectral_synthetic import Cell, Parts, Study, cells, trained, write
-from tammes.papers.study import Results, complete
+from tammes.papers.study import Results, complete_and_show
 
 EPOCHS = 300
 STATEMENT = (
@@ -58,24 +58,26 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
             seconds_per_epoch=fitted.seconds_per_epoch,
         )
 
-    results = Results(out / "table.csv", Cell, Measured)
-    wanted = cells(budget=budget, seed=seed, graphs=len(parts()[0]), epochs=EPOCHS)
-    try:
-        complete(results, wanted, measure, name=lambda cell: f"{cell.encoding}, seed {cell.seed}")
-    finally:  # what has been measured has a page, though the study was stopped
-        known = {
+    def show(known: dict[Cell, Measured]) -> None:
+        errors = {
             cell: (each.triangle, each.tailed_triangle, each.star, each.chordal_cycle)
-            for cell, each in results.known.items()
-            if cell in wanted
+            for cell, each in known.items()
         }
-        if known:
-            write(
-                out,
-                STUDY,
-                known,
-                data=f"{len(parts()[0]):,} random graphs to train on, {len(parts()[2]):,} to test on",
-                command=f"tammes reproduce {STUDY.name} --data {data.name} --budget {budget:g} --seed {seed}",
-            )
+        write(
+            out,
+            STUDY,
+            errors,
+            data=f"{len(parts()[0]):,} random graphs to train on, {len(parts()[2]):,} to test on",
+            command=f"tammes reproduce {STUDY.name} --data {folder.name} --budget {budget:g} --seed {seed}",
+        )
+
+    complete_and_show(
+        Results(out / "table.csv", Cell, Measured),
+        cells(budget=budget, seed=seed, graphs=len(parts()[0]), epochs=EPOCHS),
+        measure,
+        show,
+        name=lambda cell: f"{cell.encoding}, seed {cell.seed}",
+    )
 
 
 STUDY = Study(

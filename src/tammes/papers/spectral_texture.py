@@ -21,7 +21,7 @@ from tammes.papers.spectral_texture_training import (
     Laboratory,
     Measured,
 )
-from tammes.papers.study import Results, complete
+from tammes.papers.study import Results, complete_and_show
 
 SEEDS = 2
 PAPER: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
@@ -54,15 +54,14 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     assert data is not None  # the entry asks for it
     out.mkdir(parents=True, exist_ok=True)
     laboratory = Laboratory(data, out / "fields")
-    results = Results(out / "table.csv", Cell, Measured)
-    wanted = cells(budget=budget, seed=seed, eigenfunctions=len(laboratory.surface().eigenvalues))
     command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
-    try:
-        complete(results, wanted, laboratory.measure, name=lambda cell: f"{cell.method}, seed {cell.seed}")
-    finally:  # what has been measured has a page, though the study was stopped
-        known = {cell: results.known[cell] for cell in wanted if cell in results.known}
-        if known:
-            write(out, known, laboratory, command)
+    complete_and_show(
+        Results(out / "table.csv", Cell, Measured),
+        cells(budget=budget, seed=seed, eigenfunctions=len(laboratory.surface().eigenvalues)),
+        laboratory.measure,
+        lambda known: write(out, known, laboratory, command),
+        name=lambda cell: f"{cell.method}, seed {cell.seed}",
+    )
 
 
 def cells(*, budget: float, seed: int, eigenfunctions: int) -> list[Cell]:

@@ -31,7 +31,7 @@ from tammes.papers.spectral_zinc_training import (
     Laboratory,
     Measured,
 )
-from tammes.papers.study import Results, complete
+from tammes.papers.study import Results, complete_and_show
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
 from tammes.spectral import eigenpairs
@@ -83,21 +83,16 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     check_budget(budget)
     assert data is not None  # the entry asks for it
     out.mkdir(parents=True, exist_ok=True)
-    results = Results(out / "table.csv", Cell, Measured)
     file = part_of_zinc(data, "train")
     command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
-    wanted = cells(budget, seed=seed)
-    try:
-        complete(
-            results,
-            wanted,
-            Laboratory(data, out / DRAWN).measure,
-            name=lambda cell: f"{cell.base}, {cell.encoding}, seed {cell.seed}",
-        )
-    finally:  # what has been measured has a page, though the study was stopped
-        known = {cell: results.known[cell] for cell in wanted if cell in results.known}
-        if known:
-            write(out, known, command, training="PyG's ZINC" if file is None else file.name)
+    training = "PyG's ZINC" if file is None else file.name
+    complete_and_show(
+        Results(out / "table.csv", Cell, Measured),
+        cells(budget, seed=seed),
+        Laboratory(data, out / DRAWN).measure,
+        lambda known: write(out, known, command, training=training),
+        name=lambda cell: f"{cell.base}, {cell.encoding}, seed {cell.seed}",
+    )
 
 
 def cells(budget: float, *, seed: int) -> list[Cell]:

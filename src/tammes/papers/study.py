@@ -164,6 +164,34 @@ def complete(
     return {cell: results.known[cell] for cell in cells}
 
 
+def complete_and_show(
+    results: Results[Cell, Measured],
+    cells: Sequence[Cell],
+    measure: Callable[[Cell], Measured],
+    show: Callable[[dict[Cell, Measured]], None],
+    *,
+    name: Callable[[Cell], str],
+) -> None:
+    """`complete`, and then show what has been measured; also where the study is stopped, or fails, halfway.
+
+    Args:
+        results: see `complete`.
+        cells: see `complete`.
+        measure: see `complete`.
+        show: of the cells that are known, if there are any; writes the page.
+        name: see `complete`.
+
+    Raises:
+        KeyboardInterrupt: see `complete`; what is known has been shown by then.
+    """
+    try:
+        complete(results, cells, measure, name=name)
+    finally:
+        known = {cell: results.known[cell] for cell in cells if cell in results.known}
+        if known:
+            show(known)
+
+
 def _line(values: Sequence[object]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(values)
