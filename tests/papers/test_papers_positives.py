@@ -16,7 +16,7 @@ from tammes.papers import (
     positives_training,
 )
 from tammes.papers.entry import entries
-from tammes.papers.positives_intervals import Interval
+from tammes.papers.interval import Interval
 from tammes.papers.positives_settings import (
     ACTIVE,
     BASELINE,

@@ -1,13 +1,11 @@
 """By how much positives differ from random ones, seed by seed, and whether that is more than chance."""
 
-import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scipy.stats import t
-
 from tammes.papers.active_positives_training import Cell, Measured
+from tammes.papers.interval import Interval
 
 Pick = Callable[[Measured], float]
 
@@ -37,10 +35,7 @@ class Difference:
     @property
     def half_width(self) -> float:
         """Of the interval; infinite for a single seed."""
-        n = len(self.seeds)
-        if n < 2:
-            return math.inf
-        return float(t.ppf(0.975, n - 1)) * statistics.stdev(self.seeds) / math.sqrt(n)
+        return Interval.of(self.seeds).half
 
     @property
     def is_clear(self) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 
 from tammes.latent import algorithm_2
 from tammes.papers.entry import Entry, check_budget
+from tammes.papers.interval import Interval
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.positives_figures import curves
-from tammes.papers.positives_intervals import Interval
 from tammes.papers.positives_settings import (
     ACTIVE,
     BASELINE,

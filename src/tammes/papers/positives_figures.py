@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from tammes.papers.positives_intervals import Interval
+from tammes.papers.interval import Interval
 from tammes.report.figures.canvas import TEXT, canvas, spread
 from tammes.report.palette import INK, MUTED, objective_color
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tammes.papers.interval import Interval
 from tammes.papers.page import Figure
 from tammes.papers.positives_figures import intervals
-from tammes.papers.positives_intervals import Interval
 from tammes.papers.positives_training import Cell, Measured, Runs, accuracies
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg

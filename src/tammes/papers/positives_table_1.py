@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tammes.papers.entry import Entry, check_budget
+from tammes.papers.interval import Interval
 from tammes.papers.page import Finding, Numbers, PaperPage, write_page
-from tammes.papers.positives_intervals import Interval
 from tammes.papers.positives_rows import by_strategy
 from tammes.papers.positives_settings import (
     ACTIVE,
