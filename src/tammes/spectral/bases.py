@@ -173,8 +173,6 @@ def copies_of_spaces(
         device: where the tensors are.
     """
     batch = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes)).to(device)
-    present = torch.arange(columns, device=device) < torch.tensor(counts, device=device)[batch, None]
-    row = (present.flatten().cumsum(0) - 1).view_as(present).where(present, -1)
-    node, column = present.nonzero(as_tuple=True)
+    present = torch.arange(columns, device=device) < torch.tensor(counts, device=device)[:, None]
     edges = batch.new_zeros(2, 0) if edge_index is None else edge_index
-    return Copies(node=node, column=column, row=row, batch=batch, graphs=len(sizes), edge_index=edges)
+    return Copies.where(present, batch, edges)

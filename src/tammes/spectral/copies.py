@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -62,10 +62,31 @@ class Copies:
                 nodes or join graphs.
         """
         check_edges(edge_index, batch)
-        present = exists(eigenvectors, batch, graphs)[batch]
-        row = (present.flatten().cumsum(0) - 1).view_as(present).where(present, -1)
-        node, column = present.nonzero(as_tuple=True)
-        return cls(node=node, column=column, row=row, batch=batch, graphs=graphs, edge_index=edge_index)
+        return cls.where(exists(eigenvectors, batch, graphs), batch, edge_index)
+
+    @classmethod
+    def where(
+        cls,
+        present: Bool[Tensor, "graphs k"],
+        batch: Int[Tensor, " nodes"],
+        edge_index: Int[Tensor, "2 m"],
+    ) -> Copies:
+        """One copy of a graph for each of the columns that it has.
+
+        Args:
+            present: which columns each graph has.
+            batch: the graph of each node, ascending.
+            edge_index: of the graphs, known to be theirs.
+
+        Example:
+            >>> columns, batch = torch.tensor([[True, True], [True, False]]), torch.tensor([0, 0, 1])
+            >>> Copies.where(columns, batch, torch.tensor([[0, 1], [1, 0]])).row.tolist()
+            [[0, 1], [2, 3], [4, -1]]
+        """
+        of_node = present[batch]
+        row = (of_node.flatten().cumsum(0) - 1).view_as(of_node).where(of_node, -1)
+        node, column = of_node.nonzero(as_tuple=True)
+        return cls(node=node, column=column, row=row, batch=batch, graphs=len(present), edge_index=edge_index)
 
     @property
     def rows(self) -> int:
