@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
-from tammes.spectral.batches import batch_of, check_eigenpairs, expect_columns
-from tammes.spectral.counts import check_count
+from tammes.spectral.baselines.baseline import Baseline
 
 
-class AbsoluteValues(nn.Module):
+class AbsoluteValues(Baseline):
     """[|v_1|, ..., |v_k|]: invariant, but nodes on either side of a zero become alike.
 
     Args:
@@ -26,24 +25,8 @@ class AbsoluteValues(nn.Module):
         [[0.6000000238418579], [0.800000011920929]]
     """
 
-    def __init__(self, eigenvectors: int) -> None:
-        super().__init__()
-        check_count("eigenvectors", eigenvectors)
-        self.dim = eigenvectors
-
-    def forward(
-        self,
-        x: Float[Tensor, "nodes features"] | None,
-        edge_index: Int[Tensor, "2 m"] | None,
-        batch: Int[Tensor, " nodes"] | None,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
+    def signed(
+        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
     ) -> Float[Tensor, "nodes k"]:
-        """The encodings; `x` and `edge_index` are not looked at.
-
-        Raises:
-            ValueError: for eigenpairs that do not fit the batch, or another number of columns.
-        """
-        check_eigenpairs(batch_of(batch, eigenvectors), eigenvectors, eigenvalues)
-        expect_columns(eigenvectors, self.dim)
+        """See `Baseline.signed`."""
         return eigenvectors.abs()

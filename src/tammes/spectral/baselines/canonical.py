@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
-from tammes.spectral.batches import batch_of, check_eigenpairs, expect_columns
-from tammes.spectral.counts import check_count
+from tammes.spectral.baselines.baseline import Baseline
 
 ROUNDING = 1e-5
 """Entries that are smaller than this, times the largest of their vector, have no sign."""
 
 
-class CanonicalSigns(nn.Module):
+class CanonicalSigns(Baseline):
     """Each v_i with the sign that makes most of its entries positive.
 
     Where as many are negative, the sign that makes their sum positive (the l1 norm of the positive part is
@@ -37,28 +36,14 @@ class CanonicalSigns(nn.Module):
     """
 
     def __init__(self, eigenvectors: int, *, generator: torch.Generator) -> None:
-        super().__init__()
-        check_count("eigenvectors", eigenvectors)
-        self.dim = eigenvectors
+        super().__init__(eigenvectors)
         self.generator = generator
 
-    def forward(
-        self,
-        x: Float[Tensor, "nodes features"] | None,
-        edge_index: Int[Tensor, "2 m"] | None,
-        batch: Int[Tensor, " nodes"] | None,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
+    def signed(
+        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
     ) -> Float[Tensor, "nodes k"]:
-        """The encodings; `x` and `edge_index` are not looked at.
-
-        Raises:
-            ValueError: for eigenpairs that do not fit the batch, or another number of columns.
-        """
-        batch = batch_of(batch, eigenvectors)
-        check_eigenpairs(batch, eigenvectors, eigenvalues)
-        expect_columns(eigenvectors, self.dim)
-        zeros = eigenvectors.new_zeros(eigenvalues.shape)
+        """See `Baseline.signed`."""
+        zeros = eigenvectors.new_zeros(graphs, self.dim)
         index = batch[:, None].expand_as(eigenvectors)
         largest = zeros.scatter_reduce(0, index, eigenvectors.abs(), "amax")
         clear = eigenvectors.where(eigenvectors.abs() > ROUNDING * largest[batch], 0.0)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
-from tammes.spectral.batches import batch_of, check_eigenpairs, expect_columns
-from tammes.spectral.counts import check_count
+from tammes.spectral.baselines.baseline import Baseline
 
 
-class RandomFlips(nn.Module):
+class RandomFlips(Baseline):
     """[s_1 v_1, ..., s_k v_k], with signs s_i that are drawn anew for each graph at each call in training.
 
     In evaluation the eigenvectors are taken as they are. An equivariant network learns from it what does not
@@ -33,29 +32,15 @@ class RandomFlips(nn.Module):
     """
 
     def __init__(self, eigenvectors: int, *, generator: torch.Generator) -> None:
-        super().__init__()
-        check_count("eigenvectors", eigenvectors)
-        self.dim = eigenvectors
+        super().__init__(eigenvectors)
         self.generator = generator
 
-    def forward(
-        self,
-        x: Float[Tensor, "nodes features"] | None,
-        edge_index: Int[Tensor, "2 m"] | None,
-        batch: Int[Tensor, " nodes"] | None,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
+    def signed(
+        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
     ) -> Float[Tensor, "nodes k"]:
-        """The encodings; `x` and `edge_index` are not looked at.
-
-        Raises:
-            ValueError: for eigenpairs that do not fit the batch, or another number of columns.
-        """
-        batch = batch_of(batch, eigenvectors)
-        check_eigenpairs(batch, eigenvectors, eigenvalues)
-        expect_columns(eigenvectors, self.dim)
+        """See `Baseline.signed`."""
         if not self.training:
             return eigenvectors
-        drawn = torch.randint(2, eigenvalues.shape, generator=self.generator, device=self.generator.device)
+        drawn = torch.randint(2, (graphs, self.dim), generator=self.generator, device=self.generator.device)
         signs = (2 * drawn - 1).to(eigenvectors)
         return eigenvectors * signs[batch]
