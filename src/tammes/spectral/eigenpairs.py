@@ -86,8 +86,7 @@ def eigenpairs(
     values = torch.zeros(len(graphs.sizes), width, dtype=torch.float64, device=batch.device)
     alone = (graphs.sizes > DENSE) & (graphs.sizes > 4 * width)  # Lanczos needs more vectors than it finds
     dense_eigenpairs(graphs, (~alone).nonzero().flatten(), laplacian, values, vectors)
-    for member in alone.nonzero().flatten().tolist():
-        sparse_eigenpairs(graphs, member, laplacian, values, vectors)
+    sparse_eigenpairs(graphs, alone.nonzero().flatten(), laplacian, values, vectors)
     return Eigenpairs(vectors=vectors, values=values)
 
 
