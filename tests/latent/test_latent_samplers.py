@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -83,6 +85,17 @@ def test_noise_of_scale_0_leaves_the_center_and_large_noise_forgets_it() -> None
     assert all(0 < float(drawn(GaussianNoise(scale=9.0), d)[:, 0].mean()) < 0.085 for d in (2, 4, 16))
 
 
+@pytest.mark.parametrize(
+    ("d", "kappa"), [(2, 1e-300), (3, 1e-300), (64, 1e-9), (1000, 10.0), (10_000, 3000.0)]
+)
+def test_the_mean_resultant_length_is_known_where_bessel_functions_are_no_floats(
+    d: int, kappa: float
+) -> None:
+    least = kappa / (d / 2 + math.hypot(kappa, d / 2))  # Amos (1974)
+    most = kappa / ((d - 1) / 2 + math.hypot(kappa, (d - 1) / 2))
+    assert least * (1 - 1e-12) <= mean_resultant_length(d, kappa) <= most * (1 + 1e-12)
+
+
 def test_in_double_precision_numbers_are_double() -> None:
     streams = Streams.of((0,), "test", dtype=torch.float64)
     assert MisesFisher(concentration=2.0)(north(4, 3).double(), streams).dtype == torch.float64
@@ -97,6 +110,10 @@ def test_what_makes_no_distribution_is_refused() -> None:
         MisesFisher(concentration=1.0)(torch.ones(1, 3, 1), Streams.of((0,), "test"))
     with pytest.raises(ValueError, match=r"dim must be a whole number of at least 2"):
         mean_resultant_length(1, 2.0)
+    with pytest.raises(ValueError, match=r"dim must be a whole number of at least 2"):
+        mean_resultant_length(1, 0.0)
+    with pytest.raises(ValueError, match=r"5000 in 10000 dimensions is beyond what a float can hold"):
+        mean_resultant_length(10_000, 5000.0)
     with pytest.raises(ValueError, match=r"seeds expected whole numbers of at least 0, got \(-1,\)"):
         Streams.of((-1,), "test")
     with pytest.raises(ValueError, match=r"give at least one seed"):

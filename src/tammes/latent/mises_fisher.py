@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
-from scipy.special import ive
+from scipy.special import hyp0f1, ive
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -18,6 +18,9 @@ from tammes.latent.whole import expect_dimension
 
 _AT_ONCE = 4
 """Proposals for each center at a time; at least two thirds of them are accepted."""
+
+_UNDERFLOW = 1e-280
+"""Bessel functions below have lost digits, or all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +100,8 @@ def mean_resultant_length(dim: int, concentration: float) -> float:
         concentration: kappa, not negative.
 
     Raises:
-        ValueError: a dimension below 2, or a negative concentration.
+        ValueError: a dimension below 2, a negative concentration, or thousands of dimensions with a
+            concentration like theirs.
 
     Source: Mardia and Jupp (2000), eq. 9.3.7.
 
@@ -105,8 +109,12 @@ def mean_resultant_length(dim: int, concentration: float) -> float:
         >>> round(mean_resultant_length(3, 2.0), 6), round(1 / math.tanh(2.0) - 1 / 2.0, 6)
         (0.537315, 0.537315)
     """
-    kappa = MisesFisher(concentration=concentration).concentration
-    if kappa == 0:
-        return 0.0
-    half = expect_dimension("dim", dim) / 2
-    return float(ive(half, kappa) / ive(half - 1, kappa))
+    half, kappa = expect_dimension("dim", dim) / 2, MisesFisher(concentration=concentration).concentration
+    above, below = float(ive(half, kappa)), float(ive(half - 1, kappa))
+    if above > _UNDERFLOW:
+        return above / below
+    # The same by I_v(x) = (x/2)^v / Gamma(v + 1) 0F1(v + 1; x^2/4), of which the first factors are too small.
+    length = kappa / dim * float(hyp0f1(half + 1, kappa**2 / 4)) / float(hyp0f1(half, kappa**2 / 4))
+    if not math.isfinite(length):
+        raise ValueError(f"a concentration of {kappa:g} in {dim} dimensions is beyond what a float can hold")
+    return length
