@@ -21,14 +21,13 @@ from collections.abc import Callable
 
 import torch
 from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GatedGraphConv
 
 from machine import description
 from tammes.extensions import Graphs, Lovasz, MaximumClique, Neural
 from tammes.extensions.solvers import ByNeural, NetworkConfig, SolverNetwork
-from timing import side_by_side
+from times_table import times_table
 
 OURS, CALL_EACH, ALL_AT_ONCE = "tammes", "a call for each set", "all sets at once"
 ON_THE_BATCH = "a call for each set; torch_geometric's layers on the batch"
@@ -234,17 +233,6 @@ def step_works() -> dict[str, Callable[[], object]]:
     }
 
 
-def show(title: str, works: dict[str, Callable[[], object]], seconds: float, console: Console) -> None:
-    """Measure and print one table."""
-    times = side_by_side(works, seconds)
-    table = Table(title=title, title_justify="left")
-    for name in ("", "milliseconds", "times ours"):
-        table.add_column(name, justify="left" if not name else "right")
-    for name, measured in times.items():
-        table.add_row(name, f"{1e3 * measured.median:.3g}", f"{measured.over(times[OURS]):.3g}")
-    console.print(table)
-
-
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -259,12 +247,12 @@ def main() -> None:
     if "objective" in options.only:
         for nodes in options.nodes:
             title = f"Lovász extension of the clique objective and its gradient, {nodes:,} nodes"
-            show(title, objective_works(nodes), options.seconds, console)
+            console.print(times_table(title, objective_works(nodes), options.seconds))
     if "step" in options.only:
         title = "The neural Lovász extension and its gradient, 32 graphs"
-        show(title, neural_works(), options.seconds, console)
+        console.print(times_table(title, neural_works(), options.seconds))
         title = "A training step with it, network and all"
-        show(title, step_works(), options.seconds, console)
+        console.print(times_table(title, step_works(), options.seconds))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from itertools import pairwise
 
 import torch
 from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
@@ -27,7 +26,7 @@ from machine import description
 from tammes.latent import Anchors, Laboratory, Strategy, Streams
 from tammes.latent.stage import Known, Stage
 from tammes.papers.positives_settings import ROWS_2, TABLE_2
-from timing import side_by_side
+from times_table import times_table
 
 BATCHED, ONE_BY_ONE, PLAIN = "one batched model", "one by one", "plain torch, one by one"
 
@@ -125,17 +124,11 @@ def main() -> None:
             ONE_BY_ONE: one_by_one(laboratory, strategies, seeds),
             PLAIN: lambda plain=plain: [run() for run in plain],  # type: ignore[misc]
         }
-        times = side_by_side(works, options.seconds)
-        table = Table(
-            title=f"An update of {len(strategies)} strategies x {count} seeds, width {options.width}, "
-            f"{laboratory.batch} pairs",
-            title_justify="left",
+        title = (
+            f"An update of {len(strategies)} strategies x {count} seeds, width {options.width}, "
+            f"{laboratory.batch} pairs"
         )
-        for name in ("", "milliseconds", "times ours"):
-            table.add_column(name, justify="left" if not name else "right")
-        for name, measured in times.items():
-            table.add_row(name, f"{1e3 * measured.median:.3g}", f"{measured.over(times[BATCHED]):.3g}")
-        console.print(table)
+        console.print(times_table(title, works, options.seconds))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ from tammes.spectral import (
     SignNetConfig,
 )
 from tammes.spectral.transform import AddEigenpairs
-from timing import side_by_side
+from times_table import times_table
 
 Works = dict[str, Callable[[], object]]
 OURS = "tammes"
@@ -175,17 +175,6 @@ def show_memory(sides: list[int], threads: int, console: Console) -> None:
     console.print(table)
 
 
-def show(title: str, works: Works, seconds: float, console: Console) -> None:
-    """Measure and print one table of times."""
-    times = side_by_side(works, seconds)
-    table = Table(title=title, title_justify="left")
-    for name in ("", "milliseconds", "times ours"):
-        table.add_column(name, justify="left" if not name else "right")
-    for name, found in times.items():
-        table.add_row(name, f"{1e3 * found.median:.4g}", f"{found.over(times[OURS]):.3g}")
-    console.print(table)
-
-
 def main() -> None:
     """Measures and prints."""
     tasks = ("signnet", "decomposition", "basisnet")
@@ -207,10 +196,10 @@ def main() -> None:
     console.print(description(), highlight=False)
     if "signnet" in options.only:
         title = f"SignNet on {options.batch:,} molecules, all eigenvectors, forward and backward"
-        show(title, signnet_works(options.batch), options.seconds, console)
+        console.print(times_table(title, signnet_works(options.batch), options.seconds))
     if "decomposition" in options.only:
         title = f"All eigenpairs of {options.graphs:,} molecules"
-        show(title, decomposition_works(options.graphs), options.seconds, console)
+        console.print(times_table(title, decomposition_works(options.graphs), options.seconds))
     if "basisnet" in options.only:
         show_memory(options.sides, options.threads, console)
 

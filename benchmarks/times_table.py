@@ -1,0 +1,28 @@
+"""Works that do the same, timed side by side, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.table import Table
+
+from method import Work
+from timing import side_by_side
+
+
+def times_table(title: str, works: Mapping[str, Work], seconds: float) -> Table:
+    """Measure, and give medians and how many times as long as the first work each takes.
+
+    Args:
+        title: above the table.
+        works: by name, ours first.
+        seconds: see `side_by_side`.
+    """
+    times = side_by_side(works, seconds)
+    first = next(iter(times.values()))
+    table = Table(title=title, title_justify="left")
+    for heading in ("", "milliseconds", "times ours"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name, found in times.items():
+        table.add_row(name, f"{1e3 * found.median:.4g}", f"{found.over(first):.3g}")
+    return table
