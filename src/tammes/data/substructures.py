@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, get_args
 
 import numpy as np
 import torch
 
 from tammes.data.archive import read_archive
 from tammes.data.labelled_graphs import LabelledGraphs
+from tammes.data.split import Part, check_part
 
-Part = Literal["train", "val", "test"]
 COUNTED = ("triangle", "tailed_triangle", "star", "chordal_cycle")
 """The patterns whose counts are the targets, in this order."""
 ARCHIVE, SPLITS = "*_parsed.npz", "*_{}.txt"
@@ -42,8 +41,7 @@ def substructures(path: str | Path, part: Part) -> LabelledGraphs:
         ...     substructures(root, "test").targets.tolist()
         [[1.0, 1.0, 1.0, 1.0]]
     """
-    if part not in get_args(Part):
-        raise ValueError(f"expected the part train, val or test, got {part!r}")
+    check_part(part)
     archive, split = _only(Path(path), ARCHIVE), _only(Path(path), SPLITS.format(part))
     arrays = read_archive(
         archive, ["num_nodes", "edge_ptr", "edge_index", *(f"y_{name}" for name in COUNTED)]

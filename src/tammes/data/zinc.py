@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
-from typing import Literal, get_args
 
 import numpy as np
 import torch
 
 from tammes.data.archive import read_archive
 from tammes.data.labelled_graphs import LabelledGraphs
+from tammes.data.split import Part, check_part
 
-Part = Literal["train", "val", "test"]
 ATOMS, BONDS = 28, 4
 """Kinds of atoms and of bonds that the set counts; bonds are 1 to 3."""
 _ARRAYS = ("x", "edge_index", "edge_attr", "node_ptr", "edge_ptr", "y")
@@ -44,8 +43,7 @@ def zinc(path: str | Path, part: Part) -> LabelledGraphs:
         ...     zinc(root, "val").targets.tolist()
         [[0.5]]
     """
-    if part not in get_args(Part):
-        raise ValueError(f"expected the part train, val or test, got {part!r}")
+    check_part(part)
     folder = Path(path)
     processed = folder / "subset" / "processed" / f"{part}.pt"
     if processed.is_file():
