@@ -26,6 +26,9 @@ class TexturedMesh:
         face_places: (faces, 3), numbers of places; no faces where the mesh has no places.
         picture: (height, width, 3), in [0, 1], its first row on top; or None.
 
+    Raises:
+        ValueError: for faces of corners that there are not, and for a picture on which corners have no place.
+
     Example:
         >>> corners = torch.eye(3)
         >>> places = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
