@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from tammes.latent.model import Latents
 from tammes.latent.positives import Drawn, Positives
 from tammes.latent.stage import Anchors, Stage
 from tammes.latent.thresholds import Threshold
@@ -63,7 +63,8 @@ class Active(Positives):
         tries = torch.zeros_like(nearest, dtype=torch.int64)
         waiting = torch.ones_like(tries, dtype=torch.bool)
         for at_once in _batches(self.tries, self.at_once):
-            candidates = self.proposal(_repeated(anchors, at_once), stage).observations
+            repeated = anchors.each(partial(torch.repeat_interleave, repeats=at_once, dim=1))
+            candidates = self.proposal(repeated, stage).observations
             distances = stage.distances(candidates).unflatten(1, (n, at_once))
             accepted = distances < bar[..., None]
             # The first that is accepted counts; of those that are not, the nearest.
@@ -97,20 +98,3 @@ def _batches(tries: int, at_once: int) -> list[int]:
     """How many candidates are drawn each time, `tries` in all."""
     whole, rest = divmod(tries, at_once)
     return [at_once] * whole + [rest] * bool(rest)
-
-
-def _repeated(anchors: Anchors, times: int) -> Anchors:
-    """Every anchor several times in a row."""
-
-    def of(rows: Tensor | None) -> Tensor | None:
-        return None if rows is None else rows.repeat_interleave(times, dim=1)
-
-    z = anchors.latents
-    latents = Latents(
-        informative=z.informative.repeat_interleave(times, dim=1),
-        uninformative=of(z.uninformative),
-        labels=of(z.labels),
-    )
-    return replace(
-        anchors, latents=latents, observations=anchors.observations.repeat_interleave(times, dim=1)
-    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
+from tammes.latent.rows import picked
 from tammes.latent.stage import Anchors, Stage
 from tammes.latent.whole import expect_whole
 
@@ -67,21 +67,5 @@ class NearBoundary(AnchorChoice):
         """
         drawn = FromData()(n * self.of, stage)
         distances = stage.distances(drawn.observations).unflatten(1, (n, self.of))
-        first = torch.arange(n, device=distances.device) * self.of
-        return _picked(drawn, first + distances.argmin(dim=-1))
-
-
-def _picked(anchors: Anchors, rows: Tensor) -> Anchors:
-    """Some rows (runs, n) of each run."""
-
-    def of(values: Tensor) -> Tensor:
-        return values.take_along_dim(rows.view(*rows.shape, *[1] * (values.ndim - 2)), dim=1)
-
-    z = anchors.latents
-    latents = replace(
-        z,
-        informative=of(z.informative),
-        uninformative=None if z.uninformative is None else of(z.uninformative),
-        labels=None if z.labels is None else of(z.labels),
-    )
-    return Anchors(latents=latents, observations=of(anchors.observations))
+        nearest = torch.arange(n, device=distances.device) * self.of + distances.argmin(dim=-1)
+        return drawn.each(lambda values: picked(values, nearest))

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tammes.latent.rows import picked
 from tammes.latent.streams import Streams
 
 
@@ -50,15 +51,11 @@ class DataSet:
         if size >= len(self):
             return self
         rows = streams.integers(len(self), size)
-
-        def picked(values: Tensor) -> Tensor:
-            return values.take_along_dim(rows.view(*rows.shape, *[1] * (values.ndim - 2)), dim=1)
-
         return DataSet(
-            anchors=picked(self.anchors),
-            positives=picked(self.positives),
-            negatives=None if self.negatives is None else picked(self.negatives),
-            labels=None if self.labels is None else picked(self.labels),
+            anchors=picked(self.anchors, rows),
+            positives=picked(self.positives, rows),
+            negatives=None if self.negatives is None else picked(self.negatives, rows),
+            labels=None if self.labels is None else picked(self.labels, rows),
         )
 
 

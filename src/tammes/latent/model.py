@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -33,6 +33,14 @@ class Latents:
     informative: Float[Tensor, "runs n d"]
     uninformative: Float[Tensor, "runs n e"] | None = None
     labels: Int[Tensor, "runs n"] | None = None
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> Latents:
+        """All of it changed in the same way, such as a choice of rows."""
+        return Latents(
+            informative=change(self.informative),
+            uninformative=None if self.uninformative is None else change(self.uninformative),
+            labels=None if self.labels is None else change(self.labels),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,6 +27,10 @@ class Anchors:
     def of(cls, latents: Latents, world: World) -> Anchors:
         """Latents and x = g(z)."""
         return cls(latents=latents, observations=world.observe(latents))
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> Anchors:
+        """All of it changed in the same way, such as a choice of rows."""
+        return Anchors(latents=self.latents.each(change), observations=change(self.observations))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
