@@ -27,3 +27,13 @@ def is_finite(value: object) -> TypeGuard[float]:
         (True, False)
     """
     return is_number(value) and math.isfinite(value)
+
+
+def is_whole(value: object, *, least: int = 1) -> TypeGuard[int]:
+    """Whether `value` is a plain integer of at least `least`.
+
+    Example:
+        >>> is_whole(1), is_whole(1.0), is_whole(True), is_whole(0)
+        (True, False, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least

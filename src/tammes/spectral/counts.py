@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tammes.finite import is_whole
+
 
 def check_count(name: str, value: object, *, least: int = 1) -> None:
     """Raises ValueError where `value` is not an integer of at least `least`.
@@ -17,7 +19,7 @@ def check_count(name: str, value: object, *, least: int = 1) -> None:
             ...
         ValueError: layers must be an integer of at least 1, got 0
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if not is_whole(value, least=least):
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 

@@ -1,5 +1,7 @@
 """What counts as a number of things where a function of numbers is called."""
 
+from tammes.finite import is_whole
+
 
 def expect_whole(name: str, value: int, *, least: int = 1) -> None:
     """Refuse what is no whole number, or too small a one.
@@ -18,5 +20,5 @@ def expect_whole(name: str, value: int, *, least: int = 1) -> None:
             ...
         ValueError: k must be a whole number of at least 1, got 0
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if not is_whole(value, least=least):
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
