@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -24,7 +24,6 @@ from tammes.positives import Active, Clusters, Handwriting, Itself, Labels, Phot
 from tammes.training import Machine, TrainingConfig, train
 
 CANDIDATES = (1, 2, 4, 8)
-OBJECTIVE = recipes.simclr(temperature=0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +32,9 @@ class Setting:
 
     Args:
         name: in words.
-        config: of the training; with as many epochs as are timed, besides one.
+        encoder: that is trained.
+        augmentation: of a candidate.
+        batch_size: in images.
         channels: of the images, which are noise: what is in them takes no time.
         size: of the images.
         steps: of an epoch.
@@ -41,17 +42,26 @@ class Setting:
     """
 
     name: str
-    config: TrainingConfig
-    channels: int
-    size: int
+    encoder: ConvNetConfig | ResNetConfig = field(default_factory=lambda: ConvNetConfig(width=16))
+    augmentation: Handwriting | Photographs = field(default_factory=Photographs)
+    batch_size: int = 128
+    channels: int = 3
+    size: int = 32
     steps: int = 4
     repeats: int = 3
 
     def seconds(self, candidates: int) -> float:
         """Of a step."""
         positives = Active(candidates=candidates, refresh=10**6) if candidates > 1 else Itself()
-        long = replace(self.config, positives=positives, epochs=3)
-        data = noise(self.steps * self.config.batch_size, self.channels, self.size)
+        long = TrainingConfig(
+            objective=recipes.simclr(temperature=0.5),
+            encoder=self.encoder,
+            positives=positives,
+            augmentation=self.augmentation,
+            batch_size=self.batch_size,
+            epochs=3,
+        )
+        data = noise(self.steps * self.batch_size, self.channels, self.size)
         took = sorted(_train(long, data) - _train(replace(long, epochs=1), data) for _ in range(self.repeats))
         return took[len(took) // 2] / (2 * self.steps)
 
@@ -59,27 +69,15 @@ class Setting:
 SETTINGS = {
     "digits": Setting(
         name="ConvNet 16, 128 images of 8x8, handwriting",
-        config=TrainingConfig(
-            objective=OBJECTIVE, encoder=ConvNetConfig(width=16), augmentation=Handwriting(), batch_size=128
-        ),
+        augmentation=Handwriting(),
         channels=1,
         size=8,
     ),
-    "photographs": Setting(
-        name="ConvNet 16, 128 images of 32x32, photographs",
-        config=TrainingConfig(
-            objective=OBJECTIVE, encoder=ConvNetConfig(width=16), augmentation=Photographs(), batch_size=128
-        ),
-        channels=3,
-        size=32,
-    ),
+    "photographs": Setting(name="ConvNet 16, 128 images of 32x32, photographs"),
     "resnet18": Setting(
         name="ResNet-18, 16 images of 32x32, photographs",
-        config=TrainingConfig(
-            objective=OBJECTIVE, encoder=ResNetConfig(), augmentation=Photographs(), batch_size=16
-        ),
-        channels=3,
-        size=32,
+        encoder=ResNetConfig(),
+        batch_size=16,
         steps=2,
         repeats=1,
     ),
@@ -122,11 +120,9 @@ def main() -> None:
     torch.set_num_threads(1)
     print(description())
     for name in parser.parse_args().only:
-        cells, ordinary = [], 0.0
-        for candidates in CANDIDATES:
-            took = SETTINGS[name].seconds(candidates)
-            ordinary = ordinary or took
-            cells.append(f"m = {candidates} {1000 * took:.0f} ms ({took / ordinary:.2f})")
+        times = {candidates: SETTINGS[name].seconds(candidates) for candidates in CANDIDATES}
+        ordinary = times[1]
+        cells = [f"m = {m} {1000 * took:.0f} ms ({took / ordinary:.2f})" for m, took in times.items()]
         print(f"{SETTINGS[name].name}: {', '.join(cells)}", flush=True)
     for each in (Clusters(), Labels()):
         times = sorted(classifier_seconds(each) for _ in range(3))
