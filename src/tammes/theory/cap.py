@@ -3,8 +3,6 @@
 import math
 import sys
 
-from scipy.special import betainc, betaincc
-
 from tammes.theory.whole_number import expect_whole
 
 LARGEST = math.log(sys.float_info.max)
@@ -75,6 +73,8 @@ def cap_probability(dimension: int, angle: float) -> float:
         return 0.5
     if angle < SMALLEST:
         return 0.0
+    from scipy.special import betainc, betaincc  # `tammes theory` starts without it
+
     half = (dimension - 1) / 2
     if angle < math.pi / 4:
         return float(betainc(half, 0.5, math.sin(angle) ** 2)) / 2
@@ -130,6 +130,8 @@ def band_probability(dimension: int, half_width: float) -> float:
         raise ValueError(f"half_width must be 0 or more, got {half_width}")
     if half_width >= 1:
         return 1.0
+    from scipy.special import betainc
+
     # The density is flat near the plane, so that the thinnest bands are parts of one that can be squared.
     width = max(half_width, SMALLEST)
     return float(betainc(0.5, (dimension - 1) / 2, width**2)) * (half_width / width)
