@@ -5,12 +5,14 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
-LIMIT = 120.0
+LIMIT = 150.0
 PLACES = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 
@@ -22,33 +24,53 @@ class Ended:
     output: str
 
 
+@dataclass(frozen=True)
+class Started:
+    """A process at work. It prints to a file: the end of a pipe comes only when its last descendant ends."""
+
+    process: subprocess.Popen[bytes]
+    output: IO[str]
+
+    def printed(self) -> str:
+        with self.output:
+            self.output.seek(0)
+            return self.output.read()
+
+
 def environment(**more: str) -> dict[str, str]:
     paths = os.pathsep.join([*PLACES, os.environ.get("PYTHONPATH", "")])
     return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths, "COLUMNS": "200", **more}
 
 
-def start(words: list[str], **more: str) -> subprocess.Popen[str]:
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    command = [sys.executable, *words]
-    return subprocess.Popen(command, env=environment(**more), text=True, start_new_session=True, **pipes)
+def start(words: list[str], **more: str) -> Started:
+    output = tempfile.TemporaryFile("w+")  # noqa: SIM115, `printed` closes it
+    process = subprocess.Popen(
+        [sys.executable, *words],
+        env=environment(**more),
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    return Started(process, output)
 
 
-def ended(processes: list[subprocess.Popen[str]], limit: float = LIMIT) -> list[Ended]:
+def ended(started: list[Started], limit: float = LIMIT) -> list[Ended]:
     """What became of them; those that are not done in time are killed, and an assertion fails."""
     end = time.monotonic() + limit
-    outputs, late = [], False
-    for process in processes:
+    late = False
+    for each in started:
         try:
-            outputs.append(process.communicate(timeout=max(0.1, end - time.monotonic()))[0])
+            each.process.wait(max(0.1, end - time.monotonic()))
         except subprocess.TimeoutExpired:
             late = True
-            process.send_signal(signal.SIGTERM)  # a launcher ends those it has started
+            each.process.send_signal(signal.SIGTERM)  # a launcher ends those it has started, in 30 seconds
             with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=2)
-            process.kill()
-            outputs.append(process.communicate()[0])
+                each.process.wait(timeout=40)
+            each.process.kill()
+            each.process.wait()
+    outputs = [each.printed() for each in started]
     assert not late, "\n".join(outputs)
-    return [Ended(each.returncode, output) for each, output in zip(processes, outputs, strict=True)]
+    return [Ended(each.process.returncode, output) for each, output in zip(started, outputs, strict=True)]
 
 
 def run_together(count: int, words: list[str], limit: float = LIMIT) -> list[Ended]:
@@ -67,7 +89,7 @@ def run_together(count: int, words: list[str], limit: float = LIMIT) -> list[End
     return ended(processes, limit)
 
 
-def start_by_torchrun(count: int, words: list[str]) -> subprocess.Popen[str]:
+def start_by_torchrun(count: int, words: list[str]) -> Started:
     """Start torchrun, which starts the processes."""
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)]
     return start([*launcher, *words])

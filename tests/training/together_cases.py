@@ -4,6 +4,7 @@ Each case hands back tensors, numbers or words, which are saved for each process
 """
 
 import errno
+import faulthandler
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import together
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -313,6 +315,7 @@ CASES: dict[str, Callable[[Path], Any]] = {
 
 
 if __name__ == "__main__":
+    faulthandler.dump_traceback_later(together.LIMIT - 10, exit=True)  # who waits for another says where
     torch.set_num_threads(1)
     place = Path(sys.argv[1])
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,10 +1,12 @@
 """A run that ends badly or is asked to stop, as `tammes train` would: `together_faults.py KIND FOLDER`."""
 
+import faulthandler
 import os
 import signal
 import sys
 from pathlib import Path
 
+import together
 import torch
 from together_cases import at_step, train_in
 
@@ -32,6 +34,7 @@ ACTIONS = {
 }
 
 if __name__ == "__main__":
+    faulthandler.dump_traceback_later(together.LIMIT - 10, exit=True)  # who waits for another says where
     torch.set_num_threads(1)
     kind, folder = sys.argv[1], Path(sys.argv[2])
     with at_step(8, ACTIONS[kind]):
