@@ -59,6 +59,9 @@ class LinearBoundary:
         """How far each point is from the boundary between the two classes with the largest scores.
 
         With two classes and unit w = (w_1 - w_2)/|w_1 - w_2| it is the paper's |w . f(x)|.
+
+        Differs: of more than two classes a third may be nearer than that of the second largest score, which
+        `tammes.positives.Boundary` takes into account; the paper's proofs are of two.
         """
         best = self.scores(embeddings).topk(2, dim=-1)
         runs = torch.arange(len(self.weight), device=self.weight.device)[:, None]
