@@ -134,6 +134,17 @@ def test_large_graphs_agree_with_dense_ones(laplacian: Laplacian) -> None:
     assert torch.equal(again.vectors, pairs.vectors)
 
 
+@pytest.mark.parametrize("laplacian", LAPLACIANS, ids=repr)
+def test_large_graphs_are_as_alone_in_any_company(laplacian: Laplacian) -> None:
+    parts = [nx.path_graph(1100), nx.path_graph(5), nx.grid_2d_graph(33, 37)]
+    edges, batch = edges_of(parts)
+    together = eigenpairs(edges, batch, laplacian=laplacian, count=4)
+    for number, part in enumerate(parts):
+        alone = eigenpairs(*edges_of([part]), laplacian=laplacian, count=4)
+        assert torch.equal(together.values[number], alone.values[0])
+        assert torch.equal(together.vectors[batch == number], alone.vectors)
+
+
 def test_lanczos_finds_every_copy_of_an_eigenvalue() -> None:
     edges, batch = edges_of([nx.star_graph(1200)])  # 1 is an eigenvalue 1199 times
     pairs = eigenpairs(edges, batch, count=12)
