@@ -143,15 +143,11 @@ def write(
         command: what makes the page again.
     """
     ours = summary(results)
-    figure = errors_by_group(
-        {
-            encoding: dict(zip(study.targets, (error for error, _ in errors), strict=True))
-            for encoding, errors in ours.items()
-        },
-        {},
-        label=study.error,
-        logarithmic=False,
-    )
+    errors = {
+        encoding: dict(zip(study.targets, (error for error, _ in each), strict=True))
+        for encoding, each in ours.items()
+    }
+    figure = errors_by_group(errors, {}, label=study.error, logarithmic=False)
     figure.savefig(out / "figure.svg", facecolor="white")
     cell = next(iter(results))
     page = PaperPage(
@@ -168,14 +164,7 @@ def write(
                 description=f"{study.error} of each target and encoding.",
             ),
         ),
-        numbers=Numbers(
-            header=("", *study.targets),
-            rows=tuple(
-                (encoding, *(f"{error:.3f} ± {deviation:.3f}" for error, deviation in errors))
-                for encoding, errors in ours.items()
-            ),
-            note=f"{study.error}, mean and standard deviation over seeds.",
-        ),
+        numbers=numbers(study, ours),
         remarks=study.remarks,
         settings={
             "graphs": data,
@@ -210,4 +199,16 @@ def findings(study: Study, ours: Mapping[str, list[tuple[float, float]]]) -> tup
             + f"; for {len(clear)} of them by more than its own deviation over seeds.",
             agrees=len(clear) == len(study.targets),
         ),
+    )
+
+
+def numbers(study: Study, ours: Mapping[str, list[tuple[float, float]]]) -> Numbers:
+    """A row for each encoding."""
+    return Numbers(
+        header=("", *study.targets),
+        rows=tuple(
+            (encoding, *(f"{error:.3f} ± {deviation:.3f}" for error, deviation in errors))
+            for encoding, errors in ours.items()
+        ),
+        note=f"{study.error}, mean and standard deviation over seeds.",
     )

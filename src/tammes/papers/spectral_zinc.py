@@ -10,6 +10,7 @@ from statistics import mean, stdev
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure as Drawing
 
 from tammes.data.zinc import part_of_zinc
 from tammes.papers.entry import Entry, check_budget
@@ -119,20 +120,7 @@ def cells(budget: float, *, seed: int) -> list[Cell]:
 
 def write(out: Path, results: Mapping[Cell, Measured], command: str, *, training: str) -> None:
     """The figure and the page of what has been measured."""
-    ours = summary(results)
-    groups = {
-        base: [each for each in ours if each[0] == base] for base in dict.fromkeys(key[0] for key in ours)
-    }
-    names = {setting: _encoding(setting) for setting in ours}
-    figures = {
-        base: errors_by_group(
-            {base: {names[each]: ours[each][0] for each in settings}},
-            {base: {names[each]: PAPER[each][0] for each in settings}},
-            label="test MAE",
-            logarithmic=False,
-        )
-        for base, settings in groups.items()
-    }
+    figures = _errors(summary(results))
     next(iter(figures.values())).savefig(out / "figure.svg", facecolor="white")
     cell = next(iter(results))
     page = PaperPage(
@@ -172,6 +160,20 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str, *, training
         command=command,
     )
     write_page(out / "report.html", page)
+
+
+def _errors(ours: Mapping[Setting, tuple[float, float, int]]) -> dict[str, Drawing]:
+    """For each base network the errors with each encoding, ours and the paper's."""
+    drawn = {}
+    for base in dict.fromkeys(base for base, _, _ in ours):
+        names = {setting: _encoding(setting) for setting in ours if setting[0] == base}
+        drawn[base] = errors_by_group(
+            {base: {name: ours[setting][0] for setting, name in names.items()}},
+            {base: {name: PAPER[setting][0] for setting, name in names.items()}},
+            label="test MAE",
+            logarithmic=False,
+        )
+    return drawn
 
 
 def _drawn(file: Path) -> tuple[Figure, ...]:
