@@ -89,3 +89,22 @@ def write_texts(root: Path, texts: Texts) -> Path:
         rows = (texts.required_labels() == document).nonzero()[:, 0].tolist()
         (root / f"{name}.txt").write_text("".join(f"{texts.sentences[row]}\n" for row in rows))
     return root
+
+
+def write_graphs(root: Path, *names: str, count: int = 10) -> Path:
+    """Small graphs as data sets of the TU collection."""
+    generator = torch.Generator().manual_seed(0)
+    for name in names:
+        edges, indicator, start = [], [], 1
+        for number in range(count):
+            n = 4 + number % 4
+            pairs = torch.combinations(torch.arange(n))
+            chosen = pairs[torch.rand(len(pairs), generator=generator) < 0.6] + start
+            edges += [f"{u}, {v}" for u, v in chosen.tolist()]
+            indicator += [str(number + 1)] * n
+            start += n
+        folder = root / name / "raw"
+        folder.mkdir(parents=True)
+        (folder / f"{name}_A.txt").write_text("\n".join(edges))
+        (folder / f"{name}_graph_indicator.txt").write_text("\n".join(indicator))
+    return root

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from tammes.papers import sets_combinatorial, sets_eigenvectors, sets_k_clique, sets_training_error
 from tammes.papers.entry import Entry
 from tammes.papers.sets_combinatorial import METHODS, cells
 from tammes.papers.sets_training import CLIQUE, GREEDY, INDEPENDENT, OF_SIZE, Cell, Laboratory
+from tiny import write_graphs
 
 ON_GRAPHS = [sets_combinatorial.ENTRY, sets_k_clique.ENTRY, sets_eigenvectors.ENTRY]
 
@@ -22,21 +22,7 @@ ON_GRAPHS = [sets_combinatorial.ENTRY, sets_k_clique.ENTRY, sets_eigenvectors.EN
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """Ten small graphs under the names of two data sets of the collection."""
-    generator = torch.Generator().manual_seed(0)
-    for name in ("ENZYMES", "PROTEINS"):
-        edges, indicator, start = [], [], 1
-        for number in range(10):
-            n = 4 + number % 4
-            pairs = torch.combinations(torch.arange(n))
-            chosen = pairs[torch.rand(len(pairs), generator=generator) < 0.6] + start
-            edges += [f"{u}, {v}" for u, v in chosen.tolist()]
-            indicator += [str(number + 1)] * n
-            start += n
-        folder = tmp_path / "graphs" / name / "raw"
-        folder.mkdir(parents=True)
-        (folder / f"{name}_A.txt").write_text("\n".join(edges))
-        (folder / f"{name}_graph_indicator.txt").write_text("\n".join(indicator))
-    return tmp_path / "graphs"
+    return write_graphs(tmp_path / "graphs", "ENZYMES", "PROTEINS")
 
 
 @pytest.mark.parametrize("entry", ON_GRAPHS, ids=lambda entry: entry.name)
