@@ -63,6 +63,18 @@ def test_clusters_that_fell_together_have_nothing_between_them() -> None:
     assert same.distance(torch.ones(2, 4)).tolist() == [math.inf, math.inf]
 
 
+def test_whether_there_is_a_boundary_at_all() -> None:
+    assert not Clusters(number=3).boundary(torch.ones(9, 4), None, seed=0).exists
+    assert Clusters(number=2).boundary(torch.eye(4), None, seed=0).exists
+
+
+def test_centers_that_are_all_but_the_same_have_a_boundary_between_them() -> None:
+    centers = torch.tensor([[0.6, 0.8], [0.6, 0.8 + 2e-7]])
+    z = torch.nn.functional.normalize(torch.tensor([[0.6, 0.8], [1.0, 0.0]]), dim=1)
+    exact = (z[:, 1].double() - centers[:, 1].double().mean()).abs()
+    torch.testing.assert_close(Boundary.between(centers).distance(z).double(), exact, atol=3e-7, rtol=0)
+
+
 def test_labels_are_told_apart_and_clusters_found() -> None:
     centers = unit(3, 8, seed=5)
     labels = torch.arange(90) % 3

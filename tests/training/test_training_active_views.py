@@ -21,6 +21,7 @@ from tammes.positives import (
     Handwriting,
     Identity,
     Labels,
+    Nearest,
     Quantile,
     Targeted,
 )
@@ -36,7 +37,7 @@ from tammes.training import (
     embed,
     train,
 )
-from tammes.training.active_views import NothingNearWarning
+from tammes.training.active_views import NoBoundaryWarning, NothingNearWarning
 from tammes.training.config_file import from_yaml, to_yaml
 from tammes.training.module import Batch, Contrastive
 from tammes.training.seeds import Purpose, derive
@@ -224,6 +225,57 @@ def test_embeddings_that_fell_together_leave_the_choice_to_chance() -> None:
     images = random_images(22)
     config = replace(make_config(), positives=replace(CLUSTERS, classes=Clusters(number=22), sample=22))
     assert math.isfinite(train(config, images, machine=Machine(accelerator="cpu")).metrics[-1].loss or 0)
+
+
+def collapse(module: Contrastive, batch: Batch) -> None:
+    """All embeddings become the same one."""
+    last = [part for part in module.model.modules() if isinstance(part, torch.nn.Linear)][-1]
+    torch.nn.init.zeros_(last.weight)
+    torch.nn.init.ones_(last.bias)
+
+
+@pytest.mark.parametrize("acceptance", [Nearest(), Quantile(share=0.5), Halving()], ids=repr)
+@pytest.mark.filterwarnings("ignore::tammes.training.active_views.NoBoundaryWarning")
+def test_where_embeddings_collapse_no_distance_is_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, acceptance: Nearest | Quantile | Halving
+) -> None:
+    def collapse_later(module: Contrastive, batch: Batch) -> None:
+        if module.global_step >= 3:
+            collapse(module, batch)
+
+    at_each_step(monkeypatch, collapse_later)
+    positives = replace(CLUSTERS, acceptance=acceptance)  # in rounds of three steps
+    run = go(replace(make_config(), positives=positives), RunFolder(path=tmp_path / "run"))
+    first, second, third = (row.last for row in run.metrics[-3:])
+    # Of the first epoch's five steps, the three of the first round have a boundary.
+    assert 0 < first["distance_kept"] < first["distance_drawn"] < 2
+    for last in (second, third):
+        assert last["tries"] == 3 * 4 * 5
+        assert "distance_kept" not in last
+        assert "distance_drawn" not in last
+        assert last.get("accepted", 0) == 0
+        assert ("threshold" in last) == isinstance(acceptance, Halving)
+    cells = (tmp_path / "run" / "metrics.csv").read_text().replace("\n", ",").split(",")
+    assert not {"inf", "nan"} & set(cells)
+
+
+def test_a_collapse_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_each_step(monkeypatch, collapse)
+    config = replace(make_config(), positives=replace(CLUSTERS, refresh=5), epochs=1)
+    with pytest.warns(NoBoundaryWarning, match="at step 0 the embeddings had collapsed.*round 1 are random"):
+        go(config)
+
+
+def test_candidates_that_are_no_numbers_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def overflow(module: Contrastive, batch: Batch) -> None:
+        if module.global_step == 1:  # in evaluation alone, by which candidates are embedded
+            norms = (part for part in module.model.modules() if isinstance(part, torch.nn.BatchNorm2d))
+            next(norms).running_mean.fill_(torch.nan)  # type: ignore[union-attr]
+
+    at_each_step(monkeypatch, overflow)
+    config = replace(make_config(), encoder=ResNetConfig(), positives=CLUSTERS, epochs=1)
+    with pytest.raises(ValueError, match=r"embeddings of candidates became NaN or infinite at step 1"):
+        go(config)
 
 
 WITHOUT_LABELS = replace(random_images(22), labels=None, classes=None)

@@ -39,18 +39,26 @@ class Boundary:
     def between(cls, centers: Float[Tensor, "classes dim"]) -> "Boundary":
         """The boundary of the rule that gives a point the class of the nearest center.
 
-        |z - m_c|^2 is least where m_c . z - |m_c|^2 / 2 is largest.
+        |z - m_c|^2 is least where (m_c - m) . (z - (m_c + m) / 2) is largest, m the mean of the centers: in
+        this form nothing cancels where centers are close.
 
         Example:
             >>> Boundary.between(torch.tensor([[1.0, 0.0], [-1.0, 0.0]])).distance(torch.tensor([[0.0, 3.0]]))
             tensor([0.])
         """
-        return cls(weight=centers, offset=-centers.square().sum(dim=1) / 2)
+        mean = centers.mean(dim=0)
+        weight = centers - mean
+        return cls(weight=weight, offset=-(weight * (centers + mean)).sum(dim=1) / 2)
 
     @cached_property
     def _lengths(self) -> Float[Tensor, "classes classes"]:
         """|w_a - w_b|, exact also where they are close."""
         return torch.cdist(self.weight, self.weight, compute_mode="donot_use_mm_for_euclid_dist")
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is any: not where all classes have the same weights, as after a collapse."""
+        return bool((self._lengths > 0).any())
 
     @torch.no_grad()
     def distance(self, embeddings: Float[Tensor, "n dim"]) -> Float[Tensor, " n"]:

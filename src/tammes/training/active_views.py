@@ -20,6 +20,10 @@ class NothingNearWarning(UserWarning):
     """In a whole round no candidate was within the threshold: the nearest were taken."""
 
 
+class NoBoundaryWarning(UserWarning):
+    """The classifier of a round has the same weights for all classes: its positives are random ones."""
+
+
 class ActiveViews(nn.Module):
     """Chooses the second view of each pair among several, by a classifier on the present embedding.
 
@@ -69,8 +73,9 @@ class ActiveViews(nn.Module):
         self.register_buffer("weight", torch.zeros(classes, dim))
         self.register_buffer("offset", torch.zeros(classes))
         self.register_buffer("threshold", torch.zeros((), dtype=torch.float64))
-        # Of the epoch so far: anchors, accepted candidates, anchors without one, distances kept and drawn.
-        self.register_buffer("sums", torch.zeros(5, dtype=torch.float64))
+        # Of the epoch so far: anchors, accepted candidates, anchors without one, anchors for which there
+        # was a boundary, and their distances kept and drawn.
+        self.register_buffer("sums", torch.zeros(6, dtype=torch.float64))
         self.register_buffer("near", torch.zeros((), dtype=torch.float64))  # accepted, in this round
         self.register_load_state_dict_pre_hook(_expect_as_many_classes)  # type: ignore[no-untyped-call]
 
@@ -82,17 +87,34 @@ class ActiveViews(nn.Module):
         if step < positives.warm_up or (step - positives.warm_up) % positives.refresh:
             return
         round_ = positives.round_at(step)
-        if round_ > 1 and self.threshold > 0 and self.near == 0 and self.peers.first:
-            words = (
+        if round_ > 1 and self._boundary.exists and self.threshold > 0 and self.near == 0:
+            self._warn(
                 f"no candidate of round {round_ - 1} was within {float(self.threshold):.3g} of the boundary: "
-                "the nearest were taken; draw more (--positives.candidates), or let the threshold stay larger"
+                "the nearest were taken; draw more (--positives.candidates), or let the threshold stay "
+                "larger",
+                NothingNearWarning,
             )
-            warnings.warn(words, NothingNearWarning, stacklevel=2)
         weight, offset, threshold = self.peers.by_first(lambda: self._fitted(round_, model))
         self.weight.copy_(weight)
         self.offset.copy_(offset)
         self.threshold.fill_(threshold)
         self.near.zero_()
+        if not self._boundary.exists:
+            self._warn(
+                f"at step {step} the embeddings had collapsed, and there is no boundary between classes: "
+                f"the positives of round {round_} are random; lower the learning rate, or begin with random "
+                "positives (--positives.warm-up)",
+                NoBoundaryWarning,
+            )
+
+    def _warn(self, words: str, category: type[Warning]) -> None:
+        """Say it once, not on each process."""
+        if self.peers.first:
+            warnings.warn(words, category, stacklevel=3)
+
+    @property
+    def _boundary(self) -> Boundary:
+        return Boundary(weight=self.weight, offset=self.offset)
 
     def _fitted(self, round_: int, model: Model) -> tuple[Tensor, Tensor, float]:
         """Weights, offsets and threshold of a round, from images as they are."""
@@ -115,11 +137,14 @@ class ActiveViews(nn.Module):
             model: by which candidates are embedded.
             view: makes the candidate of a number, from 0.
             chunk: the most rows that are embedded at a time; None for all.
+
+        Raises:
+            ValueError: For candidates whose embeddings are not finite.
         """
         positives, portion = self.positives, self.portion
         if positives.round_at(step) == 0:
             return view(0)
-        boundary = Boundary(weight=self.weight, offset=self.offset)
+        boundary = self._boundary
         # Drawn for the batch of all processes, so that a row's fate does not depend on how many there are.
         generator = torch.Generator().manual_seed(derive(self.seed, Purpose.ACCEPTANCE, step))
         draws = torch.rand(portion.batch_size, positives.candidates, generator=generator)[portion.rows]
@@ -136,6 +161,13 @@ class ActiveViews(nn.Module):
                 draws=draws.to(self.weight.device),
             )
         torch.clear_autocast_cache()
+        if self.chosen.drawn.isnan().any():
+            # Of a network with BatchNorm it may be these alone: its running statistics lag behind.
+            raise ValueError(
+                f"the embeddings of candidates became NaN or infinite at step {step} (steps count from 0): "
+                "lower the learning rate, let random positives come first (--positives.warm-up), or look for "
+                "odd data"
+            )
         return self.chosen.views
 
     def count(self) -> None:
@@ -143,11 +175,13 @@ class ActiveViews(nn.Module):
         chosen, self.chosen = self.chosen, None
         if chosen is None:
             return
+        measured = chosen.drawn.isfinite()
         means = {
             "accepted": chosen.accepted,
             "none": chosen.accepted == 0,
-            "kept": chosen.distance,
-            "drawn": chosen.drawn,
+            "measured": measured,
+            "kept": chosen.distance.where(measured, 0.0),
+            "drawn": chosen.drawn.where(measured, 0.0),
         }
         own = {name: float(values.double().mean()) for name, values in means.items()}
         everyones = self.peers.means(own, weight=self.portion.size)
@@ -156,21 +190,21 @@ class ActiveViews(nn.Module):
         self.near += added[1]
 
     def numbers(self) -> dict[str, float]:
-        """Of the epoch so far: candidates tried and accepted, anchors without an accepted one, distances."""
-        anchors, accepted, without, kept, drawn = self.sums.tolist()
+        """Of the epoch so far: candidates tried and accepted, anchors without an accepted one, distances.
+
+        Distances are means over the anchors for which there was a boundary. Where there was none they are
+        left out, and so is a threshold that follows from such distances.
+        """
+        anchors, accepted, without, measured, kept, drawn = self.sums.tolist()
         if anchors == 0:
             return {}
-        numbers = {
-            "tries": anchors * self.positives.candidates,
-            "distance_drawn": drawn / anchors,
-            "distance_kept": kept / anchors,
-        }
+        numbers = {"tries": anchors * self.positives.candidates}
+        if measured:
+            numbers |= {"distance_drawn": drawn / measured, "distance_kept": kept / measured}
         if not isinstance(self.positives.acceptance, Nearest):
-            numbers |= {
-                "threshold": float(self.threshold),
-                "accepted": accepted,
-                "none_accepted": without,
-            }
+            if self.threshold.isfinite():
+                numbers["threshold"] = float(self.threshold)
+            numbers |= {"accepted": accepted, "none_accepted": without}
         return numbers
 
 
