@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,28 @@ def test_a_worker_names_the_damaged_image_in_a_line(tmp_path: Path) -> None:
     for workers in (0, 1):
         with pytest.raises(ValueError, match=r"^expected an image .*, got .*2\.bmp: [^\n]*$"):
             embed(build_model(whole), images, workers=workers)
+
+
+HELD = """
+import sys
+sys.path[:0] = {places}
+from tammes.training.examples import examples_of
+from tammes.training.loader import batches
+from tiny import random_images
+
+if __name__ == "__main__":
+    order = [[(0, 0), (1, 1)]] * 100
+    held = [iter(batches(examples_of(random_images(4), None), order, workers=2))]
+    next(held[0])
+    held.append(held)  # a cycle, which nothing takes away before Python ends
+    sys.exit(3)
+"""
+
+
+def test_readers_do_not_keep_an_exit_waiting() -> None:
+    script = HELD.format(places=[str(Path(__file__).parents[1])])
+    ended = subprocess.run([sys.executable, "-c", script], timeout=60, check=False, capture_output=True)
+    assert ended.returncode == 3, ended.stderr
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, Dataset
 from tammes.training.examples import Examples
 from tammes.training.module import Batch
 from tammes.training.order import Order
-from tammes.training.workers import leave_signals_to_parent
+from tammes.training.workers import SignalsLeftToParent
 
 
 class _Pairs(Dataset[Batch]):
@@ -45,7 +45,7 @@ def batches(examples: Examples, order: Order, *, workers: int) -> DataLoader[Bat
         batch_sampler=order,
         num_workers=workers,
         persistent_workers=workers > 0,
-        worker_init_fn=leave_signals_to_parent,
+        worker_init_fn=SignalsLeftToParent(workers) if workers > 0 else None,
         collate_fn=_as_read,
         generator=torch.Generator(),  # so that torch's global one is left alone
     )

@@ -1,22 +1,42 @@
 """The processes that decode images: they leave signals to the one that trains, and fail in its name."""
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ctypes import Array, c_long
+from multiprocessing import active_children
+from multiprocessing.sharedctypes import RawArray
+from multiprocessing.util import Finalize
 
 CAUGHT = "Caught ValueError in DataLoader worker process"
 
 
-def leave_signals_to_parent(worker: int) -> None:
-    """Ignore what a terminal or a launcher sends to all processes at once; begins a process of a DataLoader.
+class SignalsLeftToParent:
+    """Ignores what a terminal or a launcher sends to all processes at once; begins a process of a DataLoader.
 
-    The process that trains finishes its step and ends the others, which also notice when it dies.
+    The process that trains finishes its step and ends the others, which also notice when it dies. Where it
+    exits with a DataLoader still at hand, multiprocessing would send them SIGTERM and wait for them without
+    end: they are killed before.
 
     Args:
-        worker: which of them, as a DataLoader says it.
+        workers: how many processes the DataLoader has.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+
+    def __init__(self, workers: int) -> None:
+        self.pids = RawArray("l", workers)
+        Finalize(None, _kill, (self.pids,), exitpriority=0)
+
+    def __call__(self, worker: int) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        self.pids[worker] = os.getpid()
+
+
+def _kill(pids: Array[c_long]) -> None:
+    for child in active_children():
+        if child.pid in list(pids):
+            child.kill()
 
 
 @contextmanager
