@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from scipy.io import savemat
+from scipy.io import loadmat, savemat
+from scipy.sparse import csc_matrix
 
 from tammes.data.filter_images import FILTERS, filter_images
 from tammes.data.substructures import COUNTED, substructures
@@ -77,6 +81,65 @@ def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
         zinc(tmp_path, "valid")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "content", [b"", b"no archive", pickle.dumps({"x": [1]})], ids=["empty", "text", "pickle"]
+)
+def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "zinc_val.npz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"zinc_val\.npz, got one that cannot be read \(it is empty"):
+        zinc(tmp_path, "val")
+
+
+def test_an_archive_of_other_things_than_arrays_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "zinc_val.npz", "w") as archive:
+        for name in MOLECULES:
+            archive.writestr(f"{name}.npy", "words")
+    with pytest.raises(ValueError, match=r"expected arrays in .*zinc_val\.npz, got something else as x"):
+        zinc(tmp_path, "val")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"x": np.array(list("CNOC"))}, "whole numbers as x in F, got an array of type <U1"),
+        ({"x": np.array(["C", None, 1, 2], dtype=object)}, "whole NumPy archive F.*Object arrays cannot"),
+        ({"x": np.array([0, 1, 2, np.nan])}, "whole numbers as x in F, got fractions, NaN or huge"),
+        ({"x": np.array([0, 1, 2, 2**63], dtype=np.uint64)}, "whole numbers as x in F, got .* huge numbers"),
+        ({"x": np.zeros((4, 1))}, r"as x in F, in 1 dimension, got an array of shape \(4, 1\)"),
+        ({"edge_index": np.zeros(4)}, r"edge_index in F, in 2 dimensions, got an array of shape \(4,\)"),
+        ({"edge_attr": np.float64(1)}, r"edge_attr in F, in 1 dimension, got an array of shape \(\)"),
+        ({"edge_attr": np.array([1.5, 1, 2, 2])}, "edge_attr in F, got fractions"),
+        ({"edge_attr": np.ones(3)}, "molecules in F, but its arrays do not fit: expected 4 bonds"),
+        ({"node_ptr": np.array([0, 4])}, "molecules in F, but its arrays do not fit: expected 3 node_starts"),
+        ({"edge_index": np.full((2, 4), 3)}, "F, but its arrays do not fit: .* one that leaves its graph"),
+        ({"y": np.array(["low", "high"])}, "numbers as y in F, got an array of type <U4"),
+        ({"y": np.array([0.5, np.nan])}, "finite numbers as y in F, got infinities or NaN"),
+        ({"y": np.array([0.5, 1e300])}, "molecules in F, .* expected finite targets"),
+        ({"y": np.array([0.5, 1j])}, "numbers as y in F, got an array of type complex128"),
+    ],
+)
+def test_arrays_that_are_no_molecules_are_refused_in_a_line_that_names_the_file(
+    tmp_path: Path, wrong: dict[str, np.ndarray], message: str
+) -> None:
+    file = tmp_path / "zinc_val.npz"
+    np.savez(file, **{**MOLECULES, **wrong})
+    with pytest.raises(ValueError, match=message.replace("F", re.escape(str(file)), 1)) as caught:
+        zinc(tmp_path, "val")
+    assert "\n" not in str(caught.value)
+
+
+def test_other_objects_in_a_file_of_torch_geometric_are_refused_in_a_line(tmp_path: Path) -> None:
+    pytest.importorskip("torch_geometric")
+    folder = tmp_path / "subset" / "processed"
+    folder.mkdir(parents=True)
+    torch.save((np.zeros(3), Path("/")), folder / "val.pt")
+    with pytest.raises(
+        ValueError, match=r"val\.pt as .*, got a damaged file, or more than tensors"
+    ) as caught:
+        zinc(tmp_path, "val")
+    assert "\n" not in str(caught.value)
+
+
 def test_substructures_come_with_their_split(tmp_path: Path) -> None:
     triangle = np.array([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]], dtype=np.int16)
     counts = {f"y_{name}": np.array([0.0, 1.0, 2.0]) + at for at, name in enumerate(COUNTED)}
@@ -91,7 +154,13 @@ def test_substructures_come_with_their_split(tmp_path: Path) -> None:
     graphs = substructures(tmp_path, "train")
     assert graphs.node_starts.tolist() == [0, 2, 5]
     assert graphs.targets.tolist() == [[2, 3, 4, 5], [0, 1, 2, 3]]
-    for wrong in ({"y_star": [0.0]}, {"num_nodes": [3, 3, -2]}, {"edge_index": [0, 1]}):
+    wrongs = {
+        "a size of each graph and as many counts": [{"y_star": [0.0]}, {"num_nodes": [3, 3, -2]}],
+        "whole numbers as edge_index": [{"edge_index": [0, 1]}, {"edge_index": np.full((2, 12), 0.5)}],
+        "numbers as y_star": [{"y_star": ["many", "few", "none"]}, {"y_star": [0.0, np.nan, 1.0]}],
+        "its arrays do not fit": [{"edge_ptr": [0, 6, 12]}, {"edge_index": np.full((2, 12), 3)}],
+    }
+    for message, wrong in [(message, each) for message, several in wrongs.items() for each in several]:
         parts = {
             "num_nodes": [3, 3, 2],
             "edge_ptr": [0, 6, 12, 12],
@@ -99,12 +168,13 @@ def test_substructures_come_with_their_split(tmp_path: Path) -> None:
             **counts,
         }
         np.savez(tmp_path / "one_parsed.npz", **{**parts, **wrong})
-        with pytest.raises(ValueError, match=r"expected edge_index \(2, edges\)"):
+        with pytest.raises(ValueError, match=rf"{message}.*one_parsed\.npz|one_parsed\.npz.*{message}"):
             substructures(tmp_path, "train")
     np.savez(tmp_path / "one_parsed.npz", **parts)
-    (tmp_path / "one_val.txt").write_text("3\n")
-    with pytest.raises(ValueError, match="a number from 0 to 2 in each line"):
-        substructures(tmp_path, "val")
+    for line in ("3\n", "0.5\n", "99999999999999999999\n", ""):
+        (tmp_path / "one_val.txt").write_text(line)
+        with pytest.raises(ValueError, match=r"one_val\.txt a number from 0 to 2 in each line"):
+            substructures(tmp_path, "val")
     with pytest.raises(ValueError, match=r"expected one file \*_test.txt"):
         substructures(tmp_path, "test")
 
@@ -138,13 +208,59 @@ def test_filtered_images_lie_on_their_grid(tmp_path: Path) -> None:
         both = images.targets[one] + images.targets[other]
         torch.testing.assert_close(both, images.signals, rtol=0, atol=1e-12)
     np.save(tmp_path / "labels" / "y_comb.npy", np.full((25, 2), np.nan))
-    with pytest.raises(ValueError, match=r"expected finite numbers in .*y_comb.npy"):
+    with pytest.raises(ValueError, match=r"expected finite numbers as the targets in .*y_comb.npy"):
         filter_images(tmp_path)
     np.save(tmp_path / "labels" / "y_comb.npy", np.zeros((25, 3)))
     with pytest.raises(ValueError, match=r"expected \(25, 2\) numbers in .*y_comb.npy"):
+        filter_images(tmp_path)
+    np.savez(tmp_path / "labels" / "y_comb.npz", np.zeros((25, 2)))
+    (tmp_path / "labels" / "y_comb.npz").replace(tmp_path / "labels" / "y_comb.npy")
+    with pytest.raises(ValueError, match=r"expected an array in .*y_comb.npy.*an archive of several"):
+        filter_images(tmp_path)
+    np.save(tmp_path / "labels" / "y_comb.npy", np.full((25, 2), "bright"))
+    with pytest.raises(ValueError, match=r"expected numbers as the targets in .*y_comb.npy, got .* type <U6"):
         filter_images(tmp_path)
     (tmp_path / "grid.mat").write_text("nothing")
     with pytest.raises(ValueError, match="expected a MATLAB file"):
         filter_images(tmp_path)
     with pytest.raises(ValueError, match=r"expected one \.mat file"):
         filter_images(tmp_path / "labels")
+
+
+def test_a_grid_may_be_stored_by_its_edges_alone(tmp_path: Path) -> None:
+    write_filters(tmp_path, side=4, images=2)
+    grid = loadmat(tmp_path / "grid.mat")
+    plain = filter_images(tmp_path)
+    savemat(tmp_path / "grid.mat", {"A": csc_matrix(grid["A"]), "F": grid["F"], "mask": grid["mask"]})
+    assert torch.equal(filter_images(tmp_path).edges, plain.edges)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"A": np.eye(16, k=1)}, "expected edges both ways in .*grid.mat"),
+        ({"A": np.full((16, 16), np.nan)}, "expected finite numbers as A in .*grid.mat"),
+        ({"A": np.ones((16, 15))}, r"expected A \(n, n\), F \(n, images\) and mask \(n, 1\) in .*grid.mat"),
+        ({"F": np.array(["words"] * 16)}, "expected numbers as F in .*grid.mat, got an array of type <U5"),
+        (
+            {"F": np.ones((16, 2)) * 1j},
+            "expected numbers as F in .*grid.mat, got .* type complex128",
+        ),
+        ({"mask": np.full((16, 1), np.nan)}, "expected finite numbers as mask in .*grid.mat"),
+    ],
+)
+def test_a_grid_that_is_none_is_refused(tmp_path: Path, wrong: dict[str, np.ndarray], message: str) -> None:
+    write_filters(tmp_path, side=4, images=2)
+    grid = loadmat(tmp_path / "grid.mat")
+    savemat(tmp_path / "grid.mat", {**{name: grid[name] for name in ("A", "F", "mask")}, **wrong})
+    with pytest.raises(ValueError, match=message):
+        filter_images(tmp_path)
+
+
+@pytest.mark.parametrize("length", [0, 50, 140, 300])
+def test_a_grid_that_is_cut_off_is_refused(tmp_path: Path, length: int) -> None:
+    write_filters(tmp_path, side=4, images=2)
+    whole = (tmp_path / "grid.mat").read_bytes()
+    (tmp_path / "grid.mat").write_bytes(whole[:length])
+    with pytest.raises(ValueError, match=r"expected a MATLAB file .*grid\.mat"):
+        filter_images(tmp_path)

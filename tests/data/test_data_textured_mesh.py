@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +60,13 @@ def test_a_mesh_alone_has_no_colors(tmp_path: Path) -> None:
         ("v 0 0 nan\n", "line 1: expected numbers after 'v'"),
         ("vt 0\n", "line 1: expected numbers after 'vt'"),
         ("v 0 0 0\nv 1 0 x\n", "line 2: expected numbers after 'v'"),
-        ("v 0 0 0\nf 1 2 3\n", "expected faces that number 1 corners from 0"),
+        ("v 0 0 1e300\n", "line 1: expected numbers after 'v'.*that float32 can hold"),
+        (SQUARE + "f 1 2\n", "line 12: .*a face has three corners or more"),
+        (SQUARE + "f\n", "line 12: .*a face has three corners or more"),
+        ("v 0 0 0\nf 1 2 3\n", r"a\.obj: expected faces that number 1 corners from 0"),
+        (SQUARE + "f 0 1 2\n", r"a\.obj: expected faces that number 4 corners from 0"),
+        (SQUARE + "f 1/9 2/2 3/3\n", r"a\.obj: expected face_places that number 4 corners from 0"),
+        (SQUARE + "f 1 2 99999999999999999999\n", r"a\.obj: "),
     ],
 )
 def test_what_is_no_mesh_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -74,3 +82,17 @@ def test_a_picture_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "square.png").write_text("nothing")
     with pytest.raises(ValueError, match="expected an image"):
         textured_mesh(tmp_path / "square.obj", tmp_path / "square.png")
+    Image.new("RGB", (2, 2)).save(tmp_path / "square.png")
+    picture = bytearray((tmp_path / "square.png").read_bytes())
+    picture[16:24] = struct.pack(">II", 65536, 65536)  # as large as the file says it is
+    picture[29:33] = struct.pack(">I", zlib.crc32(picture[12:29]))
+    (tmp_path / "square.png").write_bytes(picture)
+    with pytest.raises(ValueError, match=r"expected an image .*square\.png.*4294967296 pixels"):
+        textured_mesh(tmp_path / "square.obj", tmp_path / "square.png")
+
+
+def test_a_picture_on_a_mesh_without_places_is_refused_by_the_name_of_the_mesh(tmp_path: Path) -> None:
+    (tmp_path / "plain.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")
+    with pytest.raises(ValueError, match=r"plain\.obj: expected a place on the picture"):
+        textured_mesh(tmp_path / "plain.obj", tmp_path / "picture.png")

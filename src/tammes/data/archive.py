@@ -17,8 +17,8 @@ def read_archive(path: Path, names: Sequence[str]) -> dict[str, NDArray]:
         names: of the arrays that must be in it; others are not looked at.
 
     Raises:
-        ValueError: If the file cannot be read, lacks a name, or holds a pickled object, which is refused:
-            a pickle runs what it likes when it is opened.
+        ValueError: If the file cannot be read, is none, lacks a name, or holds a pickled object, which is
+            refused: a pickle runs what it likes when it is opened.
 
     Example:
         >>> import tempfile
@@ -28,13 +28,18 @@ def read_archive(path: Path, names: Sequence[str]) -> dict[str, NDArray]:
         [0, 1, 2]
     """
     try:
+        if not zipfile.is_zipfile(path):
+            raise ValueError("it is empty, cut off or of another kind")
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in names if name in archive}
-    except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(
             f"expected a whole NumPy archive {path}, got one that cannot be read ({error})"
         ) from error
     missing = [name for name in names if name not in arrays]
     if missing:
         raise ValueError(f"expected {', '.join(names)} in {path}, found no {', '.join(missing)}")
+    others = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
+    if others:  # NumPy hands on the bytes of what is none of its files
+        raise ValueError(f"expected arrays in {path}, got something else as {', '.join(others)}")
     return arrays

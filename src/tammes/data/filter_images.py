@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
+from numpy.typing import NDArray
 from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
+from scipy.sparse import issparse
 from torch import Tensor
+
+from tammes.data.numeric import real_numbers
 
 FILTERS: Mapping[str, Callable[[Float[Tensor, " k"]], Float[Tensor, " k"]]] = {
     "low": lambda eigenvalues: torch.exp(-10 * eigenvalues**2),
@@ -22,6 +28,8 @@ FILTERS: Mapping[str, Callable[[Float[Tensor, " k"]], Float[Tensor, " k"]]] = {
 }
 """h(eigenvalue), of the symmetric normalized Laplacian, by the name of its file of targets."""
 GRID, TARGETS = "grid_32x32.mat", "labels"
+_UNREADABLE = (OSError, EOFError, ValueError, TypeError, LookupError, zlib.error)
+"""What NumPy and SciPy raise on damaged files."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,34 +68,43 @@ def filter_images(path: str | Path) -> FilterImages:
         raise ValueError(f"expected one .mat file, as {GRID}, in {folder}, found {len(grids)}")
     try:
         content = loadmat(grids[0])
-        adjacency, signals, inner = (np.asarray(content[name]) for name in ("A", "F", "mask"))
-    except (OSError, ValueError, KeyError, NotImplementedError, MatReadError) as error:
+        adjacency, signals, inner = (_dense(content[name]) for name in ("A", "F", "mask"))
+    except (*_UNREADABLE, NotImplementedError, MatReadError) as error:
         raise ValueError(
             f"expected a MATLAB file (version 5) with A, F and mask, got {grids[0]} ({error})"
         ) from error
-    nodes = len(adjacency)
-    if not np.isfinite(signals).all():
-        raise ValueError(f"expected finite images in {grids[0]}, got infinities or NaN")
-    if adjacency.shape != (nodes, nodes) or len(signals) != nodes or inner.size != nodes:
+    edges = real_numbers(adjacency, name="A", file=grids[0], dimensions=2)
+    images = real_numbers(signals, name="F", file=grids[0], dimensions=2)
+    mask = real_numbers(inner, name="mask", file=grids[0], dimensions=2)
+    nodes = len(edges)
+    if edges.shape != (nodes, nodes) or len(images) != nodes or mask.numel() != nodes:
         raise ValueError(
             f"expected A (n, n), F (n, images) and mask (n, 1) in {grids[0]}, got {adjacency.shape}, "
             f"{signals.shape} and {inner.shape}"
         )
+    if not torch.equal(edges, edges.T):
+        raise ValueError(f"expected edges both ways in {grids[0]}, got an A that is not symmetric")
     return FilterImages(
-        edges=torch.from_numpy(np.stack(np.nonzero(adjacency)).astype(np.int64)),
-        signals=torch.from_numpy(signals.astype(np.float64)),
-        inner=torch.from_numpy(inner.astype(bool).flatten()),
+        edges=edges.nonzero().T.contiguous(),
+        signals=images,
+        inner=mask.flatten().bool(),
         targets={name: _target(folder / TARGETS / f"y_{name}.npy", signals.shape) for name in FILTERS},
     )
+
+
+def _dense(array: Any) -> NDArray:
+    """MATLAB may store a matrix by its entries that are not zero."""
+    return array.toarray() if issparse(array) else np.asarray(array)
 
 
 def _target(file: Path, shape: tuple[int, ...]) -> Float[Tensor, "n i"]:
     try:
         values = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        if not isinstance(values, np.ndarray):
+            raise ValueError("it is an archive of several")
+    except _UNREADABLE as error:
         raise ValueError(f"expected an array in {file}, got none that can be read ({error})") from error
-    if values.shape != shape:
+    target = real_numbers(values, name="the targets", file=file, dimensions=2)
+    if target.shape != shape:
         raise ValueError(f"expected {shape} numbers in {file}, one a node and image, got {values.shape}")
-    if not np.isfinite(values).all():
-        raise ValueError(f"expected finite numbers in {file}, got infinities or NaN")
-    return torch.from_numpy(values.astype(np.float64))
+    return target

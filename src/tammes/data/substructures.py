@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from tammes.data.archive import read_archive
 from tammes.data.labelled_graphs import LabelledGraphs
+from tammes.data.numeric import real_numbers, whole_numbers
 from tammes.data.split import Part, check_part
 
 COUNTED = ("triangle", "tailed_triangle", "star", "chordal_cycle")
@@ -33,6 +33,7 @@ def substructures(path: str | Path, part: Part) -> LabelledGraphs:
 
     Example:
         >>> import tempfile
+        >>> import numpy as np
         >>> with tempfile.TemporaryDirectory() as root:
         ...     counts = {f"y_{name}": [0.0, 1.0] for name in COUNTED}
         ...     np.savez(Path(root) / "a_parsed.npz", num_nodes=[1, 2], edge_ptr=[0, 0, 2],
@@ -46,27 +47,43 @@ def substructures(path: str | Path, part: Part) -> LabelledGraphs:
     arrays = read_archive(
         archive, ["num_nodes", "edge_ptr", "edge_index", *(f"y_{name}" for name in COUNTED)]
     )
-    sizes = torch.from_numpy(arrays["num_nodes"].astype(np.int64))
-    edges = torch.from_numpy(arrays["edge_index"].astype(np.int64))
-    shapes = {arrays[f"y_{name}"].shape for name in COUNTED}
-    if edges.dim() != 2 or shapes != {(len(sizes),)} or bool((sizes < 0).any()):
+
+    def whole(name: str, dimensions: int = 1) -> torch.Tensor:
+        return whole_numbers(arrays[name], name=name, file=archive, dimensions=dimensions)
+
+    sizes, edges, edge_starts = whole("num_nodes"), whole("edge_index", 2), whole("edge_ptr")
+    counts = [
+        real_numbers(arrays[name], name=name, file=archive, dimensions=1).float()
+        for name in (f"y_{pattern}" for pattern in COUNTED)
+    ]
+    lengths = {len(each) for each in counts}
+    if lengths != {len(sizes)} or bool((sizes < 0).any()):
         raise ValueError(
-            f"expected edge_index (2, edges), a size of each graph and as many counts in {archive}, got "
-            f"{tuple(edges.shape)}, {tuple(sizes.shape)} and {sorted(shapes)}"
+            f"expected a size of each graph and as many counts in {archive}, got {len(sizes)} sizes and "
+            f"{sorted(lengths)} counts, or a size below 0"
         )
-    graphs = LabelledGraphs(
-        nodes=sizes.new_zeros(int(sizes.sum())),
-        edges=edges,
-        bonds=edges.new_zeros(edges.shape[1]),
-        node_starts=torch.cat([sizes.new_zeros(1), sizes.cumsum(0)]),
-        edge_starts=torch.from_numpy(arrays["edge_ptr"].astype(np.int64)),
-        targets=torch.stack(
-            [torch.from_numpy(arrays[f"y_{name}"].astype(np.float32)) for name in COUNTED], dim=1
-        ),
-    )
     try:
-        return graphs.subset([int(line) for line in split.read_text().split()])
-    except (ValueError, IndexError) as error:
+        graphs = LabelledGraphs(
+            nodes=sizes.new_zeros(int(sizes.sum())),
+            edges=edges,
+            bonds=edges.new_zeros(edges.shape[1]),
+            node_starts=torch.cat([sizes.new_zeros(1), sizes.cumsum(0)]),
+            edge_starts=edge_starts,
+            targets=torch.stack(counts, dim=1),
+        )
+    except ValueError as error:
+        raise ValueError(f"expected graphs in {archive}, but its arrays do not fit: {error}") from error
+    return _chosen(graphs, split)
+
+
+def _chosen(graphs: LabelledGraphs, split: Path) -> LabelledGraphs:
+    """The graphs that a file of numbers names."""
+    try:
+        chosen = [int(line) for line in split.read_text().split()]
+        if not chosen:
+            raise ValueError("there is none")
+        return graphs.subset(chosen)
+    except (ValueError, IndexError, OverflowError) as error:
         raise ValueError(
             f"expected in {split} a number from 0 to {len(graphs) - 1} in each line ({error})"
         ) from error

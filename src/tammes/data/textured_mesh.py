@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import math
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 from torch import Tensor
+
+LARGEST = torch.finfo(torch.float32).max
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,31 +106,40 @@ def textured_mesh(path: str | Path, picture: str | Path | None = None) -> Textur
             elif word == "vt":
                 places.append(_numbers(parts, 2))
             elif word == "f":
-                named = [_corner(part, len(vertices), len(places)) for part in parts]
-                fan = [named[each] for k in range(1, len(named) - 1) for each in (0, k, k + 1)]
-                corners += fan
+                corners += _fan([_corner(part, len(vertices), len(places)) for part in parts])
         except ValueError as error:
             raise ValueError(
-                f"{file}, line {number}: expected numbers after {word!r}, got {line!r}"
+                f"{file}, line {number}: expected numbers after {word!r}, got {line!r} ({error})"
             ) from error
     if not vertices or not corners:
         raise ValueError(f"expected a Wavefront OBJ file with vertices and faces, got {file}")
     placed = all(place is not None for _, place in corners)
-    return TexturedMesh(
-        vertices=torch.tensor(vertices),
-        faces=torch.tensor([vertex for vertex, _ in corners]).reshape(-1, 3),
-        places=torch.tensor(places).reshape(-1, 2),
-        face_places=torch.tensor([place for _, place in corners if placed and place is not None])
-        .long()
-        .reshape(-1, 3),
-        picture=None if picture is None else _picture(Path(picture)),
-    )
+    image = None if picture is None else _picture(Path(picture))
+    try:
+        return TexturedMesh(
+            vertices=torch.tensor(vertices),
+            faces=torch.tensor([vertex for vertex, _ in corners]).reshape(-1, 3),
+            places=torch.tensor(places).reshape(-1, 2),
+            face_places=torch.tensor([place for _, place in corners if placed and place is not None])
+            .long()
+            .reshape(-1, 3),
+            picture=image,
+        )
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
+
+
+def _fan(corners: list[tuple[int, int | None]]) -> list[tuple[int, int | None]]:
+    """The corners of the triangles that a face is cut into."""
+    if len(corners) < 3:
+        raise ValueError("a face has three corners or more")
+    return [corners[each] for k in range(1, len(corners) - 1) for each in (0, k, k + 1)]
 
 
 def _numbers(parts: list[str], count: int) -> list[float]:
     numbers = [float(part) for part in parts[:count]]
-    if len(numbers) < count or not all(map(math.isfinite, numbers)):
-        raise ValueError(f"expected {count} finite numbers")
+    if len(numbers) < count or not all(abs(number) <= LARGEST for number in numbers):
+        raise ValueError(f"expected {count} numbers that float32 can hold")
     return numbers
 
 
@@ -157,5 +167,5 @@ def _picture(file: Path) -> Float[Tensor, "h w 3"]:
     try:
         with Image.open(file) as image:
             return torch.from_numpy(np.asarray(image.convert("RGB"), dtype=np.float32) / 255)
-    except (OSError, UnidentifiedImageError) as error:
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise ValueError(f"expected an image {file}, got none that can be read ({error})") from error

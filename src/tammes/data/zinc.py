@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from tammes.data.archive import read_archive
 from tammes.data.labelled_graphs import LabelledGraphs
+from tammes.data.numeric import real_numbers, whole_numbers
 from tammes.data.split import Part, check_part
 
 ATOMS, BONDS = 28, 4
@@ -37,6 +37,7 @@ def zinc(path: str | Path, part: Part) -> LabelledGraphs:
 
     Example:
         >>> import tempfile
+        >>> import numpy as np
         >>> with tempfile.TemporaryDirectory() as root:
         ...     np.savez(Path(root) / "zinc_val.npz", x=[0, 2], edge_index=[[0, 1], [1, 0]], edge_attr=[1, 1],
         ...              node_ptr=[0, 2], edge_ptr=[0, 2], y=[0.5])
@@ -56,17 +57,23 @@ def zinc(path: str | Path, part: Part) -> LabelledGraphs:
         )
     arrays = read_archive(file, _ARRAYS)
 
-    def whole(name: str) -> torch.Tensor:
-        return torch.from_numpy(arrays[name].astype(np.int64))
+    def whole(name: str, dimensions: int = 1) -> torch.Tensor:
+        return whole_numbers(arrays[name], name=name, file=file, dimensions=dimensions)
 
-    return LabelledGraphs(
-        nodes=whole("x"),
-        edges=whole("edge_index"),
-        bonds=whole("edge_attr"),
-        node_starts=whole("node_ptr"),
-        edge_starts=whole("edge_ptr"),
-        targets=torch.from_numpy(arrays["y"].astype(np.float32)).reshape(-1, 1),
-    )
+    nodes, edges, bonds = whole("x"), whole("edge_index", 2), whole("edge_attr")
+    node_starts, edge_starts = whole("node_ptr"), whole("edge_ptr")
+    targets = real_numbers(arrays["y"], name="y", file=file, dimensions=1)
+    try:
+        return LabelledGraphs(
+            nodes=nodes,
+            edges=edges,
+            bonds=bonds,
+            node_starts=node_starts,
+            edge_starts=edge_starts,
+            targets=targets.float()[:, None],
+        )
+    except ValueError as error:
+        raise ValueError(f"expected molecules in {file}, but its arrays do not fit: {error}") from error
 
 
 def part_of_zinc(folder: Path, part: Part) -> Path | None:
@@ -100,15 +107,12 @@ def _from_geometric(file: Path) -> LabelledGraphs:
             edge_starts=starts["edge_index"].long(),
             targets=tensors["y"].float().reshape(-1, 1),
         )
-    except (
-        OSError,
-        EOFError,
-        RuntimeError,
-        pickle.UnpicklingError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except pickle.UnpicklingError as error:  # whose words are many, and tell how to open it unsafely
         raise ValueError(
-            f"expected {file} as torch_geometric.datasets.ZINC writes it, got something else ({error})"
+            f"expected {file} as torch_geometric.datasets.ZINC writes it, got a damaged file, or more than "
+            "tensors, which is not opened"
+        ) from error
+    except (OSError, EOFError, RuntimeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"expected {file} as torch_geometric.datasets.ZINC writes it, got something else ({error!r})"
         ) from error
