@@ -17,13 +17,16 @@ from tammes.papers.spectral_regression import batches, encoded, standardized
 from tammes.papers.spectral_synthetic import cells as synthetic_cells
 from tammes.papers.spectral_synthetic import findings as synthetic_findings
 from tammes.papers.spectral_synthetic import summary as synthetic_summary
-from tammes.papers.spectral_zinc import MAIN, PAPER, cells, findings, summary
+from tammes.papers.spectral_zinc import cells
+from tammes.papers.spectral_zinc_findings import ABLATION, MAIN, PAPER, findings, summary
 from tammes.papers.spectral_zinc_training import (
+    ENCODINGS,
     FLIPS,
     GATED,
     GIN,
     GINE,
     NONE,
+    ONE_SIGN,
     PNA,
     SIGNNET,
     TRANSFORMER,
@@ -133,6 +136,7 @@ SMALL = {"molecules": 12, "epochs": 2, "width": 8, "layers": 1, "phi_width": 8, 
         (GATED, NONE, 0),
         (GATED, FLIPS, 3),
         (GATED, SIGNNET, 3),
+        (GATED, ONE_SIGN, 3),
         (GATED, "LapPE (abs.)", 3),
         (GATED, "LapPE (can.)", 3),
         (TRANSFORMER, SIGNNET, 0),
@@ -180,6 +184,33 @@ def test_findings_say_what_is_less() -> None:
     assert found(0.2, 0.1) == [True, True]
     assert found(0.2, 0.25) == [False, True]
     assert found(0.3, 0.1) == [True, False]
+
+
+def test_what_signnet_is_without_the_other_sign_is_judged_on_the_same_seeds() -> None:
+    def found(one_sign: list[float], signnet: list[float]) -> list[bool | None]:
+        errors = dict(zip(ABLATION, (one_sign, signnet), strict=True))
+        results = {
+            Cell(base=base, encoding=encoding, eigenvectors=k, seed=seed, **SMALL): Measured(
+                test=error, validation=0.1, best_epoch=1, parameters=10, seconds_per_epoch=1.0
+            )
+            for (base, encoding, k), of_seeds in errors.items()
+            for seed, error in enumerate(of_seeds)
+        }
+        return [finding.agrees for finding in findings(results)]
+
+    assert found([0.14, 0.15], [0.12, 0.13]) == [True]
+    assert found([0.14, 0.12], [0.12, 0.13]) == [False]
+    assert found([0.14], [0.12]) == [False], "one seed is no evidence"
+    assert PAPER[ABLATION[0]] == (0.148, 0.007)
+
+
+def test_the_ablation_has_the_parameters_of_signnet() -> None:
+    cell = Cell(base=GATED, encoding=SIGNNET, eigenvectors=3, **SMALL)
+    signnet, one_sign = ENCODINGS[SIGNNET](cell), ENCODINGS[ONE_SIGN](cell)
+    assert signnet is not None
+    assert one_sign is not None
+    shapes = [[parameter.shape for parameter in network.parameters()] for network in (signnet, one_sign)]
+    assert shapes[0] == shapes[1]
 
 
 def test_the_page_on_molecules_is_written(data: Path, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from tammes.spectral import Combinatorial
-from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, RandomFlips
+from tammes.spectral import Combinatorial, Copies, GINConfig, Phi, SignNetConfig
+from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, OneSign, OneSignConfig, RandomFlips
 
 DATA = batch_of(nx.path_graph(4), nx.cycle_graph(6), nx.lollipop_graph(4, 3), count=5)
 PARTS = (
@@ -91,6 +91,38 @@ def test_wrong_input_is_refused(part: nn.Module) -> None:
         encoded(part, few)
     with pytest.raises(ValueError, match="a row for each node"):
         part(None, DATA.edges, DATA.batch[1:], DATA.vectors, DATA.values)
+
+
+def test_with_one_sign_rho_gets_phi_of_the_vector_alone() -> None:
+    other = Batch(edges=DATA.edges, batch=DATA.batch, vectors=-DATA.vectors, values=DATA.values)
+    seen: list[torch.Tensor] = []
+    results = []
+    for phi in (GINConfig(width=8, layers=2), OneSignConfig(phi=GINConfig(width=8, layers=2))):
+        torch.manual_seed(0)
+        network = SignNetConfig(dim=3, phi=phi).build().double().eval()
+        network.rho.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
+        results += [encoded(network, DATA), encoded(network, other)]
+    torch.testing.assert_close(results[0], results[1])
+    assert (results[2] - results[3]).abs().max() > 1e-3
+    torch.testing.assert_close(seen[2] + seen[3], seen[0])  # phi(v) + phi(-v)
+
+
+class Centered(Phi):
+    """What normalization does: it looks at the whole batch."""
+
+    outputs = 1
+
+    def forward(self, signals: torch.Tensor, copies: Copies) -> torch.Tensor:
+        return signals - signals.mean(dim=(0, 1))
+
+
+def test_with_one_sign_the_statistics_of_the_batch_are_those_of_the_vectors_as_they_came() -> None:
+    copies = Copies.of(DATA.edges, DATA.batch, DATA.vectors, len(DATA.values))
+    vector = DATA.vectors[copies.node, copies.column].abs()[:, None]
+    signals = torch.stack([vector, -vector], dim=1)
+    first, second = OneSign(Centered())(signals, copies).unbind(1)
+    torch.testing.assert_close(first, vector - vector.mean())
+    assert not second.any()
 
 
 def test_no_eigenvectors_are_refused() -> None:

@@ -3,71 +3,25 @@
 Robinson (2023), sections 7.3.1, E.10.1 and E.11.2, Tables 7.1, 7.2 and E.4.
 """
 
-from collections.abc import Mapping, Sequence
-from math import inf
+from collections.abc import Mapping
 from pathlib import Path
-from statistics import mean, stdev
 
-import numpy as np
-import torch
 from matplotlib.figure import Figure as Drawing
 
 from tammes.data.zinc import part_of_zinc
 from tammes.papers.entry import Entry, check_budget
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
+from tammes.papers.page import Figure, Numbers, PaperPage, write_page
 from tammes.papers.spectral_figures import errors_by_group
-from tammes.papers.spectral_molecules import components, fluorescein, molecules
-from tammes.papers.spectral_zinc_training import (
-    ABSOLUTE,
-    CANONICAL,
-    FLIPS,
-    GATED,
-    GIN,
-    GINE,
-    NONE,
-    PNA,
-    SIGNNET,
-    TRANSFORMER,
-    Cell,
-    Laboratory,
-    Measured,
-)
+from tammes.papers.spectral_zinc_drawing import drawn
+from tammes.papers.spectral_zinc_findings import MAIN, PAPER, Setting, findings, summary
+from tammes.papers.spectral_zinc_training import NONE, Cell, Laboratory, Measured
 from tammes.papers.study import Results, complete_and_show
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
-from tammes.spectral import eigenpairs
 
 DRAWN = "fluorescein.npy"
 MOLECULES, EPOCHS, SEEDS = 10_000, 300, 4
 """Of the full work; the paper trains until the learning rate has fallen to its least."""
-Setting = tuple[str, str, int]
-"""A base network, an encoding, and how many eigenvectors; 0 for all."""
-MAIN: Sequence[Setting] = ((GATED, NONE, 0), (GATED, FLIPS, 8), (GATED, SIGNNET, 8))
-"""What the paper's main statement is about."""
-PAPER: Mapping[Setting, tuple[float, float]] = {
-    (GATED, NONE, 0): (0.252, 0.007),
-    (GATED, FLIPS, 8): (0.198, 0.011),
-    (GATED, SIGNNET, 8): (0.121, 0.005),
-    (GATED, SIGNNET, 0): (0.100, 0.007),
-    (GATED, ABSOLUTE, 8): (0.204, 0.009),
-    (GATED, CANONICAL, 8): (0.298, 0.019),
-    (GINE, NONE, 0): (0.170, 0.002),
-    (GINE, FLIPS, 16): (0.178, 0.004),
-    (GINE, SIGNNET, 16): (0.147, 0.005),
-    (GINE, SIGNNET, 0): (0.102, 0.002),
-    (TRANSFORMER, NONE, 0): (0.283, 0.030),
-    (TRANSFORMER, FLIPS, 16): (0.223, 0.007),
-    (TRANSFORMER, SIGNNET, 16): (0.115, 0.008),
-    (TRANSFORMER, SIGNNET, 0): (0.102, 0.005),
-    (PNA, NONE, 0): (0.133, 0.011),
-    (PNA, FLIPS, 8): (0.132, 0.010),
-    (PNA, SIGNNET, 8): (0.105, 0.007),
-    (PNA, SIGNNET, 0): (0.084, 0.006),
-    (GIN, NONE, 0): (0.348, 0.014),
-    (GIN, FLIPS, 16): (0.341, 0.011),
-    (GIN, SIGNNET, 16): (0.238, 0.012),
-}
-"""Tables 7.1 and E.4, mean and standard deviation over 4 seeds; Table 7.2 repeats the one of PNA."""
 REMARKS = (
     "The molecules to validate and to test on are the published ones. Those to train on are what the folder "
     "holds: where the file's name says REBUILT, real molecules of ZINC with the same kind of target, but not "
@@ -75,7 +29,7 @@ REMARKS = (
     "A small budget takes fewer molecules, fewer epochs and narrower networks, all of them for every "
     "encoding alike: numbers compare with each other, and not with the paper's.",
     "With a fixed number of eigenvectors, the first one, which tells only degrees, is left out.",
-    "The row 'φ(v) only' of Table 7.1, GAT of Table E.4, and ZINC-full and Alchemy of Table 7.2 are not run.",
+    "GAT of Table E.4, and ZINC-full and Alchemy of Table 7.2 are not run.",
 )
 
 
@@ -145,7 +99,7 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str, *, training
                 ),
                 wide=True,
             ),
-            *_drawn(out / DRAWN),
+            *drawn(out / DRAWN),
         ),
         numbers=numbers(results),
         remarks=REMARKS,
@@ -164,95 +118,16 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str, *, training
 
 def _errors(ours: Mapping[Setting, tuple[float, float, int]]) -> dict[str, Drawing]:
     """For each base network the errors with each encoding, ours and the paper's."""
-    drawn = {}
+    figures = {}
     for base in dict.fromkeys(base for base, _, _ in ours):
         names = {setting: _encoding(setting) for setting in ours if setting[0] == base}
-        drawn[base] = errors_by_group(
+        figures[base] = errors_by_group(
             {base: {name: ours[setting][0] for setting, name in names.items()}},
             {base: {name: PAPER[setting][0] for setting, name in names.items()}},
             label="test MAE",
             logarithmic=False,
         )
-    return drawn
-
-
-def _drawn(file: Path) -> tuple[Figure, ...]:
-    """Figure E-5: eigenvectors of fluorescein, and what a trained SignNet makes of them."""
-    if not file.exists():
-        return ()
-    edges = fluorescein()
-    vectors = eigenpairs(edges, torch.zeros(25, dtype=torch.long)).vectors.float()
-    learned = components(torch.from_numpy(np.load(file)), 4)
-    columns = {"v₂": vectors[:, 1], "v₃": vectors[:, 2], "v₂₄": vectors[:, 23], "v₂₅": vectors[:, 24]}
-    columns |= {f"component {number + 1}": learned[:, number] for number in range(4)}
-    return (
-        Figure.of(
-            molecules(edges, columns, across=4),
-            name="fluorescein",
-            title="Fluorescein",
-            words="Above, the two smallest and the two largest eigenvectors but the trivial one; below, "
-            "principal components of what a trained SignNet makes of them. It has not seen this molecule.",
-            description="Four eigenvectors on the atoms of fluorescein, and four components of what is "
-            "learned.",
-        ),
-    )
-
-
-def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
-    """The paper's statements beside our numbers."""
-    ours = summary(results)
-    found = []
-    if all(setting in ours for setting in MAIN):
-        none, flips, signnet = (ours[setting] for setting in MAIN)
-        gain, unsure = _gain(results, MAIN[0], MAIN[1])
-        found += [
-            Finding(
-                paper="With GatedGCN and 8 eigenvectors, SignNet (0.121) is better than LapPE with flips "
-                "(0.198) and than no encoding (0.252).",
-                ours=f"SignNet {_words(signnet)}, LapPE with flips {_words(flips)}, none {_words(none)}.",
-                agrees=signnet[0] < min(flips[0], none[0]),
-            ),
-            Finding(
-                paper="LapPE with flips is better than no encoding.",
-                ours=f"By {gain:.3f} ± {unsure:.3f} on the same seeds"
-                + ("." if gain > 2 * unsure else ", which is not clear of chance."),
-                agrees=gain > 2 * unsure,
-            ),
-        ]
-    better, compared = [], []
-    for base in (GINE, TRANSFORMER, PNA, GIN):
-        own = {setting: ours[setting][0] for setting in ours if setting[0] == base}
-        signed = [error for (_, encoding, _), error in own.items() if encoding == SIGNNET]
-        others = [error for (_, encoding, _), error in own.items() if encoding != SIGNNET]
-        if signed and others:
-            compared.append(base)
-            if min(signed) < min(others):
-                better.append(base)
-    if compared:
-        found.append(
-            Finding(
-                paper="For all base networks, SignNet yields the least error.",
-                ours=f"So it does for {len(better)} of {len(compared)} further ones ({', '.join(compared)}).",
-                agrees=len(better) == len(compared),
-            )
-        )
-    return tuple(found)
-
-
-def summary(results: Mapping[Cell, Measured]) -> dict[Setting, tuple[float, float, int]]:
-    """Mean, standard deviation and number of seeds of the test errors, in the order of the paper's table."""
-    tests: dict[Setting, list[float]] = {}
-    for cell, measured in results.items():
-        tests.setdefault((cell.base, cell.encoding, cell.eigenvectors), []).append(measured.test)
-    return {
-        setting: (
-            mean(tests[setting]),
-            stdev(tests[setting]) if len(tests[setting]) > 1 else 0.0,
-            len(tests[setting]),
-        )
-        for setting in PAPER
-        if setting in tests
-    }
+    return figures
 
 
 def numbers(results: Mapping[Cell, Measured]) -> Numbers:
@@ -282,20 +157,6 @@ def _encoding(setting: Setting) -> str:
     if encoding == NONE:
         return encoding
     return f"{encoding}, {eigenvectors or 'all'}"
-
-
-def _gain(results: Mapping[Cell, Measured], one: Setting, other: Setting) -> tuple[float, float]:
-    """How much less the second's error is on equal seeds, and the standard error of that mean."""
-    by_seed: dict[Setting, dict[int, float]] = {one: {}, other: {}}
-    for cell, measured in results.items():
-        by_seed.get((cell.base, cell.encoding, cell.eigenvectors), {})[cell.seed] = measured.test
-    both = by_seed[one].keys() & by_seed[other].keys()
-    gains = [by_seed[one][seed] - by_seed[other][seed] for seed in both]
-    return mean(gains), stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else inf
-
-
-def _words(error: tuple[float, float, int]) -> str:
-    return f"{error[0]:.3f} ± {error[1]:.3f} ({error[2]} seeds)"
 
 
 ENTRY = Entry(

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
 
 from tammes.data.zinc import ATOMS, BONDS, zinc
-from tammes.papers.spectral_molecules import fluorescein
 from tammes.papers.spectral_regression import (
     BOND_WIDTH,
     Encoded,
@@ -25,14 +22,15 @@ from tammes.papers.spectral_regression import (
     encoded,
     fit,
 )
-from tammes.spectral import ConcatenatedConfig, GINConfig, SignNetConfig, SummedConfig, eigenpairs
-from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, RandomFlips
+from tammes.papers.spectral_zinc_drawing import encoded_fluorescein
+from tammes.spectral import ConcatenatedConfig, GINConfig, PhiConfig, SignNet, SignNetConfig, SummedConfig
+from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, OneSignConfig, RandomFlips
 
 if TYPE_CHECKING:
     from tammes.spectral.networks import GraphNetworkConfig
 
 NONE, FLIPS, ABSOLUTE, CANONICAL = "none", "LapPE (flip)", "LapPE (abs.)", "LapPE (can.)"
-SIGNNET = "SignNet"
+SIGNNET, ONE_SIGN = "SignNet", "SignNet (φ(v) only)"
 GATED, TRANSFORMER, GINE, PNA, GIN = "GatedGCN", "Sparse Transformer", "GINE", "PNA", "GIN, no edge features"
 EDGELESS = (TRANSFORMER, GIN)
 """Base networks that see no kinds of bonds."""
@@ -74,14 +72,23 @@ ENCODINGS: Mapping[str, Callable[[Cell], Encoding | None]] = {
     CANONICAL: lambda cell: CanonicalSigns(
         cell.eigenvectors, generator=torch.Generator().manual_seed(cell.seed)
     ),
-    SIGNNET: lambda cell: SignNetConfig(
-        dim=cell.width,
-        phi=GINConfig(width=cell.phi_width, layers=cell.phi_layers),
-        rho=ConcatenatedConfig(eigenvectors=cell.eigenvectors, width=cell.width, normalize=True)
-        if cell.eigenvectors
-        else SummedConfig(width=cell.width, normalize=True),
-    ).build(),
+    SIGNNET: lambda cell: _signnet(cell, _gin(cell)),
+    ONE_SIGN: lambda cell: _signnet(cell, OneSignConfig(phi=_gin(cell))),
 }
+
+
+def _gin(cell: Cell) -> GINConfig:
+    return GINConfig(width=cell.phi_width, layers=cell.phi_layers)
+
+
+def _signnet(cell: Cell, phi: PhiConfig) -> SignNet:
+    """With rho on the eigenvectors side by side, or on the sum of all of them."""
+    rho = (
+        ConcatenatedConfig(eigenvectors=cell.eigenvectors, width=cell.width, normalize=True)
+        if cell.eigenvectors
+        else SummedConfig(width=cell.width, normalize=True)
+    )
+    return SignNetConfig(dim=cell.width, phi=phi, rho=rho).build()
 
 
 class Laboratory:
@@ -100,7 +107,7 @@ class Laboratory:
         """Train and measure one cell."""
         fitted = self._fitted(cell)
         if cell.encoding == SIGNNET and not self._drawn.exists():
-            np.save(self._drawn, _of_fluorescein(fitted.network, cell.eigenvectors).numpy())
+            np.save(self._drawn, encoded_fluorescein(fitted.network, cell.eigenvectors).numpy())
         return Measured(
             test=fitted.test[0],
             validation=fitted.validation,
@@ -126,18 +133,6 @@ class Laboratory:
         train = train.subset(range(min(molecules, len(train))))
         count = eigenvectors or None
         return encoded(train, count=count), encoded(validation, count=count), encoded(test, count=count)
-
-
-@torch.no_grad()
-def _of_fluorescein(network: nn.Module, eigenvectors: int) -> Float[Tensor, "25 d"]:
-    """What the trained encoding makes of a molecule that it has not seen."""
-    assert isinstance(network, Regressor)
-    assert network.encoding is not None
-    edges, owner = fluorescein(), torch.zeros(25, dtype=torch.long)
-    pairs = eigenpairs(edges, owner, count=eigenvectors + 1 if eigenvectors else None)
-    first = 1 if eigenvectors else 0
-    vectors, values = pairs.vectors[:, first:].float(), pairs.values[:, first:].float()
-    return network.encoding(None, edges, owner, vectors, values)
 
 
 def _network(cell: Cell, train: Encoded) -> Regressor:

@@ -1,0 +1,152 @@
+"""What the experiments on molecules found, beside the paper's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from statistics import mean, stdev
+
+from tammes.papers.page import Finding
+from tammes.papers.spectral_zinc_training import (
+    ABSOLUTE,
+    CANONICAL,
+    FLIPS,
+    GATED,
+    GIN,
+    GINE,
+    NONE,
+    ONE_SIGN,
+    PNA,
+    SIGNNET,
+    TRANSFORMER,
+    Cell,
+    Measured,
+)
+
+Setting = tuple[str, str, int]
+"""A base network, an encoding, and how many eigenvectors; 0 for all."""
+MAIN: Sequence[Setting] = ((GATED, NONE, 0), (GATED, FLIPS, 8), (GATED, SIGNNET, 8))
+"""What the paper's main statement is about."""
+ABLATION: tuple[Setting, Setting] = ((GATED, ONE_SIGN, 8), (GATED, SIGNNET, 8))
+"""SignNet without and with the other sign."""
+PAPER: Mapping[Setting, tuple[float, float]] = {
+    (GATED, NONE, 0): (0.252, 0.007),
+    (GATED, FLIPS, 8): (0.198, 0.011),
+    (GATED, SIGNNET, 8): (0.121, 0.005),
+    (GATED, SIGNNET, 0): (0.100, 0.007),
+    (GATED, ONE_SIGN, 8): (0.148, 0.007),
+    (GATED, ABSOLUTE, 8): (0.204, 0.009),
+    (GATED, CANONICAL, 8): (0.298, 0.019),
+    (GINE, NONE, 0): (0.170, 0.002),
+    (GINE, FLIPS, 16): (0.178, 0.004),
+    (GINE, SIGNNET, 16): (0.147, 0.005),
+    (GINE, SIGNNET, 0): (0.102, 0.002),
+    (TRANSFORMER, NONE, 0): (0.283, 0.030),
+    (TRANSFORMER, FLIPS, 16): (0.223, 0.007),
+    (TRANSFORMER, SIGNNET, 16): (0.115, 0.008),
+    (TRANSFORMER, SIGNNET, 0): (0.102, 0.005),
+    (PNA, NONE, 0): (0.133, 0.011),
+    (PNA, FLIPS, 8): (0.132, 0.010),
+    (PNA, SIGNNET, 8): (0.105, 0.007),
+    (PNA, SIGNNET, 0): (0.084, 0.006),
+    (GIN, NONE, 0): (0.348, 0.014),
+    (GIN, FLIPS, 16): (0.341, 0.011),
+    (GIN, SIGNNET, 16): (0.238, 0.012),
+}
+"""Tables 7.1 and E.4, mean and standard deviation over 4 seeds; Table 7.2 repeats the one of PNA."""
+
+
+def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
+    """The paper's statements beside our numbers."""
+    ours = summary(results)
+    return (*_with_gated_gcn(results, ours), *_with_others(ours))
+
+
+def _with_gated_gcn(
+    results: Mapping[Cell, Measured], ours: Mapping[Setting, tuple[float, float, int]]
+) -> list[Finding]:
+    found = []
+    if all(setting in ours for setting in MAIN):
+        none, flips, signnet = (ours[setting] for setting in MAIN)
+        gain, unsure = _gain(results, MAIN[0], MAIN[1])
+        found += [
+            Finding(
+                paper="With GatedGCN and 8 eigenvectors, SignNet (0.121) is better than LapPE with flips "
+                "(0.198) and than no encoding (0.252).",
+                ours=f"SignNet {_words(signnet)}, LapPE with flips {_words(flips)}, none {_words(none)}.",
+                agrees=signnet[0] < min(flips[0], none[0]),
+            ),
+            Finding(
+                paper="LapPE with flips is better than no encoding.",
+                ours=f"By {gain:.3f} ± {unsure:.3f} on the same seeds{_chance(gain, unsure)}",
+                agrees=gain > 2 * unsure,
+            ),
+        ]
+    if all(setting in ours for setting in ABLATION):
+        one_sign, signnet = (ours[setting] for setting in ABLATION)
+        gain, unsure = _gain(results, *ABLATION)
+        found.append(
+            Finding(
+                paper="SignNet (0.121) is better than the same network with φ(v) only (0.148), for which "
+                "signs matter.",
+                ours=f"{_words(signnet)} against {_words(one_sign)}: by {gain:.3f} ± {unsure:.3f} on the "
+                f"same seeds{_chance(gain, unsure)}",
+                agrees=gain > 2 * unsure,
+            )
+        )
+    return found
+
+
+def _with_others(ours: Mapping[Setting, tuple[float, float, int]]) -> list[Finding]:
+    better, compared = [], []
+    for base in (GINE, TRANSFORMER, PNA, GIN):
+        own = {setting: ours[setting][0] for setting in ours if setting[0] == base}
+        signed = [error for (_, encoding, _), error in own.items() if encoding == SIGNNET]
+        others = [error for (_, encoding, _), error in own.items() if encoding != SIGNNET]
+        if signed and others:
+            compared.append(base)
+            if min(signed) < min(others):
+                better.append(base)
+    if not compared:
+        return []
+    return [
+        Finding(
+            paper="For all base networks, SignNet yields the least error.",
+            ours=f"So it does for {len(better)} of {len(compared)} further ones ({', '.join(compared)}).",
+            agrees=len(better) == len(compared),
+        )
+    ]
+
+
+def summary(results: Mapping[Cell, Measured]) -> dict[Setting, tuple[float, float, int]]:
+    """Mean, standard deviation and number of seeds of the test errors, in the order of the paper's table."""
+    tests: dict[Setting, list[float]] = {}
+    for cell, measured in results.items():
+        tests.setdefault((cell.base, cell.encoding, cell.eigenvectors), []).append(measured.test)
+    return {
+        setting: (
+            mean(tests[setting]),
+            stdev(tests[setting]) if len(tests[setting]) > 1 else 0.0,
+            len(tests[setting]),
+        )
+        for setting in PAPER
+        if setting in tests
+    }
+
+
+def _gain(results: Mapping[Cell, Measured], one: Setting, other: Setting) -> tuple[float, float]:
+    """How much less the second's error is on equal seeds, and the standard error of that mean."""
+    by_seed: dict[Setting, dict[int, float]] = {one: {}, other: {}}
+    for cell, measured in results.items():
+        by_seed.get((cell.base, cell.encoding, cell.eigenvectors), {})[cell.seed] = measured.test
+    both = by_seed[one].keys() & by_seed[other].keys()
+    gains = [by_seed[one][seed] - by_seed[other][seed] for seed in both]
+    return mean(gains), stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else inf
+
+
+def _chance(gain: float, unsure: float) -> str:
+    return "." if gain > 2 * unsure else ", which is not clear of chance."
+
+
+def _words(error: tuple[float, float, int]) -> str:
+    return f"{error[0]:.3f} ± {error[1]:.3f} ({error[2]} seeds)"
