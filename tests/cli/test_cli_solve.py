@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tammes.cli import solve
 from tammes.cli.main import main
 from tammes.cli.solver_choice import Solve
 from tammes.extensions import CliquePenalty
@@ -94,6 +95,29 @@ def test_one_graph_of_the_user_s_own(
     assert [row["worth"] for row in rows[:-1]] == [3.0, 3.0]
     assert main(words) == 0
     assert "5 nodes, 5 edges" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("lines", "sizes"), [("ann\n", "1 node, 0 edges"), ("ann bob\n", "2 nodes, 1 edge")], ids=["one", "two"]
+)
+def test_one_node_or_edge_is_called_one(
+    lines: str, sizes: str, tmp_path: Path, answers: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "small.edgelist"
+    file.write_text(lines)
+    assert main(["solve", "max-clique", "--graph", str(file), *QUICK, *answers]) == 0
+    assert sizes in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("unproved", "words"),
+    [(1, "on 1 graph, after training on 1 other; 1 optimum was"), (2, "1 other; 2 optima were")],
+)
+def test_counts_below_the_table_agree_with_their_nouns(
+    unproved: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solve._show(Solve(problem="max-cut", data="TOYS"), [], 1, 1, unproved)
+    assert words in " ".join(capsys.readouterr().out.split())
 
 
 def test_out_of_time_the_bound_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

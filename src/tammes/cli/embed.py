@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import torch
 import tyro
 
+from tammes.cli.counted import counted
 from tammes.cli.data import Source
 from tammes.cli.device import Accelerator, device_of
 from tammes.cli.target import prepare
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str]) -> None:
     features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))
     write = _parquet if choice.out.suffix == ".parquet" else _npz
     write_atomically(choice.out, write(parts, features, projection))
-    print(f"wrote {len(features)} rows to {choice.out}")
+    print(f"wrote {counted(len(features), 'row')} to {choice.out}")
 
 
 def _parquet(parts: Sequence[Data], features: np.ndarray, projection: np.ndarray) -> bytes:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from tammes.cli.counted import counted
 from tammes.cli.solver_choice import ApproachName, Solve
 from tammes.extensions import Graphs, exact_answers
 from tammes.extensions.edge_list import edge_list
@@ -124,11 +125,13 @@ def _row(method: str, worths: torch.Tensor, optima: torch.Tensor, seconds: float
 
 
 def _show(choice: Solve, rows: Sequence[Row], train: int, test: int, unproved: int) -> None:
-    caption = f"{choice.problem} on {test} graphs, after training on {train} others"
+    trained = counted(train, "other")
+    caption = f"{choice.problem} on {counted(test, 'graph')}, after training on {trained}"
     if unproved:
+        were = counted(unproved, "optimum was", "optima were")
         caption += (
-            f"; {unproved} optima were not proved in {choice.seconds:g} s each: there, the ratio is to the "
-            "best set that was found"
+            f"; {were} not proved in {choice.seconds:g} s each: there, the ratio is to the best set that was "
+            "found"
         )
     table = Table(caption=caption)
     table.add_column("method")
@@ -156,7 +159,8 @@ def _solve_one(choice: Solve, path: Path) -> None:
         rows = [{"method": name, "worth": worth, "nodes": nodes} for name, worth, nodes in found]
         print(json.dumps({"bound": answer.bound, "rows": rows}))
         return
-    table = Table(caption=f"{choice.problem} of {path}: {len(names)} nodes, {graph.edges.shape[1]} edges")
+    sizes = f"{counted(len(names), 'node')}, {counted(graph.edges.shape[1], 'edge')}"
+    table = Table(caption=f"{choice.problem} of {path}: {sizes}")
     table.add_column("method")
     table.add_column("worth", justify="right")
     table.add_column("nodes", overflow="fold")
