@@ -159,12 +159,14 @@ def test_every_base_network_meets_encodings(
 
 
 def test_all_cells_are_those_of_the_paper_and_the_main_ones_come_first() -> None:
-    made = cells(0.0256, seed=2)
+    made = cells(0.04, seed=2)
     assert len(made) == len(set(made)) == 4 * len(PAPER)
     assert [(cell.base, cell.encoding, cell.eigenvectors) for cell in made[:3]] == list(MAIN)
-    assert {cell.molecules for cell in made} == {4000}
+    assert {(cell.molecules, cell.epochs, cell.width, cell.phi_width) for cell in made} == {
+        (10_000, 60, 40, 24)
+    }
     assert {cell.seed for cell in made} == {2, 3, 4, 5}
-    assert cells(1, seed=0)[0].molecules == 10_000
+    assert (cells(1, seed=0)[0].epochs, cells(1, seed=0)[0].width) == (300, 128)
 
 
 def test_findings_say_what_is_less() -> None:
