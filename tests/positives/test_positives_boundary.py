@@ -112,6 +112,11 @@ def test_every_class_is_in_the_sample_however_rare() -> None:
         (lambda: Labels().count(None, rows=20), "there are no labels"),
         (lambda: Labels().count(torch.zeros(9, dtype=torch.int64), rows=9), "all labels are the same"),
         (lambda: Labels().count(torch.arange(9), rows=8), "a row of each of 9 classes"),
+        (
+            lambda: Labels().count(torch.tensor([0, 1, -1]), rows=9),
+            "from 0, got the label -1 in row 2",
+        ),
+        (lambda: Labels().boundary(torch.eye(2), torch.tensor([0, -1]), seed=0), "below 0 in 1 of 2 rows"),
         (lambda: Clusters().boundary(torch.full((20, 2), torch.nan), None, seed=0), "NaN or infinite"),
     ],
 )

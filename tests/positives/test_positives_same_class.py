@@ -52,3 +52,8 @@ def test_every_partner_is_equally_likely() -> None:
 
 def test_rows_alone_in_their_class_are_told() -> None:
     assert SameClass().unpaired(torch.tensor([4, 2, 2, 9])).tolist() == [0, 3]
+
+
+def test_rows_without_a_label_are_no_class() -> None:
+    with pytest.raises(ValueError, match=r"label -1 in row 1 and .* in 2 of 5 rows: .*leave these rows out"):
+        SameClass().pairs(torch.tensor([0, -1, 0, -1, 1]), seed=0)

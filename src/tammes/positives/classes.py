@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # c
 from torch import Tensor
 
 from tammes.positives.boundary import Boundary, on_sphere
+from tammes.positives.numbered import expect_numbered
 
 
 class Classes(ABC):
@@ -46,7 +47,7 @@ class Classes(ABC):
             seed: of what is drawn.
 
         Raises:
-            ValueError: For embeddings that are not finite.
+            ValueError: For embeddings that are not finite, and labels below 0.
         """
 
 
@@ -54,7 +55,8 @@ class Classes(ABC):
 class Labels(Classes):
     """The classes of the labels, told apart by logistic regression without intercept, q(z) = W z.
 
-    The rows it learns from are drawn class by class, so that each class is among them.
+    The rows it learns from are drawn class by class, so that each class is among them. Labels count from 0;
+    one below, such as -1 for rows without a label, is refused and not taken for a class.
 
     Source: Weber and Bachman (2022), sec. III.A.1.
 
@@ -71,6 +73,7 @@ class Labels(Classes):
                 "active positives were to find the boundary between classes of labels, but there are no "
                 "labels: give them, or take classes=Clusters(number=...) (positives.classes:clusters)"
             )
+        expect_numbered(labels)
         number = len(labels.unique())
         if number < 2:
             raise ValueError("a boundary needs two classes, but all labels are the same")
@@ -93,6 +96,7 @@ class Labels(Classes):
         self, embeddings: Float[Tensor, "rows dim"], labels: Int64[Tensor, " rows"] | None, *, seed: int
     ) -> Boundary:
         assert labels is not None
+        expect_numbered(labels)
         z = _finite(embeddings)
         classifier = LogisticRegression(fit_intercept=False, max_iter=300, tol=1e-3)
         with threadpool_limits(1), warnings.catch_warnings():

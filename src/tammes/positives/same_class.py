@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from tammes.positives.numbered import expect_numbered
+
 
 @dataclass(frozen=True, kw_only=True)
 class SameClass:
@@ -28,15 +30,16 @@ class SameClass:
         """The pairs of one epoch.
 
         Args:
-            labels: the class of each row, int64 (n,).
+            labels: the class of each row, int64 (n,), from 0.
             seed: of this epoch; another seed gives other pairs.
 
         Returns:
             int64 (pairs, 2): rows of anchor and positive, the pairs in random order.
 
         Raises:
-            ValueError: If no class has two rows.
+            ValueError: If no class has two rows, and for labels below 0, such as -1 for rows without a label.
         """
+        expect_numbered(labels)
         generator = torch.Generator().manual_seed(seed)
         order = torch.randperm(len(labels), generator=generator)
         # Rows class by class, those of one class in random order.
