@@ -22,6 +22,7 @@ from tammes.papers.spectral_zinc_findings import ABLATION, MAIN, PAPER, findings
 from tammes.papers.spectral_zinc_training import (
     ENCODINGS,
     FLIPS,
+    GAT,
     GATED,
     GIN,
     GINE,
@@ -143,6 +144,7 @@ SMALL = {"molecules": 12, "epochs": 2, "width": 8, "layers": 1, "phi_width": 8, 
         (GINE, FLIPS, 3),
         (PNA, NONE, 0),
         (GIN, SIGNNET, 3),
+        (GAT, FLIPS, 3),
     ],
 )
 def test_every_base_network_meets_encodings(

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 
 from tammes.spectral import GINConfig, SignNetConfig
 from tammes.spectral.networks import (
+    GATConfig,
     GatedGCNConfig,
     GINEConfig,
     GraphNetworkConfig,
@@ -25,6 +26,7 @@ from tammes.spectral.networks import (
 DATA = batch_of(nx.path_graph(4), nx.cycle_graph(6), nx.empty_graph(1), nx.star_graph(3))
 COUNTS = (1, 5, 8, 1)
 CONFIGS: tuple[GraphNetworkConfig, ...] = (
+    GATConfig(width=8, layers=2, heads=2),
     GatedGCNConfig(width=8, layers=2),
     GINEConfig(width=8, layers=2),
     PNAConfig(width=8, layers=2, degrees=COUNTS, towers=2),
@@ -58,6 +60,17 @@ def test_results_move_with_the_nodes(config: GraphNetworkConfig) -> None:
     moved, order = DATA.permuted(3)
     difference = network(x[order], moved.edges) - network(x, DATA.edges)[order]
     assert difference.abs().max() < 1e-12
+
+
+def test_attention_is_a_mean_over_a_node_and_its_neighbors() -> None:
+    (layer,) = GATConfig(width=6, layers=1, heads=2).build(6).double().layers
+    with torch.no_grad():
+        layer.att_src.zero_()  # every neighbor alike
+        layer.att_dst.zero_()
+    h = torch.randn(len(DATA.batch), 6, dtype=torch.float64)
+    sums = (h @ layer.lin.weight.T).index_add(0, DATA.edges[1], (h @ layer.lin.weight.T)[DATA.edges[0]])
+    degrees = torch.bincount(DATA.edges[1], minlength=len(h))
+    torch.testing.assert_close(layer(h, DATA.edges, None), sums / (1 + degrees)[:, None] + layer.bias)
 
 
 def test_signnet_goes_before_any_network_in_a_line() -> None:
@@ -102,6 +115,7 @@ def test_wrong_settings_and_input_are_refused() -> None:
         (lambda: GatedGCNConfig(width=0), "width"),
         (lambda: GINEConfig(dropout=1.0), "dropout"),
         (lambda: SparseTransformerConfig(width=6, heads=4), "multiple of the heads"),
+        (lambda: GATConfig(width=6, heads=4), "multiple of the heads"),
         (lambda: PNAConfig(degrees=(3,)), "at least one node with a neighbor"),
         (lambda: PNAConfig(degrees=(0, 3), width=6, towers=4), "multiple of the towers"),
         (lambda: GINEConfig().build(0), "features"),

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 NONE, FLIPS, ABSOLUTE, CANONICAL = "none", "LapPE (flip)", "LapPE (abs.)", "LapPE (can.)"
 SIGNNET, ONE_SIGN = "SignNet", "SignNet (φ(v) only)"
-GATED, TRANSFORMER, GINE, PNA, GIN = "GatedGCN", "Sparse Transformer", "GINE", "PNA", "GIN, no edge features"
-EDGELESS = (TRANSFORMER, GIN)
+GATED, TRANSFORMER, GINE, PNA = "GatedGCN", "Sparse Transformer", "GINE", "PNA"
+GIN, GAT = "GIN, no edge features", "GAT, no edge features"
+EDGELESS = (TRANSFORMER, GIN, GAT)
 """Base networks that see no kinds of bonds."""
 
 
@@ -154,12 +155,20 @@ def _network(cell: Cell, train: Encoded) -> Regressor:
 
 def _base(cell: Cell, train: Encoded) -> GraphNetworkConfig:
     # torch_geometric is imported here, where it is needed.
-    from tammes.spectral.networks import GatedGCNConfig, GINEConfig, PNAConfig, SparseTransformerConfig
+    from tammes.spectral.networks import (
+        GATConfig,
+        GatedGCNConfig,
+        GINEConfig,
+        PNAConfig,
+        SparseTransformerConfig,
+    )
 
     if cell.base == GATED:
         return GatedGCNConfig(width=cell.width, layers=cell.layers)
     if cell.base == TRANSFORMER:
         return SparseTransformerConfig(width=cell.width, layers=cell.layers)
+    if cell.base == GAT:
+        return GATConfig(width=cell.width, layers=cell.layers)
     if cell.base == PNA:
         return PNAConfig(width=cell.width, layers=cell.layers, degrees=_degrees(train))
     assert cell.base in (GINE, GIN), "cells are made here"

@@ -1,5 +1,6 @@
 """Networks on graphs to put encodings in front of, from torch_geometric's layers."""
 
+from tammes.spectral.networks.gat import GATConfig
 from tammes.spectral.networks.gated_gcn import GatedGCNConfig
 from tammes.spectral.networks.gine import GINEConfig
 from tammes.spectral.networks.graph_network import GraphNetwork, GraphNetworkConfig
@@ -8,6 +9,7 @@ from tammes.spectral.networks.readout import Readout, ReadoutConfig
 from tammes.spectral.networks.sparse_transformer import SparseTransformerConfig
 
 __all__ = [
+    "GATConfig",
     "GINEConfig",
     "GatedGCNConfig",
     "GraphNetwork",

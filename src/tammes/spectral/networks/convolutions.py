@@ -3,6 +3,7 @@
 try:
     from torch_geometric.data import Data
     from torch_geometric.nn import (
+        GATConv,
         GINEConv,
         PNAConv,
         ResGatedGraphConv,
@@ -15,6 +16,7 @@ except ImportError as error:
 
 __all__ = [
     "Data",
+    "GATConv",
     "GINEConv",
     "PNAConv",
     "ResGatedGraphConv",
