@@ -41,6 +41,14 @@ def test_loss_is_drawn_as_it_is():
     np.testing.assert_allclose(axes.lines[0].get_ydata(), CURVES["a"].values)
 
 
+def test_the_loss_of_one_epoch_is_a_dot_at_that_epoch():
+    once = Curve(epochs=np.array([3]), values=np.array([4.2]))
+    axes = loss_over_epochs(once, COLORS[0]).axes[0]
+    assert axes.lines[0].get_marker() == "o"
+    assert axes.get_xticks().tolist() == [3]
+    assert loss_over_epochs(CURVES["a"], COLORS[0]).axes[0].lines[0].get_marker() == ""
+
+
 def test_lines_have_their_level():
     axes = lines_over_steps(CURVES, COLORS, label="loss", level=("log 2", 0.69)).axes[0]
     assert labeled(axes)

@@ -50,10 +50,14 @@ def loss_over_epochs(curve: Curve, color: str) -> Figure:
     'training loss'
     """
     figure, axes = canvas(width=2.35, height=1.6)
-    axes.plot(curve.epochs, curve.values, color=color, linewidth=1.6)
+    single = len(curve.epochs) == 1  # of which there is no line to draw
+    axes.plot(curve.epochs, curve.values, color=color, linewidth=1.6, marker="o" if single else "")
     axes.set(xlabel="epoch", ylabel="training loss")
     axes.grid(axis="y", color=GRID, linewidth=0.6)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
+    if single:
+        axes.set_xticks(curve.epochs)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
     axes.margins(x=0.02)
     return figure
