@@ -151,7 +151,9 @@ def test_figure_3_shows_the_perturbation_and_every_setting(tmp_path: Path) -> No
     positives_figure_3.write(tmp_path, table, perturbed, varied, "")
     page = (tmp_path / "report.html").read_text()
     assert page.count("<svg") == 1 + len(varied)
-    assert "info-active is ahead of the baseline beyond chance at 0 of" in page
+    values = sum(len(by_value) for by_value in varied.values())
+    others = f"beyond chance at 0 of {values} values; the panels and the table show the other {values}."
+    assert f"info-active is ahead of the baseline {others}" in page
     for name, values in positives_figure_3.VARIED.items():
         assert (getattr(TABLE_2, name) or 8) in values, name
 

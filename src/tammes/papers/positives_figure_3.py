@@ -6,7 +6,7 @@ Weber and Bachman (2022), Figure 3. The figure's numbers are not in the text.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ from tammes.report.svg import inline_svg
 SCALES = (0.3, 0.6, 0.9, 1.5, 3.0, 9.0)
 STUDIED = Row2(classes=4, informative=2, uninformative=6)
 """The row whose settings are varied."""
+NAMED_AT_MOST = 6
+"""Values at which the effect vanishes, in a sentence."""
 VARIED: Mapping[str, tuple[Any, ...]] = {
     "scale": (0.5, 1.0, 1.5, 2.0, 2.5, 3.5),
     "class_noise": (0.1, 0.2, 0.35, 0.5),
@@ -200,10 +202,18 @@ def findings(
         Finding(
             paper="Targeted perturbations are more effective than equal ones.",
             ours=f"With one setting varied at a time, info-active is ahead of the baseline beyond chance at "
-            f"{len(gaps) - len(gone)} of {len(gaps)} values"
-            + (f"; not at {', '.join(gone)}." if gone else "."),
+            f"{len(gaps) - len(gone)} of {len(gaps)} values" + _except(gone),
         ),
     )
+
+
+def _except(gone: Sequence[str]) -> str:
+    """Where the effect vanishes, by name as long as these can be read in a sentence."""
+    if not gone:
+        return "."
+    if len(gone) > NAMED_AT_MOST:
+        return f"; the panels and the table show the other {len(gone)}."
+    return f"; not at {', '.join(gone)}."
 
 
 def numbers(table: Mapping[Cell, Measured], varied: Mapping[str, Mapping[float, Runs2]]) -> Numbers:
