@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import torch
 from lightning.pytorch import Callback, Trainer
-from lightning.pytorch.callbacks import RichProgressBar
 
 from tammes.positives import Active
 from tammes.training.active_views import expect_possible
@@ -27,6 +26,7 @@ from tammes.training.monitor import Monitor
 from tammes.training.order import Order, Portion
 from tammes.training.pairing import Pairing, UnpairedWarning
 from tammes.training.peers import LostProcessError, joined
+from tammes.training.progress import Progress
 from tammes.training.quiet import quiet
 from tammes.training.run import Run, save_weights
 from tammes.training.shared_settings import shared_settings
@@ -241,7 +241,7 @@ def _trainer(
 ) -> Trainer:
     config, peers = module.config, module.peers
     progress = machine.progress and peers.first
-    bars: list[Callback] = [RichProgressBar(leave=False)] if progress else []
+    bars: list[Callback] = [Progress()] if progress else []
     launch = peers.launch
     with quiet():
         return Trainer(
