@@ -36,9 +36,26 @@ def test_data_is_asked_for_and_refused_in_a_line(tmp_path: Path, capsys: pytest.
     assert "transport-degeneracy has all the data it needs" in not_wanted
 
 
-def test_the_list_says_what_data_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_run_is_refused_before_anything_is_said_or_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere, out = tmp_path / "nowhere", tmp_path / "out"
+    for name in ("spectral-zinc", "sets-k-clique"):
+        assert main(["reproduce", name, "--data", str(nowhere), "--out", str(out)]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert f"there is no {nowhere}: --data of {name} is" in said.err
+        assert not out.exists()
+
+
+def test_the_list_says_what_data_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["reproduce", "--list"]) == 0
-    assert "--data" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "--data: CIFAR-10 (cifar-10-binary.tar.gz or" in said
+    assert "cifar-10-batches-bin" in said, "names of files are whole"
 
 
 def test_a_folder_without_texts_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

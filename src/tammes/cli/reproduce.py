@@ -51,6 +51,7 @@ def main(arguments: Sequence[str]) -> None:
         raise ValueError(f"there is no entry {choice.name}; there is {', '.join(known)}")
     entry = known[choice.name]
     out = choice.out or Path("reproductions") / entry.name
+    entry.expect_possible(budget=choice.budget, data=choice.data)
     console = Console(markup=False)
     console.print(f"{entry.statement} ({entry.source})", highlight=False)
     entry.reproduce(out, budget=choice.budget, seed=choice.seed, data=choice.data)
@@ -58,7 +59,10 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _show(found: Iterable[Entry]) -> None:
-    table = Table(Column("name", no_wrap=True), "statement", "source", "--data")
+    table = Table(
+        Column("name", no_wrap=True), Column("what a paper states", overflow="fold"), show_lines=True
+    )
     for entry in found:
-        table.add_row(entry.name, entry.statement, entry.source, entry.data or "")
+        words = f"{entry.statement}\n({entry.source})"
+        table.add_row(entry.name, words if entry.data is None else f"{words}\n--data: {entry.data}")
     Console(markup=False).print(table)

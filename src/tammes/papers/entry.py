@@ -56,8 +56,8 @@ class Entry:
         if not self.statement.strip() or not self.source.strip():
             raise ValueError(f"Entry {self.name!r} expected a statement and a source, got an empty one")
 
-    def reproduce(self, out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-        """Run it; the arguments are those of `Reproduction`.
+    def expect_possible(self, *, budget: float, data: Path | None) -> None:
+        """Refuse, before anything is written, what cannot be run.
 
         Raises:
             ValueError: for a budget outside (0, 1], and where data is missing or not wanted.
@@ -67,6 +67,16 @@ class Entry:
             raise ValueError(f"{self.name} needs --data: {self.data}")
         if self.data is None and data is not None:
             raise ValueError(f"{self.name} has all the data it needs: leave --data {data} out")
+        if data is not None and not data.exists():
+            raise ValueError(f"there is no {data}: --data of {self.name} is {self.data}")
+
+    def reproduce(self, out: Path, *, budget: float, seed: int, data: Path | None) -> None:
+        """Run it; the arguments are those of `Reproduction`.
+
+        Raises:
+            ValueError: as `expect_possible` does, and for data that are others.
+        """
+        self.expect_possible(budget=budget, data=data)
         self.run(out, budget=budget, seed=seed, data=data)
 
 
