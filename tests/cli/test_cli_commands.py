@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,11 @@ def fails(capsys: pytest.CaptureFixture[str], words: str, *more: str | Path) -> 
     message = capsys.readouterr().err
     assert "Traceback" not in message
     return " ".join(message.replace("│", " ").split())
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"tammes {version('tammes')}\n"
 
 
 def test_train_leaves_a_whole_run(trained: Path) -> None:

@@ -4,6 +4,7 @@ import importlib
 import io
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 
 import tyro
 
@@ -74,6 +75,9 @@ def _dispatch(words: list[str]) -> None:
             expect_one_process(words[0])
         module.main(words[1:])
         return
+    if words == ["--version"]:
+        print(f"tammes {version('tammes')}")
+        return
     choice = tyro.extras.SubcommandApp()
     for command in COMMANDS:
         choice.command(command)
@@ -82,5 +86,5 @@ def _dispatch(words: list[str]) -> None:
 
 DESCRIPTION = (
     "Learn representations by comparing pairs, with the pairs well chosen. "
-    "`tammes COMMAND --help` explains each command."
+    "`tammes COMMAND --help` explains each command, `tammes --version` says which Tammes this is."
 )
