@@ -12,7 +12,7 @@ import torch
 from tammes.data.labelled_graphs import LabelledGraphs
 from tammes.papers import spectral_multiplicities, spectral_properties, spectral_substructures, spectral_zinc
 from tammes.papers.spectral_molecules import components, flat, fluorescein, molecules
-from tammes.papers.spectral_multiplicities import measure
+from tammes.papers.spectral_multiplicities_measured import measure
 from tammes.papers.spectral_regression import batches, encoded, standardized
 from tammes.papers.spectral_synthetic import cells as synthetic_cells
 from tammes.papers.spectral_synthetic import findings as synthetic_findings
@@ -90,6 +90,7 @@ def test_multiplicities_are_counted(data: Path, tmp_path: Path) -> None:
     assert "1,113" in page
     with pytest.raises(ValueError, match=r"expected in .* folders named PROTEINS.*found none of them"):
         entry.reproduce(tmp_path / "other", budget=1, seed=0, data=tmp_path / "graphs" / "zinc")
+    assert not (tmp_path / "other").exists()
 
 
 def test_known_multiplicities() -> None:
@@ -169,6 +170,16 @@ def test_all_cells_are_those_of_the_paper_and_the_main_ones_come_first() -> None
     }
     assert {cell.seed for cell in made} == {2, 3, 4, 5}
     assert (cells(1, seed=0)[0].epochs, cells(1, seed=0)[0].width) == (300, 128)
+
+
+def test_molecules_that_are_not_there_are_refused_before_anything_is_written(
+    data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    (data / "zinc" / "zinc_test.npz").unlink()
+    with pytest.raises(ValueError, match=r"expected ZINC 12k at .*zinc_test\*\.npz; found neither"):
+        spectral_zinc.ENTRY.reproduce(out, budget=0.01, seed=0, data=data / "zinc")
+    assert not out.exists()
 
 
 def test_findings_say_what_is_less() -> None:

@@ -3,12 +3,11 @@
 Robinson (2023), section E.3.2, Tables E.2 and E.3.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from tammes.data.filter_images import filter_images
 from tammes.data.labelled_graphs import LabelledGraphs
@@ -17,8 +16,8 @@ from tammes.extensions.tu_graphs import tu_graphs
 from tammes.papers.entry import Entry, check_budget
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.sets_figures import dots
+from tammes.papers.spectral_multiplicities_measured import Graph, Measured, measure
 from tammes.papers.study import Results, complete
-from tammes.spectral import RelativeGap, eigenpairs, exists
 
 COLLECTION = (
     "PROTEINS",
@@ -33,10 +32,6 @@ COLLECTION = (
 ZINC, GRID = "ZINC", "32 x 32 image"
 FOLDERS = {ZINC: "zinc", GRID: "filters"}
 """The folders of what is not of the TU collection; those of the collection have their own names."""
-AT_ONCE = 2**15
-"""Nodes of the graphs that are decomposed together."""
-Graph = tuple[Tensor, int]
-"""Edges, both ways, and how many nodes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,27 +70,11 @@ class Cell:
     most: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """Its eigenspaces; percentages are of graphs with a repeated eigenvalue, and of eigenvectors within."""
-
-    graphs: int
-    least_nodes: int
-    most_nodes: int
-    multiplicity: int
-    percent_graphs: float
-    distinct: int
-    multiplicities: int
-    percent_vectors: float
-    decades: float
-
-
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with. Nothing is drawn."""
     check_budget(budget)
     assert data is not None  # the entry asks for it
     folder = data
-    out.mkdir(parents=True, exist_ok=True)
     cells = [
         Cell(data=name, most=max(1, round(budget * (PAPER[name].graphs if name in PAPER else 1000))))
         for name in (GRID, ZINC, *COLLECTION)
@@ -106,6 +85,7 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
             f"expected in {data} folders named {', '.join(COLLECTION)}, each an unpacked archive of the TU "
             f"collection, or {' or '.join(FOLDERS.values())}; found none of them"
         )
+    out.mkdir(parents=True, exist_ok=True)
     results = complete(
         Results(out / "table.csv", Cell, Measured),
         cells,
@@ -113,42 +93,6 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
         name=lambda cell: cell.data,
     )
     write(out, results, f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g}")
-
-
-def measure(graphs: Sequence[Graph]) -> Measured:
-    """The eigenspaces of some graphs.
-
-    >>> triangle = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
-    >>> measured = measure([(triangle, 3)])
-    >>> measured.multiplicity, measured.distinct, round(measured.percent_vectors, 1)
-    (2, 2, 66.7)
-    """
-    dimensions: list[Tensor] = []
-    repeated, decades = 0, torch.inf
-    for part in _parts(sorted(graphs, key=lambda graph: graph[1])):
-        sizes = torch.tensor([size for _, size in part])
-        starts = sizes.cumsum(0) - sizes
-        batch = torch.arange(len(part)).repeat_interleave(sizes)
-        edges = torch.cat([edges + start for (edges, _), start in zip(part, starts, strict=True)], dim=1)
-        pairs = eigenpairs(edges, batch)
-        there = exists(pairs.vectors, batch, len(part))
-        spaces = RelativeGap(warn=False)(pairs.values, there)
-        first = torch.nn.functional.pad(spaces.number.diff(dim=1) > 0, (1, 0), value=True) & there
-        dimensions.append(spaces.dimension[first])
-        repeated += int((spaces.dimension > 1).any(dim=1).sum())
-        decades = min(decades, float(spaces.margin.min()))
-    found = torch.cat(dimensions)
-    return Measured(
-        graphs=len(graphs),
-        least_nodes=min(size for _, size in graphs),
-        most_nodes=max(size for _, size in graphs),
-        multiplicity=int(found.max()),
-        percent_graphs=100 * repeated / len(graphs),
-        distinct=len(found),
-        multiplicities=len(found.unique()),
-        percent_vectors=100 * float(found[found > 1].sum() / found.sum()),
-        decades=decades,
-    )
 
 
 def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
@@ -255,17 +199,6 @@ def numbers(results: Mapping[Cell, Measured]) -> Numbers:
 
 def _by_name(results: Mapping[Cell, Measured]) -> dict[str, Measured]:
     return {cell.data: measured for cell, measured in results.items()}
-
-
-def _parts(graphs: Sequence[Graph]) -> Iterator[list[Graph]]:
-    """Graphs of ascending size in parts of about equal work."""
-    part: list[Graph] = []
-    for graph in graphs:
-        if part and (len(part) + 1) * graph[1] > AT_ONCE:
-            yield part
-            part = []
-        part.append(graph)
-    yield part
 
 
 def _collection(folder: Path, cell: Cell) -> list[Graph]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from tammes.data.split import Part
 from tammes.data.zinc import ATOMS, BONDS, zinc
 from tammes.papers.spectral_regression import (
     BOND_WIDTH,
@@ -33,6 +34,7 @@ NONE, FLIPS, ABSOLUTE, CANONICAL = "none", "LapPE (flip)", "LapPE (abs.)", "LapP
 SIGNNET, ONE_SIGN = "SignNet", "SignNet (φ(v) only)"
 GATED, TRANSFORMER, GINE, PNA = "GatedGCN", "Sparse Transformer", "GINE", "PNA"
 GIN, GAT = "GIN, no edge features", "GAT, no edge features"
+PARTS: tuple[Part, ...] = ("train", "val", "test")
 EDGELESS = (TRANSFORMER, GIN, GAT)
 """Base networks that see no kinds of bonds."""
 
@@ -129,7 +131,7 @@ class Laboratory:
         return fit(_network(cell, parts[0]), parts, config)
 
     def _read(self, eigenvectors: int, molecules: int) -> tuple[Encoded, Encoded, Encoded]:
-        train, validation, test = (zinc(self._data, part) for part in ("train", "val", "test"))
+        train, validation, test = (zinc(self._data, part) for part in PARTS)
         # The first ones: the same molecules for every seed and every encoding.
         train = train.subset(range(min(molecules, len(train))))
         count = eigenvectors or None
