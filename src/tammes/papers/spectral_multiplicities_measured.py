@@ -16,7 +16,7 @@ Graph = tuple[Tensor, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """Eigenspaces of a data set; percentages are of graphs with a repeated one, and of eigenvectors within."""
+    """Eigenspaces of some graphs; percentages are of graphs with a repeated one, and of vectors in such."""
 
     graphs: int
     least_nodes: int
