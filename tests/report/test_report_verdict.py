@@ -102,12 +102,12 @@ def test_one_objective_is_compared_with_nobody(comparison, make_outcome):
 
 
 def test_one_objective_is_set_beside_all_floors_at_once(comparison, make_outcome):
-    names = {"coin": 0.3, "oracle": 0.99, "die": 0.2}
+    names = {"coin": 0.3, "oracle": 0.99, "die": 0.2, "twin": 0.96}
     floors = tuple(Floor(name=name, scores=Scores(probe=probe)) for name, probe in names.items())
     told = verdict(with_scores(replace(comparison, floors=floors), make_outcome, a=Scores(probe=0.95)))
     assert told.beside == (
         "That is clearly above the coin (30.0 %) and the die (20.0 %). "
-        "That is not clearly above the oracle (99.0 %)."
+        "That is not clearly above the twin (96.0 %). That is clearly below the oracle (99.0 %)."
     )
 
 

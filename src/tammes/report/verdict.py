@@ -151,10 +151,10 @@ def _floors(comparison: Comparison, measure: _Measure, estimates: Mapping[str, E
     if len(estimates) == 1:
         (accuracy,) = estimates.values()
         above = [what for what, level in levels.items() if accuracy.clearly_above(level)]
-        rest = [what for what in levels if what not in above]
-        sentences = [f"That is clearly above {listed(above)}."] if above else []
-        sentences += [f"That is not clearly above {listed(rest)}."] if rest else []
-        return " ".join(sentences)
+        below = [what for what, level in levels.items() if level.clearly_above(accuracy)]
+        level_with = [what for what in levels if what not in (*above, *below)]
+        told = {"clearly above": above, "not clearly above": level_with, "clearly below": below}
+        return " ".join(f"That is {where} {listed(which)}." for where, which in told.items() if which)
     sentences = []
     for what, level in levels.items():
         above = [name for name, accuracy in estimates.items() if accuracy.clearly_above(level)]
