@@ -158,7 +158,7 @@ def test_what_changes_over_a_run_is_asked_for_and_shown(data: Path, tmp_path: Pa
         ("--batch-size 500", "the batch (500) is larger than the data (16 images)"),
         ("--batch-size 1", "batch_size must be at least 2"),
         ("--epochs 0", "epochs must be at least 1"),
-        ("--held-out 1", "held_out must be a fraction"),
+        ("--held-out 1", "--held-out must be a fraction"),
         ("--learning-rate -1", "learning_rate must be positive"),
         ("--size 2", "expected images of at least"),
         ("--data nowhere", "expected a folder of images at nowhere, found no such folder"),

@@ -138,7 +138,7 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
         ValueError: for a fraction outside (0, 1), or where one of the two would be empty.
     """
     if not 0 < fraction < 1:
-        raise ValueError(f"held_out must be a fraction from 0 to below 1, got {fraction}")
+        raise ValueError(f"--held-out must be a fraction from 0 to below 1, got {fraction}")
     labels = data.required_labels()
     kept = 1 if isinstance(data, Images) else 2
     held: list[int] = []
