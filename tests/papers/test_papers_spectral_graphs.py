@@ -242,6 +242,7 @@ def test_the_page_on_molecules_is_written(data: Path, tmp_path: Path) -> None:
     assert "zinc_REBUILT.npz" in page
     assert "component 4" in page
     assert "0.121 ± 0.005" in page
+    assert "least error for 0 of 5 further base networks (GINE; Sparse Transformer; PNA; GIN, no edge" in page
 
 
 def test_substructures_and_properties_write_their_pages(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ def errors_by_group(
     *,
     label: str,
     logarithmic: bool = True,
+    width: float | None = None,
 ) -> Figure:
     """A column for each group, a color for each method: our error as a dot, the paper's as a ring.
 
@@ -27,12 +28,13 @@ def errors_by_group(
         paper: likewise; methods and groups may be missing.
         label: what the numbers are.
         logarithmic: whether the numbers are drawn by their logarithms.
+        width: of the figure, in inches; left out, by the number of groups.
 
     >>> errors_by_group({"a": {"low": 0.1}}, {}, label="error").axes[0].get_ylabel()
     'error'
     """
     groups = list(next(iter(ours.values())))
-    figure, axes = canvas(width=1.6 + 1.1 * len(groups), height=2.9)
+    figure, axes = canvas(width=width or 1.6 + 1.1 * len(groups), height=2.9)
     for index, (method, errors) in enumerate(ours.items()):
         shift = 0.16 * (index - (len(ours) - 1) / 2)
         places = [place + shift for place in range(len(groups))]

@@ -121,12 +121,13 @@ def _errors(ours: Mapping[Setting, tuple[float, float, int]]) -> dict[str, Drawi
     """For each base network the errors with each encoding, ours and the paper's."""
     figures = {}
     for base in dict.fromkeys(base for base, _, _ in ours):
-        names = {setting: _encoding(setting) for setting in ours if setting[0] == base}
+        names = {setting: _encoding(setting).replace(" (", "\n(") for setting in ours if setting[0] == base}
         figures[base] = errors_by_group(
             {base: {name: ours[setting][0] for setting, name in names.items()}},
             {base: {name: PAPER[setting][0] for setting, name in names.items()}},
             label="test MAE",
             logarithmic=False,
+            width=6.4,  # the same for all, so that their lettering is
         )
     return figures
 

@@ -82,7 +82,8 @@ def _with_gated_gcn(
             ),
             Finding(
                 paper="LapPE with flips is better than no encoding.",
-                ours=f"By {gain:.3f} ± {unsure:.3f} on the same seeds{_chance(gain, unsure)}",
+                ours=f"With flips the error is less than without an encoding by {gain:.3f} ± {unsure:.3f} on "
+                f"the same seeds{_chance(gain, unsure)}",
                 agrees=gain > 2 * unsure,
             ),
         ]
@@ -93,8 +94,8 @@ def _with_gated_gcn(
             Finding(
                 paper="SignNet (0.121) is better than the same network with φ(v) only (0.148), for which "
                 "signs matter.",
-                ours=f"{_words(signnet)} against {_words(one_sign)}: by {gain:.3f} ± {unsure:.3f} on the "
-                f"same seeds{_chance(gain, unsure)}",
+                ours=f"With φ(v) only {_words(one_sign)}; SignNet's error is less by {gain:.3f} ± "
+                f"{unsure:.3f} on the same seeds{_chance(gain, unsure)}",
                 agrees=gain > 2 * unsure,
             )
         )
@@ -116,7 +117,8 @@ def _with_others(ours: Mapping[Setting, tuple[float, float, int]]) -> list[Findi
     return [
         Finding(
             paper="For all base networks, SignNet yields the least error.",
-            ours=f"So it does for {len(better)} of {len(compared)} further ones ({', '.join(compared)}).",
+            ours=f"SignNet has the least error for {len(better)} of {len(compared)} further base networks "
+            f"({'; '.join(compared)}).",
             agrees=len(better) == len(compared),
         )
     ]
