@@ -67,6 +67,7 @@ def test_what_is_no_image_is_counted_in_one_warning(tmp_path: Path) -> None:
     assert len(caught) == 1
     message = str(caught[0].message)
     assert "8 of 9 files" in message
+    assert message.endswith("; left out")
     assert "broken-link.png, empty.png, labels.csv, page.pdf, text.jpg and 3 more" in message
     assert caught[0].filename == __file__
     assert images.names == ("good.png",)

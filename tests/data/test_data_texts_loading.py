@@ -128,7 +128,10 @@ def test_rows_without_text_are_left_out_and_rows_without_document_refused(tmp_pa
     path = tmp_path / "a.parquet"
     rows = [{"text": None, "title": "a"}, {"text": " ", "title": "a"}, {"text": "One.", "title": "b"}]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
-    with pytest.warns(SkippedFilesWarning, match=r"2 files or rows of .* no sentences to read: row 1, row 2"):
+    with pytest.warns(
+        SkippedFilesWarning,
+        match=r"no sentences to read in 2 of the files or rows of .*: row 1, row 2; left out",
+    ):
         loaded = texts(path, document="title")
     assert (loaded.classes, loaded.skipped, loaded.names) == (("b",), ("row 1", "row 2"), ("row 3:1",))
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist([*rows, {"text": "Two.", "title": None}]), path)
@@ -196,10 +199,10 @@ def test_bytes_that_are_no_text_are_named_with_file_and_line(tmp_path: Path) -> 
 def test_empty_and_other_files_are_left_out_and_named(tmp_path: Path) -> None:
     for name, content in (("a.txt", "One."), ("b.txt", ""), ("c.txt", " \n\n"), ("d.pdf", "%PDF")):
         write(tmp_path / name, content)
-    with pytest.warns(SkippedFilesWarning, match=r"3 files or rows of .*: d\.pdf, b\.txt, c\.txt"):
+    with pytest.warns(SkippedFilesWarning, match=r"in 3 of the files or rows of .*: d\.pdf, b\.txt, c\.txt"):
         loaded = texts(tmp_path)
     assert (loaded.classes, loaded.skipped) == (("a.txt",), ("d.pdf", "b.txt", "c.txt"))
-    with pytest.raises(ValueError, match=r"3 files or rows of .* remove them"):
+    with pytest.raises(ValueError, match=r"3 of the files or rows of .* remove them"):
         texts(tmp_path, strict=True)
 
 

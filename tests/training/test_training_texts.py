@@ -237,7 +237,7 @@ def test_workers_read_the_same_batches() -> None:
 
 def test_a_document_of_one_sentence_is_left_out_with_a_word() -> None:
     texts = random_texts().subset(range(19))
-    with pytest.warns(UserWarning, match="1 of 19 sentences have no positive and are left out"):
+    with pytest.warns(UserWarning, match="no positive for 1 of 19 sentences: left out"):
         train(replace(make_text_config(), epochs=1), texts, machine=Machine(accelerator="cpu"))
 
 

@@ -119,7 +119,10 @@ class Split(Source):
     def _hold_out(self, data: Data) -> tuple[Data, Data | None]:
         if data.labels is None or self.held_out == 0:
             return data, None
-        data.required_labels()
+        try:
+            data.required_labels()
+        except ValueError as error:
+            raise ValueError(f"{error}; to train on all of them and measure nothing, --held-out 0") from error
         return hold_out(data, self.held_out)
 
 

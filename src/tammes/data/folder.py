@@ -118,7 +118,7 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
         message = f"{len(skipped)} of {total} files in {root} cannot be read as images: {listing(skipped)}"
         if strict:
             raise ValueError(f"{message}; remove them, or pass over them without --strict (strict=True)")
-        warnings.warn(f"{message}; they are left out", SkippedFilesWarning, stacklevel=2)
+        warnings.warn(f"{message}; left out", SkippedFilesWarning, stacklevel=2)
 
     classes, labels = _classes(root, names, strict)
     return Images(

@@ -105,10 +105,10 @@ def texts(
         raise ValueError(f"expected sentences in {path}, found none")
     skipped = others + gathered.empty
     if skipped:
-        message = f"{len(skipped)} files or rows of {path} hold no sentences to read: {listing(skipped)}"
+        message = f"no sentences to read in {len(skipped)} of the files or rows of {path}: {listing(skipped)}"
         if strict:
             raise ValueError(f"{message}; remove them, or pass over them without --strict (strict=True)")
-        warnings.warn(f"{message}; they are left out", SkippedFilesWarning, stacklevel=2)
+        warnings.warn(f"{message}; left out", SkippedFilesWarning, stacklevel=2)
     return _texts(gathered, skipped, rows_are_documents=is_table and document is None)
 
 

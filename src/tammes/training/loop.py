@@ -180,7 +180,7 @@ def _trained(
         expect_possible(config.positives, examples, steps=config.epochs * steps_per_epoch)
     alone = pairing.alone
     if alone and peers.first:
-        words = f"{alone} of {len(examples)} {pairing.noun} have no positive and are left out"
+        words = f"no positive for {alone} of {len(examples)} {pairing.noun}: left out"
         warnings.warn(words, UnpairedWarning, stacklevel=3)
     model = build_model(whole, examples.vocabulary)
     if not peers.alone:
