@@ -13,6 +13,7 @@ import torch
 from scipy.io import loadmat, savemat
 from scipy.sparse import csc_matrix
 
+from tammes.data.archive import read_archive
 from tammes.data.filter_images import FILTERS, filter_images
 from tammes.data.substructures import COUNTED, substructures
 from tammes.data.zinc import zinc
@@ -88,6 +89,16 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "zinc_val.npz").write_bytes(content)
     with pytest.raises(ValueError, match=r"zinc_val\.npz, got one that cannot be read \(it is empty"):
         zinc(tmp_path, "val")
+
+
+def test_an_archive_that_cannot_be_opened_is_told_in_the_system_s_words(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"nowhere\.npz, got one that cannot be read .*No such file"):
+        read_archive(tmp_path / "nowhere.npz", ["x"])
+
+
+def test_whole_numbers_may_be_stored_as_halves(tmp_path: Path) -> None:
+    np.savez(tmp_path / "zinc_val.npz", **{**MOLECULES, "x": np.asarray(MOLECULES["x"], np.float16)})
+    assert zinc(tmp_path, "val").nodes.tolist() == list(MOLECULES["x"])
 
 
 def test_an_archive_of_other_things_than_arrays_is_refused(tmp_path: Path) -> None:

@@ -28,10 +28,12 @@ def read_archive(path: Path, names: Sequence[str]) -> dict[str, NDArray]:
         [0, 1, 2]
     """
     try:
-        if not zipfile.is_zipfile(path):
-            raise ValueError("it is empty, cut off or of another kind")
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in names if name in archive}
+        with path.open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                raise ValueError("it is empty, cut off or of another kind")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in names if name in archive}
     except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(
             f"expected a whole NumPy archive {path}, got one that cannot be read ({error})"

@@ -21,15 +21,15 @@ def whole_numbers(array: NDArray, *, name: str, file: Path, dimensions: int) -> 
         dimensions: that it must have.
 
     Raises:
-        ValueError: For anything but whole numbers that int64 can hold, and another number of dimensions.
+        ValueError: For anything but whole numbers between -2^63 and 2^63, and another number of dimensions.
 
     Example:
         >>> whole_numbers(np.array([1.0, 2.0]), name="x", file=Path("a.npz"), dimensions=1)
         tensor([1, 2])
     """
     _expect("whole numbers", array, name, file, dimensions)
-    # Between the two lie all that int64 and float64 have in common, and every number of nodes or edges.
-    inside = (array > -(2.0**63)) & (array < 2.0**63)
+    # Below lie all that int64 and float64 have in common, and every number of nodes or edges.
+    inside = np.abs(array.astype(np.float64)) < 2.0**63
     if not inside.all() or (array.dtype.kind == "f" and (array != np.rint(array)).any()):
         raise ValueError(f"expected whole numbers as {name} in {file}, got fractions, NaN or huge numbers")
     return torch.from_numpy(array.astype(np.int64))
