@@ -28,14 +28,15 @@ class SignalsLeftToParent:
         Finalize(None, _kill, (self.pids,), exitpriority=0)
 
     def __call__(self, worker: int) -> None:
+        self.pids[worker] = os.getpid()  # first: what ignores SIGTERM must be known
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        self.pids[worker] = os.getpid()
 
 
 def _kill(pids: Array[c_long]) -> None:
+    readers = set(pids)
     for child in active_children():
-        if child.pid in list(pids):
+        if child.pid in readers:
             child.kill()
 
 
