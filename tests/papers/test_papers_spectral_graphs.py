@@ -11,6 +11,7 @@ import torch
 
 from tammes.data.labelled_graphs import LabelledGraphs
 from tammes.papers import spectral_multiplicities, spectral_properties, spectral_substructures, spectral_zinc
+from tammes.papers.page import Finding
 from tammes.papers.spectral_molecules import components, flat, fluorescein, molecules
 from tammes.papers.spectral_multiplicities_measured import measure
 from tammes.papers.spectral_regression import batches, encoded, standardized
@@ -202,7 +203,7 @@ def test_findings_say_what_is_less() -> None:
 
 
 def test_what_signnet_is_without_the_other_sign_is_judged_on_the_same_seeds() -> None:
-    def found(one_sign: list[float], signnet: list[float]) -> list[bool | None]:
+    def found(one_sign: list[float], signnet: list[float]) -> Finding:
         errors = dict(zip(ABLATION, (one_sign, signnet), strict=True))
         results = {
             Cell(base=base, encoding=encoding, eigenvectors=k, seed=seed, **SMALL): Measured(
@@ -211,11 +212,21 @@ def test_what_signnet_is_without_the_other_sign_is_judged_on_the_same_seeds() ->
             for (base, encoding, k), of_seeds in errors.items()
             for seed, error in enumerate(of_seeds)
         }
-        return [finding.agrees for finding in findings(results)]
+        (finding,) = findings(results)
+        return finding
 
-    assert found([0.14, 0.15], [0.12, 0.13]) == [True]
-    assert found([0.14, 0.12], [0.12, 0.13]) == [False]
-    assert found([0.14], [0.12]) == [False], "one seed is no evidence"
+    clear, unclear, single = (
+        found([0.14, 0.15], [0.12, 0.13]),
+        found([0.14, 0.12], [0.12, 0.13]),
+        found([0.14], [0.12]),
+    )
+    assert (clear.agrees, unclear.agrees, single.agrees) == (True, False, False)
+    assert clear.ours.endswith("less by 0.020 ± 0.000 on the same seeds.")
+    assert unclear.ours.endswith("on the same seeds, which is not clear of chance.")
+    assert single.ours == (
+        "With φ(v) only 0.140 (one seed); SignNet's error is less by 0.020 on one and the same seed, which "
+        "is no evidence."
+    )
     assert PAPER[ABLATION[0]] == (0.148, 0.007)
 
 

@@ -82,8 +82,7 @@ def _with_gated_gcn(
             ),
             Finding(
                 paper="LapPE with flips is better than no encoding.",
-                ours=f"With flips the error is less than without an encoding by {gain:.3f} ± {unsure:.3f} on "
-                f"the same seeds{_chance(gain, unsure)}",
+                ours=f"With flips the error is less than without an encoding by {_told(gain, unsure)}",
                 agrees=gain > 2 * unsure,
             ),
         ]
@@ -94,8 +93,7 @@ def _with_gated_gcn(
             Finding(
                 paper="SignNet (0.121) is better than the same network with φ(v) only (0.148), for which "
                 "signs matter.",
-                ours=f"With φ(v) only {_words(one_sign)}; SignNet's error is less by {gain:.3f} ± "
-                f"{unsure:.3f} on the same seeds{_chance(gain, unsure)}",
+                ours=f"With φ(v) only {_words(one_sign)}; SignNet's error is less by {_told(gain, unsure)}",
                 agrees=gain > 2 * unsure,
             )
         )
@@ -142,17 +140,26 @@ def summary(results: Mapping[Cell, Measured]) -> dict[Setting, tuple[float, floa
 
 def _gain(results: Mapping[Cell, Measured], one: Setting, other: Setting) -> tuple[float, float]:
     """How much less the second's error is on equal seeds, and the standard error of that mean."""
-    by_seed: dict[Setting, dict[int, float]] = {one: {}, other: {}}
-    for cell, measured in results.items():
-        by_seed.get((cell.base, cell.encoding, cell.eigenvectors), {})[cell.seed] = measured.test
-    both = by_seed[one].keys() & by_seed[other].keys()
-    gains = [by_seed[one][seed] - by_seed[other][seed] for seed in both]
+    more, less = (
+        {
+            cell.seed: measured.test
+            for cell, measured in results.items()
+            if (cell.base, cell.encoding, cell.eigenvectors) == setting
+        }
+        for setting in (one, other)
+    )
+    gains = [more[seed] - less[seed] for seed in more.keys() & less.keys()]
     return mean(gains), stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else inf
 
 
-def _chance(gain: float, unsure: float) -> str:
-    return "." if gain > 2 * unsure else ", which is not clear of chance."
+def _told(gain: float, unsure: float) -> str:
+    if unsure == inf:
+        return f"{gain:.3f} on one and the same seed, which is no evidence."
+    chance = "" if gain > 2 * unsure else ", which is not clear of chance"
+    return f"{gain:.3f} ± {unsure:.3f} on the same seeds{chance}."
 
 
 def _words(error: tuple[float, float, int]) -> str:
+    if error[2] == 1:
+        return f"{error[0]:.3f} (one seed)"
     return f"{error[0]:.3f} ± {error[1]:.3f} ({error[2]} seeds)"
