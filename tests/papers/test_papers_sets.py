@@ -47,6 +47,7 @@ def test_an_entry_writes_a_table_a_figure_and_a_page(entry: Entry, data: Path, t
 def test_a_folder_without_the_sets_is_refused(entry: Entry, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"expected in .* folders named .*; found none of them"):
         entry.reproduce(tmp_path / "out", budget=0.01, seed=0, data=tmp_path)
+    assert not (tmp_path / "out").exists()
 
 
 def test_all_methods_meet_all_problems() -> None:

@@ -114,3 +114,4 @@ def test_it_writes_a_table_a_figure_and_a_page(tmp_path: Path, monkeypatch: pyte
 def test_a_folder_without_the_sets_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"expected in .* folders named .*; found none of them"):
         ENTRY.reproduce(tmp_path / "out", budget=0.01, seed=0, data=tmp_path)
+    assert not (tmp_path / "out").exists()

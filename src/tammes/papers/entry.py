@@ -60,7 +60,7 @@ class Entry:
         """Refuse, before anything is written, what cannot be run.
 
         Raises:
-            ValueError: for a budget outside (0, 1], and where data is missing or not wanted.
+            ValueError: for a budget outside (0, 1], and where data is missing, not there or not wanted.
         """
         check_budget(budget)
         if self.data is not None and data is None:

@@ -63,9 +63,9 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
     check_budget(budget)
     assert data is not None  # the entry asks for it
-    out.mkdir(parents=True, exist_ok=True)
     laboratory = Laboratory(data, out / "answers.jsonl")
     wanted = cells(found(laboratory, DATA, data), epochs=max(1, round(EPOCHS * budget)), seed=seed)
+    out.mkdir(parents=True, exist_ok=True)
     results = complete(
         Results(out / "table.csv", Cell, Measured),
         wanted,

@@ -24,14 +24,15 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
     check_budget(budget)
     assert data is not None  # the entry asks for it
-    out.mkdir(parents=True, exist_ok=True)
     laboratory = Laboratory(data, out / "answers.jsonl")
+    names = found(laboratory, DATA, data)
+    out.mkdir(parents=True, exist_ok=True)
     epochs = max(1, round(EPOCHS * budget))
     results = complete(
         Results(out / "table.csv", Cell, Measured),
         [
             Cell(data=name, problem=OF_SIZE, method=method, epochs=epochs, k=k, seed=seed)
-            for name in found(laboratory, DATA, data)
+            for name in names
             for k in SIZES
             for method in METHODS
         ],

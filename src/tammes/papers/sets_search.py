@@ -40,12 +40,13 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
     check_budget(budget)
     assert data is not None  # the entry asks for it
-    out.mkdir(parents=True, exist_ok=True)
     laboratory = Laboratory(data, out / "answers.jsonl")
+    names = found(laboratory, DATA, data)
+    out.mkdir(parents=True, exist_ok=True)
     results = Results(out / "table.csv", Cell, Measured)
     best = {
         task: search(results, laboratory, task, epochs=max(1, round(EPOCHS * budget)), seed=seed)
-        for task in product(found(laboratory, DATA, data), (CLIQUE, INDEPENDENT), METHODS)
+        for task in product(names, (CLIQUE, INDEPENDENT), METHODS)
     }
     write(
         out,

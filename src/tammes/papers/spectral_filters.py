@@ -64,10 +64,10 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
     check_budget(budget)
     assert data is not None  # the entry asks for it
-    out.mkdir(parents=True, exist_ok=True)
     laboratory = Laboratory(data)
     # A part of the images, and as large a part of the steps.
     images = max(1, round(min(IMAGES, laboratory.images) * budget**0.5))
+    out.mkdir(parents=True, exist_ok=True)
     results = complete(
         Results(out / "table.csv", Cell, Measured),
         cells(images, steps=max(1, round(STEPS * budget**0.5)), seed=seed),

@@ -37,7 +37,6 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     check_budget(budget)
     assert data is not None  # the entry asks for it
     folder = data
-    out.mkdir(parents=True, exist_ok=True)
 
     @cache
     def parts() -> Parts:
@@ -71,9 +70,11 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
             command=f"tammes reproduce {STUDY.name} --data {folder.name} --budget {budget:g} --seed {seed}",
         )
 
+    graphs = len(parts()[0])
+    out.mkdir(parents=True, exist_ok=True)
     complete_and_show(
         Results(out / "table.csv", Cell, Measured),
-        cells(budget=budget, seed=seed, graphs=len(parts()[0]), epochs=EPOCHS),
+        cells(budget=budget, seed=seed, graphs=graphs, epochs=EPOCHS),
         measure,
         show,
         name=lambda cell: f"{cell.encoding}, seed {cell.seed}",
