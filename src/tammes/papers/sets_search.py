@@ -11,6 +11,8 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+from matplotlib.figure import Figure as Drawing
+
 from tammes.papers.entry import Entry, check_budget
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.sets_combinatorial import PAPER
@@ -106,19 +108,7 @@ def ranked(measured: Mapping[Cell, Measured]) -> list[Cell]:
 
 def write(out: Path, best: Mapping[Task, tuple[Cell, Measured]], command: str) -> None:
     """The figure and the page of the best settings."""
-    drawn = {
-        problem: dots(
-            {_row(task): measured.ratio for task, (_, measured) in best.items() if task[1] == problem},
-            {
-                _row(task): paper
-                for task in best
-                if task[1] == problem and (paper := _paper(task)) is not None
-            },
-            label="approximation ratio",
-            limits=(0.0, 1.03),
-        )
-        for problem in (CLIQUE, INDEPENDENT)
-    }
+    drawn = _drawn(best)
     drawn[CLIQUE].savefig(out / "figure.svg", facecolor="white")
     panels = tuple(
         Panel(
@@ -159,6 +149,23 @@ def write(out: Path, best: Mapping[Task, tuple[Cell, Measured]], command: str) -
         command=command,
     )
     write_page(out / "report.html", page)
+
+
+def _drawn(best: Mapping[Task, tuple[Cell, Measured]]) -> dict[str, Drawing]:
+    """For each problem our ratios and the paper's."""
+    return {
+        problem: dots(
+            {_row(task): measured.ratio for task, (_, measured) in best.items() if task[1] == problem},
+            {
+                _row(task): paper
+                for task in best
+                if task[1] == problem and (paper := _paper(task)) is not None
+            },
+            label="approximation ratio",
+            limits=(0.0, 1.03),
+        )
+        for problem in (CLIQUE, INDEPENDENT)
+    }
 
 
 def findings(best: Mapping[Task, tuple[Cell, Measured]]) -> tuple[Finding, ...]:
