@@ -111,6 +111,16 @@ def test_it_writes_a_table_a_figure_and_a_page(tmp_path: Path, monkeypatch: pyte
     assert (out / "table.csv").read_bytes() == before
 
 
+def test_there_is_a_page_from_the_first_task_on(tmp_path: Path) -> None:
+    cell = Cell(data="ENZYMES", problem=CLIQUE, method="Lovász", epochs=200)
+    sets_search.write(tmp_path, {("ENZYMES", CLIQUE, "Lovász"): (cell, NOTHING)}, "the command")
+    page = (tmp_path / "report.html").read_text()
+    assert "have not both been measured yet" in page
+    assert "MUTAG has" not in page
+    sets_search.write(tmp_path, {TASK: (replace(cell, data="MUTAG"), NOTHING)}, "the command")
+    assert "MUTAG has 18 graphs" in (tmp_path / "report.html").read_text()
+
+
 def test_a_folder_without_the_sets_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"expected in .* folders named .*; found none of them"):
         ENTRY.reproduce(tmp_path / "out", budget=0.01, seed=0, data=tmp_path)

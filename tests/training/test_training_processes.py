@@ -1,7 +1,6 @@
 """Several processes train as one would: the same result, failures that all share, and a way on from each."""
 
 import signal
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,12 +43,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def under_torchrun(kind: str, folder: Path) -> str:
-    """What is printed where a run ends as `kind` says; torchrun says that it failed, within a minute."""
-    start = time.monotonic()
+    """What is printed where a run ends as `kind` says; torchrun says that it failed, within two minutes."""
     launcher = together.start_by_torchrun(2, [FAULTS, kind, str(folder)])
-    (process,) = together.ended([launcher], limit=60)
+    (process,) = together.ended([launcher], together.FAULT_LIMIT)
     assert process.code != 0, process.output
-    assert time.monotonic() - start < 60
     assert sorted(file.name for file in (folder / "checkpoints").iterdir()) == ["last.ckpt", "previous.ckpt"]
     return process.output
 
@@ -208,6 +205,6 @@ def test_a_signal_to_one_process_stops_all(tmp_path: Path) -> None:
 def test_without_a_launcher_the_survivor_of_a_kill_ends_too(tmp_path: Path) -> None:
     # The workers of the one that was killed hold its connections until they notice.
     words = [FAULTS, "killed, with workers", str(tmp_path / "run")]
-    survivor, victim = together.run_together(2, words, limit=60)
+    survivor, victim = together.run_together(2, words, together.FAULT_LIMIT)
     assert (survivor.code, victim.code) == (2, -signal.SIGKILL)
     assert len(said(survivor.output)) == 1

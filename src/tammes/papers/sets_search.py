@@ -39,22 +39,19 @@ REMARKS = (
 
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
+    """See `Reproduction`; a table that is there is gone on with, and the page grows with each task."""
     check_budget(budget)
     assert data is not None  # the entry asks for it
     laboratory = Laboratory(data, out / "answers.jsonl")
     names = found(laboratory, DATA, data)
     out.mkdir(parents=True, exist_ok=True)
     results = Results(out / "table.csv", Cell, Measured)
-    best = {
-        task: search(results, laboratory, task, epochs=max(1, round(EPOCHS * budget)), seed=seed)
-        for task in product(names, (CLIQUE, INDEPENDENT), METHODS)
-    }
-    write(
-        out,
-        {task: (cell, results.known[cell]) for task, cell in best.items()},
-        f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}",
-    )
+    command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
+    best: dict[Task, tuple[Cell, Measured]] = {}
+    for task in product(names, (CLIQUE, INDEPENDENT), METHODS):
+        cell = search(results, laboratory, task, epochs=max(1, round(EPOCHS * budget)), seed=seed)
+        best[task] = cell, results.known[cell]
+        write(out, best, command)
 
 
 def search(
@@ -135,7 +132,7 @@ def write(out: Path, best: Mapping[Task, tuple[Cell, Measured]], command: str) -
             ),
         ),
         numbers=numbers(best),
-        remarks=REMARKS,
+        remarks=REMARKS if any(data == "MUTAG" for data, _, _ in best) else REMARKS[:-1],
         settings={
             "settings": f"batches of {_words(BATCHES)} graphs, {_words(LAYERS)} layers, "
             f"{_words(WIDTHS)} features",
@@ -164,22 +161,29 @@ def _drawn(best: Mapping[Task, tuple[Cell, Measured]]) -> dict[str, Drawing]:
             label="approximation ratio",
             limits=(0.0, 1.03),
         )
-        for problem in (CLIQUE, INDEPENDENT)
+        for problem in dict.fromkeys(problem for _, problem, _ in best)
     }
 
 
 def findings(best: Mapping[Task, tuple[Cell, Measured]]) -> tuple[Finding, ...]:
     """The paper's statements beside our numbers."""
     ratio = {task: measured.ratio for task, (_, measured) in best.items()}
-    pairs = dict.fromkeys((data, problem) for data, problem, _ in best)
-    ahead = [pair for pair in pairs if ratio[(*pair, METHODS[1])] >= ratio[(*pair, METHODS[0])]]
+    first, neural = METHODS
+    pairs = [
+        (data, problem)
+        for data, problem, method in ratio
+        if method == neural and (data, problem, first) in ratio
+    ]
+    ahead = [pair for pair in pairs if ratio[(*pair, neural)] >= ratio[(*pair, first)]]
     differences = [abs(own - paper) for task, own in ratio.items() if (paper := _paper(task)) is not None]
     within = sum(each <= 0.05 for each in differences)
     return (
         Finding(
             paper="The neural Lovász extension outperforms its scalar counterpart in 8 out of 10 cases.",
-            ours=f"It is at least as good as the scalar one in {len(ahead)} of {len(pairs)}.",
-            agrees=len(ahead) >= 0.8 * len(pairs),
+            ours=f"It is at least as good as the scalar one in {len(ahead)} of {len(pairs)}."
+            if pairs
+            else "The two have not both been measured yet.",
+            agrees=len(ahead) >= 0.8 * len(pairs) if pairs else None,
         ),
         Finding(
             paper="Table 8.1's ratios.",
