@@ -34,7 +34,7 @@ ACTIONS = {
 }
 
 if __name__ == "__main__":
-    faulthandler.dump_traceback_later(together.FAULT_LIMIT - 10, exit=True)  # who waits for another says where
+    faulthandler.dump_traceback_later(together.FAULT_LIMIT - 10, exit=True)  # who waits says where
     torch.set_num_threads(1)
     kind, folder = sys.argv[1], Path(sys.argv[2])
     with at_step(8, ACTIONS[kind]):
