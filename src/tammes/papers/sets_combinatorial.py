@@ -1,8 +1,8 @@
 """Cliques and independent sets by networks trained through extensions, and by others.
 
 Robinson (2023), section 8.5.1, Table 8.1, and section 8.5.4, Figure 8-5. The paper searches over 27 settings
-for each cell; here, every method has the same one. Its row of the neural extension for independent sets is
-not legible in the copy at hand, but for one number of the text.
+for each cell, as `sets-search` does; here, every method has the same one. Its row of the neural extension for
+independent sets is not legible in the copy at hand, but for one number of the text.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ PAPER: Mapping[tuple[str, str], Mapping[str, float]] = {
 }
 REMARKS = (
     "All methods have one setting: 64 features, 6 layers, batches of 32 graphs, Adam at 1e-4. The paper "
-    "reports, for each cell, the best of 27 settings on the validation graphs.",
+    "reports, for each cell, the best of 27 settings on the validation graphs, as sets-search does.",
     "A ratio says little without the greedy solution beside it, which takes nodes in order of their degree "
     "and needs no training.",
     "With a sigmoid, as the paper has it, eigenvectors give numbers near 1/2, and half of the mass lies "
