@@ -52,12 +52,13 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
     check_budget(budget)
     assert data is not None  # the entry asks for it
-    out.mkdir(parents=True, exist_ok=True)
     laboratory = Laboratory(data, out / "fields")
+    eigenfunctions = len(laboratory.surface().eigenvalues)
+    out.mkdir(parents=True, exist_ok=True)
     command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
     complete_and_show(
         Results(out / "table.csv", Cell, Measured),
-        cells(budget=budget, seed=seed, eigenfunctions=len(laboratory.surface().eigenvalues)),
+        cells(budget=budget, seed=seed, eigenfunctions=eigenfunctions),
         laboratory.measure,
         lambda known: write(out, known, laboratory, command),
         name=lambda cell: f"{cell.method}, seed {cell.seed}",

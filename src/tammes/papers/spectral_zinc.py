@@ -13,7 +13,7 @@ from tammes.papers.entry import Entry, check_budget
 from tammes.papers.page import Figure, Numbers, PaperPage, write_page
 from tammes.papers.spectral_figures import errors_by_group
 from tammes.papers.spectral_zinc_drawing import drawn
-from tammes.papers.spectral_zinc_findings import MAIN, PAPER, Setting, findings, summary
+from tammes.papers.spectral_zinc_findings import MAIN, PAPER, Errors, Setting, findings, summary
 from tammes.papers.spectral_zinc_training import NONE, PARTS, Cell, Laboratory, Measured
 from tammes.papers.study import Results, complete_and_show
 from tammes.report.panels import Panel
@@ -117,13 +117,13 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str, *, training
     write_page(out / "report.html", page)
 
 
-def _errors(ours: Mapping[Setting, tuple[float, float, int]]) -> dict[str, Drawing]:
+def _errors(ours: Mapping[Setting, Errors]) -> dict[str, Drawing]:
     """For each base network the errors with each encoding, ours and the paper's."""
     figures = {}
     for base in dict.fromkeys(base for base, _, _ in ours):
         names = {setting: _encoding(setting).replace(" (", "\n(") for setting in ours if setting[0] == base}
         figures[base] = errors_by_group(
-            {base: {name: ours[setting][0] for setting, name in names.items()}},
+            {base: {name: ours[setting].mean for setting, name in names.items()}},
             {base: {name: PAPER[setting][0] for setting, name in names.items()}},
             label="test MAE",
             logarithmic=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 from statistics import mean, stdev
+from typing import NamedTuple
 
 from tammes.papers.page import Finding
 from tammes.papers.spectral_zinc_training import (
@@ -60,15 +61,21 @@ PAPER: Mapping[Setting, tuple[float, float]] = {
 """Tables 7.1 and E.4, mean and standard deviation over 4 seeds; Table 7.2 repeats the one of PNA."""
 
 
+class Errors(NamedTuple):
+    """Test errors over seeds; the deviation is 0 where there is one seed."""
+
+    mean: float
+    deviation: float
+    seeds: int
+
+
 def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
     """The paper's statements beside our numbers."""
     ours = summary(results)
     return (*_with_gated_gcn(results, ours), *_with_others(ours))
 
 
-def _with_gated_gcn(
-    results: Mapping[Cell, Measured], ours: Mapping[Setting, tuple[float, float, int]]
-) -> list[Finding]:
+def _with_gated_gcn(results: Mapping[Cell, Measured], ours: Mapping[Setting, Errors]) -> list[Finding]:
     found = []
     if all(setting in ours for setting in MAIN):
         none, flips, signnet = (ours[setting] for setting in MAIN)
@@ -78,7 +85,7 @@ def _with_gated_gcn(
                 paper="With GatedGCN and 8 eigenvectors, SignNet (0.121) is better than LapPE with flips "
                 "(0.198) and than no encoding (0.252).",
                 ours=f"SignNet {_words(signnet)}, LapPE with flips {_words(flips)}, none {_words(none)}.",
-                agrees=signnet[0] < min(flips[0], none[0]),
+                agrees=signnet.mean < min(flips.mean, none.mean),
             ),
             Finding(
                 paper="LapPE with flips is better than no encoding.",
@@ -100,10 +107,10 @@ def _with_gated_gcn(
     return found
 
 
-def _with_others(ours: Mapping[Setting, tuple[float, float, int]]) -> list[Finding]:
+def _with_others(ours: Mapping[Setting, Errors]) -> list[Finding]:
     better, compared = [], []
     for base in (GINE, TRANSFORMER, PNA, GIN, GAT):
-        own = {setting: ours[setting][0] for setting in ours if setting[0] == base}
+        own = {setting: ours[setting].mean for setting in ours if setting[0] == base}
         signed = [error for (_, encoding, _), error in own.items() if encoding == SIGNNET]
         others = [error for (_, encoding, _), error in own.items() if encoding != SIGNNET]
         if signed and others:
@@ -122,16 +129,16 @@ def _with_others(ours: Mapping[Setting, tuple[float, float, int]]) -> list[Findi
     ]
 
 
-def summary(results: Mapping[Cell, Measured]) -> dict[Setting, tuple[float, float, int]]:
+def summary(results: Mapping[Cell, Measured]) -> dict[Setting, Errors]:
     """Mean, standard deviation and number of seeds of the test errors, in the order of the paper's table."""
     tests: dict[Setting, list[float]] = {}
     for cell, measured in results.items():
         tests.setdefault((cell.base, cell.encoding, cell.eigenvectors), []).append(measured.test)
     return {
-        setting: (
-            mean(tests[setting]),
-            stdev(tests[setting]) if len(tests[setting]) > 1 else 0.0,
-            len(tests[setting]),
+        setting: Errors(
+            mean=mean(tests[setting]),
+            deviation=stdev(tests[setting]) if len(tests[setting]) > 1 else 0.0,
+            seeds=len(tests[setting]),
         )
         for setting in PAPER
         if setting in tests
@@ -159,7 +166,7 @@ def _told(gain: float, unsure: float) -> str:
     return f"{gain:.3f} ± {unsure:.3f} on the same seeds{chance}."
 
 
-def _words(error: tuple[float, float, int]) -> str:
-    if error[2] == 1:
-        return f"{error[0]:.3f} (one seed)"
-    return f"{error[0]:.3f} ± {error[1]:.3f} ({error[2]} seeds)"
+def _words(error: Errors) -> str:
+    if error.seeds == 1:
+        return f"{error.mean:.3f} (one seed)"
+    return f"{error.mean:.3f} ± {error.deviation:.3f} ({error.seeds} seeds)"
