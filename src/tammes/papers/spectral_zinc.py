@@ -8,13 +8,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure as Drawing
 
-from tammes.data.zinc import part_of_zinc, zinc
+from tammes.data.zinc import part_of_zinc
 from tammes.papers.entry import Entry, check_budget
 from tammes.papers.page import Figure, Numbers, PaperPage, write_page
 from tammes.papers.spectral_figures import errors_by_group
 from tammes.papers.spectral_zinc_drawing import drawn
 from tammes.papers.spectral_zinc_findings import MAIN, PAPER, Errors, Setting, findings, summary
-from tammes.papers.spectral_zinc_training import NONE, PARTS, Cell, Laboratory, Measured
+from tammes.papers.spectral_zinc_training import NONE, Cell, Laboratory, Measured
 from tammes.papers.study import Results, complete_and_show
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
@@ -38,15 +38,14 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     check_budget(budget)
     assert data is not None  # the entry asks for it
     file = part_of_zinc(data, "train")
-    for part in PARTS:
-        zinc(data, part)  # what cannot be read is refused before anything is written
+    laboratory = Laboratory(data, out / DRAWN)  # refuses data before anything is written
     out.mkdir(parents=True, exist_ok=True)
     command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
     training = "PyG's ZINC" if file is None else file.name
     complete_and_show(
         Results(out / "table.csv", Cell, Measured),
         cells(budget, seed=seed),
-        Laboratory(data, out / DRAWN).measure,
+        laboratory.measure,
         lambda known: write(out, known, command, training=training),
         name=lambda cell: f"{cell.base}, {cell.encoding}, seed {cell.seed}",
     )

@@ -100,11 +100,15 @@ class Laboratory:
     Args:
         data: where ZINC is.
         drawn: the file that keeps what the first SignNet makes of fluorescein, for the page.
+
+    Raises:
+        ValueError: where ZINC is not there, or cannot be read.
     """
 
     def __init__(self, data: Path, drawn: Path) -> None:
-        self._data, self._drawn = data, drawn
-        self._parts = cache(self._read)
+        self._train, self._validation, self._test = (zinc(data, part) for part in PARTS)
+        self._drawn = drawn
+        self._parts = cache(self._encoded)
 
     def measure(self, cell: Cell) -> Measured:
         """Train and measure one cell."""
@@ -130,12 +134,15 @@ class Laboratory:
         )
         return fit(_network(cell, parts[0]), parts, config)
 
-    def _read(self, eigenvectors: int, molecules: int) -> tuple[Encoded, Encoded, Encoded]:
-        train, validation, test = (zinc(self._data, part) for part in PARTS)
+    def _encoded(self, eigenvectors: int, molecules: int) -> tuple[Encoded, Encoded, Encoded]:
         # The first ones: the same molecules for every seed and every encoding.
-        train = train.subset(range(min(molecules, len(train))))
+        train = self._train.subset(range(min(molecules, len(self._train))))
         count = eigenvectors or None
-        return encoded(train, count=count), encoded(validation, count=count), encoded(test, count=count)
+        return (
+            encoded(train, count=count),
+            encoded(self._validation, count=count),
+            encoded(self._test, count=count),
+        )
 
 
 def _network(cell: Cell, train: Encoded) -> Regressor:
