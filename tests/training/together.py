@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 LIMIT = 150.0
-FAULT_LIMIT = 120.0  # for runs that end badly
+FAULT_LIMIT = 60.0  # for runs that end badly
 PLACES = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 
