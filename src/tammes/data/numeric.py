@@ -62,6 +62,6 @@ def _expect(what: str, array: NDArray, name: str, file: Path, dimensions: int) -
         raise ValueError(f"expected {what} as {name} in {file}, got an array of type {array.dtype}")
     if array.ndim != dimensions:
         raise ValueError(
-            f"expected {what} as {name} in {file}, in {dimensions} dimension{'s' * (dimensions > 1)}, got an "
-            f"array of shape {array.shape}"
+            f"expected {what} as {name} in {file}, {dimensions}-dimensional, got an array of shape "
+            f"{array.shape}"
         )
