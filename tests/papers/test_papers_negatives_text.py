@@ -238,7 +238,7 @@ def test_the_entry_writes_its_files_and_says_what_the_corpus_is(tmp_path, monkey
     page = (out / "report.html").read_text(encoding="utf-8")
     assert ENTRY.statement in page
     assert page.count("tiny novels") > 8
-    assert "tammes reproduce negatives-text --data tiny novels --budget 0.5 --seed 3" in page
+    assert "negatives-text --data &#39;tiny novels&#39; --budget 0.5 --seed 3" in page
     assert "NaN" not in page
     assert "nan" not in page.split("<svg")[0]
     lines = (out / "table.csv").read_text().splitlines()

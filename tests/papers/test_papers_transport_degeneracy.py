@@ -59,5 +59,5 @@ def test_a_worst_case_below_zero_would_contradict_lemma_2(results):
 
 def test_budget_is_checked_before_any_work(tmp_path):
     with pytest.raises(ValueError, match="budget"):
-        ENTRY.run(tmp_path, budget=0.0, seed=0)
+        ENTRY.reproduce(tmp_path, budget=0.0, seed=0, data=None)
     assert not list(tmp_path.iterdir())

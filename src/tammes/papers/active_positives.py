@@ -23,7 +23,7 @@ from tammes.papers.active_positives_differences import (
 from tammes.papers.active_positives_figures import overview, panels
 from tammes.papers.active_positives_settings import CANDIDATES, LABELED, ROUND, TEMPERATURE, Scale, scale_of
 from tammes.papers.active_positives_training import Cell, Laboratory, Measured, wanted_cells
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.negatives_vision import load
 from tammes.papers.negatives_vision_training import Parts
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
@@ -80,10 +80,9 @@ KINDS: tuple[tuple[str, Pick, Pick], ...] = (
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     sets = {"digits": Parts(train=digits("train"), test=digits("test")), **load(data)}
-    command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
+    command = ENTRY.command(budget=budget, seed=seed, data=data)
     study(out, sets, scale_of(budget), seed=seed, command=command)
 
 

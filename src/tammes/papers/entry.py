@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +11,10 @@ import tammes.papers
 
 
 class Reproduction(Protocol):
-    """Does the work of an entry and writes `table.csv`, `figure.svg` and `report.html` into a folder."""
+    """Does the work of an entry and writes `table.csv`, `figure.svg` and `report.html` into a folder.
+
+    An entry calls it with what `Entry.expect_possible` has let through.
+    """
 
     def __call__(self, out: Path, *, budget: float, seed: int, data: Path | None) -> None:
         """Write the entry's files.
@@ -21,9 +25,6 @@ class Reproduction(Protocol):
             budget: the part of the full work to be done, in (0, 1]; the docs say whose numbers they show.
             seed: of everything that is drawn.
             data: what the entry's `data` asks for; None where it asks for nothing.
-
-        Raises:
-            ValueError: for a budget outside (0, 1].
         """
 
 
@@ -69,6 +70,17 @@ class Entry:
             raise ValueError(f"{self.name} has all the data it needs: leave --data {data} out")
         if data is not None and not data.exists():
             raise ValueError(f"there is no {data}: --data of {self.name} is {self.data}")
+
+    def command(self, *, budget: float, seed: int, data: Path | None = None) -> str:
+        """What is typed to have it run so, for its page; of the data only the last part of the path.
+
+        Example:
+            >>> entry = Entry(name="a", statement="It is so.", source="Theorem 1", run=lambda *_, **__: None)
+            >>> entry.command(budget=0.5, seed=0)
+            'tammes reproduce a --budget 0.5 --seed 0'
+        """
+        given = "" if data is None else f" --data {shlex.quote(data.name)}"
+        return f"tammes reproduce {self.name}{given} --budget {budget:g} --seed {seed}"
 
     def reproduce(self, out: Path, *, budget: float, seed: int, data: Path | None) -> None:
         """Run it; the arguments are those of `Reproduction`.

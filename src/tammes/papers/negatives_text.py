@@ -9,7 +9,7 @@ from a sentence which of N documents it comes from.
 
 from pathlib import Path
 
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.negatives_text_corpus import MINIMUM_COUNT, Corpus, load_corpus
 from tammes.papers.negatives_text_figures import (
     CLASSIFIERS,
@@ -45,10 +45,9 @@ REMARKS = (
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     corpus = load_corpus(data, seed=seed)
-    command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
+    command = ENTRY.command(budget=budget, seed=seed, data=data)
     study(out, plan_of(budget).within(corpus), corpus, seed=seed, command=command)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tammes.data import Published, published_at
 from tammes.data.published import CIFAR10, MNIST, SVHN
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.negatives_vision_figures import heat_panels, line_panels, overview
 from tammes.papers.negatives_vision_findings import findings, linear, linear_early, mean, mean_early
 from tammes.papers.negatives_vision_settings import LATENT, MEASURED_HERE, PAPER, Scale, grid, scale_of
@@ -43,7 +43,6 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     Raises:
         ValueError: for the whole budget where there is no GPU.
     """
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     if budget == 1 and device().type == "cpu":
         raise ValueError(
@@ -74,7 +73,7 @@ def study(out: Path, scale: Scale, *, budget: float, seed: int, data: Path) -> N
         Laboratory(sets, scale).measure,
         name=lambda cell: f"{cell.data}, {cell.positives}, B = {cell.batch_size}, k = {cell.k}",
     )
-    command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
+    command = ENTRY.command(budget=budget, seed=seed, data=data)
     found = arms(results)
     picks = (("trained linear classifier", linear), ("mean classifier", mean))
     overview(found, picks).savefig(out / "figure.svg", facecolor="white")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tammes.latent import algorithm_2
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.interval import Interval
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.positives_figures import curves
@@ -55,12 +55,11 @@ _NAMED = {
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     out.mkdir(parents=True, exist_ok=True)
     perturbed, varied = plans(budget, seed)
     work = [*perturbed.values(), *(runs for each in varied.values() for runs in each.values())]
     table = study(out / "table.csv", work)
-    write(out, table, perturbed, varied, f"--budget {budget:g} --seed {seed}")
+    write(out, table, perturbed, varied, ENTRY.command(budget=budget, seed=seed))
 
 
 def plans(budget: float, seed: int) -> tuple[dict[Row2, Runs2], dict[str, dict[float, Runs2]]]:
@@ -95,7 +94,7 @@ def write(
     table: Mapping[Cell, Measured],
     perturbed: Mapping[Row2, Runs2],
     varied: Mapping[str, Mapping[float, Runs2]],
-    options: str,
+    command: str,
 ) -> None:
     """The figures and the page of what has been measured."""
     figures = (_over_the_perturbation(out / "figure.svg", table, perturbed), _over_settings(table, varied))
@@ -112,7 +111,7 @@ def write(
         remarks=(),
         settings=in_words(some.settings)
         | {"seeds": str(len(some.seeds)), "updates": f"{some.updates} (Table II's: {UPDATES})"},
-        command=f"tammes reproduce {ENTRY.name} {options}",
+        command=command,
     )
     write_page(out / "report.html", page)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.interval import Interval
 from tammes.papers.page import Finding, Numbers, PaperPage, write_page
 from tammes.papers.positives_rows import by_strategy
@@ -39,10 +39,9 @@ REMARKS = (
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     out.mkdir(parents=True, exist_ok=True)
     work = plan(budget, seed)
-    write(out, study(out / "table.csv", work), work, f"--budget {budget:g} --seed {seed}")
+    write(out, study(out / "table.csv", work), work, ENTRY.command(budget=budget, seed=seed))
 
 
 def plan(budget: float, seed: int) -> list[Runs1]:
@@ -60,7 +59,7 @@ def plan(budget: float, seed: int) -> list[Runs1]:
     ]
 
 
-def write(out: Path, table: Mapping[Cell, Measured], work: Sequence[Runs1], options: str) -> None:
+def write(out: Path, table: Mapping[Cell, Measured], work: Sequence[Runs1], command: str) -> None:
     """The figure and the page of what has been measured."""
     figure = by_strategy(
         out / "figure.svg",
@@ -82,7 +81,7 @@ def write(out: Path, table: Mapping[Cell, Measured], work: Sequence[Runs1], opti
         numbers=numbers(table, work),
         remarks=REMARKS,
         settings=in_words(TABLE_1) | {"seeds": str(len(work[0].seeds))},
-        command=f"tammes reproduce {ENTRY.name} {options}",
+        command=command,
     )
     write_page(out / "report.html", page)
 

@@ -8,7 +8,7 @@ independent sets is not legible in the copy at hand, but for one number of the t
 from collections.abc import Mapping
 from pathlib import Path
 
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.sets_figures import dots
 from tammes.papers.sets_training import (
@@ -19,7 +19,6 @@ from tammes.papers.sets_training import (
     Cell,
     Laboratory,
     Measured,
-    found,
 )
 from tammes.papers.study import Results, complete
 from tammes.report.panels import Panel
@@ -61,10 +60,9 @@ REMARKS = (
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     laboratory = Laboratory(data, out / "answers.jsonl")
-    wanted = cells(found(laboratory, DATA, data), epochs=max(1, round(EPOCHS * budget)), seed=seed)
+    wanted = cells(laboratory.found(DATA), epochs=max(1, round(EPOCHS * budget)), seed=seed)
     out.mkdir(parents=True, exist_ok=True)
     results = complete(
         Results(out / "table.csv", Cell, Measured),
@@ -72,7 +70,7 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
         laboratory.measure,
         name=lambda cell: f"{cell.data}, {cell.problem}, {cell.method}",
     )
-    write(out, results, f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}")
+    write(out, results, ENTRY.command(budget=budget, seed=seed, data=data))
 
 
 def cells(names: list[str], *, epochs: int, seed: int) -> list[Cell]:

@@ -6,10 +6,10 @@ Robinson (2023), section 8.5.4, Figure 8-3. The figure's numbers are not in the 
 from collections.abc import Mapping
 from pathlib import Path
 
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.sets_figures import lines
-from tammes.papers.sets_training import CLIQUE, EPOCHS, Cell, Laboratory, Measured, found
+from tammes.papers.sets_training import CLIQUE, EPOCHS, Cell, Laboratory, Measured
 from tammes.papers.study import Results, complete
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
@@ -20,10 +20,9 @@ COUNTS = (1, 2, 3, 4, 5, 6)
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     laboratory = Laboratory(data, out / "answers.jsonl")
-    names = found(laboratory, DATA, data)
+    names = laboratory.found(DATA)
     out.mkdir(parents=True, exist_ok=True)
     epochs = max(1, round(EPOCHS * budget))
     results = complete(
@@ -36,7 +35,7 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
         laboratory.measure,
         name=lambda cell: f"{cell.data}, {cell.eigenvectors} eigenvectors",
     )
-    write(out, results, f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}")
+    write(out, results, ENTRY.command(budget=budget, seed=seed, data=data))
 
 
 def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:

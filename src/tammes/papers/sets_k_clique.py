@@ -7,10 +7,10 @@ is found is one, so that precision is 1, and F1 tells how many of those that are
 from collections.abc import Mapping
 from pathlib import Path
 
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.sets_figures import dots
-from tammes.papers.sets_training import EPOCHS, OF_SIZE, Cell, Laboratory, Measured, found
+from tammes.papers.sets_training import EPOCHS, OF_SIZE, Cell, Laboratory, Measured
 from tammes.papers.study import Results, complete
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
@@ -22,10 +22,9 @@ SIZES = (3, 4)
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     laboratory = Laboratory(data, out / "answers.jsonl")
-    names = found(laboratory, DATA, data)
+    names = laboratory.found(DATA)
     out.mkdir(parents=True, exist_ok=True)
     epochs = max(1, round(EPOCHS * budget))
     results = complete(
@@ -39,7 +38,7 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
         laboratory.measure,
         name=lambda cell: f"{cell.data}, k = {cell.k}, {cell.method}",
     )
-    write(out, results, f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}")
+    write(out, results, ENTRY.command(budget=budget, seed=seed, data=data))
 
 
 def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:

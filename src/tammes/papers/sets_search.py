@@ -13,11 +13,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure as Drawing
 
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.sets_combinatorial import PAPER
 from tammes.papers.sets_figures import dots
-from tammes.papers.sets_training import CLIQUE, EPOCHS, INDEPENDENT, Cell, Laboratory, Measured, found
+from tammes.papers.sets_training import CLIQUE, EPOCHS, INDEPENDENT, Cell, Laboratory, Measured
 from tammes.papers.study import Results, complete
 from tammes.report.panels import Panel
 from tammes.report.svg import inline_svg
@@ -40,13 +40,12 @@ OF_MUTAG = "MUTAG has 18 graphs to validate on, so that many settings are equal 
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there is gone on with, and the page grows with each task."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     laboratory = Laboratory(data, out / "answers.jsonl")
-    names = found(laboratory, DATA, data)
+    names = laboratory.found(DATA)
     out.mkdir(parents=True, exist_ok=True)
     results = Results(out / "table.csv", Cell, Measured)
-    command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
+    command = ENTRY.command(budget=budget, seed=seed, data=data)
     best: dict[Task, tuple[Cell, Measured]] = {}
     for task in product(names, (CLIQUE, INDEPENDENT), METHODS):
         cell = search(results, laboratory, task, epochs=max(1, round(EPOCHS * budget)), seed=seed)

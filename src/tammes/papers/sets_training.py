@@ -102,9 +102,19 @@ class Laboratory:
         self._kept = Kept(path=answers)
         self._parts = cache(self._read)
 
-    def has(self, name: str) -> bool:
-        """Whether a data set is there."""
-        return (self._data / name).is_dir()
+    def found(self, names: Sequence[str]) -> list[str]:
+        """Those of the data sets that are there.
+
+        Raises:
+            ValueError: where none is.
+        """
+        there = [name for name in names if (self._data / name).is_dir()]
+        if not there:
+            raise ValueError(
+                f"expected in {self._data} folders named {', '.join(names)}, each an unpacked archive of the "
+                "TU collection; found none of them"
+            )
+        return there
 
     def measure(self, cell: Cell) -> Measured:
         """Train and measure one cell."""
@@ -145,21 +155,6 @@ class Laboratory:
         most = MOST_OF_COLLAB if name == "COLLAB" else None
         # One split for all: the paper's is "done in exactly one consistent way across all experiments".
         return split(tu_graphs(self._data / name, most=most), seed=0)
-
-
-def found(laboratory: Laboratory, names: Sequence[str], data: Path) -> list[str]:
-    """Those of the data sets that are there.
-
-    Raises:
-        ValueError: where none is.
-    """
-    there = [name for name in names if laboratory.has(name)]
-    if not there:
-        raise ValueError(
-            f"expected in {data} folders named {', '.join(names)}, each an unpacked archive of the TU "
-            "collection; found none of them"
-        )
-    return there
 
 
 def _posed(cell: Cell, approach: Approach) -> Callable[[Graphs], Problem]:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from tammes.data import Images, published_at
 from tammes.encoders import ConvNetConfig, ResNetConfig
 from tammes.extensions import TrainingError
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page, write_table
 from tammes.papers.sets_figures import lines
 from tammes.report.panels import Panel
@@ -55,7 +55,6 @@ class Row:
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; the whole budget trains ResNet-18 on all images."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     published = published_at(data)
     if published is None:
@@ -76,7 +75,7 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
         out,
         rows,
         f"{published.name}, {len(images):,} images",
-        f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}",
+        ENTRY.command(budget=budget, seed=seed, data=data),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean, pstdev
 
 from tammes.data.filter_images import FILTERS
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.spectral_figures import errors_by_group
 from tammes.papers.spectral_filters_networks import ARMA, BASISNET, BUILD, GPR, SIGNNET
@@ -62,7 +62,6 @@ REMARKS = (
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     laboratory = Laboratory(data)
     # A part of the images, and as large a part of the steps.
@@ -74,7 +73,7 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
         laboratory.measure,
         name=lambda cell: f"image {cell.image + 1}, {cell.method}",
     )
-    write(out, results, f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}")
+    write(out, results, ENTRY.command(budget=budget, seed=seed, data=data))
 
 
 def cells(images: int, *, steps: int, seed: int) -> list[Cell]:

@@ -13,7 +13,7 @@ from tammes.data.filter_images import filter_images
 from tammes.data.labelled_graphs import LabelledGraphs
 from tammes.data.zinc import zinc
 from tammes.extensions.tu_graphs import tu_graphs
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.sets_figures import dots
 from tammes.papers.spectral_multiplicities_measured import Graph, Measured, measure
@@ -72,7 +72,6 @@ class Cell:
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with. Nothing is drawn."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     folder = data
     cells = [
@@ -92,7 +91,7 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
         lambda cell: measure(_READ[cell.data](folder, cell)),
         name=lambda cell: cell.data,
     )
-    write(out, results, f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g}")
+    write(out, results, ENTRY.command(budget=budget, seed=seed, data=data))
 
 
 def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tammes.data.graph_properties import PROPERTIES, graph_properties
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.spectral_regression import standardized
 from tammes.papers.spectral_synthetic import Cell, Parts, Study, cells, trained, write
 from tammes.papers.study import Results, complete_and_show
@@ -36,7 +36,6 @@ class Measured:
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     out.mkdir(parents=True, exist_ok=True)
     graphs, validating, testing = (max(2, round(each * budget**0.5)) for each in (TRAIN, VALIDATION, TEST))
 
@@ -70,7 +69,7 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
             STUDY,
             errors,
             data=f"{graphs:,} to train on (the paper's: {TRAIN:,}), {testing:,} to test on",
-            command=f"tammes reproduce {STUDY.name} --budget {budget:g} --seed {seed}",
+            command=ENTRY.command(budget=budget, seed=seed),
         )
 
     complete_and_show(

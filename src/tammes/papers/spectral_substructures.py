@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from tammes.data.substructures import substructures
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.spectral_regression import standardized
 from tammes.papers.spectral_synthetic import Cell, Parts, Study, cells, trained, write
 from tammes.papers.study import Results, complete_and_show
@@ -34,7 +34,6 @@ class Measured:
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     folder = data
 
@@ -67,7 +66,7 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
             STUDY,
             errors,
             data=f"{len(parts()[0]):,} random graphs to train on, {len(parts()[2]):,} to test on",
-            command=f"tammes reproduce {STUDY.name} --data {folder.name} --budget {budget:g} --seed {seed}",
+            command=ENTRY.command(budget=budget, seed=seed, data=folder),
         )
 
     graphs = len(parts()[0])

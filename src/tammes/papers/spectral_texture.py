@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import mean
 
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.spectral_texture_figures import encodings, even_parts, renderings
 from tammes.papers.spectral_texture_networks import ABSOLUTE, FLIPS, INTRINSIC, METHODS, SIGNNET
@@ -50,12 +50,11 @@ REMARKS = (
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     laboratory = Laboratory(data, out / "fields")
     eigenfunctions = len(laboratory.surface().eigenvalues)
     out.mkdir(parents=True, exist_ok=True)
-    command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
+    command = ENTRY.command(budget=budget, seed=seed, data=data)
     complete_and_show(
         Results(out / "table.csv", Cell, Measured),
         cells(budget=budget, seed=seed, eigenfunctions=eigenfunctions),

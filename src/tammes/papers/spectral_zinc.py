@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure as Drawing
 
 from tammes.data.zinc import part_of_zinc
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.page import Figure, Numbers, PaperPage, write_page
 from tammes.papers.spectral_figures import errors_by_group
 from tammes.papers.spectral_zinc_drawing import drawn
@@ -35,12 +35,11 @@ REMARKS = (
 
 def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`; a table that is there already is gone on with."""
-    check_budget(budget)
     assert data is not None  # the entry asks for it
     file = part_of_zinc(data, "train")
     laboratory = Laboratory(data, out / DRAWN)  # refuses data before anything is written
     out.mkdir(parents=True, exist_ok=True)
-    command = f"tammes reproduce {ENTRY.name} --data {data.name} --budget {budget:g} --seed {seed}"
+    command = ENTRY.command(budget=budget, seed=seed, data=data)
     training = "PyG's ZINC" if file is None else file.name
     complete_and_show(
         Results(out / "table.csv", Cell, Measured),

@@ -41,7 +41,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tammes.coupling import Transport, Uniform
-from tammes.papers.entry import Entry, check_budget
+from tammes.papers.entry import Entry
 from tammes.papers.minmax import (
     LEARNING_RATE,
     MARGINALS,
@@ -86,9 +86,8 @@ REMARKS = (
 )
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None = None) -> None:
+def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
     """See `Reproduction`: the full work is 400 steps for each of five adversaries and three seeds."""
-    check_budget(budget)
     steps, seeds = max(2, round(STEPS * budget)), range(seed, seed + max(1, round(SEEDS * budget)))
     results: dict[str, list[Trained]] = {name: [] for name in (UNTRAINED, *ADVERSARIES)}
     for each in seeds:
@@ -105,7 +104,7 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None = None) -> Non
     ]
     write_table(out / "table.csv", rows)
     overview(results, UNTRAINED, LOSS_OF_A_POINT).savefig(out / "figure.svg", facecolor="white")
-    command = f"tammes reproduce {ENTRY.name} --budget {budget:g} --seed {seed}"
+    command = ENTRY.command(budget=budget, seed=seed)
     write_page(out / "report.html", _page(results, steps, command))
 
 

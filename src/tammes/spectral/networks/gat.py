@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from tammes.spectral.counts import check_count, check_multiple
 from tammes.spectral.networks.convolutions import GATConv
-from tammes.spectral.networks.graph_network import GraphNetworkConfig
+from tammes.spectral.networks.heads import HeadsConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class GATConfig(GraphNetworkConfig):
+class GATConfig(HeadsConfig):
     """Settings of layers sum_j a_ij W h_j over a node and its neighbors, a_ij the softmax over j of scores.
 
     A score is LeakyReLU(a . W h_i + b . W h_j + c . e_ij), by each head for its own part of the channels; the
@@ -30,14 +29,6 @@ class GATConfig(GraphNetworkConfig):
         >>> network(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 8])
     """
-
-    heads: int = 4
-    """Heads of attention."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("heads", self.heads)
-        check_multiple("width", self.width, "heads", self.heads)
 
     def layer(self, edges: int | None) -> nn.Module:
         """See `GraphNetworkConfig.layer`."""

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from tammes.spectral.counts import check_count, check_multiple
 from tammes.spectral.networks.convolutions import TransformerConv
-from tammes.spectral.networks.graph_network import GraphNetworkConfig
+from tammes.spectral.networks.heads import HeadsConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparseTransformerConfig(GraphNetworkConfig):
+class SparseTransformerConfig(HeadsConfig):
     """Settings of attention over neighbors, each followed by a network of one hidden layer on each node.
 
     Raises:
@@ -27,14 +26,6 @@ class SparseTransformerConfig(GraphNetworkConfig):
         >>> network(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 8])
     """
-
-    heads: int = 4
-    """Heads of attention."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("heads", self.heads)
-        check_multiple("width", self.width, "heads", self.heads)
 
     def layer(self, edges: int | None) -> nn.Module:
         """See `GraphNetworkConfig.layer`."""
