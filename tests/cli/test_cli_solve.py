@@ -92,7 +92,8 @@ def test_one_graph_of_the_user_s_own(
     assert main([*words, "--extension", "lovasz", "erdos", "--json", "--exact-objective"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert rows[-1] == {"method": "exact", "worth": 3.0, "nodes": ["ann", "bob", "cy"]}
-    assert [row["worth"] for row in rows[:-1]] == [3.0, 3.0]
+    assert [row["method"] for row in rows[:-1]] == ["greedy, by degree", "lovasz", "erdos"]
+    assert [row["worth"] for row in rows[:-1]] == [3.0, 3.0, 3.0]
     assert main(words) == 0
     assert "5 nodes, 5 edges" in " ".join(capsys.readouterr().out.split())
 

@@ -377,6 +377,23 @@ def test_taking_elements_in_order_gives_a_maximal_set(sizes: list[int], seed: in
         assert worth[number].item() == len(expected)
 
 
+@given(sizes=batches, seed=seeds)
+def test_a_set_is_completed(sizes: list[int], seed: int) -> None:
+    graphs = random_graphs(sizes, seed)
+    worth = MaximumIndependentSet(graphs=graphs).worth
+    order = graphs.ground.descending(torch.rand(sum(sizes), generator=torch.Generator().manual_seed(seed)))
+    begun = torch.zeros(sum(sizes), dtype=torch.bool)
+    begun[graphs.ground.offsets] = True
+    completed, members = extend(worth, order, begun)
+    assert members[begun].all()
+    assert begun.sum() == len(sizes)  # left as it was
+    assert torch.equal(completed, worth.values(members))
+    for node in range(sum(sizes)):
+        larger = members.clone()
+        larger[node] = True
+        assert not (worth.values(larger) > completed).any()
+
+
 def test_graphs_are_cleaned_and_wrong_ones_refused() -> None:
     graphs = Graphs.of(torch.tensor([[1, 0, 2, 0, 3], [0, 1, 2, 1, 4]]), sizes=(3, 2))
     assert graphs.edges.tolist() == [[0, 3], [1, 4]]

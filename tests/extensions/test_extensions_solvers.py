@@ -41,6 +41,7 @@ from tammes.extensions.solvers import (
     fit,
     optima_of,
     ratios,
+    search,
     solve,
     split,
 )
@@ -295,6 +296,26 @@ def test_parts_of_a_data_set() -> None:
     network = SolverNetwork(NetworkConfig(width=4, layers=1), scalar=True)
     with pytest.raises(ValueError, match="expected graphs to train on"):
         fit(network, ByScalar(), clique, [], graphs, FitConfig(epochs=1), optima=torch.ones(20))
+
+
+@pytest.mark.parametrize("method", [ByScalar(), ByNeural()], ids=["scalar", "neural"])
+def test_the_set_of_one_graph_is_one_that_nothing_can_be_added_to(method: Method) -> None:
+    cycle = torch.arange(30)
+    graph = Graphs.of(torch.stack([cycle, cycle.roll(-1)]), sizes=(30,))
+
+    def pose(graphs: Graphs) -> MaximumIndependentSet:
+        return MaximumIndependentSet(graphs=graphs)
+
+    torch.manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
+    config = NetworkConfig(width=4, layers=1, noise=2)
+    network = SolverNetwork(config, scalar=method.scalar, generator=generator)
+    steps: list[int] = []
+    worth, members = search(network, method, pose, graph, FitConfig(epochs=2), said=steps.append)
+    assert steps == [1, 2]
+    assert worth == members.sum().item()
+    larger = members | torch.eye(30, dtype=torch.bool)
+    assert pose(graph).worth.values(larger).max().item() == worth
 
 
 @pytest.mark.parametrize("wrong", [{"width": 0}, {"layers": 0}, {"noise": -1}])

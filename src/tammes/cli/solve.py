@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tammes.extensions.solvers import (
     SolverNetwork,
     by_degree,
     fit,
+    greedy,
     optima_of,
     ratios,
     search,
@@ -31,6 +33,7 @@ from tammes.extensions.tu_graphs import tu_graphs
 
 SHOWN = 40
 """Members of a set that are printed."""
+GREEDY = "greedy, by degree"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +71,7 @@ def _solve_many(choice: Solve) -> None:
     plain = choice.pose(ways.lovasz())
     optima, bounds = optima_of(plain, test, kept=choice.kept(), seconds=choice.seconds)
     known, _ = optima_of(plain, validation, kept=choice.kept(), seconds=choice.seconds)
-    rows = [_row("greedy, by degree", by_degree(plain, test, rising=choice.rising), optima, None)]
+    rows = [_row(GREEDY, by_degree(plain, test, rising=choice.rising), optima, None)]
     for name in choice.extension:
         approach = choice.approach(name)
         posed, started = choice.pose(approach), time.perf_counter()
@@ -94,12 +97,7 @@ def _trained(
 ) -> SolverNetwork:
     approach = choice.approach(name)
     network = choice.network(approach)
-    with Progress(transient=True, disable=choice.json) as progress:
-        bar = progress.add_task(name, total=choice.epochs)
-
-        def advance(epoch: int, loss: float, ratio: float) -> None:
-            progress.update(bar, completed=epoch)
-
+    with _steps(choice, name) as done:
         fit(
             network,
             approach.method,
@@ -108,9 +106,17 @@ def _trained(
             validation,
             choice.fit_config,
             optima=optima,
-            said=advance,
+            said=lambda epoch, loss, ratio: done(epoch),
         )
     return network
+
+
+@contextmanager
+def _steps(choice: Solve, name: ApproachName) -> Iterator[Callable[[int], None]]:
+    """A bar on the way to the last epoch; hears how many are done."""
+    with Progress(console=Console(stderr=True), transient=True, disable=choice.json) as progress:
+        bar = progress.add_task(name, total=choice.epochs)
+        yield lambda epoch: progress.update(bar, completed=epoch)
 
 
 def _row(method: str, worths: torch.Tensor, optima: torch.Tensor, seconds: float | None) -> Row:
@@ -147,12 +153,17 @@ def _solve_one(choice: Solve, path: Path) -> None:
     plain = choice.pose(ways.lovasz())
     (answer,) = exact_answers(plain(graph), kept=choice.kept(), seconds=choice.seconds)
     found: list[tuple[str, float, list[str]]] = []
+
+    def join(method: str, worth: float, members: torch.Tensor) -> None:
+        found.append((method, worth, [names[node] for node in members.nonzero().flatten().tolist()]))
+
+    (worth,), members = greedy(plain, graph, rising=choice.rising)
+    join(GREEDY, worth.item(), members)
     for name in choice.extension:
         approach = choice.approach(name)
         posed, network = choice.pose(approach), choice.network(approach)
-        worth, members = search(network, approach.method, posed, graph, choice.fit_config)
-        chosen = [names[node] for node in members.nonzero().flatten().tolist()]
-        found.append((name, worth, chosen))
+        with _steps(choice, name) as done:
+            join(name, *search(network, approach.method, posed, graph, choice.fit_config, said=done))
     exact = "exact" if answer.proved else f"best in {choice.seconds:g} s (at most {answer.bound:g})"
     found.append((exact, answer.worth, [names[node] for node in answer.members]))
     if choice.json:

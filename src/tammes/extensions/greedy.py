@@ -10,13 +10,14 @@ from tammes.extensions.set_function import SetFunction
 
 
 def extend(
-    worth: SetFunction, order: Int[Tensor, " total"]
+    worth: SetFunction, order: Int[Tensor, " total"], members: Bool[Tensor, " total"] | None = None
 ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
     """Takes each input's elements in an order, each one if that makes the set worth more.
 
     Args:
         worth: minus infinity for sets that are not allowed.
         order: the elements of each input in their order, as indices into all elements.
+        members: the sets to begin with, allowed ones; left out, the empty ones.
 
     Returns:
         What the sets are worth, and the sets as one indicator vector.
@@ -31,7 +32,8 @@ def extend(
         (2.0, [True, False, True])
     """
     ground = worth.ground
-    members = torch.zeros(ground.total, dtype=torch.bool, device=order.device)
+    if members is None:
+        members = torch.zeros(ground.total, dtype=torch.bool, device=order.device)
     best = worth.values(members)
     for place in range(ground.widest):
         has = ground.size > place

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tammes.extensions.exact_answers import exact_answers
@@ -172,19 +172,27 @@ def ratios(worths: Float[Tensor, " graphs"], optima: Float[Tensor, " graphs"]) -
 def by_degree(
     problem_of: ProblemOf, graphs: Sequence[Graphs], *, rising: bool, batch_size: int = 32
 ) -> Float[Tensor, " graphs"]:
-    """The greedy baseline: nodes in order of falling or rising degree, each if the set is worth more with it.
+    """What the sets of `greedy` are worth.
 
     >>> from tammes.extensions import MaximumIndependentSet
     >>> star = Graphs.of(torch.tensor([[0, 0], [1, 2]]), sizes=(3,))
     >>> by_degree(lambda graphs: MaximumIndependentSet(graphs=graphs), [star], rising=True).tolist()
     [2.0]
     """
-    worths = []
-    for batch in _batches(graphs, batch_size):
-        degree = batch.degree.double()
-        order = batch.ground.descending(-degree if rising else degree)
-        worths.append(extend(problem_of(batch).worth, order)[0].double())
-    return torch.cat(worths)
+    found = [greedy(problem_of, batch, rising=rising)[0].double() for batch in _batches(graphs, batch_size)]
+    return torch.cat(found)
+
+
+def greedy(
+    problem_of: ProblemOf, graphs: Graphs, *, rising: bool
+) -> tuple[Float[Tensor, " graphs"], Bool[Tensor, " total"]]:
+    """The greedy baseline: nodes in order of falling or rising degree, each if the set is worth more with it.
+
+    Returns:
+        What the sets are worth, and the sets as one indicator vector.
+    """
+    degree = graphs.degree.double()
+    return extend(problem_of(graphs).worth, graphs.ground.descending(-degree if rising else degree))
 
 
 def split(graphs: Sequence[Graphs], *, seed: int) -> tuple[list[Graphs], list[Graphs], list[Graphs]]:

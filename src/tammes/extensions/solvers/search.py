@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Bool
 from torch import Tensor
 
 from tammes.extensions.graphs import Graphs
+from tammes.extensions.greedy import extend
 from tammes.extensions.solvers.fit import FitConfig, ProblemOf
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.solvers.network import SolverNetwork
 
 
 def search(
-    network: SolverNetwork, method: Method, problem_of: ProblemOf, graph: Graphs, config: FitConfig
+    network: SolverNetwork,
+    method: Method,
+    problem_of: ProblemOf,
+    graph: Graphs,
+    config: FitConfig,
+    *,
+    said: Callable[[int], None] | None = None,
 ) -> tuple[float, Bool[Tensor, " total"]]:
     """The best set that a network finds while it descends on one graph, and what the set is worth.
+
+    The set that is read off at a step is completed: further nodes are taken in, each one if the set is worth
+    more with it, in the order of falling outputs, or of the lengths of embeddings.
 
     Args:
         network: changed in place; random features let it look in other places at each step.
@@ -23,6 +35,7 @@ def search(
         problem_of: poses the problem.
         graph: one graph.
         config: epochs are steps here.
+        said: hears the number of each step.
 
     Raises:
         ValueError: if the loss is no number any more.
@@ -53,7 +66,11 @@ def search(
         torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
         optimizer.step()
         with torch.no_grad():
-            worth, found = method.decode(outputs, problem)
+            _, read_off = method.decode(outputs, problem)
+            first = outputs[:, 0] if method.scalar else outputs.norm(dim=1)
+            worth, found = extend(problem.worth, graph.ground.descending(first), read_off)
         if worth.item() > best:
             best, members = worth.item(), found
+        if said is not None:
+            said(step)
     return best, members
