@@ -163,6 +163,14 @@ def test_taking_elements_in_order_gives_a_maximal_set(sizes: list[int], seed: in
         assert worth[number].item() == len(expected)
 
 
+def test_cliques_of_size_k_are_grown_before_they_count() -> None:
+    triangle = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+    for k, worth in ((3, 1.0), (4, 0.0)):
+        found, members = CliqueOfSize(graphs=triangle, k=k).extend(torch.tensor([2, 0, 3, 1]))
+        assert members.tolist() == [True, True, True, False]
+        assert found.item() == worth
+
+
 @given(sizes=batches, seed=seeds)
 def test_a_set_is_completed(sizes: list[int], seed: int) -> None:
     graphs = random_graphs(sizes, seed)

@@ -85,7 +85,7 @@ def test_a_cell_is_measured_the_same_again(data: Path, tmp_path: Path) -> None:
 
 def test_f1_counts_cliques_that_are_there(data: Path, tmp_path: Path) -> None:
     laboratory = Laboratory(data, tmp_path / "answers.jsonl")
-    cell = Cell(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=1)
+    cell = Cell(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=2)
     assert laboratory.measure(cell).f1 == 1.0
     none = Cell(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=9)
     assert laboratory.measure(none).f1 == 0.0

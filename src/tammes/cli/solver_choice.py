@@ -85,10 +85,17 @@ class Solve:
             )
         if not self.extension or len(set(self.extension)) < len(self.extension):
             raise ValueError("name each --extension once, and at least one")
-        if self.k is None and (self.problem in WITH_K or "bounded-lovasz" in self.extension):
+        needed = self.problem in WITH_K or "bounded-lovasz" in self.extension
+        if self.k is None and needed:
             raise ValueError(
                 f"say with --k how many nodes: {' and '.join((*WITH_K, 'bounded-lovasz'))} need it"
             )
+        if self.k is not None and not needed:
+            raise ValueError(f"leave --k out: only {' and '.join((*WITH_K, 'bounded-lovasz'))} take it")
+        if self.k is not None and self.k < 1:
+            raise ValueError(f"--k must be at least 1, got {self.k}")
+        if self.most is not None and self.graph is not None:
+            raise ValueError("--most is for the graphs of --data: leave it out with --graph")
         if self.problem in ("max-cut", "max-coverage") and "erdos" in self.extension:
             raise ValueError(f"erdos has penalties for cliques and independent sets, none for {self.problem}")
         if self.problem == "max-coverage" and "straight-through" in self.extension:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tammes.extensions.greedy import extend
 from tammes.extensions.ground import Ground
 from tammes.extensions.integer_program import Answer
 from tammes.extensions.set_function import SetFunction
@@ -37,6 +41,26 @@ class Problem(ABC):
     @abstractmethod
     def worth(self) -> SetFunction:
         """What a set counts, larger being better; minus infinity for sets that are not allowed."""
+
+    @property
+    def guide(self) -> SetFunction:
+        """What sets are grown by, element by element: `worth`, or more where that is the same for small sets.
+
+        A set that is better by it is worth no less.
+        """
+        return self.worth
+
+    def extend(
+        self, order: Int[Tensor, " total"], members: Bool[Tensor, " total"] | None = None
+    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+        """Sets built element by element, each one taken if the guide is larger with it, and their worth.
+
+        Args:
+            order: the elements of each input in their order, as indices into all elements.
+            members: the sets to begin with, allowed ones; left out, the empty ones.
+        """
+        _, found = extend(self.guide, order, members)
+        return self.worth.values(found), found
 
     @property
     def ground(self) -> Ground:

@@ -86,6 +86,11 @@ class CliqueOfSize(Problem):
         """See `Problem.worth`."""
         return GraphFunction(graphs=self.graphs, formula=LargeCliqueWorth(k=self.k))
 
+    @property
+    def guide(self) -> SetFunction:
+        """See `Problem.guide`: the size of a clique."""
+        return GraphFunction(graphs=self.graphs, formula=CliqueWorth())
+
     def key(self, number: int) -> str:
         """See `Problem.key`."""
         return key_of(f"clique of {self.k}", self.graphs.ground.sizes[number], self.graphs.pairs(number))

@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tammes.extensions.greedy import extend
 from tammes.extensions.multilinear import Multilinear
 from tammes.extensions.problem import Problem
 from tammes.extensions.solvers.method import Method
@@ -31,5 +30,5 @@ class Erdos(Method):
     def decode(
         self, outputs: Float[Tensor, "total outputs"], problem: Problem
     ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
-        """See `Method.decode`: each node in its turn, if the set is worth more with it."""
-        return extend(problem.worth, problem.ground.descending(outputs[:, 0]))
+        """See `Method.decode`: each node in its turn, if the set is better with it."""
+        return problem.extend(problem.ground.descending(outputs[:, 0]))

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from tammes.extensions.exact_answers import exact_answers
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.greedy import extend
 from tammes.extensions.kept_answers import Kept
 from tammes.extensions.problem import Problem
 from tammes.extensions.solvers.method import Method
@@ -186,13 +185,13 @@ def by_degree(
 def greedy(
     problem_of: ProblemOf, graphs: Graphs, *, rising: bool
 ) -> tuple[Float[Tensor, " graphs"], Bool[Tensor, " total"]]:
-    """The greedy baseline: nodes in order of falling or rising degree, each if the set is worth more with it.
+    """The greedy baseline: nodes in order of falling or rising degree, each if the set is better with it.
 
     Returns:
         What the sets are worth, and the sets as one indicator vector.
     """
     degree = graphs.degree.double()
-    return extend(problem_of(graphs).worth, graphs.ground.descending(-degree if rising else degree))
+    return problem_of(graphs).extend(graphs.ground.descending(-degree if rising else degree))
 
 
 def split(graphs: Sequence[Graphs], *, seed: int) -> tuple[list[Graphs], list[Graphs], list[Graphs]]:

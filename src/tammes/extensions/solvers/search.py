@@ -9,7 +9,6 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.greedy import extend
 from tammes.extensions.solvers.fit import FitConfig, ProblemOf
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.solvers.network import SolverNetwork
@@ -26,8 +25,8 @@ def search(
 ) -> tuple[float, Bool[Tensor, " total"]]:
     """The best set that a network finds while it descends on one graph, and what the set is worth.
 
-    The set that is read off at a step is completed: further nodes are taken in, each one if the set is worth
-    more with it, in the order of falling outputs, or of the lengths of embeddings.
+    The set that is read off at a step is completed: further nodes are taken in, each one if the set is better
+    with it, in the order of falling outputs, or of the lengths of embeddings.
 
     Args:
         network: changed in place; random features let it look in other places at each step.
@@ -68,9 +67,10 @@ def search(
         with torch.no_grad():
             _, read_off = method.decode(outputs, problem)
             first = outputs[:, 0] if method.scalar else outputs.norm(dim=1)
-            worth, found = extend(problem.worth, graph.ground.descending(first), read_off)
-        if worth.item() > best:
-            best, members = worth.item(), found
+            _, found = problem.extend(graph.ground.descending(first), read_off)
+            value = problem.guide.values(found).item()
+        if value > best:
+            best, members = value, found
         if said is not None:
             said(step)
-    return best, members
+    return problem.worth.values(members).item(), members
