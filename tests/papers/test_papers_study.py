@@ -43,6 +43,13 @@ def test_what_is_written_is_read_back_to_the_last_digit(tmp_path):
     assert Results(tmp_path / "table.csv", Setting, Score).known == expected
 
 
+def test_a_cell_that_is_done_has_a_line_where_there_is_no_terminal(tmp_path, capsys):
+    finished(tmp_path / "table.csv", cells=CELLS[:2])
+    assert capsys.readouterr().err.splitlines() == [f"1 of 2: {CELLS[0]}", f"2 of 2: {CELLS[1]}"]
+    finished(tmp_path / "table.csv", cells=CELLS[:3])
+    assert capsys.readouterr().err.splitlines() == [f"3 of 3: {CELLS[2]}"]
+
+
 @pytest.mark.parametrize("stop", [0, 1, 5])
 def test_a_stopped_study_goes_on_and_ends_as_an_unbroken_one(tmp_path, stop):
     unbroken, broken = tmp_path / "unbroken.csv", tmp_path / "broken.csv"

@@ -114,7 +114,9 @@ def _trained(
 @contextmanager
 def _steps(choice: Solve, name: ApproachName) -> Iterator[Callable[[int], None]]:
     """A bar on the way to the last epoch; hears how many are done."""
-    with Progress(console=Console(stderr=True), transient=True, disable=choice.json) as progress:
+    console = Console(stderr=True)
+    shown = console.is_terminal and not choice.json
+    with Progress(console=console, transient=True, disable=not shown) as progress:
         bar = progress.add_task(name, total=choice.epochs)
         yield lambda epoch: progress.update(bar, completed=epoch)
 

@@ -136,11 +136,13 @@ def complete(
 ) -> dict[Cell, Measured]:
     """Measure the cells that are not known yet, one after the other, and give what is known of all.
 
+    A bar on stderr shows how far it is; where that is no terminal, each cell has a line when it is done.
+
     Args:
         results: what is known, which grows.
         cells: what is wanted, in the order in which it is to be measured: what matters most comes first.
         measure: measures one cell; the same cell gives the same numbers.
-        name: what the progress bar calls a cell.
+        name: what the bar, or the line, calls a cell.
 
     Raises:
         KeyboardInterrupt: after Ctrl-C; it says how many cells are done.
@@ -148,7 +150,9 @@ def complete(
     missing = [cell for cell in cells if cell not in results.known]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     done = len(cells) - len(missing)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True, markup=False, highlight=False)
+    on_terminal = console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not on_terminal) as progress:
         bar = progress.add_task("", total=len(cells), completed=done)
         for cell in missing:
             progress.update(bar, description=name(cell))
@@ -161,6 +165,8 @@ def complete(
                 ) from None
             done += 1
             progress.advance(bar)
+            if not on_terminal:
+                console.print(f"{done} of {len(cells)}: {name(cell)}", soft_wrap=True)
     return {cell: results.known[cell] for cell in cells}
 
 
