@@ -160,7 +160,7 @@ def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
             Finding(
                 paper="Figure 8-5: the naive extension of columns performs considerably worse than neural "
                 "ones, and better than one-dimensional ones.",
-                ours=f"The neural extension is ahead of it in {len(ahead)} of {len(pairs)} cases.",
+                ours=f"The neural extension is ahead of that of columns in {len(ahead)} of {len(pairs)}.",
                 agrees=len(ahead) > len(pairs) / 2,
             )
         )
