@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import pytest
@@ -298,8 +299,13 @@ def test_parts_of_a_data_set() -> None:
         fit(network, ByScalar(), clique, [], graphs, FitConfig(epochs=1), optima=torch.ones(20))
 
 
+@pytest.mark.parametrize("completed", [500, 10], ids=["at each step", "at the end"])
 @pytest.mark.parametrize("method", [ByScalar(), ByNeural()], ids=["scalar", "neural"])
-def test_the_set_of_one_graph_is_one_that_nothing_can_be_added_to(method: Method) -> None:
+def test_the_set_of_one_graph_is_one_that_nothing_can_be_added_to(
+    method: Method, completed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("tammes.extensions.solvers.search")  # its name is a function's too
+    monkeypatch.setattr(module, "COMPLETED", completed)
     cycle = torch.arange(30)
     graph = Graphs.of(torch.stack([cycle, cycle.roll(-1)]), sizes=(30,))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -12,6 +13,9 @@ from tammes.extensions.graphs import Graphs
 from tammes.extensions.solvers.fit import FitConfig, ProblemOf
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.solvers.network import SolverNetwork
+
+COMPLETED = 500
+"""Nodes of the largest graphs whose sets are completed at every step: that takes nodes times edges."""
 
 
 def search(
@@ -26,7 +30,8 @@ def search(
     """The best set that a network finds while it descends on one graph, and what the set is worth.
 
     The set that is read off at a step is completed: further nodes are taken in, each one if the set is better
-    with it, in the order of falling outputs, or of the lengths of embeddings.
+    with it, in the order of falling outputs, or of the lengths of embeddings. On graphs of more than
+    `COMPLETED` nodes this is done at as many fewer steps, and at the end.
 
     Args:
         network: changed in place; random features let it look in other places at each step.
@@ -52,8 +57,10 @@ def search(
     """
     problem = problem_of(graph)
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
-    nothing = torch.zeros(graph.ground.total, dtype=torch.bool, device=graph.edges.device)
-    best, members = -torch.inf, nothing
+    nodes, device = graph.ground.total, graph.edges.device
+    best, members = -torch.inf, torch.zeros(nodes, dtype=torch.bool, device=device)
+    order = torch.arange(nodes, device=device)
+    every = math.ceil(nodes / COMPLETED)
     network.train()
     for step in range(1, config.epochs + 1):
         optimizer.zero_grad()
@@ -65,12 +72,14 @@ def search(
         torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
         optimizer.step()
         with torch.no_grad():
-            _, read_off = method.decode(outputs, problem)
-            first = outputs[:, 0] if method.scalar else outputs.norm(dim=1)
-            _, found = problem.extend(graph.ground.descending(first), read_off)
+            _, found = method.decode(outputs, problem)
+            order = graph.ground.descending(outputs[:, 0] if method.scalar else outputs.norm(dim=1))
+            if step % every == 0:
+                _, found = problem.extend(order, found)
             value = problem.guide.values(found).item()
         if value > best:
             best, members = value, found
         if said is not None:
             said(step)
-    return problem.worth.values(members).item(), members
+    worth, members = problem.extend(order, members)
+    return worth.item(), members
