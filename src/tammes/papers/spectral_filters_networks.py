@@ -137,8 +137,8 @@ class Spectral(Phi):
         self.mlp = nn.Sequential(nn.Linear(1, width), nn.ReLU(), nn.Linear(width, 1))
 
     def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
+        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
+    ) -> Float[Tensor, "rows signs outputs"]:
         """See `Phi.forward`."""
         vector, value, x = signals[:, 0].unbind(dim=1)  # those of v: v v^T x is the same for -v
         columns = copies.row.shape[1]

@@ -77,12 +77,12 @@ class Entrywise(Phi):
         )
 
     def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
+        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
+    ) -> Float[Tensor, "rows signs outputs"]:
         """See `Phi.forward`."""
         return self.entries(signals)
 
-    def entries(self, signals: Float[Tensor, "rows 2 inputs"]) -> Float[Tensor, "rows 2 outputs"]:
+    def entries(self, signals: Float[Tensor, "rows signs inputs"]) -> Float[Tensor, "rows signs outputs"]:
         """The same, which needs to know nothing of rows that belong together."""
         flat = signals.permute(2, 1, 0).reshape(1, signals.shape[2], -1)
         return self.layers(flat).view(self.outputs, 2, -1).permute(2, 1, 0)

@@ -64,8 +64,8 @@ class NodeSets(Phi):
         self.sets = SetLayers(inputs=inputs, width=width, outputs=width, layers=layers, dropout=dropout)
 
     def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
+        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
+    ) -> Float[Tensor, "rows signs outputs"]:
         pieces = copies.pieces()
         parts = zip(signals.split([piece.rows for piece in pieces]), pieces, strict=True)
         return torch.cat([self.sets(part, piece.by_eigenvector) for part, piece in parts])

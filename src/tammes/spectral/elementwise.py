@@ -26,8 +26,8 @@ class Elementwise(Phi):
         self.mlp = MLP([inputs] + [width] * layers, normalize=normalize, dropout=dropout)
 
     def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
+        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
+    ) -> Float[Tensor, "rows signs outputs"]:
         parts = signals.split([piece.rows for piece in copies.pieces()])
         return torch.cat(self.mlp.on_pieces(list(parts)))
 

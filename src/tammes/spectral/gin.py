@@ -33,8 +33,8 @@ class GIN(Phi):
         )
 
     def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
+        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
+    ) -> Float[Tensor, "rows signs outputs"]:
         pieces = copies.pieces()
         parts = list(signals.split([piece.rows for piece in pieces]))
         for layer in self.layers:

@@ -20,12 +20,12 @@ class Phi(nn.Module):
     outputs: int
 
     def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
+        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
+    ) -> Float[Tensor, "rows signs outputs"]:
         """What phi makes of v and of -v, which must not see each other.
 
         Args:
-            signals: for each row of `copies` those of v, then those of -v.
+            signals: for each row of `copies` those of v, then those of -v, if these are wanted.
             copies: which rows belong to one eigenvector, and which of these are neighbors.
         """
         raise NotImplementedError

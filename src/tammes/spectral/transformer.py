@@ -93,8 +93,8 @@ class NodeTransformer(Phi):
         )
 
     def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
+        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
+    ) -> Float[Tensor, "rows signs outputs"]:
         pieces = copies.pieces()
         parts = zip(signals.split([piece.rows for piece in pieces]), pieces, strict=True)
         return torch.cat([self.transformer(part, piece.by_eigenvector) for part, piece in parts])

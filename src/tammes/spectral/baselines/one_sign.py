@@ -15,8 +15,7 @@ from tammes.spectral.phi import Phi, PhiConfig
 class OneSign(Phi):
     """phi(v) for v and 0 for -v, so that a SignNet with it is rho([phi(v_i)]_i), which depends on signs.
 
-    Statistics of the batch are those of v alone. phi is given v in the place of -v as well, so that it takes
-    as long as with both signs.
+    Statistics of the batch are those of v alone, and phi has half the work that it has with both signs.
 
     Args:
         phi: the network on signals.
@@ -31,8 +30,8 @@ class OneSign(Phi):
         self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
     ) -> Float[Tensor, "rows 2 outputs"]:
         """See `Phi.forward`."""
-        encoded = self.phi(signals[:, :1].expand_as(signals).contiguous(), copies)
-        return torch.stack([encoded[:, 0], torch.zeros_like(encoded[:, 1])], dim=1)
+        encoded = self.phi(signals[:, :1].contiguous(), copies)
+        return torch.cat([encoded, torch.zeros_like(encoded)], dim=1)
 
 
 @dataclass(frozen=True, kw_only=True)
