@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import struct
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tammes.papers import sets_combinatorial, sets_eigenvectors, sets_k_clique, sets_training_error
+from tammes.papers import sets_combinatorial, sets_eigenvectors, sets_k_clique
 from tammes.papers.entry import Entry
 from tammes.papers.sets_combinatorial import METHODS, cells
 from tammes.papers.sets_training import CLIQUE, GREEDY, INDEPENDENT, OF_SIZE, Cell, Laboratory
@@ -90,29 +87,3 @@ def test_f1_counts_cliques_that_are_there(data: Path, tmp_path: Path) -> None:
     none = Cell(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=9)
     assert laboratory.measure(none).f1 == 0.0
     assert laboratory.measure(none).ratio == 1.0
-
-
-def write_mnist(folder: Path, images: int = 60) -> None:
-    """Two classes that differ in brightness, in the original form."""
-    folder.mkdir()
-    labels = (np.arange(images) % 2).astype(np.uint8)
-    pixels = np.full((images, 28, 28), 20, dtype=np.uint8) + (200 * labels)[:, None, None].astype(np.uint8)
-    for part in ("train", "t10k"):
-        with gzip.open(folder / f"{part}-images-idx3-ubyte.gz", "wb") as file:
-            file.write(struct.pack(">IIII", 2051, images, 28, 28) + pixels.tobytes())
-        with gzip.open(folder / f"{part}-labels-idx1-ubyte.gz", "wb") as file:
-            file.write(struct.pack(">II", 2049, images) + labels.tobytes())
-
-
-def test_the_training_error_is_watched(tmp_path: Path) -> None:
-    write_mnist(tmp_path / "mnist")
-    entry, out = sets_training_error.ENTRY, tmp_path / "out"
-    entry.reproduce(out, budget=0.02, seed=0, data=tmp_path / "mnist")
-    with (out / "table.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 4 * 4
-    singleton = [row for row in rows if row["loss"] == "singleton extension"]
-    assert all(0 <= float(row["value"]) <= 1 for row in singleton)
-    assert "MNIST, 60 images" in (out / "report.html").read_text()
-    with pytest.raises(ValueError, match=r"expected CIFAR-10, SVHN or MNIST as published at .*; found none"):
-        entry.reproduce(out, budget=0.02, seed=0, data=tmp_path)
