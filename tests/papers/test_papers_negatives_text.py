@@ -238,7 +238,8 @@ def test_the_entry_writes_its_files_and_says_what_the_corpus_is(tmp_path, monkey
     page = (out / "report.html").read_text(encoding="utf-8")
     assert ENTRY.statement in page
     assert page.count("tiny novels") > 8
-    assert "negatives-text --data &#39;tiny novels&#39; --budget 0.5 --seed 3" in page
+    typed = "tammes reproduce negatives-text --data &#39;tiny novels&#39; --budget 0.5 --seed 3"
+    assert typed in page
     assert "NaN" not in page
     assert "nan" not in page.split("<svg")[0]
     lines = (out / "table.csv").read_text().splitlines()

@@ -14,7 +14,7 @@ import torch
 
 from tammes.data import Images
 from tammes.data.images import TensorPixels
-from tammes.papers.sets_training_error import ENTRY, RATES, best_of, cells, findings, parts
+from tammes.papers.sets_training_error import ENTRY, RATES, best_of, cells, findings, parts, write
 from tammes.papers.sets_training_error_cells import LOSSES, SINGLETON, Cell, Laboratory, Measured
 
 CELL = Cell(
@@ -116,6 +116,11 @@ def test_the_rate_that_validates_best_is_shown_and_of_equal_ones_the_smaller() -
     assert minimizes.agrees is True
     at(0.01, 0.8, loss="hinge")
     assert findings({"hinge": best_of(results)["hinge"]}, [])[1].agrees is None
+
+
+def test_there_is_no_page_where_nothing_but_divergence_was_seen(tmp_path: Path) -> None:
+    write(tmp_path, {CELL: replace(MEASURED, diverged=True)}, lambda cell: [], "tammes reproduce")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_training_that_diverges_is_told_from_one_that_ends(tmp_path: Path) -> None:

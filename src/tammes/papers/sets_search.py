@@ -77,7 +77,10 @@ def search(
             results,
             cells,
             laboratory.measure,
-            name=lambda cell: f"{', '.join(task)}: {cell.epochs} epochs",
+            name=lambda cell: (
+                f"{', '.join(task)}: epochs {cell.epochs}, batch {cell.batch_size}, "
+                f"layers {cell.layers}, features {cell.width}"
+            ),
         )
         settings = ranked(measured)
     return settings[0]

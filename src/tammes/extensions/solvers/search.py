@@ -10,6 +10,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from tammes.extensions.graphs import Graphs
+from tammes.extensions.greedy import extend
 from tammes.extensions.solvers.fit import FitConfig, ProblemOf
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.solvers.network import SolverNetwork
@@ -59,7 +60,6 @@ def search(
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
     nodes, device = graph.ground.total, graph.edges.device
     best, members = -torch.inf, torch.zeros(nodes, dtype=torch.bool, device=device)
-    order = torch.arange(nodes, device=device)
     every = math.ceil(nodes / COMPLETED)
     network.train()
     for step in range(1, config.epochs + 1):
@@ -73,13 +73,14 @@ def search(
         optimizer.step()
         with torch.no_grad():
             _, found = method.decode(outputs, problem)
-            order = graph.ground.descending(outputs[:, 0] if method.scalar else outputs.norm(dim=1))
             if step % every == 0:
-                _, found = problem.extend(order, found)
-            value = problem.guide.values(found).item()
-        if value > best:
-            best, members = value, found
+                order = graph.ground.descending(outputs[:, 0] if method.scalar else outputs.norm(dim=1))
+                value, found = extend(problem.guide, order, found)
+            else:
+                value = problem.guide.values(found)
+        if value.item() > best:
+            best, members = value.item(), found
         if said is not None:
             said(step)
-    worth, members = problem.extend(order, members)
+    worth, members = problem.extend(torch.arange(nodes, device=device), members)
     return worth.item(), members
