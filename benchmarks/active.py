@@ -20,7 +20,7 @@ from machine import description
 from tammes import recipes
 from tammes.data import Images, TensorPixels
 from tammes.encoders import ConvNetConfig, ResNetConfig
-from tammes.positives import Active, Clusters, Handwriting, Itself, Labels, Photographs
+from tammes.positives import Active, Clusters, Handwriting, Labels, Photographs, SameInstance
 from tammes.training import Machine, TrainingConfig, train
 
 CANDIDATES = (1, 2, 4, 8)
@@ -52,7 +52,7 @@ class Setting:
 
     def seconds(self, candidates: int) -> float:
         """Of a step."""
-        positives = Active(candidates=candidates, refresh=10**6) if candidates > 1 else Itself()
+        positives = Active(candidates=candidates, refresh=10**6) if candidates > 1 else SameInstance()
         long = TrainingConfig(
             objective=recipes.simclr(temperature=0.5),
             encoder=self.encoder,

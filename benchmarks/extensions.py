@@ -85,14 +85,14 @@ def level_sets(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def lovasz_by_calls(x: Tensor, adjacency: Tensor) -> Tensor:
-    """sum p f, a call for each set."""
+    """Sum p f, a call for each set."""
     members, probabilities = level_sets(x)
     values = torch.stack([clique_density(each, adjacency) for each in members])
     return (probabilities * values).sum()
 
 
 def lovasz_at_once(x: Tensor, adjacency: Tensor) -> Tensor:
-    """sum p f, with one matrix product for all sets."""
+    """Sum p f, with one matrix product for all sets."""
     members, probabilities = level_sets(x)
     size = members.sum(1)
     edges = ((members @ adjacency) * members).sum(1) / 2

@@ -46,6 +46,6 @@ def whole_peak() -> float:
 
 
 def _status(field: str) -> int:
-    """kB of a field of this process's memory."""
+    """KB of a field of this process's memory."""
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(field))

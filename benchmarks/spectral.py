@@ -81,7 +81,7 @@ def expect_same(networks: dict[str, nn.Module], arguments: Arguments) -> None:
 
 
 def signnet_works(count: int) -> Works:
-    """phi of 8 GIN layers and all eigenvectors, as in the paper's experiments on molecules."""
+    """Phi of 8 GIN layers and all eigenvectors, as in the paper's experiments on molecules."""
     torch.manual_seed(0)
     ours = SignNetConfig(dim=64, phi=GINConfig(width=64, layers=8)).build()
     for statistic in ours.buffers():

@@ -44,7 +44,7 @@ def with_eigenpairs(graphs: list[Data]) -> Arguments:
 
 
 def grid(side: int) -> Data:
-    """side by side nodes, each joined to the next in its row and in its column."""
+    """Side by side nodes, each joined to the next in its row and in its column."""
     numbers = torch.arange(side**2).view(side, side)
     along = torch.stack([numbers[:, :-1].flatten(), numbers[:, 1:].flatten()])
     down = torch.stack([numbers[:-1].flatten(), numbers[1:].flatten()])

@@ -10,7 +10,7 @@ import tammes
 
 @pytest.mark.parametrize("k", [0, -1, 2.5])
 def test_a_subset_has_members(k: float) -> None:
-    with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="k must be an integer of at least 1"):
         tammes.Subset(k=k)  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tammes.finite import is_number
+from tammes.checks import is_number
 
 
 class Correction(ABC):

@@ -52,7 +52,7 @@ class Group(ABC):
         return _Mean.apply(values, self)  # type: ignore[no-untyped-call]
 
     def log_sum_exp(self, values: Tensor) -> Tensor:
-        """log of the sum over the processes of e^value, entry by entry; without gradient."""
+        """Log of the sum over the processes of e^value, entry by entry; without gradient."""
         if self.size == 1:
             return values
         top = self.largest(values)

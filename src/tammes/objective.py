@@ -18,11 +18,11 @@ import torch
 from torch import Tensor
 
 from tammes.arrangement import arrange
+from tammes.checks import is_finite
 from tammes.contrast import Contrast, InfoNCE
 from tammes.contrast.contrast import Shift
 from tammes.correction import Correction
 from tammes.coupling import Coupling, Fit, Uniform
-from tammes.finite import is_finite
 from tammes.measurements import Call, Measurements
 from tammes.normalization import in_full_precision
 from tammes.one_tile import OneTile, OneWay

@@ -99,7 +99,7 @@ class Subset(Selection):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.k, int) and not isinstance(self.k, bool) and self.k >= 1):
-            raise ValueError(f"k must be a whole number of at least 1 negative, got {self.k}")
+            raise ValueError(f"k must be an integer of at least 1 negative, got {self.k}")
         if not isinstance(self.among, All | OtherLabels):
             raise ValueError(f"a subset is drawn among All() or OtherLabels(), got among={self.among!r}")
 
@@ -110,7 +110,7 @@ class Subset(Selection):
 
     @property
     def subset_size(self) -> int:
-        """k."""
+        """K."""
         return self.k
 
     def keys(self, pairs: Pairs) -> tuple[Int[Tensor, " n"], Int[Tensor, " m"]]:

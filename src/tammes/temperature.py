@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 
 
 class LearnedTemperature(nn.Module):

@@ -13,7 +13,7 @@ from tammes.cli.data import hold_out
 from tammes.cli.main import main
 from tammes.cli.texts import TextFormat, looks_like_texts
 from tammes.data import Texts
-from tammes.positives import Neighbours, SameClass
+from tammes.positives import Neighbors, SameClass
 from tammes.training import load_run
 from tiny import random_texts, write_images, write_texts
 
@@ -146,7 +146,7 @@ def test_lines_of_one_file_are_neighbours_and_nothing_is_measured(tmp_path: Path
     book.write_text("\n".join(random_texts(1, 30).sentences))
     assert run(TRAIN, "--data", book, "--out", tmp_path / "run") == 0
     trained = load_run(tmp_path / "run")
-    assert trained.config.training.positives == Neighbours()
+    assert trained.config.training.positives == Neighbors()
     assert trained.metrics[-1].knn is None
     page = (tmp_path / "run/report.html").read_text()
     assert "the two sentences of a pair" in page
@@ -159,12 +159,12 @@ def test_compare_sets_objectives_side_by_side(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     capsys.readouterr()
-    words = f"compare simclr logistic hcl positives:neighbours {SETTINGS}".replace("--measure-every 2 ", "")
+    words = f"compare simclr logistic hcl positives:neighbors {SETTINGS}".replace("--measure-every 2 ", "")
     assert run(words, "--data", data) == 0
     printed, said = capsys.readouterr()
     assert "no positive for 1 of 54 sentences: left out" in said
     assert all(name in printed for name in ("simclr", "logistic", "hcl", "untrained encoder", "means"))
-    assert "Neighbours()" in (tmp_path / "report.html").read_text()
+    assert "Neighbors()" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_data_of_the_other_kind_are_refused(
         capsys, f"{small} encoder:bag-of-words --data {pets} --out {out}"
     )
     assert "images have no reading order" in fails(
-        capsys, f"{small} positives:neighbours --data {pets} --out {out}"
+        capsys, f"{small} positives:neighbors --data {pets} --out {out}"
     )
     assert (
         run(f"{small} encoder:convnet --encoder.width 8 --data {pets} --out {out} positives:same-class") == 0

@@ -53,7 +53,7 @@ def _sets(support: Sweep | Listed) -> Tensor:
 
 
 def pairs_of(p: Distribution, values: Tensor) -> Tensor:
-    """sum over S, T of p(S) p(T) f(S and T), written out."""
+    """Sum over S, T of p(S) p(T) f(S and T), written out."""
     found = probabilities_by_set(p)
     total = torch.zeros((), dtype=torch.float64)
     for (s, chance_s), (t, chance_t) in itertools.product(found.items(), repeat=2):
@@ -96,7 +96,7 @@ def involutions(n: int) -> Iterator[tuple[int, ...]]:
 
 @st.composite
 def vectors(draw: st.DrawFn, most: int = 8, ties: bool = True) -> Tensor:
-    """x in [0, 1]^n of float64, at times with equal entries, zeros and ones."""
+    """X in [0, 1]^n of float64, at times with equal entries, zeros and ones."""
     n = draw(st.integers(1, most))
     seed = draw(st.integers(0, 2**31))
     x = torch.rand(n, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))

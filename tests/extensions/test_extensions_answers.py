@@ -22,13 +22,13 @@ from tammes.extensions import (
     CliqueOfSize,
     Covers,
     Graphs,
-    Kept,
     MaximumClique,
     MaximumCoverage,
     MaximumCut,
     MaximumIndependentSet,
     Problem,
     Program,
+    SolutionCache,
     exact_answers,
     extend,
     integer_program,
@@ -114,7 +114,7 @@ def test_out_of_time_the_best_so_far_comes_with_a_bound() -> None:
 
 
 def test_answers_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Kept(path=tmp_path / "below" / "answers.jsonl")
+    kept = SolutionCache(path=tmp_path / "below" / "answers.jsonl")
     graphs = random_graphs([5, 6, 5], 0)
     first = exact_answers(MaximumClique(graphs=graphs), kept=kept)
     with kept.path.open("a") as file:  # type: ignore[union-attr]
@@ -129,7 +129,7 @@ def test_answers_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_is_not_proved_is_not_kept(tmp_path: Path) -> None:
-    kept = Kept(path=tmp_path / "answers.jsonl")
+    kept = SolutionCache(path=tmp_path / "answers.jsonl")
     proved = Answer(worth=1.0, bound=1.0, members=())
     kept.keep({"a": Answer(worth=1.0, bound=2.0, members=(0,)), "b": proved})
     assert [json.loads(line)["key"] for line in kept.path.read_text().splitlines()] == ["b"]  # type: ignore[union-attr]

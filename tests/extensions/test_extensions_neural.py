@@ -16,7 +16,7 @@ from tammes.extensions import (
     Eigensolver,
     ExactEigenpairs,
     Extension,
-    Ground,
+    GroundSet,
     Lovasz,
     Multilinear,
     Neural,
@@ -58,7 +58,7 @@ def test_it_is_the_double_sum_over_pairs_of_sets(
     """Eq. 8.3, with eigenpairs of the full matrix by another way."""
     values = random_table(n, seed)
     embeddings = embeddings_of(n, d, seed)
-    ground = Ground(sizes=(n,))
+    ground = GroundSet(sizes=(n,))
     eigenvalues, vectors = torch.linalg.eigh(embeddings @ embeddings.T)
     k = min(3, n, d)
     eigenvalues, vectors = eigenvalues[-k:], vectors[:, -k:]
@@ -171,7 +171,7 @@ def test_a_single_element_is_an_input() -> None:
 def test_decoding_takes_the_best_set_of_all_eigenvectors() -> None:
     values = random_table(6, 5)
     embeddings = embeddings_of(6, 4, 7)
-    ground = Ground(sizes=(6,))
+    ground = GroundSet(sizes=(6,))
     p = Neural(eigenvectors=4, solver=ExactEigenpairs()).distribution(embeddings, ground)
     worth, members = p.best(table(values))
     _, x = Neural(eigenvectors=4, solver=ExactEigenpairs()).points(embeddings, ground)

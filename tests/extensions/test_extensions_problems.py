@@ -25,7 +25,7 @@ from tammes.extensions import (
     Formula,
     GraphFunction,
     Graphs,
-    Ground,
+    GroundSet,
     IndependenceDensity,
     IndependencePenalty,
     Lovasz,
@@ -55,7 +55,7 @@ FORMULAS = [
 
 def random_covers(sizes: list[int], seed: int) -> Covers:
     generator = torch.Generator().manual_seed(seed)
-    ground = Ground(sizes=tuple(sizes))
+    ground = GroundSet(sizes=tuple(sizes))
     things = 5  # of each input
     pairs = torch.cartesian_prod(torch.arange(ground.total), torch.arange(things * len(sizes)))
     pairs = pairs[ground.owner[pairs[:, 0]] == pairs[:, 1] // things]
@@ -278,7 +278,7 @@ def test_numbers_of_formulas_are_positive() -> None:
 
 
 def test_wrong_covers_are_refused() -> None:
-    ground = Ground(sizes=(2, 1))
+    ground = GroundSet(sizes=(2, 1))
     with pytest.raises(ValueError, match="once, got one twice"):
         Covers(ground=ground, things=2, incidence=torch.tensor([[0, 0], [1, 1]]))
     with pytest.raises(ValueError, match="got one that two inputs cover"):

@@ -27,7 +27,7 @@ from torch import Tensor
 from tammes.extensions import (
     BoundedLovasz,
     Extension,
-    Ground,
+    GroundSet,
     Lovasz,
     Multilinear,
     Normalized,
@@ -41,9 +41,9 @@ ALL = [*FEASIBLE, Singleton()]
 by_repr = pytest.mark.parametrize("extension", ALL, ids=repr)
 
 
-def one(extension: Extension, x: Tensor) -> tuple[Ground, Tensor]:
+def one(extension: Extension, x: Tensor) -> tuple[GroundSet, Tensor]:
     """The ground set of a single input, and x as a row that the extension's domain holds."""
-    ground = Ground(sizes=(len(x),))
+    ground = GroundSet(sizes=(len(x),))
     return ground, extension.within(x[None], ground)
 
 
@@ -88,7 +88,7 @@ def test_the_mean_of_the_sets_is_x(extension: Extension, x: Tensor) -> None:
 
 @given(x=vectors())
 def test_mass_that_is_known(x: Tensor) -> None:
-    ground = Ground(sizes=(len(x),))
+    ground = GroundSet(sizes=(len(x),))
     torch.testing.assert_close(Multilinear().distribution(x[None], ground).mass.item(), 1.0)
     torch.testing.assert_close(Lovasz().distribution(x[None], ground).mass.item(), x.max().item())
 
@@ -159,8 +159,8 @@ def test_pairs_are_the_double_sum(extension: Extension, x: Tensor, seed: int) ->
 
 @given(x=vectors())
 def test_one_eigenvector_of_equation_8_4(x: Tensor) -> None:
-    (piece,) = Lovasz().distribution(x[None], Ground(sizes=(len(x),))).pieces
-    (pairs,) = Lovasz().intersections(x[None], Ground(sizes=(len(x),))).pieces
+    (piece,) = Lovasz().distribution(x[None], GroundSet(sizes=(len(x),))).pieces
+    (pairs,) = Lovasz().intersections(x[None], GroundSet(sizes=(len(x),))).pieces
     p = piece.probabilities[0]
     later = p.sum() - p.cumsum(0)
     torch.testing.assert_close(pairs.probabilities[0], p * (p + 2 * later))
@@ -239,7 +239,7 @@ def test_samples_have_the_mean_and_the_gradient_of_the_multilinear_extension() -
     (expected,) = torch.autograd.grad(exact, x)
     torch.testing.assert_close(found, expected, atol=0.1, rtol=0)
     # A constant that is added to f does not pass through.
-    ground = Ground(sizes=(4,))
+    ground = GroundSet(sizes=(4,))
     mass = drawn.distribution(x[None], ground).mass
     torch.testing.assert_close(mass.item(), 1.0)
     (of_a_constant,) = torch.autograd.grad(mass.sum(), x)
@@ -297,9 +297,9 @@ def test_something_for_nothing_is_refused_and_can_be_subtracted() -> None:
 
 def test_empty_inputs_are_refused() -> None:
     with pytest.raises(ValueError, match="every input to have an element, got 0 for input 1"):
-        Ground(sizes=(2, 0))
+        GroundSet(sizes=(2, 0))
     with pytest.raises(ValueError, match="at least one input"):
-        Ground(sizes=())
+        GroundSet(sizes=())
 
 
 def test_too_many_subsets_are_refused() -> None:

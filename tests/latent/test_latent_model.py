@@ -136,13 +136,11 @@ def test_what_makes_no_model_is_refused() -> None:
     with pytest.raises(ValueError, match=r"LatentModel.uninformative must be .* at least 2, got 1"):
         LatentModel(informative=2, uninformative=1, mixing=mixing)
     for wrong_count in (False, 0.0, -2):
-        with pytest.raises(
-            ValueError, match=r"LatentModel.uninformative must be a whole number of at least 0"
-        ):
+        with pytest.raises(ValueError, match=r"LatentModel.uninformative must be an integer of at least 0"):
             LatentModel(informative=2, uninformative=wrong_count, mixing=mixing)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"uninformative_scale must be a positive number, got 0; unin"):
         LatentModel(informative=2, uninformative=2, uninformative_scale=0, mixing=mixing)
-    with pytest.raises(ValueError, match=r"Classes.count must be a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"Classes.count must be an integer of at least 1, got 0"):
         Classes(count=0, spread=GaussianNoise(scale=0.1))
     for wrong in ({"condition": 0.5}, {"gain": 0.0}, {"depth": -1}, {"width": 0}, {"observed": 1}):
         with pytest.raises(ValueError, match=f"Mixing.{next(iter(wrong))} must be"):

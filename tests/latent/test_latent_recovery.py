@@ -111,5 +111,5 @@ def test_class_accuracies_are_those_of_the_classes() -> None:
     for measure in (ClassAccuracy(classifier=KNN(neighbors=5)), boundary_accuracy):
         with pytest.raises(ValueError, match=r"class accuracy needs labels"):
             measure(unlabeled)
-    with pytest.raises(ValueError, match=r"ClassAccuracy.resamples must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"ClassAccuracy.resamples must be an integer of at least 1"):
         ClassAccuracy(classifier=KNN(), resamples=0)

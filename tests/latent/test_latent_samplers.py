@@ -108,9 +108,9 @@ def test_what_makes_no_distribution_is_refused() -> None:
         MisesFisher(concentration=float("nan"))
     with pytest.raises(ValueError, match=r"at least 2, got 1: in one dimension a sphere is two points"):
         MisesFisher(concentration=1.0)(torch.ones(1, 3, 1), Streams.of((0,), "test"))
-    with pytest.raises(ValueError, match=r"dim must be a whole number of at least 2"):
+    with pytest.raises(ValueError, match=r"dim must be an integer of at least 2"):
         mean_resultant_length(1, 2.0)
-    with pytest.raises(ValueError, match=r"dim must be a whole number of at least 2"):
+    with pytest.raises(ValueError, match=r"dim must be an integer of at least 2"):
         mean_resultant_length(1, 0.0)
     with pytest.raises(ValueError, match=r"5000 in 10000 dimensions is beyond what a float can hold"):
         mean_resultant_length(10_000, 5000.0)

@@ -225,7 +225,7 @@ def test_a_run_that_is_lost_ends() -> None:
     lost = replace(lab, learning_rate=1e30).train({"it": algorithm_2.active()}, SEEDS)["it"]
     with pytest.raises(ValueError, match=r"embeddings are infinite or NaN"):
         lost.embedded(4)
-    with pytest.raises(ValueError, match=r"n must be a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"n must be an integer of at least 1, got 0"):
         lost.embedded(0)
     with pytest.raises(ValueError, match=rf"the loss of it, seed {SEEDS[0]}, is not finite"):
         replace(lab, learning_rate=1e30, rounds=5).train({"it": algorithm_2.active()}, SEEDS)
@@ -236,7 +236,7 @@ def test_settings_out_of_range_are_refused() -> None:
         Quantile(share=0)
     with pytest.raises(ValueError, match=r"Halving expected positive numbers"):
         Halving(least=0)
-    with pytest.raises(ValueError, match=r"Active.tries must be a whole number of at least 16, got 8"):
+    with pytest.raises(ValueError, match=r"Active.tries must be an integer of at least 16, got 8"):
         Active(proposal=Observed(scale=0.1), threshold=Quantile(share=0.5), tries=8)
     with pytest.raises(ValueError, match=r"Observed.scale must be a number of at least 0, got -1"):
         Observed(scale=-1)
@@ -244,7 +244,7 @@ def test_settings_out_of_range_are_refused() -> None:
         Adversarial(proposal=Observed(scale=0.1), radius=0)
     with pytest.raises(ValueError, match=r"Strategy.positives must be a Positives, got 'active'"):
         Strategy(positives="active")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"Laboratory.pairs must be a whole number of at least 2, got 1"):
+    with pytest.raises(ValueError, match=r"Laboratory.pairs must be an integer of at least 2, got 1"):
         Laboratory(model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5, pairs=1)
     lab = Laboratory(model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5)
     with pytest.raises(ValueError, match=r"seeds must differ"):

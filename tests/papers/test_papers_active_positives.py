@@ -13,7 +13,7 @@ from tammes.papers.active_positives_settings import SETTINGS, Scale, arms, augme
 from tammes.papers.active_positives_training import Cell, Laboratory, Measured, wanted_cells
 from tammes.papers.negatives_vision_training import Parts, balanced
 from tammes.papers.study import Results
-from tammes.positives import Active, Itself, Targeted
+from tammes.positives import Active, SameInstance, Targeted
 
 SMALL = Scale(images=60, test_images=60, width=8, batch_size=20, part=0.1, seeds=2)
 
@@ -62,7 +62,7 @@ def test_the_cells_of_the_first_seed_come_first_and_have_every_arm() -> None:
 @pytest.mark.parametrize("data", SETTINGS)
 def test_the_arms_are_what_they_are_called_and_go_with_the_views(data: str) -> None:
     several = arms(data, steps=100)
-    assert isinstance(several.pop("random"), Itself)
+    assert isinstance(several.pop("random"), SameInstance)
     targeted = several.pop("targeted")
     assert isinstance(targeted, Targeted)
     images = digits("train")

@@ -168,5 +168,5 @@ def _peak_bytes(rows: int) -> int:
 
 @pytest.mark.parametrize("side", [0, -3])
 def test_side_must_be_positive(side: int) -> None:
-    with pytest.raises(ValueError, match="side must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="side must be an integer of at least 1"):
         Tiled(side=side)

@@ -197,9 +197,9 @@ def test_keys_may_be_stored_in_less_precision() -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"size": 0, "dim": 3}, "size must be a whole number of at least 1, got 0"),
-        ({"size": 8, "dim": 2.5}, "dim must be a whole number of at least 1, got 2.5"),
-        ({"size": True, "dim": 3}, "size must be a whole number of at least 1, got True"),
+        ({"size": 0, "dim": 3}, "size must be an integer of at least 1, got 0"),
+        ({"size": 8, "dim": 2.5}, "dim must be an integer of at least 1, got 2.5"),
+        ({"size": True, "dim": 3}, "size must be an integer of at least 1, got True"),
         ({"size": 8, "dim": 3, "dtype": torch.int64}, "dtype must be a floating-point type, got torch.int64"),
     ],
 )

@@ -21,7 +21,7 @@ DIMENSIONS = st.one_of(st.integers(2, 40), st.sampled_from([100, 1000, 30_000]))
 
 
 def heights(dimension: int, count: int = 40_000) -> np.ndarray:
-    """w . z of uniform directions z."""
+    """W . z of uniform directions z."""
     z = np.random.default_rng(0).standard_normal((count, dimension))
     return z[:, 0] / np.linalg.norm(z, axis=1)
 
@@ -121,7 +121,7 @@ def test_the_acceptance_region_is_larger_than_the_printed_bound(dimension: int, 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: cap_probability(1, 0.5), "dimension must be a whole number of at least 2"),
+        (lambda: cap_probability(1, 0.5), "dimension must be an integer of at least 2"),
         (lambda: cap_probability(3, 4.0), "from 0 to pi, in radians"),
         (lambda: cap_area(3, math.nan), "from 0 to pi"),
         (lambda: sphere_area(3, radius=0.0), "radius must be a positive number"),

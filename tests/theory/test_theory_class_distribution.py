@@ -35,7 +35,7 @@ def test_many_classes_cost_nothing() -> None:
         ({"probabilities": (float("nan"),)}, "above 0 and at most 1, got nan"),
         ({"probabilities": (0.5, 0.4)}, "must sum to 1, got 0.9"),
         ({"probabilities": (0.5,), "repeats": (1, 1)}, "a repeat for each of 1 probabilities, got 2"),
-        ({"probabilities": (0.5,), "repeats": (0,)}, "a repeat must be a whole number of at least 1, got 0"),
+        ({"probabilities": (0.5,), "repeats": (0,)}, "a repeat must be an integer of at least 1, got 0"),
     ],
 )
 def test_what_is_no_distribution_is_refused(fields: dict, message: str) -> None:
@@ -46,7 +46,7 @@ def test_what_is_no_distribution_is_refused(fields: dict, message: str) -> None:
 def test_counts_that_count_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one class"):
         ClassDistribution.of_labels([])
-    with pytest.raises(ValueError, match="examples of a class must be a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match="examples of a class must be an integer of at least 1, got 0"):
         ClassDistribution.of_counts([3, 0])
-    with pytest.raises(ValueError, match="classes must be a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match="classes must be an integer of at least 1, got 0"):
         ClassDistribution.uniform(0)

@@ -83,8 +83,8 @@ def test_where_a_false_negative_is_certain_the_bound_is_infinite(collision: floa
         ({"margin": 0.0}, "margin must be a positive"),
         ({"alpha": 0.5}, "alpha must be from 0 to below 1/2"),
         ({"delta": 0.0}, "delta must be above 0"),
-        ({"negatives": 0}, "negatives must be a whole number"),
-        ({"samples": 0}, "samples must be a whole number"),
+        ({"negatives": 0}, "negatives must be an integer"),
+        ({"samples": 0}, "samples must be an integer"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes: dict[str, float], words: str) -> None:

@@ -98,7 +98,7 @@ def test_the_least_k_that_collides_is_the_least(counts: list[int], share: float)
 def test_wrong_numbers_are_refused_in_words() -> None:
     classes = ClassDistribution.uniform(10)
     for function in (collision_probability, coverage):
-        with pytest.raises(ValueError, match="k must be a whole number of at least 1, got 0"):
+        with pytest.raises(ValueError, match="k must be an integer of at least 1, got 0"):
             function(0, classes)
         with pytest.raises(ValueError, match=r"got 1\.5"):
             function(1.5, classes)  # type: ignore[arg-type]
@@ -106,5 +106,5 @@ def test_wrong_numbers_are_refused_in_words() -> None:
         negatives_until_collision(1, classes)
     with pytest.raises(ValueError, match=r"has 2 \(B - 1\) = 6 negatives for each anchor, got k=7"):
         collision_probability_in_batch(7, classes, pairs=4)
-    with pytest.raises(ValueError, match="pairs must be a whole number of at least 2, got 1"):
+    with pytest.raises(ValueError, match="pairs must be an integer of at least 2, got 1"):
         collision_probability_in_batch(1, classes, pairs=1)

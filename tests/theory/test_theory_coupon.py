@@ -50,5 +50,5 @@ def test_the_integral_is_as_good_where_classes_are_nearly_alike() -> None:
 def test_harmonic_numbers_agree_on_both_sides_of_the_expansion() -> None:
     for n in (1, 2, 99, 100, 101, 5000):
         assert harmonic_number(n) == pytest.approx(sum(1 / i for i in range(1, n + 1)), rel=1e-14)
-    with pytest.raises(ValueError, match="n must be a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match="n must be an integer of at least 1, got 0"):
         harmonic_number(0)

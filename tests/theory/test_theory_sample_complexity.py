@@ -55,7 +55,7 @@ def test_acceptance_eats_up_what_labels_save() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"dimension": 1}, "dimension must be a whole number of at least 2"),
+        ({"dimension": 1}, "dimension must be an integer of at least 2"),
         ({"dimension": 8, "error": 1.0}, "error must be from 1e-300 to below 1"),
         ({"dimension": 8, "error": 1e-320}, "error must be from 1e-300"),
         ({"dimension": 8, "delta": 0.0}, "delta must be from 1e-300 to below 1"),

@@ -115,5 +115,5 @@ def test_wrong_numbers_are_refused_in_words() -> None:
         logistic_floor,
         hinge_floor,
     ):
-        with pytest.raises(ValueError, match="k must be a whole number of at least 1, got -3"):
+        with pytest.raises(ValueError, match="k must be an integer of at least 1, got -3"):
             function(-3, ClassDistribution.uniform(5))

@@ -141,7 +141,7 @@ def test_supervised_losses_are_those_of_the_mean_classifiers() -> None:
     ("fields", "message"),
     [
         ({"classes": 41, "epsilon": 0.1}, "must be even, got 41"),
-        ({"classes": 2, "epsilon": 0.1}, "whole number of at least 4, got 2"),
+        ({"classes": 2, "epsilon": 0.1}, "integer of at least 4, got 2"),
         ({"classes": 4, "epsilon": 0.0}, "epsilon must be above 0 and below 1, got 0.0"),
         ({"classes": 4, "epsilon": 1.0}, "epsilon must be above 0 and below 1, got 1.0"),
     ],
@@ -153,7 +153,7 @@ def test_what_makes_no_example_is_refused(fields: dict, message: str) -> None:
 
 def test_simulations_are_refused_without_draws() -> None:
     generator = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="draws must be a whole number of at least 2, got 1"):
+    with pytest.raises(ValueError, match="draws must be an integer of at least 2, got 1"):
         FIGURE_2.simulate_noisy(3, draws=1, generator=generator)
-    with pytest.raises(ValueError, match="k must be a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match="k must be an integer of at least 1, got 0"):
         FIGURE_2.simulate_merging(0, draws=10, generator=generator)

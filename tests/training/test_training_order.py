@@ -5,13 +5,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tammes.positives import Itself
+from tammes.positives import SameInstance
 from tammes.training.order import Order, Portion
 from tammes.training.pairing import Pairing
 
 
 def order_of(images: int, portion: Portion, *, seed: int, first_step: int = 0) -> Order:
-    pairing = Pairing(positives=Itself(), labels=torch.zeros(images), seed=seed, noun="images")
+    pairing = Pairing(positives=SameInstance(), labels=torch.zeros(images), seed=seed, noun="images")
     return Order(pairing, portion, first_step=first_step)
 
 

@@ -10,7 +10,7 @@ import torch
 from tammes import OtherLabels, Subset, recipes
 from tammes.data import Vocabulary
 from tammes.encoders import ProjectionHeadConfig
-from tammes.positives import Handwriting, Identity, Itself, Neighbours, SameClass
+from tammes.positives import Handwriting, Identity, Neighbors, SameClass, SameInstance
 from tammes.training import (
     Adam,
     Machine,
@@ -30,7 +30,7 @@ from tammes.training.module import Batch, Contrastive
 from tiny import make_config, make_text_config, random_images, random_texts
 
 FILES = ("model.safetensors", "metrics.csv", "config.yaml", "vocabulary.json")
-NEIGHBOURS = replace(make_text_config(), positives=Neighbours(), head=ProjectionHeadConfig(dim=4))
+NEIGHBOURS = replace(make_text_config(), positives=Neighbors(), head=ProjectionHeadConfig(dim=4))
 
 
 class Killed(BaseException):
@@ -197,7 +197,7 @@ def test_overwriting_deletes_the_vocabulary_of_before(whole: Path, tmp_path: Pat
     ("change", "message"),
     [
         ({"augmentation": Handwriting()}, "texts are not augmented, got Handwriting.*augmentation=None"),
-        ({"positives": Itself()}, "its own positive teaches nothing.*SameClass"),
+        ({"positives": SameInstance()}, "its own positive teaches nothing.*SameClass"),
         ({"chunk": 2}, "no activations that chunks would save, got chunk=2"),
         ({"negatives": QueueConfig()}, r"a queue knows a row that comes again.*SameClass\(\)"),
     ],

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from tammes import OtherLabels, recipes
 from tammes.data import Images
 from tammes.encoders import BagOfWordsConfig, ResNetConfig
-from tammes.positives import Active, Neighbours, Quantile, SameClass, Targeted
+from tammes.positives import Active, Neighbors, Quantile, SameClass, Targeted
 from tammes.sources import Gather
 from tammes.training import (
     Adam,
@@ -91,7 +91,7 @@ EXACT = {
     "targeted": replace(CONFIG, positives=Targeted(freely=("noise",)), epochs=1),
     "other images": replace(CONFIG, positives=SameClass(), epochs=1),
     "texts": replace(make_text_config(), batch_size=5),
-    "neighbours": replace(make_text_config(), batch_size=5, positives=Neighbours()),
+    "neighbors": replace(make_text_config(), batch_size=5, positives=Neighbors()),
 }
 
 

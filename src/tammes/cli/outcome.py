@@ -11,7 +11,7 @@ from tammes.cli.measure import DRAWS, shuffled_rows
 from tammes.cli.trial import Trial
 from tammes.data import Images, Texts
 from tammes.objective import Objective
-from tammes.positives import Itself
+from tammes.positives import SameInstance
 from tammes.report import Curve, Outcome, Pictures, Sample, Sentences
 from tammes.selection import OtherLabels, Subset
 from tammes.training import Data, QueueConfig, Row, Run, TrainingConfig, embed
@@ -117,7 +117,7 @@ def report_settings(
         "encoder": repr(config.encoder),
         **({} if config.head is not None else {"head": "none"}),
         **({} if config.augmentation is None else {"views": repr(config.augmentation)}),
-        **({} if isinstance(config.positives, Itself) else {"positives": repr(config.positives)}),
+        **({} if isinstance(config.positives, SameInstance) else {"positives": repr(config.positives)}),
         **_words_of(data),
         "batch size": str(config.batch_size),
         "epochs": str(config.epochs),

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import tyro
 
-from tammes.positives import Active, Itself, Neighbours, SameClass, Targeted
+from tammes.positives import Active, Neighbors, SameClass, SameInstance, Targeted
 
 Positives = (
     Annotated[
-        Itself,
-        tyro.conf.subcommand("itself", default=Itself(), description="Another view of the same image."),
+        SameInstance,
+        tyro.conf.subcommand("itself", default=SameInstance(), description="Another view of the same image."),
     ]
     | Annotated[
         Active,
@@ -35,9 +35,9 @@ Positives = (
         ),
     ]
     | Annotated[
-        Neighbours,
+        Neighbors,
         tyro.conf.subcommand(
-            "neighbours", default=Neighbours(), description="The sentence before or after it."
+            "neighbors", default=Neighbors(), description="The sentence before or after it."
         ),
     ]
     | Annotated[None, tyro.conf.subcommand("usual", default=None, description="What suits the data.")]

@@ -15,10 +15,10 @@ from tammes.positives import (
     Active,
     Handwriting,
     Identity,
-    Itself,
-    Neighbours,
+    Neighbors,
     Photographs,
     SameClass,
+    SameInstance,
     Targeted,
 )
 from tammes.training import Data
@@ -105,13 +105,13 @@ class Setup:
         """The augmentation that was asked for, or what suits the data of this name."""
         return None if isinstance(data, Texts) else self.augmentation or usual_augmentation(name)
 
-    def positives_for(self, data: Data) -> Itself | SameClass | Neighbours | Active | Targeted:
+    def positives_for(self, data: Data) -> SameInstance | SameClass | Neighbors | Active | Targeted:
         """The positives that were asked for, or what suits the data."""
         if self.positives is not None:
             return self.positives
         if not isinstance(data, Texts):
-            return Itself()
-        return Neighbours() if data.labels is None else SameClass()
+            return SameInstance()
+        return Neighbors() if data.labels is None else SameClass()
 
     @property
     def used_head(self) -> ProjectionHeadConfig | None:

@@ -8,7 +8,15 @@ from typing import Literal
 import torch
 import tyro
 
-from tammes.extensions import CliqueOfSize, Covers, Graphs, Kept, MaximumCoverage, MaximumCut, Problem
+from tammes.extensions import (
+    CliqueOfSize,
+    Covers,
+    Graphs,
+    MaximumCoverage,
+    MaximumCut,
+    Problem,
+    SolutionCache,
+)
 from tammes.extensions.solvers import FitConfig, NetworkConfig, SolverNetwork
 from tammes.extensions.solvers import approaches as ways
 from tammes.extensions.solvers.approaches import Approach
@@ -159,9 +167,9 @@ class Solve:
         torch.manual_seed(self.seed)
         return SolverNetwork(self.network_config, scalar=approach.method.scalar, generator=self._generator())
 
-    def kept(self) -> Kept:
+    def kept(self) -> SolutionCache:
         """Where exact answers are kept."""
-        return Kept(path=self.answers or Path.home() / ".cache" / "tammes" / "answers.jsonl")
+        return SolutionCache(path=self.answers or Path.home() / ".cache" / "tammes" / "answers.jsonl")
 
     def _generator(self) -> torch.Generator:
         return torch.Generator().manual_seed(self.seed)

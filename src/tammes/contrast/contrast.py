@@ -49,7 +49,7 @@ class Contrast(ABC):
 
 
 def raised(number: Tensor, shift: Shift) -> Tensor:
-    """number + shift, without an operation where there is no shift.
+    """Number + shift, without an operation where there is no shift.
 
     Example:
         >>> import torch

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.checks import is_finite
 from tammes.contrast.contrast import Contrast, Shift
-from tammes.finite import is_finite
 from tammes.reduce import Positives, WeightedNegatives
 from tammes.reduce.positives import pair_similarity
 from tammes.reduce.weighted import Sample

@@ -10,8 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from tammes.checks import is_finite
 from tammes.contrast.contrast import Contrast, Shift, raised
-from tammes.finite import is_finite
 from tammes.reduce import Positives, WeightedNegatives
 from tammes.reduce.weighted import Sample
 
@@ -49,7 +49,7 @@ class InfoNCE(Contrast):
         return self.weight is None and not self.limit
 
     def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
-        """log G, raised by the shift."""
+        """Log G, raised by the shift."""
         return raised(sample.log_mean_exp(), shift)
 
     def least(self, logit: Shift) -> Shift:
@@ -98,7 +98,7 @@ class Logistic(Contrast):
         return self.weight is None
 
     def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
-        """log G, raised by the shift."""
+        """Log G, raised by the shift."""
         return raised(sample.log_mean_exp(), shift)
 
     def least(self, logit: Shift) -> Shift:
@@ -120,7 +120,7 @@ def _check_weight(weight: float | None) -> None:
 
 
 def _exponent_over_positives(number: Tensor, positives: Positives, shift: Shift) -> Tensor:
-    """log G - l+ for each positive pair, the shift included."""
+    """Log G - l+ for each positive pair, the shift included."""
     excess = positives.of_anchor(number) - positives.logit
     return raised(excess, positives.of_anchor(shift))
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.checks import is_finite
 from tammes.contrast.contrast import Contrast, Shift
-from tammes.finite import is_finite
 from tammes.reduce import Positives, WeightedNegatives
 from tammes.reduce.terms import Rectified
 from tammes.reduce.weighted import Sample

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tammes.checks import is_finite, is_number
 from tammes.coupling.coupling import Coupling, Fit
-from tammes.finite import is_finite, is_number
 from tammes.reduce import Engine, Exponent, Negatives
 from tammes.reduce.terms import Clipped
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from tammes.checks import is_finite, is_number
 from tammes.coupling.coupling import Coupling, Fit
 from tammes.coupling.potentials import Potentials
 from tammes.coupling.sinkhorn import sinkhorn, with_column
-from tammes.finite import is_finite, is_number
 from tammes.reduce import Engine, Exponent, Negatives
 from tammes.reduce.terms import Exponential
 

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 
+from tammes.checks import is_integer
 from tammes.data.labelled_graphs import LabelledGraphs
-from tammes.finite import is_whole
 
 PROPERTIES = ("connected", "diameter", "spectral radius")
 """The targets, in this order; the diameter of a graph that is not connected is the largest of its parts'."""
@@ -52,7 +52,7 @@ def graph_properties(count: int, *, generator: np.random.Generator) -> LabelledG
         >>> len(drawn), drawn.targets.shape
         (5, torch.Size([5, 3]))
     """
-    if not is_whole(count):
+    if not is_integer(count):
         raise ValueError(f"count expected at least one graph, as a whole number, got {count!r}")
     kinds = generator.choice(list(SHARES), size=count, p=list(SHARES.values()))
     drawn = [_toggled(_KINDS[kind](_size(generator), generator), generator) for kind in kinds]

@@ -18,9 +18,8 @@ from tammes.extensions.formulas import (
 )
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.greedy import extend
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.integer_program import Answer, Program
-from tammes.extensions.kept_answers import Kept
 from tammes.extensions.lovasz import BoundedLovasz, Lovasz
 from tammes.extensions.multilinear import Multilinear, SampledMultilinear
 from tammes.extensions.neural import Neural
@@ -34,6 +33,7 @@ from tammes.extensions.problems import (
 )
 from tammes.extensions.set_function import BlackBox, Normalized, SetFunction
 from tammes.extensions.singleton import Permutation, Singleton
+from tammes.extensions.solution_cache import SolutionCache
 from tammes.extensions.squash import Peak, Sigmoid, Squash
 from tammes.extensions.support import Listed, Support
 from tammes.extensions.sweep import Sweep
@@ -59,10 +59,9 @@ __all__ = [
     "Formula",
     "GraphFunction",
     "Graphs",
-    "Ground",
+    "GroundSet",
     "IndependenceDensity",
     "IndependencePenalty",
-    "Kept",
     "Listed",
     "Lovasz",
     "MaximumClique",
@@ -82,6 +81,7 @@ __all__ = [
     "SetFunction",
     "Sigmoid",
     "Singleton",
+    "SolutionCache",
     "Squash",
     "Support",
     "Sweep",

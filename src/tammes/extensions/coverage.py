@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.set_function import SetFunction
 from tammes.extensions.sweep import Sweep
 
@@ -31,13 +31,13 @@ class Covers:
 
     Example:
         >>> covers = Covers(
-        ...     ground=Ground(sizes=(2,)), things=3, incidence=torch.tensor([[0, 0, 1, 1], [0, 1, 1, 2]])
+        ...     ground=GroundSet(sizes=(2,)), things=3, incidence=torch.tensor([[0, 0, 1, 1], [0, 1, 1, 2]])
         ... )
         >>> Covered(covers=covers).values(torch.tensor([True, True])).item()
         3.0
     """
 
-    ground: Ground
+    ground: GroundSet
     things: int
     incidence: Int[Tensor, "2 m"]
 
@@ -99,7 +99,7 @@ class Covered(SetFunction):
     covers: Covers
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> GroundSet:
         """The elements."""
         return self.covers.ground
 
@@ -163,7 +163,7 @@ class CoverageFunction(SetFunction):
     score: Callable[[Tensor, Tensor], Tensor]
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> GroundSet:
         """The elements."""
         return self.covers.ground
 

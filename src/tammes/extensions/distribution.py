@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.set_function import SetFunction
 from tammes.extensions.support import Support, weighted
 
@@ -36,28 +36,28 @@ class Distribution:
     Example:
         >>> import torch
         >>> from tammes.extensions import Lovasz
-        >>> p = Lovasz().distribution(torch.tensor([[0.5, 0.9, 0.2]]), Ground(sizes=(3,)))
+        >>> p = Lovasz().distribution(torch.tensor([[0.5, 0.9, 0.2]]), GroundSet(sizes=(3,)))
         >>> p.mass.item(), p.mean[0].tolist()  # doctest: +ELLIPSIS
         (0.8999..., [0.5, 0.8999..., 0.2...])
     """
 
-    ground: Ground
+    ground: GroundSet
     pieces: tuple[Piece, ...]
 
     @property
     def mass(self) -> Float[Tensor, "rows inputs"]:
-        """sum over S of p(S), without the mass that is left to the empty set."""
+        """Sum over S of p(S), without the mass that is left to the empty set."""
         parts = [piece.support.sum(piece.probabilities) for piece in self.pieces]
         return sum(parts[1:], parts[0])
 
     @property
     def mean(self) -> Float[Tensor, "rows total"]:
-        """sum over S of p(S) 1_S."""
+        """Sum over S of p(S) 1_S."""
         parts = [piece.support.mean(piece.probabilities) for piece in self.pieces]
         return sum(parts[1:], parts[0])
 
     def expectation(self, f: SetFunction) -> Float[Tensor, "rows inputs"]:
-        """sum over S of p(S) f(S): the extension's value (eq. 8.2).
+        """Sum over S of p(S) f(S): the extension's value (eq. 8.2).
 
         Raises:
             ValueError: if f is NaN or of the wrong shape somewhere.

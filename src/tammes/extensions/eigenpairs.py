@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 
 FEW = 5
 """Steps between two normalizations: at a trace of 1, what they leave is far from the smallest numbers."""

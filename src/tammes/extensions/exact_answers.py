@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 from tammes.extensions.integer_program import Answer
-from tammes.extensions.kept_answers import Kept
 from tammes.extensions.problem import Problem
+from tammes.extensions.solution_cache import SolutionCache
 
 
-def exact_answers(problem: Problem, *, kept: Kept | None = None, seconds: float = math.inf) -> list[Answer]:
+def exact_answers(
+    problem: Problem, *, kept: SolutionCache | None = None, seconds: float = math.inf
+) -> list[Answer]:
     """The exact answer of every input; what was kept is not solved again.
 
     Args:
@@ -17,7 +19,7 @@ def exact_answers(problem: Problem, *, kept: Kept | None = None, seconds: float 
         kept: where answers are kept.
         seconds: for each input; afterwards its best set so far and a bound are given.
     """
-    kept = kept or Kept()
+    kept = kept or SolutionCache()
     known = kept.known()
     answers: list[Answer] = []
     new: dict[str, Answer] = {}

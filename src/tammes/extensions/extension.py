@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tammes.extensions.distribution import Distribution
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.set_function import BlackBox, SetFunction
 
 
@@ -22,7 +22,7 @@ class Extension(ABC):
     """
 
     @abstractmethod
-    def distribution(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """p_x for each row and input.
 
         Raises:
@@ -30,7 +30,7 @@ class Extension(ABC):
         """
 
     @abstractmethod
-    def intersections(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """The distribution of the intersection of two sets, drawn independently from p_x.
 
         Raises:
@@ -38,15 +38,15 @@ class Extension(ABC):
         """
 
     @abstractmethod
-    def within(self, x: Float[Tensor, "rows total"], ground: Ground) -> Float[Tensor, "rows total"]:
-        """x in [0, 1], scaled down where it lies outside the extension's domain; differentiable."""
+    def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
+        """X in [0, 1], scaled down where it lies outside the extension's domain; differentiable."""
 
     def value(self, x: Float[Tensor, "rows total"], f: SetFunction) -> Float[Tensor, "rows inputs"]:
         """F for each row and input."""
         return self.distribution(x, f.ground).expectation(f)
 
     def paired(self, x: Float[Tensor, "rows total"], f: SetFunction) -> Float[Tensor, "rows inputs"]:
-        """sum over S, T of p_x(S) p_x(T) f(S and T): one eigenvector's part of a neural extension."""
+        """Sum over S, T of p_x(S) p_x(T) f(S and T): one eigenvector's part of a neural extension."""
         return self.intersections(x, f.ground).expectation(f)
 
     def __call__(
@@ -74,7 +74,7 @@ class Extension(ABC):
 
 
 def as_set_function(f: SetFunction | Callable[[Tensor], Tensor], x: Tensor) -> SetFunction:
-    """f itself, or a plain function as the set function of the one input that x stands for."""
+    """F itself, or a plain function as the set function of the one input that x stands for."""
     if isinstance(f, SetFunction):
         return f
     if not callable(f):
@@ -84,7 +84,7 @@ def as_set_function(f: SetFunction | Callable[[Tensor], Tensor], x: Tensor) -> S
     return BlackBox(functions=(f,), sizes=(x.shape[-1],), device=x.device)
 
 
-def expect_vectors(x: Tensor, ground: Ground) -> None:
+def expect_vectors(x: Tensor, ground: GroundSet) -> None:
     """Refuse an x that does not fit the ground sets.
 
     Raises:

@@ -9,12 +9,12 @@ from typing import ClassVar
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from tammes.checks import is_finite
 from tammes.extensions.counts import Counts, counts_along, counts_of, expected_counts
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.set_function import SetFunction
 from tammes.extensions.sweep import Sweep
-from tammes.finite import is_finite
 
 
 class Formula(ABC):
@@ -51,7 +51,7 @@ class GraphFunction(SetFunction):
     formula: Formula
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> GroundSet:
         """The nodes."""
         return self.graphs.ground
 

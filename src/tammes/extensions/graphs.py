@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.extensions.equitable_partition import EquitablePartition, shifted
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,7 +26,7 @@ class Graphs:
         parts: the batches that these were joined from, whose sorted edges and partitions are taken over.
     """
 
-    ground: Ground
+    ground: GroundSet
     edges: Int[Tensor, "2 m"]
     parts: tuple[Graphs, ...] = field(default=(), repr=False)
 
@@ -46,7 +46,7 @@ class Graphs:
             >>> Graphs.of(torch.tensor([[0, 1, 1], [1, 0, 1]]), sizes=(3,)).edges.tolist()
             [[0], [1]]
         """
-        ground = Ground(sizes=sizes, device=edges.device)
+        ground = GroundSet(sizes=sizes, device=edges.device)
         if edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
             raise ValueError(
                 f"expected edges as integers of shape (2, m), got {edges.dtype} {tuple(edges.shape)}"
@@ -75,7 +75,7 @@ class Graphs:
             shifted([part.edges for part in parts], nodes) if parts else torch.zeros(2, 0, dtype=torch.long)
         )
         sizes = tuple(size for part in parts for size in part.ground.sizes)
-        return cls(ground=Ground(sizes=sizes, device=edges.device), edges=edges, parts=tuple(parts))
+        return cls(ground=GroundSet(sizes=sizes, device=edges.device), edges=edges, parts=tuple(parts))
 
     @cached_property
     def arcs(self) -> Int[Tensor, "2 twice_m"]:

@@ -10,14 +10,14 @@ from torch import Tensor
 
 from tammes.extensions.distribution import Distribution, Piece
 from tammes.extensions.extension import Extension, expect_mass, expect_unit_interval
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.sweep import Sweep
 
 
-def falls(x: Float[Tensor, "rows total"], ground: Ground) -> tuple[Sweep, Float[Tensor, "rows total"]]:
+def falls(x: Float[Tensor, "rows total"], ground: GroundSet) -> tuple[Sweep, Float[Tensor, "rows total"]]:
     """The level sets of x, and by how much x falls after each: x_(j) - x_(j+1), with x_(n+1) = 0.
 
-    >>> chain, p = falls(torch.tensor([[0.25, 1.0]]), Ground(sizes=(2,)))
+    >>> chain, p = falls(torch.tensor([[0.25, 1.0]]), GroundSet(sizes=(2,)))
     >>> chain.order.tolist(), p.tolist()
     ([[1, 0]], [[0.75, 0.25]])
     """
@@ -48,17 +48,17 @@ class Lovasz(Extension):
         tensor([0.7500])
     """
 
-    def distribution(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.distribution`; x in [0, 1]."""
         expect_unit_interval(x)
         chain, probabilities = falls(x, ground)
         return Distribution(ground=ground, pieces=(Piece(support=chain, probabilities=probabilities),))
 
-    def intersections(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.intersections`."""
         return self.distribution(x.square(), ground)
 
-    def within(self, x: Float[Tensor, "rows total"], ground: Ground) -> Float[Tensor, "rows total"]:
+    def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
         """See `Extension.within`."""
         return x
 
@@ -89,7 +89,7 @@ class BoundedLovasz(Extension):
     place, are taken here.
 
     Example:
-        >>> pairs = BoundedLovasz(k=2).distribution(torch.tensor([[0.5, 0.25, 0.25]]), Ground(sizes=(3,)))
+        >>> pairs = BoundedLovasz(k=2).distribution(torch.tensor([[0.5, 0.25, 0.25]]), GroundSet(sizes=(3,)))
         >>> pairs.pieces[0].probabilities.tolist()
         [[0.5, 0.0, 0.25]]
     """
@@ -100,14 +100,14 @@ class BoundedLovasz(Extension):
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise ValueError(f"k must be an integer of at least 1, the largest size of a set, got {self.k!r}")
 
-    def distribution(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.distribution`; x in [0, 1] with x_1 + x_{1+k} + ... <= 1, sorted."""
         expect_unit_interval(x)
         chain, probabilities = self._windows(x, ground)
         expect_mass(ground.sum(probabilities), "x_1 + x_(1+k) + x_(1+2k) + ... <= 1, sorted")
         return Distribution(ground=ground, pieces=(Piece(support=chain, probabilities=probabilities),))
 
-    def intersections(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.intersections`: two windows d places apart meet in a window of width k - d."""
         if self.k >= ground.widest:
             return Lovasz().intersections(x, ground)
@@ -122,12 +122,12 @@ class BoundedLovasz(Extension):
             pieces.append(Piece(support=narrower, probabilities=ground.flat(both)))
         return Distribution(ground=ground, pieces=tuple(pieces))
 
-    def within(self, x: Float[Tensor, "rows total"], ground: Ground) -> Float[Tensor, "rows total"]:
+    def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
         """See `Extension.within`: divided by x_1 + x_{1+k} + ... where that exceeds 1."""
         _, probabilities = self._windows(x, ground)
         return x / ground.sum(probabilities).clamp(min=1.0)[:, ground.owner]
 
-    def _windows(self, x: Tensor, ground: Ground) -> tuple[Sweep, Tensor]:
+    def _windows(self, x: Tensor, ground: GroundSet) -> tuple[Sweep, Tensor]:
         chain, fall = falls(x, ground)
         padded = ground.padded(fall, 0.0)
         beyond = -ground.widest % self.k

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tammes.extensions.distribution import Distribution, Piece
 from tammes.extensions.extension import Extension, expect_unit_interval
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.set_function import SetFunction
 from tammes.extensions.support import Listed
 
@@ -33,7 +33,7 @@ class Multilinear(Extension):
         tensor([0.2500])
     """
 
-    def distribution(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.distribution`; x in [0, 1], at most 16 elements an input."""
         expect_unit_interval(x)
         if ground.widest > MOST_ELEMENTS:
@@ -52,11 +52,11 @@ class Multilinear(Extension):
         piece = Piece(support=listed, probabilities=probabilities.transpose(1, 2))
         return Distribution(ground=ground, pieces=(piece,))
 
-    def intersections(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.intersections`."""
         return self.distribution(x.square(), ground)
 
-    def within(self, x: Float[Tensor, "rows total"], ground: Ground) -> Float[Tensor, "rows total"]:
+    def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
         """See `Extension.within`."""
         return x
 
@@ -105,7 +105,7 @@ class SampledMultilinear(Extension):
         if isinstance(self.samples, bool) or not isinstance(self.samples, int) or self.samples < 2:
             raise ValueError(f"samples must be an integer of at least 2, got {self.samples!r}")
 
-    def distribution(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.distribution`; x in [0, 1]."""
         expect_unit_interval(x)
         rows, total = x.shape
@@ -119,10 +119,10 @@ class SampledMultilinear(Extension):
         piece = Piece(support=Listed(ground=ground, members=members), probabilities=drift.softmax(dim=1))
         return Distribution(ground=ground, pieces=(piece,))
 
-    def intersections(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.intersections`."""
         return self.distribution(x.square(), ground)
 
-    def within(self, x: Float[Tensor, "rows total"], ground: Ground) -> Float[Tensor, "rows total"]:
+    def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
         """See `Extension.within`."""
         return x

@@ -15,7 +15,7 @@ from tammes.extensions.extension import (
     as_set_function,
     expect_nothing_of_nothing,
 )
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.lovasz import Lovasz
 from tammes.extensions.set_function import SetFunction
 from tammes.extensions.squash import Sigmoid, Squash
@@ -66,7 +66,7 @@ class Neural:
             raise ValueError(f"eigenvectors must be an integer of at least 1, got {self.eigenvectors!r}")
 
     def points(
-        self, embeddings: Float[Tensor, "total d"], ground: Ground
+        self, embeddings: Float[Tensor, "total d"], ground: GroundSet
     ) -> tuple[Float[Tensor, "k inputs"], Float[Tensor, "k total"]]:
         """The weights lambda_i, which add up to 1 (to 0 for embeddings of zeros), and the points x_i.
 
@@ -95,7 +95,7 @@ class Neural:
         x = self.squash(ground.flat(turned.permute(2, 0, 1)), ground)
         return weights.T, self.extension.within(x, ground)
 
-    def distribution(self, embeddings: Float[Tensor, "total d"], ground: Ground) -> Distribution:
+    def distribution(self, embeddings: Float[Tensor, "total d"], ground: GroundSet) -> Distribution:
         """The scalar distributions p_{x_i}, a row for each eigenvector: where a solution is looked for."""
         _, x = self.points(embeddings, ground)
         return self.extension.distribution(x, ground)

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tammes.extensions.greedy import extend
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.integer_program import Answer
 from tammes.extensions.set_function import SetFunction
 
@@ -63,7 +63,7 @@ class Problem(ABC):
         return self.worth.values(found), found
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> GroundSet:
         """The ground sets of the inputs."""
         return self.worth.ground
 

@@ -13,9 +13,9 @@ from tammes.extensions.coverage import CoverageFunction, Covers
 from tammes.extensions.formulas import CliqueDensity, CutSize, Formula, GraphFunction, IndependenceDensity
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.integer_program import Answer, Program
-from tammes.extensions.kept_answers import key_of
 from tammes.extensions.problem import Problem
 from tammes.extensions.set_function import SetFunction
+from tammes.extensions.solution_cache import key_of
 from tammes.extensions.worths import CliqueWorth, CutWorth, IndependentWorth, LargeCliqueWorth
 
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 
 if TYPE_CHECKING:
     from tammes.extensions.sweep import Sweep
@@ -30,19 +30,19 @@ class SetFunction(ABC):
 
     @property
     @abstractmethod
-    def ground(self) -> Ground:
+    def ground(self) -> GroundSet:
         """The ground sets of all inputs."""
 
     @abstractmethod
     def values(self, members: Bool[Tensor, "*sets total"]) -> Float[Tensor, "*sets inputs"]:
-        """f of sets, one for each input in every indicator vector.
+        """F of sets, one for each input in every indicator vector.
 
         Args:
             members: which elements are in the sets; the first n_0 entries are the first input's.
         """
 
     def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
-        """f of the sets of a sweep: entry e of an input is f of the set that ends at place e."""
+        """F of the sets of a sweep: entry e of an input is f of the set that ends at place e."""
         ground = sweep.ground
         rows, total = sweep.order.shape
         steps = max(1, MOST_AT_ONCE // (rows * total))
@@ -94,9 +94,9 @@ class BlackBox(SetFunction):
             )
 
     @cached_property
-    def ground(self) -> Ground:
+    def ground(self) -> GroundSet:
         """The ground sets, of the sizes given."""
-        return Ground(sizes=self.sizes, device=self.device or torch.device("cpu"))
+        return GroundSet(sizes=self.sizes, device=self.device or torch.device("cpu"))
 
     def values(self, members: Bool[Tensor, "*sets total"]) -> Float[Tensor, "*sets inputs"]:
         """See `SetFunction.values`."""
@@ -138,7 +138,7 @@ class Normalized(SetFunction):
     function: SetFunction
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> GroundSet:
         """The ground sets of f."""
         return self.function.ground
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tammes.extensions.distribution import Distribution, Piece
 from tammes.extensions.extension import Extension, expect_mass, expect_unit_interval
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.lovasz import falls
 from tammes.extensions.sweep import Sweep
 
@@ -32,19 +32,19 @@ class Singleton(Extension):
         tensor([-1.5000])
     """
 
-    def distribution(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.distribution`; x in [0, 1]."""
         expect_unit_interval(x)
         chain, probabilities = falls(x, ground)
         return _of_singletons(ground, chain.order, probabilities)
 
-    def intersections(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.intersections`: different singletons meet in nothing."""
         expect_unit_interval(x)
         chain, probabilities = falls(x, ground)
         return _of_singletons(ground, chain.order, probabilities.square())
 
-    def within(self, x: Float[Tensor, "rows total"], ground: Ground) -> Float[Tensor, "rows total"]:
+    def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
         """See `Extension.within`."""
         return x
 
@@ -68,22 +68,22 @@ class Permutation(Extension):
         tensor([2.])
     """
 
-    def distribution(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.distribution`; x at least 0, adding up to at most 1 for each input."""
         expect_unit_interval(x)
         expect_mass(ground.sum(x), "x_1 + ... + x_n <= 1")
         order = torch.arange(ground.total, device=x.device).expand_as(x)
         return _of_singletons(ground, order, x)
 
-    def intersections(self, x: Float[Tensor, "rows total"], ground: Ground) -> Distribution:
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """See `Extension.intersections`."""
         return self.distribution(x.square(), ground)
 
-    def within(self, x: Float[Tensor, "rows total"], ground: Ground) -> Float[Tensor, "rows total"]:
+    def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
         """See `Extension.within`: divided by the sum where that exceeds 1."""
         return x / ground.sum(x).clamp(min=1.0)[:, ground.owner]
 
 
-def _of_singletons(ground: Ground, order: Tensor, probabilities: Tensor) -> Distribution:
+def _of_singletons(ground: GroundSet, order: Tensor, probabilities: Tensor) -> Distribution:
     alone = Sweep(ground=ground, order=order, width=1)
     return Distribution(ground=ground, pieces=(Piece(support=alone, probabilities=probabilities),))

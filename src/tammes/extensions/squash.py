@@ -9,16 +9,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.extensions.ground import Ground
-from tammes.finite import is_finite
+from tammes.checks import is_finite
+from tammes.extensions.ground_set import GroundSet
 
 
 class Squash(ABC):
     """Takes unit vectors, turned so that their entries add up to at least 0, into [0, 1]."""
 
     @abstractmethod
-    def __call__(self, vectors: Float[Tensor, "k total"], ground: Ground) -> Float[Tensor, "k total"]:
-        """x for each vector of each input."""
+    def __call__(self, vectors: Float[Tensor, "k total"], ground: GroundSet) -> Float[Tensor, "k total"]:
+        """X for each vector of each input."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Sigmoid(Squash):
     F(1_S 1_S^T) = f(S) does not hold; it does with `Peak`.
 
     Example:
-        >>> Sigmoid()(torch.zeros(1, 2), Ground(sizes=(2,)))
+        >>> Sigmoid()(torch.zeros(1, 2), GroundSet(sizes=(2,)))
         tensor([[0.5000, 0.5000]])
     """
 
@@ -46,7 +46,7 @@ class Sigmoid(Squash):
         if not (is_finite(self.scale) and self.scale > 0):
             raise ValueError(f"scale must be a positive number, got {self.scale}")
 
-    def __call__(self, vectors: Float[Tensor, "k total"], ground: Ground) -> Float[Tensor, "k total"]:
+    def __call__(self, vectors: Float[Tensor, "k total"], ground: GroundSet) -> Float[Tensor, "k total"]:
         """See `Squash.__call__`."""
         return torch.sigmoid(self.scale * vectors)
 
@@ -56,11 +56,11 @@ class Peak(Squash):
     """x = max(v, 0) / max over the input of v: the eigenvector of 1_S 1_S^T becomes 1_S.
 
     Example:
-        >>> Peak()(torch.tensor([[0.6, -0.1, 0.3]]), Ground(sizes=(3,)))
+        >>> Peak()(torch.tensor([[0.6, -0.1, 0.3]]), GroundSet(sizes=(3,)))
         tensor([[1.0000, 0.0000, 0.5000]])
     """
 
-    def __call__(self, vectors: Float[Tensor, "k total"], ground: Ground) -> Float[Tensor, "k total"]:
+    def __call__(self, vectors: Float[Tensor, "k total"], ground: GroundSet) -> Float[Tensor, "k total"]:
         """See `Squash.__call__`."""
         positive = vectors.clamp(min=0)
         peak = ground.padded(positive, 0.0).amax(dim=-1)  # (k, inputs); 0 for a vector of zeros

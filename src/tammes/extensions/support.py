@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.set_function import SetFunction
 
 
@@ -18,11 +18,11 @@ class Support(ABC):
     A row is one vector x (one eigenvector, say) of all inputs.
     """
 
-    ground: Ground
+    ground: GroundSet
 
     @abstractmethod
     def values(self, f: SetFunction) -> Float[Tensor, ...]:
-        """f of every set.
+        """F of every set.
 
         Raises:
             ValueError: if f gives another shape, or NaN; the set is named.
@@ -34,7 +34,7 @@ class Support(ABC):
 
     @abstractmethod
     def mean(self, probabilities: Float[Tensor, ...]) -> Float[Tensor, "rows total"]:
-        """sum over S of p(S) 1_S."""
+        """Sum over S of p(S) 1_S."""
 
     @abstractmethod
     def best(
@@ -52,7 +52,7 @@ class Listed(Support):
         members: `(rows, sets, total)`, every indicator vector holding a set of each input.
     """
 
-    ground: Ground
+    ground: GroundSet
     members: Bool[Tensor, "rows sets total"]
 
     def values(self, f: SetFunction) -> Float[Tensor, "rows sets inputs"]:
@@ -98,7 +98,7 @@ def not_a_number(named: str, number: int) -> str:
 
 
 def weighted(probabilities: Float[Tensor, ...], values: Float[Tensor, ...]) -> Float[Tensor, ...]:
-    """p f, where p = 0 lets f be infinite.
+    """P f, where p = 0 lets f be infinite.
 
     >>> import torch
     >>> weighted(torch.tensor([0.0, 0.5]), torch.tensor([torch.inf, 4.0])).tolist()

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.set_function import SetFunction
 from tammes.extensions.support import Support, expect_numbers, not_a_number
 
@@ -28,12 +28,12 @@ class Sweep(Support):
         width: of the window, at least 1, or None.
 
     Example:
-        >>> sweep = Sweep(ground=Ground(sizes=(3,)), order=torch.tensor([[2, 0, 1]]), width=2)
+        >>> sweep = Sweep(ground=GroundSet(sizes=(3,)), order=torch.tensor([[2, 0, 1]]), width=2)
         >>> sweep.members(torch.arange(3))[0].int().tolist()
         [[0, 0, 1], [1, 0, 1], [1, 1, 0]]
     """
 
-    ground: Ground
+    ground: GroundSet
     order: Int[Tensor, "rows total"]
     width: int | None = None
 

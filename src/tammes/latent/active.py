@@ -8,10 +8,10 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.latent.positives import Drawn, Positives
 from tammes.latent.stage import Anchors, Stage
 from tammes.latent.thresholds import Threshold
-from tammes.latent.whole import expect_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +46,8 @@ class Active(Positives):
     at_once: int = 16
 
     def __post_init__(self) -> None:
-        expect_whole("Active.at_once", self.at_once, least=1)
-        expect_whole("Active.tries", self.tries, least=self.at_once)
+        check_integer("Active.at_once", self.at_once, minimum=1)
+        check_integer("Active.tries", self.tries, minimum=self.at_once)
 
     @torch.no_grad()
     def __call__(self, anchors: Anchors, stage: Stage) -> Drawn:

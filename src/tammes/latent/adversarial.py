@@ -9,10 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from tammes.finite import is_finite
+from tammes.checks import check_integer, is_finite
 from tammes.latent.positives import Drawn, Positives
 from tammes.latent.stage import Anchors, Stage
-from tammes.latent.whole import expect_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ class Adversarial(Positives):
     step: float = 0.5
 
     def __post_init__(self) -> None:
-        expect_whole("Adversarial.steps", self.steps, least=1)
+        check_integer("Adversarial.steps", self.steps, minimum=1)
         if not all(is_finite(value) and value > 0 for value in (self.radius, self.step)):
             raise ValueError(f"Adversarial expected a positive radius and step, got {self}")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import torch
 
+from tammes.checks import check_integer
 from tammes.latent.rows import picked
 from tammes.latent.stage import Anchors, Stage
-from tammes.latent.whole import expect_whole
 
 
 class AnchorChoice(ABC):
@@ -17,7 +17,7 @@ class AnchorChoice(ABC):
 
     @abstractmethod
     def __call__(self, n: int, stage: Stage) -> Anchors:
-        """n anchors of every run; all randomness comes from `stage.streams`."""
+        """N anchors of every run; all randomness comes from `stage.streams`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class NearBoundary(AnchorChoice):
     of: int = 4
 
     def __post_init__(self) -> None:
-        expect_whole("NearBoundary.of", self.of, least=1)
+        check_integer("NearBoundary.of", self.of, minimum=1)
 
     def __call__(self, n: int, stage: Stage) -> Anchors:
         """See `AnchorChoice`.

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.latent.kernel import Kernel
 from tammes.latent.means import Means, SeparatedMeans
 from tammes.latent.streams import Streams
-from tammes.latent.whole import expect_dimension, expect_whole
 
 _POINTS = 1000
 """Latents of a run from which its overlap is estimated."""
@@ -48,7 +48,7 @@ class Classes:
     means: Means = field(default_factory=SeparatedMeans)
 
     def __post_init__(self) -> None:
-        expect_whole("Classes.count", self.count, least=1)
+        check_integer("Classes.count", self.count, minimum=1)
 
     def drawn(self, dim: int, streams: Streams) -> DrawnClasses:
         """The classes of each run, with means on the unit sphere of R^dim.
@@ -60,7 +60,16 @@ class Classes:
             OverlapWarning: where a latent is nearer to another class's mean than to its own more than half
                 as often as it would be by chance; the warning has the overlap.
         """
-        means = self.means(self.count, expect_dimension("the dimension of the classes' sphere", dim), streams)
+        means = self.means(
+            self.count,
+            check_integer(
+                "the dimension of the classes' sphere",
+                dim,
+                minimum=2,
+                reason="in one dimension a sphere is two points",
+            ),
+            streams,
+        )
         drawn = DrawnClasses(means=means, spread=self.spread, overlap=means.new_zeros(len(means)))
         latents, labels = drawn.sample(_POINTS, streams)
         nearest = (latents @ means.mT).argmax(dim=-1)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 
 
 def contrastive_losses(

@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from tammes.checks import check_integer
 from tammes.latent.streams import Streams
-from tammes.latent.whole import expect_dimension, expect_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +39,11 @@ class EncoderShape:
     depth: int = 2
 
     def __post_init__(self) -> None:
-        expect_dimension("EncoderShape.dim", self.dim)
-        expect_whole("EncoderShape.width", self.width, least=1)
-        expect_whole("EncoderShape.depth", self.depth, least=0)
+        check_integer(
+            "EncoderShape.dim", self.dim, minimum=2, reason="in one dimension a sphere is two points"
+        )
+        check_integer("EncoderShape.width", self.width, minimum=1)
+        check_integer("EncoderShape.depth", self.depth, minimum=0)
 
     def widths(self, observed: int) -> tuple[int, ...]:
         """The widths from the observation to the embedding."""

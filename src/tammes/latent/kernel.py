@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 from tammes.latent.streams import Streams
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from tammes.finite import is_finite
+from tammes.checks import check_integer, is_finite
 from tammes.latent.contrastive_loss import contrastive_losses
 from tammes.latent.data_set import DataSet, Fresh, Memory
 from tammes.latent.encoders import Encoders, EncoderShape
@@ -18,7 +18,6 @@ from tammes.latent.stage import Anchors, Known, Stage
 from tammes.latent.strategy import Strategy
 from tammes.latent.streams import Streams
 from tammes.latent.trained import Trained, Tries
-from tammes.latent.whole import expect_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,7 @@ class Laboratory:
 
     def __post_init__(self) -> None:
         for name, least in (("rounds", 1), ("pairs", 2), ("updates", 1), ("batch", 2)):
-            expect_whole(f"Laboratory.{name}", vars(self)[name], least=least)
+            check_integer(f"Laboratory.{name}", vars(self)[name], minimum=least)
         for name in ("temperature", "learning_rate"):
             value = vars(self)[name]
             if not (is_finite(value) and value > 0):

@@ -11,10 +11,9 @@ from scipy.special import hyp0f1, ive
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from tammes.finite import is_finite
+from tammes.checks import check_integer, is_finite
 from tammes.latent.kernel import Kernel
 from tammes.latent.streams import Streams
-from tammes.latent.whole import expect_dimension
 
 _AT_ONCE = 4
 """Proposals for each center at a time; at least two thirds of them are accepted."""
@@ -58,14 +57,18 @@ class MisesFisher(Kernel):
         """See `Kernel`."""
         _, n, d = centers.shape
         # In double precision: at large concentrations 1 - w has few digits in any other.
-        w = self._heights(n, expect_dimension("MisesFisher", d), replace(streams, dtype=torch.float64))
+        w = self._heights(
+            n,
+            check_integer("MisesFisher", d, minimum=2, reason="in one dimension a sphere is two points"),
+            replace(streams, dtype=torch.float64),
+        )
         noise = streams.normal(n, d)
         across = normalize(noise - (noise * centers).sum(-1, keepdim=True) * centers, dim=-1)
         sine = ((1 - w) * (1 + w)).clamp(min=0).sqrt()
         return normalize(w[..., None].to(noise) * centers + sine[..., None].to(noise) * across, dim=-1)
 
     def _heights(self, n: int, d: int, streams: Streams) -> Float[Tensor, "runs n"]:
-        """w = z . center, (runs, n), by rejection; each run accepts its proposals in the order drawn."""
+        """W = z . center, (runs, n), by rejection; each run accepts its proposals in the order drawn."""
         kappa, m = self.concentration, d - 1
         b = m / (2 * kappa + math.hypot(2 * kappa, m))
         x = (1 - b) / (1 + b)
@@ -109,7 +112,10 @@ def mean_resultant_length(dim: int, concentration: float) -> float:
         >>> round(mean_resultant_length(3, 2.0), 6), round(1 / math.tanh(2.0) - 1 / 2.0, 6)
         (0.537315, 0.537315)
     """
-    half, kappa = expect_dimension("dim", dim) / 2, MisesFisher(concentration=concentration).concentration
+    half, kappa = (
+        check_integer("dim", dim, minimum=2, reason="in one dimension a sphere is two points") / 2,
+        MisesFisher(concentration=concentration).concentration,
+    )
     above, below = float(ive(half, kappa)), float(ive(half - 1, kappa))
     if above > _UNDERFLOW:
         return above / below

@@ -8,9 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.finite import is_finite
+from tammes.checks import check_integer, is_finite
 from tammes.latent.streams import Streams
-from tammes.latent.whole import expect_dimension, expect_whole
 
 _OFFSET = 0.5
 """Standard deviation of a layer's offsets, as a part of that of its linear map: without them g is odd."""
@@ -50,9 +49,11 @@ class Mixing:
     gain: float = 1.0
 
     def __post_init__(self) -> None:
-        expect_dimension("Mixing.observed", self.observed)
-        expect_whole("Mixing.depth", self.depth, least=0)
-        expect_whole("Mixing.width", self.width, least=1)
+        check_integer(
+            "Mixing.observed", self.observed, minimum=2, reason="in one dimension a sphere is two points"
+        )
+        check_integer("Mixing.depth", self.depth, minimum=0)
+        check_integer("Mixing.width", self.width, minimum=1)
         if not (is_finite(self.condition) and self.condition >= 1):
             raise ValueError(f"Mixing.condition must be a number of at least 1, got {self.condition!r}")
         if not (is_finite(self.gain) and self.gain > 0):

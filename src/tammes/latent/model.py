@@ -9,12 +9,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.finite import is_finite
+from tammes.checks import check_integer, is_finite
 from tammes.latent.classes import Classes, DrawnClasses
 from tammes.latent.kernel import Uniform
 from tammes.latent.mixing import Mixed, Mixing
 from tammes.latent.streams import Streams
-from tammes.latent.whole import expect_dimension, expect_whole
 
 _SAMPLE = 256
 """Latents over which the scale of each layer of g is set."""
@@ -78,9 +77,19 @@ class LatentModel:
     uninformative_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        expect_dimension("LatentModel.informative", self.informative)
-        if expect_whole("LatentModel.uninformative", self.uninformative, least=0):
-            expect_dimension("LatentModel.uninformative", self.uninformative)
+        check_integer(
+            "LatentModel.informative",
+            self.informative,
+            minimum=2,
+            reason="in one dimension a sphere is two points",
+        )
+        if check_integer("LatentModel.uninformative", self.uninformative, minimum=0):
+            check_integer(
+                "LatentModel.uninformative",
+                self.uninformative,
+                minimum=2,
+                reason="in one dimension a sphere is two points",
+            )
         if not (is_finite(self.uninformative_scale) and self.uninformative_scale > 0):
             raise ValueError(
                 "LatentModel.uninformative_scale must be a positive number, got "
@@ -124,11 +133,11 @@ class World:
     mixed: Mixed
 
     def sample(self, n: int, streams: Streams) -> Latents:
-        """n latents of each run: c ~ p_c, z ~ p_data(.|c)."""
+        """N latents of each run: c ~ p_c, z ~ p_data(.|c)."""
         return _sample(self.model, self.classes, n, streams)
 
     def observe(self, latents: Latents) -> Float[Tensor, "runs n observed"]:
-        """x = g(z)."""
+        """X = g(z)."""
         return self.mixed(_joined(self.model, latents))
 
     def part(self, runs: slice) -> World:

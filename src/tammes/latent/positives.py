@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 from tammes.latent.kernel import Kernel, Uniform
 from tammes.latent.stage import Anchors, Stage
 

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.evaluation import LabeledFeatures
 from tammes.latent.linear_boundary import LinearBoundary
 from tammes.latent.trained import Trained
-from tammes.latent.whole import expect_whole
 
 
 class Classifier(Protocol):
@@ -50,7 +50,7 @@ class ClassAccuracy:
 
     def __post_init__(self) -> None:
         for name in ("train", "test", "resamples"):
-            expect_whole(f"ClassAccuracy.{name}", vars(self)[name], least=1)
+            check_integer(f"ClassAccuracy.{name}", vars(self)[name], minimum=1)
 
     def __call__(self, trained: Trained) -> Float[Tensor, " runs"]:
         """The mean accuracy over the resamples, float64 (runs,).

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 from tammes.latent.stage import Stage
 
 

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.latent.encoders import Encoder
 from tammes.latent.model import Latents, World
 from tammes.latent.stage import Known
 from tammes.latent.streams import Streams
-from tammes.latent.whole import expect_whole
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,7 +54,7 @@ class Trained:
 
     @torch.no_grad()
     def embedded(self, n: int, purpose: str = "measure") -> tuple[Latents, Float[Tensor, "runs n dim"]]:
-        """n new latents of every run, and h of them.
+        """N new latents of every run, and h of them.
 
         Args:
             n: how many.
@@ -63,7 +63,7 @@ class Trained:
         Raises:
             ValueError: for n below 1, and for an encoder that is lost in numbers that are not finite.
         """
-        expect_whole("n", n, least=1)
+        check_integer("n", n, minimum=1)
         streams = Streams.of(self.seeds, purpose, device=self.device, dtype=self.dtype)
         latents = self.world.sample(n, streams)
         embeddings = self.encoder(self.world.observe(latents))

@@ -10,10 +10,10 @@ from tammes.positives import (
     Active,
     Clusters,
     Handwriting,
-    Itself,
     Labels,
     Photographs,
     Quantile,
+    SameInstance,
     Targeted,
 )
 from tammes.training import Adam
@@ -98,7 +98,7 @@ def augmentation_for(data: str, images: Images) -> Photographs | Handwriting:
     return Photographs() if data == "CIFAR-10" else Photographs(flip_probability=0.0)
 
 
-def arms(data: str, *, steps: int) -> Mapping[str, Itself | Active | Targeted]:
+def arms(data: str, *, steps: int) -> Mapping[str, SameInstance | Active | Targeted]:
     """The positives that are compared on a set, by the name that the table has for them.
 
     Args:
@@ -110,7 +110,7 @@ def arms(data: str, *, steps: int) -> Mapping[str, Itself | Active | Targeted]:
     """
     active = partial(Active, candidates=CANDIDATES, refresh=ROUND, warm_up=steps // WARM_UP, sample=LABELED)
     return {
-        "random": Itself(),
+        "random": SameInstance(),
         "active, clusters": active(classes=Clusters(number=10)),
         "active, labels": active(classes=Labels()),
         "active, quantile": active(classes=Clusters(number=10), acceptance=Quantile(share=0.25)),

@@ -18,7 +18,7 @@ from tammes.papers.active_positives_settings import (
     augmentation_for,
 )
 from tammes.papers.negatives_vision_training import Parts, balanced
-from tammes.positives import Itself
+from tammes.positives import SameInstance
 from tammes.training import Machine, Run, RunFolder, TrainingConfig, embed, train
 
 
@@ -97,7 +97,7 @@ class Laboratory:
             run, seconds = _timed(config, images, kept)
             probe, few, knn = _accuracies(run, images, test)
             late, seconds_late = run, 0.0
-            if isinstance(config.positives, Itself):
+            if isinstance(config.positives, SameInstance):
                 # Nothing is spread over the epochs, so that this is the longer run from its beginning.
                 more = replace(config, epochs=round(cell.longer * cell.epochs))
                 late, seconds_late = _timed(more, images, replace(kept, resume=True))

@@ -39,7 +39,7 @@ class Plan:
     negatives: tuple[int, ...]
 
     def counts(self, batch: int) -> tuple[int, ...]:
-        """k for a batch size, ascending."""
+        """K for a batch size, ascending."""
         most = 2 * (batch - 1)
         return (*(k for k in self.negatives if k < most), most)
 

@@ -255,7 +255,7 @@ def _network(scale: Scale, images: Images, *, seed: int) -> nn.Module:
 
 @torch.no_grad()
 def _embedded(network: nn.Module, images: Images) -> Tensor:
-    """f of all images, (n, 128); the network is left in training mode."""
+    """F of all images, (n, 128); the network is left in training mode."""
     network.eval()
     parts = [
         network(as_floats(images.batch(rows.tolist())).to(device())).cpu()

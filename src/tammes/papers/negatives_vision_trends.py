@@ -45,7 +45,7 @@ class Arm:
         return sorted({cell.seed for cell in self.results})
 
     def counts(self, batch_size: int) -> Sequence[int]:
-        """k for a batch size, ascending."""
+        """K for a batch size, ascending."""
         return sorted({cell.k for cell in self.results if cell.batch_size == batch_size})
 
     def values(self, batch_size: int, k: int, pick: Pick) -> Sequence[float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from tammes.extensions import CliqueOfSize, Graphs, Kept, Problem
+from tammes.extensions import CliqueOfSize, Graphs, Problem, SolutionCache
 from tammes.extensions.solvers import (
     ByNeural,
     FitConfig,
@@ -99,7 +99,7 @@ class Laboratory:
 
     def __init__(self, data: Path, answers: Path) -> None:
         self._data = data
-        self._kept = Kept(path=answers)
+        self._kept = SolutionCache(path=answers)
         self._parts = cache(self._read)
 
     def found(self, names: Sequence[str]) -> list[str]:

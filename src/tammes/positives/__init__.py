@@ -5,9 +5,9 @@ from tammes.positives.active import Active, Chosen
 from tammes.positives.augmentation import Augmentation, Handwriting, Identity, Photographs
 from tammes.positives.boundary import Boundary
 from tammes.positives.classes import Classes, Clusters, Labels
-from tammes.positives.itself import Itself
-from tammes.positives.neighbours import Neighbours
+from tammes.positives.neighbors import Neighbors
 from tammes.positives.same_class import SameClass
+from tammes.positives.same_instance import SameInstance
 from tammes.positives.targeted import Targeted
 
 __all__ = [
@@ -21,12 +21,12 @@ __all__ = [
     "Halving",
     "Handwriting",
     "Identity",
-    "Itself",
     "Labels",
     "Nearest",
-    "Neighbours",
+    "Neighbors",
     "Photographs",
     "Quantile",
     "SameClass",
+    "SameInstance",
     "Targeted",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 
 
 class Acceptance(ABC):

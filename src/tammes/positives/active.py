@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tammes.positives.acceptance import Halving, Nearest, Quantile
 from tammes.positives.classes import Clusters, Labels
-from tammes.positives.itself import Itself
+from tammes.positives.same_instance import SameInstance
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -128,17 +128,17 @@ class Active:
         return Chosen(views=views, distance=nearest, drawn=drawn / self.candidates, accepted=accepted)
 
     def pairs(self, labels: Int64[Tensor, " n"], *, seed: int) -> Int64[Tensor, "pairs 2"]:
-        """The pairs of one epoch: every row with itself. See `Itself`."""
-        return Itself().pairs(labels, seed=seed)
+        """The pairs of one epoch: every row with itself. See `SameInstance`."""
+        return SameInstance().pairs(labels, seed=seed)
 
     def unpaired(self, labels: Int64[Tensor, " n"]) -> Int64[Tensor, " rows"]:
         """The rows that are in no pair of any epoch: none."""
-        return Itself().unpaired(labels)
+        return SameInstance().unpaired(labels)
 
 
 def _expect_whole(name: str, value: int, least: int, what: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         option = name.replace("_", "-")
         raise ValueError(
-            f"{name} must be a whole number of at least {least} {what}, got {value!r} (--positives.{option})"
+            f"{name} must be an integer of at least {least} {what}, got {value!r} (--positives.{option})"
         )

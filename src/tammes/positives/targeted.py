@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from jaxtyping import Int64
 from torch import Tensor
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 from tammes.positives.augmentation import Handwriting, Identity, Photographs
-from tammes.positives.itself import Itself
+from tammes.positives.same_instance import SameInstance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +84,9 @@ class Targeted:
         return replace(augmentation, **{f: (1 - c) * neutral[f] + c * strengths[f] for f in names})
 
     def pairs(self, labels: Int64[Tensor, " n"], *, seed: int) -> Int64[Tensor, "pairs 2"]:
-        """The pairs of one epoch: every row with itself. See `Itself`."""
-        return Itself().pairs(labels, seed=seed)
+        """The pairs of one epoch: every row with itself. See `SameInstance`."""
+        return SameInstance().pairs(labels, seed=seed)
 
     def unpaired(self, labels: Int64[Tensor, " n"]) -> Int64[Tensor, " rows"]:
         """The rows that are in no pair of any epoch: none."""
-        return Itself().unpaired(labels)
+        return SameInstance().unpaired(labels)

@@ -18,7 +18,7 @@ class Engine(ABC):
     def log_sum_exp(
         self, negatives: Negatives, exponents: tuple[Exponent, ...]
     ) -> tuple[Float[Tensor, " n"], ...]:
-        """log sum_j e^{x_ij} over the negatives j of each anchor i, for each exponent x.
+        """Log sum_j e^{x_ij} over the negatives j of each anchor i, for each exponent x.
 
         Args:
             negatives: the entries of S to reduce.

@@ -79,7 +79,7 @@ class Exponent:
         return value
 
     def at_pairs(self, similarity: Float[Tensor, "*e"], candidate: Int[Tensor, " c"]) -> Float[Tensor, "*e"]:
-        """x at similarities whose candidates are named along the last axis, with the gradient it says."""
+        """X at similarities whose candidates are named along the last axis, with the gradient it says."""
         value = similarity * self.gradient_slope + similarity.detach() * (self.slope - self.gradient_slope)
         if self.tilt is not None:
             value = value + self.tilt(similarity if self.tilt_has_gradient else similarity.detach())

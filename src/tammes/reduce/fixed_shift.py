@@ -105,7 +105,7 @@ class Kernel:
 def slopes(
     negatives: Negatives, exponents: tuple[Exponent, ...], sums: list[Tensor], gradients: list[Tensor]
 ) -> SlopeOfTile:
-    """d loss / d s_ij = sum_r gradient_ri slope_r e^{x_rij - sum_ri}, and the same with i and j exchanged.
+    """D loss / d s_ij = sum_r gradient_ri slope_r e^{x_rij - sum_ri}, and the same with i and j exchanged.
 
     The exponential is shared; what stands before it is by_row_i by_column_j, and where S is symmetric the
     same with i and j exchanged besides.

@@ -208,7 +208,7 @@ class Negatives:
         return self.anchors @ self.others.T
 
     def neighbor_similarity(self) -> Float[Tensor, " n"]:
-        """s of rows 2k and 2k + 1, for both of them; of small, detached, symmetric negatives only."""
+        """S of rows 2k and 2k + 1, for both of them; of small, detached, symmetric negatives only."""
         return neighbors(self.kept_similarity).reshape(-1)
 
     @cached_property

@@ -59,7 +59,7 @@ class Positives(Sample):
         return self._sum(values) / self.edges.count
 
     def log_mean_exp(self) -> Float[Tensor, " n"]:
-        """log sum_p w_ip e^{l_ip} over the positives p of each anchor i."""
+        """Log sum_p w_ip e^{l_ip} over the positives p of each anchor i."""
         if self.edges.one_each:
             return self.logit
         return self._log_sum_exp(self._log_weight + self.logit) - self._log_sum_exp(self._log_weight)
@@ -111,7 +111,7 @@ def pair_similarity(
     anchor: Int[Tensor, " e"],
     candidate: Int[Tensor, " e"],
 ) -> Float[Tensor, " e"]:
-    """s of listed pairs; differentiable, holding only a chunk of the gathered embeddings at a time.
+    """S of listed pairs; differentiable, holding only a chunk of the gathered embeddings at a time.
 
     Args:
         anchors: `(n, d)`.

@@ -41,7 +41,7 @@ def slopes(
     sums: list[Tensor],
     gradients: list[Tensor],
 ) -> SlopeOfTile:
-    """d loss / d s_ij = sum_r gradient_ri slope_rij e^{x_rij - sum_ri}, added up with i and j exchanged."""
+    """D loss / d s_ij = sum_r gradient_ri slope_rij e^{x_rij - sum_ri}, added up with i and j exchanged."""
 
     def slope(rows: slice, columns: slice, similarity: Tensor) -> Tensor:
         mask = negatives.mask(rows, columns)

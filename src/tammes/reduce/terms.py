@@ -39,7 +39,7 @@ class Term(ABC):
 
     @abstractmethod
     def times(self, factor: float) -> Term:
-        """factor * f, for a positive factor."""
+        """Factor * f, for a positive factor."""
 
     def limits(self, bound: float) -> tuple[float, float]:
         """The least and the largest value of f on [-bound, bound]."""

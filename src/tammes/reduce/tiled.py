@@ -55,7 +55,7 @@ class Tiled(Engine):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.side, int) and self.side >= 1):
-            raise ValueError(f"side must be a whole number of at least 1 row, got {self.side}")
+            raise ValueError(f"side must be an integer of at least 1 row, got {self.side}")
 
     def log_sum_exp(
         self, negatives: Negatives, exponents: tuple[Exponent, ...]
@@ -122,7 +122,7 @@ class LogSums:
     def embedding_gradients(
         self, values: tuple[Tensor, ...], gradients: tuple[Tensor, ...]
     ) -> tuple[Tensor, Tensor | None]:
-        """d loss / d anchors and d loss / d candidates, from the values and d loss / d values."""
+        """D loss / d anchors and d loss / d candidates, from the values and d loss / d values."""
         with torch.no_grad(), without_autocast(self._negatives.anchors.device):
             slope = self._way.slopes(self._negatives, self._exponents, list(values), list(gradients))
             return embedding_gradients(self._negatives, slope, self._side)
@@ -130,7 +130,7 @@ class LogSums:
     def gradient_with_neighbors(
         self, values: tuple[Tensor, ...], gradients: tuple[Tensor, ...], to_neighbors: Tensor
     ) -> Tensor:
-        """d loss / d anchors, where the similarity of rows 2k and 2k + 1, no negatives, has a gradient too.
+        """D loss / d anchors, where the similarity of rows 2k and 2k + 1, no negatives, has a gradient too.
 
         Args:
             values: the log-sum-exps, of a symmetric S of one tile.

@@ -86,7 +86,7 @@ def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor], Tens
 
 
 def embedding_gradients(negatives: Negatives, slope: SlopeOfTile, side: int) -> tuple[Tensor, Tensor | None]:
-    """d loss / d anchors and d loss / d candidates from d loss / d S: one product with each side."""
+    """D loss / d anchors and d loss / d candidates from d loss / d S: one product with each side."""
     anchors, others, symmetric = negatives.anchors, negatives.others, negatives.symmetric
     to_anchors = torch.zeros_like(anchors)
     to_others = to_anchors if symmetric else torch.zeros_like(others)
@@ -117,7 +117,7 @@ def without(tile: Tensor, mask: Tensor | None, value: float) -> Tensor:
 
 
 def exponent_slope(exponent: Exponent, similarity: Tensor) -> Tensor | float:
-    """d x_ij / d s_ij, of the part through which the gradient flows."""
+    """D x_ij / d s_ij, of the part through which the gradient flows."""
     if exponent.tilt is None or not exponent.tilt_has_gradient:
         return exponent.gradient_slope
     return exponent.gradient_slope + with_derivative(exponent.tilt, similarity)[1]

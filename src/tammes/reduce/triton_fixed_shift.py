@@ -151,7 +151,7 @@ def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Tensor:
 def gradients(
     operands: Operands, exponents: tuple[Exponent, ...], sums: Tensor, by_sums: Tensor, *, mirrored: bool
 ) -> tuple[Tensor | None, Tensor | None]:
-    """d loss / d anchors from d loss / d sums; `mirrored` takes half of the tiles, and atomics."""
+    """D loss / d anchors from d loss / d sums; `mirrored` takes half of the tiles, and atomics."""
     from tammes.reduce import triton_kernels as kernels
 
     launch, mine = operands.launch_of(gathers=True), operands.anchors

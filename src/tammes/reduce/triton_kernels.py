@@ -99,7 +99,7 @@ def similarity(
     mine, other, held, rows, columns, n, m, d,
     DEPTH: tl.constexpr, WHOLE: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """s on a tile, and the embeddings of its columns where they were loaded whole."""
+    """S on a tile, and the embeddings of its columns where they were loaded whole."""
     depth = tl.arange(0, DEPTH)
     if WHOLE:
         theirs = embeddings(other, columns, m, depth, d)
@@ -163,7 +163,7 @@ def words(pointer, index, size):
 @kernel
 @no_type_check
 def exponent(s, slope, TILT: tl.constexpr, first, second):
-    """slope * s + tilt(s), in units of log 2; `slope` is given in them."""
+    """Slope * s + tilt(s), in units of log 2; `slope` is given in them."""
     x = s * slope
     if TILT != 0:
         x += term_value(s, TILT, first, second) * LOG2_E
@@ -196,7 +196,7 @@ def log_sum(largest, total):
 def biased_exponent(
     s, r: tl.constexpr, slopes, firsts, seconds, biases, columns, m, TILTS: tl.constexpr, BIASED: tl.constexpr
 ):  # fmt: skip
-    """x on a tile, with what is added to its columns."""
+    """X on a tile, with what is added to its columns."""
     x = exponent(s, slopes[r], TILTS[r], firsts[r], seconds[r])
     if BIASED[r]:
         x += tl.load(biases[r] + columns, mask=columns < m, other=0.0)[None, :]
@@ -291,7 +291,7 @@ def log_sum_slopes(
 @kernel
 @no_type_check
 def product(slopes, theirs, PRECISION: tl.constexpr, ROUNDED: tl.constexpr):
-    """slopes @ theirs: slopes rounded to the embeddings' type, or embeddings brought to theirs."""
+    """Slopes @ theirs: slopes rounded to the embeddings' type, or embeddings brought to theirs."""
     if ROUNDED:
         return tl.dot(slopes.to(theirs.dtype), theirs, input_precision=PRECISION)
     else:

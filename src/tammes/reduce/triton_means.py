@@ -78,7 +78,7 @@ def gradients(
     *,
     wanted: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None]:
-    """d loss / d anchors and d loss / d candidates, from d loss / d means; `found` are the means."""
+    """D loss / d anchors and d loss / d candidates, from d loss / d means; `found` are the means."""
     if operands.candidates is None:
         return _gradient(operands, (True, True), mean, offsets, found, by_means), None
     return (

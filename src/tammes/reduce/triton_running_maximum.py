@@ -96,7 +96,7 @@ def gradients(
     *,
     wanted: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None]:
-    """d loss / d anchors and d loss / d candidates, from d loss / d sums."""
+    """D loss / d anchors and d loss / d candidates, from d loss / d sums."""
     live = [r for r, exponent in enumerate(exponents) if exponent.has_gradient]
     exponents = tuple(exponents[r] for r in live)
     sums, by_sums = sums[live] * LOG2_E, by_sums[live].contiguous()

@@ -31,7 +31,7 @@ class UnitLength(torch.autograd.Function):
 def through_unit_length(
     unit: Float[Tensor, "n d"], lengths: Float[Tensor, "n 1"], gradient: Float[Tensor, "n d"]
 ) -> Float[Tensor, "n d"]:
-    """d x = (d z - z (z . d z)) / |x| for z = x / |x|.
+    """D x = (d z - z (z . d z)) / |x| for z = x / |x|.
 
     Example:
         >>> unit, gradient = torch.tensor([[1.0, 0.0]]), torch.tensor([[5.0, 3.0]])

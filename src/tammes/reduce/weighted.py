@@ -21,7 +21,7 @@ class Sample(ABC):
 
     @abstractmethod
     def log_mean_exp(self) -> Float[Tensor, " n"]:
-        """log sum_j w_ij e^{l_ij}."""
+        """Log sum_j w_ij e^{l_ij}."""
 
     @abstractmethod
     def mean(self, term: Pointwise, shift: Tensor | float = 0.0) -> Float[Tensor, " n"]:
@@ -57,7 +57,7 @@ class WeightedNegatives(Sample):
         )
 
     def log_mean_exp(self) -> Float[Tensor, " n"]:
-        """log G_i = log sum_j w_ij e^{l_ij}, a difference of two log-sum-exps."""
+        """Log G_i = log sum_j w_ij e^{l_ij}, a difference of two log-sum-exps."""
         return self._log_mean_exp
 
     @cached_property

@@ -78,7 +78,7 @@ class Queue(nn.Module):
         super().__init__()
         for name, number in (("size", size), ("dim", dim)):
             if not (isinstance(number, int) and not isinstance(number, bool) and number >= 1):
-                raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+                raise ValueError(f"{name} must be an integer of at least 1, got {number!r}")
         if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
             raise ValueError(f"dtype must be a floating-point type, got {dtype!r}")
         if not isinstance(gather, Gather | None):

@@ -135,7 +135,7 @@ class Bases:
         )
 
     def projectors(self, members: Sequence[int]) -> Factored:
-        """n V V^T for some eigenspaces, as thin factors: its entries do not become small on large graphs."""
+        """N V V^T for some eigenspaces, as thin factors: its entries do not become small on large graphs."""
         nodes = self.nodes(members)
         dimensions = torch.tensor([self.spaces[member].dimension for member in members])
         within = torch.arange(int(dimensions.max()))

@@ -10,10 +10,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from tammes.checks import check_integer
 from tammes.spectral.bases import CONSTANTS, Bases
 from tammes.spectral.batches import batch_of, check_features
 from tammes.spectral.copies import Copies
-from tammes.spectral.counts import check_count
 from tammes.spectral.eigenspaces import RelativeGap
 from tammes.spectral.ign import IGN, IGNConfig
 from tammes.spectral.multiplicities import check_multiplicities, shares
@@ -55,10 +55,10 @@ class BasisNetConfig:
     """Numbers in the largest tensor of a layer, up to which eigenspaces are processed together."""
 
     def __post_init__(self) -> None:
-        check_count("dim", self.dim)
+        check_integer("dim", self.dim)
         check_multiplicities(self.multiplicities)
-        check_count("features", self.features, least=0)
-        check_count("at_once", self.at_once)
+        check_integer("features", self.features, minimum=0)
+        check_integer("at_once", self.at_once)
 
     def build(self) -> BasisNet:
         """Build it, with weights from torch's generator."""

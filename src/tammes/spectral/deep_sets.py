@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tammes.checks import check_integer
 from tammes.spectral.copies import Copies
-from tammes.spectral.counts import check_count
 from tammes.spectral.groups import Groups
 from tammes.spectral.layers import SharedDropout, check_share
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
@@ -93,8 +93,8 @@ class NodeSetsConfig(PhiConfig):
     """Share of hidden channels that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_count("width", self.width)
-        check_count("layers", self.layers)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
         check_share("dropout", self.dropout)
 
     def build(self, inputs: int) -> NodeSets:
@@ -140,8 +140,8 @@ class EigenvectorSetsConfig(RhoConfig):
     """Share of hidden channels that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_count("width", self.width)
-        check_count("layers", self.layers)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
         check_share("dropout", self.dropout)
 
     def build(self, inputs: int, outputs: int) -> EigenvectorSets:

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.spectral.adjacency import Adjacency
-from tammes.spectral.counts import check_count
 from tammes.spectral.dense import dense_eigenpairs
 from tammes.spectral.eigenspaces import RelativeGap
 from tammes.spectral.laplacian import Laplacian, Symmetric
@@ -72,7 +72,7 @@ def eigenpairs(
         [[True, True, False], [True, True, True]]
     """
     if count is not None:
-        check_count("count", count)
+        check_integer("count", count)
     if whole_eigenspaces and count is not None:
         more = eigenpairs(edge_index, batch, laplacian=laplacian, count=count + 1, edge_weight=edge_weight)
         return _without_cut(more, batch)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 
 DECADE = 1.0
 """Gaps within a factor of 10 of the threshold are called ambiguous."""

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.spectral.copies import Copies
-from tammes.spectral.counts import check_count
 from tammes.spectral.layers import MLP, check_share
 from tammes.spectral.phi import Phi, PhiConfig
 
@@ -57,8 +57,8 @@ class ElementwiseConfig(PhiConfig):
     """Share of hidden channels that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_count("width", self.width)
-        check_count("layers", self.layers)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
         check_share("dropout", self.dropout)
 
     def build(self, inputs: int) -> Elementwise:

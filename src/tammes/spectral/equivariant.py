@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tammes.spectral.counts import check_count
+from tammes.checks import check_integer
 from tammes.spectral.matrices import Matrices
 from tammes.spectral.nodes import Nodes
 
@@ -221,6 +221,6 @@ class _Spread(torch.autograd.Function):
 
 
 def _check(inputs: int, outputs: int, constants: int) -> None:
-    check_count("inputs", inputs)
-    check_count("outputs", outputs)
-    check_count("constants", constants, least=0)
+    check_integer("inputs", inputs)
+    check_integer("outputs", outputs)
+    check_integer("constants", constants, minimum=0)

@@ -8,10 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tammes.finite import is_finite
+from tammes.checks import check_integer, is_finite
 from tammes.spectral.bases import CONSTANTS, Bases
 from tammes.spectral.batches import batch_of
-from tammes.spectral.counts import check_count
 from tammes.spectral.eigenspaces import RelativeGap
 from tammes.spectral.multiplicities import check_multiplicities, shares
 from tammes.spectral.nodes import Nodes
@@ -55,10 +54,10 @@ class ExpressiveBasisNetConfig:
     """What the tensors of a batch may take, about, with what their gradients need."""
 
     def __post_init__(self) -> None:
-        check_count("dim", self.dim)
-        check_count("order", self.order)
-        check_count("width", self.width)
-        check_count("layers", self.layers)
+        check_integer("dim", self.dim)
+        check_integer("order", self.order)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
         check_multiplicities(self.multiplicities)
         if not (is_finite(self.gigabytes) and self.gigabytes > 0):
             raise ValueError(f"gigabytes must be a positive number, got {self.gigabytes!r}")

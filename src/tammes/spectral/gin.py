@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tammes.checks import check_integer
 from tammes.spectral.copies import Copies
-from tammes.spectral.counts import check_count
 from tammes.spectral.layers import MLP, SharedDropout, check_share
 from tammes.spectral.normalization import NormalizedReLU
 from tammes.spectral.phi import Phi, PhiConfig
@@ -87,8 +87,8 @@ class GINConfig(PhiConfig):
     """Share of channels that are dropped after each layer but the last, in training."""
 
     def __post_init__(self) -> None:
-        check_count("width", self.width)
-        check_count("layers", self.layers)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
         check_share("dropout", self.dropout)
 
     def build(self, inputs: int) -> GIN:

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tammes.spectral.counts import check_count
+from tammes.checks import check_integer
 from tammes.spectral.equivariant import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
 from tammes.spectral.matrices import Dense, Matrices
 from tammes.spectral.nodes import Nodes
@@ -41,7 +41,7 @@ class IGNConfig:
             if not isinstance(widths, tuple):
                 raise ValueError(f"{name} must be a tuple of widths, one for each layer, got {widths!r}")
             for width in widths:
-                check_count(f"each width in {name}", width)
+                check_integer(f"each width in {name}", width)
         if not self.vector:
             raise ValueError("vector must have at least one width: the result is one vector for each node")
 
@@ -75,9 +75,9 @@ class IGN(nn.Module):
 
     def __init__(self, config: IGNConfig, *, inputs: int, constants: int = 0, features: int = 0) -> None:
         super().__init__()
-        check_count("inputs", inputs)
-        check_count("constants", constants, least=0)
-        check_count("features", features, least=0)
+        check_integer("inputs", inputs)
+        check_integer("constants", constants, minimum=0)
+        check_integer("features", features, minimum=0)
         self.config = config
         widths = (inputs, *config.matrix)
         self.matrix = nn.ModuleList(

@@ -7,7 +7,7 @@ from itertools import pairwise
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 from tammes.spectral.normalization import NormalizedReLU
 
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.spectral.counts import check_count
+from tammes.checks import check_integer
 from tammes.spectral.eigenpairs import Eigenpairs
 from tammes.spectral.lanczos import smallest
 
@@ -90,7 +90,7 @@ class MeshLaplacian:
             >>> values.round(decimals=4).abs().tolist()  # a tetrahedron
             [[0.0, 0.6667, 0.6667, 0.6667]]
         """
-        check_count("count", count)
+        check_integer("count", count)
         root = scipy.sparse.diags_array(1 / np.sqrt(self.areas.numpy()))
         values, vectors = smallest((root @ self.stiffness @ root).tocsr(), min(count, len(self.areas)))
         found = torch.zeros(1, count, dtype=torch.float64)

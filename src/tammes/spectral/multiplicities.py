@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tammes.checks import check_integer
 from tammes.spectral.bases import Bases
-from tammes.spectral.counts import check_count
 
 
 def check_multiplicities(known: tuple[int, ...] | None) -> None:
@@ -23,7 +23,7 @@ def check_multiplicities(known: tuple[int, ...] | None) -> None:
     if not isinstance(known, tuple) or not known or len(set(known)) < len(known):
         raise ValueError(f"multiplicities must be a tuple of different integers, at least one, got {known!r}")
     for each in known:
-        check_count("each of multiplicities", each)
+        check_integer("each of multiplicities", each)
 
 
 def shares(bases: Bases, known: tuple[int, ...] | None) -> list[list[int]]:

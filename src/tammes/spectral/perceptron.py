@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.spectral.copies import Copies
-from tammes.spectral.counts import check_count
 from tammes.spectral.layers import MLP, check_share
 from tammes.spectral.phi import Rho, RhoConfig
 
@@ -82,9 +82,9 @@ class ConcatenatedConfig(RhoConfig):
     """Share of hidden channels that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_count("eigenvectors", self.eigenvectors)
-        check_count("width", self.width)
-        check_count("layers", self.layers)
+        check_integer("eigenvectors", self.eigenvectors)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
         check_share("dropout", self.dropout)
 
     def build(self, inputs: int, outputs: int) -> Concatenated:
@@ -145,8 +145,8 @@ class SummedConfig(RhoConfig):
     """Share of hidden channels that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_count("width", self.width)
-        check_count("layers", self.layers)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
         check_share("dropout", self.dropout)
 
     def build(self, inputs: int, outputs: int) -> Summed:

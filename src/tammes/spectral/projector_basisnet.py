@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from tammes.checks import check_integer
 from tammes.spectral.bases import CONSTANTS, copies_of_spaces
-from tammes.spectral.counts import check_count
 from tammes.spectral.ign import IGN, IGNConfig
 from tammes.spectral.matrices import Dense
 from tammes.spectral.nodes import Nodes
@@ -41,7 +41,7 @@ class ProjectorBasisNetConfig:
     """What joins the eigenspaces of a node."""
 
     def __post_init__(self) -> None:
-        check_count("dim", self.dim)
+        check_integer("dim", self.dim)
 
     def build(self) -> ProjectorBasisNet:
         """Build it, with weights from torch's generator."""

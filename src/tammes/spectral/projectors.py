@@ -11,7 +11,7 @@ from jaxtyping import Complex, Int, Shaped
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 
 INDEPENDENT = 1e-7
 """The least singular value of all eigenvectors together: below, they do not span the space."""

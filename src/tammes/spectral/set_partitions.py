@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tammes.spectral.counts import check_count
+from tammes.checks import check_integer
 
 
 def set_partitions(size: int) -> Iterator[tuple[int, ...]]:
@@ -23,7 +23,7 @@ def set_partitions(size: int) -> Iterator[tuple[int, ...]]:
         >>> list(set_partitions(3))
         [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 2)]
     """
-    check_count("size", size, least=0)
+    check_integer("size", size, minimum=0)
     return _grown(size, (), 0)
 
 
@@ -49,7 +49,7 @@ def bell(size: int) -> int:
         >>> [bell(size) for size in range(7)]
         [1, 1, 2, 5, 15, 52, 203]
     """
-    check_count("size", size, least=0)
+    check_integer("size", size, minimum=0)
     row = [1]
     for _ in range(size):
         following = [row[-1]]

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from tammes.checks import check_integer
 from tammes.spectral.batches import batch_of, check_eigenpairs, check_features
 from tammes.spectral.copies import Copies
-from tammes.spectral.counts import check_count
 from tammes.spectral.gin import GINConfig
 from tammes.spectral.perceptron import SummedConfig
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
@@ -130,8 +130,8 @@ class SignNetConfig:
     """Features of a node that phi gets beside each entry of a vector; at 0, `x` is not looked at."""
 
     def __post_init__(self) -> None:
-        check_count("dim", self.dim)
-        check_count("features", self.features, least=0)
+        check_integer("dim", self.dim)
+        check_integer("features", self.features, minimum=0)
 
     def build(self) -> SignNet:
         """Build it, with weights from torch's generator."""

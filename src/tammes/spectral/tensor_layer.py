@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tammes.spectral.counts import check_count
+from tammes.checks import check_integer
 from tammes.spectral.equivariant import weights
 from tammes.spectral.nodes import Nodes
 from tammes.spectral.set_partitions import bell, set_partitions
@@ -92,8 +92,8 @@ class TensorToTensor(nn.Module):
             ("inputs", inputs),
             ("outputs", outputs),
         ):
-            check_count(name, count)
-        check_count("constants", constants, least=0)
+            check_integer(name, count)
+        check_integer("constants", constants, minimum=0)
         self.orders, self.outputs = orders, outputs
         self.terms = terms_between(*orders)
         self.patterns = tuple(set_partitions(orders[1]))

@@ -11,7 +11,7 @@ import torch
 from rich.progress import track
 from torch import Tensor
 
-from tammes.spectral.counts import check_count
+from tammes.checks import check_integer
 from tammes.spectral.eigenpairs import Eigenpairs, eigenpairs
 from tammes.spectral.kept_eigenpairs import content_key, keep, kept
 from tammes.spectral.laplacian import Laplacian, Symmetric
@@ -72,7 +72,7 @@ class AddEigenpairs(BaseTransform):
 
     def __post_init__(self) -> None:
         if self.count is not None:
-            check_count("count", self.count)
+            check_integer("count", self.count)
         if not isinstance(self.dtype, torch.dtype) or not self.dtype.is_floating_point:
             raise ValueError(f"dtype must be a float type, such as torch.float32, got {self.dtype!r}")
 

@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from tammes.checks import check_integer, check_multiple
 from tammes.spectral.copies import Copies
-from tammes.spectral.counts import check_count, check_multiple
 from tammes.spectral.groups import Groups
 from tammes.spectral.layers import MLP, SharedDropout, check_share
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
@@ -126,9 +126,9 @@ class NodeTransformerConfig(PhiConfig):
     """Share of channels of each part of a layer that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_count("width", self.width)
-        check_count("layers", self.layers)
-        check_count("heads", self.heads)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
+        check_integer("heads", self.heads)
         check_share("dropout", self.dropout)
         check_multiple("width", self.width, "heads", self.heads)
 
@@ -185,9 +185,9 @@ class EigenvectorTransformerConfig(RhoConfig):
     """Share of channels of each part of a layer that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_count("width", self.width)
-        check_count("layers", self.layers)
-        check_count("heads", self.heads)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
+        check_integer("heads", self.heads)
         check_share("dropout", self.dropout)
         check_multiple("width", self.width, "heads", self.heads)
 

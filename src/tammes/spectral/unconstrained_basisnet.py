@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from tammes.checks import check_integer
 from tammes.spectral.bases import CONSTANTS, Bases
 from tammes.spectral.batches import batch_of
-from tammes.spectral.counts import check_count
 from tammes.spectral.eigenspaces import RelativeGap
 from tammes.spectral.layers import MLP
 from tammes.spectral.multiplicities import check_multiplicities, shares
@@ -50,11 +50,11 @@ class UnconstrainedBasisNetConfig:
     """Which eigenvalues count as equal."""
 
     def __post_init__(self) -> None:
-        check_count("dim", self.dim)
-        check_count("nodes", self.nodes)
-        check_count("eigenvectors", self.eigenvectors)
-        check_count("width", self.width)
-        check_count("layers", self.layers)
+        check_integer("dim", self.dim)
+        check_integer("nodes", self.nodes)
+        check_integer("eigenvectors", self.eigenvectors)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
         check_multiplicities(self.multiplicities)
 
     def build(self) -> UnconstrainedBasisNet:

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from tammes.checks import check_integer
 from tammes.spectral.batches import batch_of, check_eigenpairs, expect_columns
-from tammes.spectral.counts import check_count
 from tammes.spectral.eigenpairs import exists
 from tammes.spectral.layers import MLP
 
@@ -45,11 +45,11 @@ class UnconstrainedSignNetConfig:
     """Whether hidden layers are normalized by the batch."""
 
     def __post_init__(self) -> None:
-        check_count("dim", self.dim)
-        check_count("nodes", self.nodes)
-        check_count("eigenvectors", self.eigenvectors)
-        check_count("width", self.width)
-        check_count("layers", self.layers)
+        check_integer("dim", self.dim)
+        check_integer("nodes", self.nodes)
+        check_integer("eigenvectors", self.eigenvectors)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
 
     def build(self) -> UnconstrainedSignNet:
         """Build it, with weights from torch's generator."""

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from jaxtyping import Float
 
+from tammes.checks import check_integer
 from tammes.theory.class_distribution import ClassDistribution
-from tammes.theory.whole_number import expect_whole
 
 
 def collision_probability_in_batch(k: int, classes: ClassDistribution, *, pairs: int) -> float:
@@ -36,8 +36,8 @@ def collision_probability_in_batch(k: int, classes: ClassDistribution, *, pairs:
         >>> round(collision_probability_in_batch(1022, rho, pairs=512), 4)
         0.4003
     """
-    expect_whole("pairs", pairs, least=2)
-    expect_whole("k", k)
+    check_integer("pairs", pairs, minimum=2)
+    check_integer("k", k)
     others = pairs - 1
     if k > 2 * others:
         raise ValueError(

@@ -3,7 +3,7 @@
 import math
 import sys
 
-from tammes.theory.whole_number import expect_whole
+from tammes.checks import check_integer
 
 LARGEST = math.log(sys.float_info.max)
 """exp of more is no float."""
@@ -64,7 +64,7 @@ def cap_probability(dimension: int, angle: float) -> float:
         >>> round(cap_probability(3, math.pi / 3), 12), cap_probability(64, math.pi / 2)
         (0.25, 0.5)
     """
-    expect_whole("dimension", dimension, least=2)
+    check_integer("dimension", dimension, minimum=2)
     if not 0 <= angle <= math.pi:
         raise ValueError(f"angle must be from 0 to pi, in radians, got {angle}")
     if angle > math.pi / 2:
@@ -125,7 +125,7 @@ def band_probability(dimension: int, half_width: float) -> float:
         >>> round(band_probability(3, 0.25), 12)        # Archimedes: the height is uniform
         0.25
     """
-    expect_whole("dimension", dimension, least=2)
+    check_integer("dimension", dimension, minimum=2)
     if not half_width >= 0:
         raise ValueError(f"half_width must be 0 or more, got {half_width}")
     if half_width >= 1:
@@ -166,11 +166,11 @@ def band_probability_bound(dimension: int, half_width: float) -> float:
 
 
 def _log_area(dimension: int) -> float:
-    """log A_k(1)"""
+    """Log A_k(1)"""
     return math.log(2) + dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2)
 
 
 def _expect_sphere(dimension: int, radius: float) -> None:
-    expect_whole("dimension", dimension, least=2)
+    check_integer("dimension", dimension, minimum=2)
     if not (math.isfinite(radius) and radius > 0):
         raise ValueError(f"radius must be a positive number, got {radius}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from tammes.theory.whole_number import expect_whole
+from tammes.checks import check_integer
 
 TOLERANCE = 1e-9
 """How far from 1 the sum of probabilities may be."""
@@ -52,7 +52,7 @@ class ClassDistribution:
                     "classes that never occur"
                 )
         for repeat in self.repeats or ():
-            expect_whole("a repeat", repeat)
+            check_integer("a repeat", repeat)
         if self.repeats is not None and len(self.repeats) != len(self.probabilities):
             raise ValueError(
                 f"expected a repeat for each of {len(self.probabilities)} probabilities, "
@@ -65,7 +65,7 @@ class ClassDistribution:
     @classmethod
     def uniform(cls, classes: int) -> "ClassDistribution":
         """N equally likely classes, as the main part of the paper has them."""
-        expect_whole("classes", classes)
+        check_integer("classes", classes)
         return cls(probabilities=(1 / classes,), repeats=(classes,))
 
     @classmethod
@@ -78,7 +78,7 @@ class ClassDistribution:
         """
         sizes = Counter(counts)
         for size in sizes:
-            expect_whole("the number of examples of a class", size)
+            check_integer("the number of examples of a class", size)
         total = sum(size * repeat for size, repeat in sizes.items())
         ordered = sorted(sizes.items(), reverse=True)
         return cls(

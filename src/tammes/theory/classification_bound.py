@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from tammes.theory.whole_number import expect_whole
+from tammes.checks import check_integer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +58,8 @@ class ClassificationBound:
     delta: float = 0.05
 
     def __post_init__(self) -> None:
-        expect_whole("negatives", self.negatives)
-        expect_whole("samples", self.samples)
+        check_integer("negatives", self.negatives)
+        check_integer("samples", self.samples)
         for name, value in (("unsupervised_loss", self.unsupervised_loss), ("complexity", self.complexity)):
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} must be a number of 0 or more, got {value}")

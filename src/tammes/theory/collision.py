@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tammes.checks import check_integer
 from tammes.theory.class_distribution import ClassDistribution
-from tammes.theory.whole_number import expect_whole
 
 
 def collision_probability(k: int, classes: ClassDistribution) -> float:
@@ -24,7 +24,7 @@ def collision_probability(k: int, classes: ClassDistribution) -> float:
         >>> round(collision_probability(100, ClassDistribution.uniform(100)), 4)
         0.634
     """
-    expect_whole("k", k)
+    check_integer("k", k)
     return float(np.sum(classes.sizes * classes.rho * -np.expm1(k * classes.log_other)))
 
 
@@ -46,7 +46,7 @@ def coverage(k: int, classes: ClassDistribution) -> float:
         >>> coverage(2, ClassDistribution(probabilities=(0.5, 0.5)))
         0.75
     """
-    expect_whole("k", k)
+    check_integer("k", k)
     return float(np.sum(classes.sizes * -np.expm1(k * classes.log_other)) / classes.number)
 
 

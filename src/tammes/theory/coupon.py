@@ -5,9 +5,9 @@ import math
 import numpy as np
 from jaxtyping import Float
 
+from tammes.checks import check_integer
 from tammes.theory.class_distribution import ClassDistribution
 from tammes.theory.quadrature import integrate
-from tammes.theory.whole_number import expect_whole
 
 ASYMPTOTIC = 100
 """From here on the expansion of H_n is exact to the last digit of a double."""
@@ -26,7 +26,7 @@ def harmonic_number(n: int) -> float:
         >>> harmonic_number(2)
         1.5
     """
-    expect_whole("n", n)
+    check_integer("n", n)
     if n < ASYMPTOTIC:
         return math.fsum(1 / i for i in range(1, n + 1))
     return math.log(n) + np.euler_gamma + 1 / (2 * n) - 1 / (12 * n**2) + 1 / (120 * n**4)

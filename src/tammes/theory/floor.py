@@ -3,10 +3,10 @@
 import numpy as np
 from jaxtyping import Float
 
+from tammes.checks import check_integer
 from tammes.theory.class_distribution import ClassDistribution
 from tammes.theory.collision import collision_probability
 from tammes.theory.quadrature import integrate
-from tammes.theory.whole_number import expect_whole
 
 
 def hinge_floor(k: int, classes: ClassDistribution) -> float:
@@ -58,7 +58,7 @@ def logistic_floor(k: int, classes: ClassDistribution) -> float:
         >>> round(logistic_floor(1, ClassDistribution.uniform(4)), 6)        # log(2) / 4
         0.173287
     """
-    expect_whole("k", k)
+    check_integer("k", k)
 
     def integrand(s: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         with np.errstate(divide="ignore"):  # a single class and a large s: no collision is impossible

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from tammes.checks import check_integer
 from tammes.theory.cap import band_probability, band_probability_bound
-from tammes.theory.whole_number import expect_whole
 
 LEAST = 1e-300
 """The quotients of smaller numbers are infinite."""
@@ -30,7 +30,7 @@ def consistent_samples(*, error: float, delta: float, vc_dimension: int) -> int:
         >>> consistent_samples(error=0.1, delta=0.05, vc_dimension=3)
         351
     """
-    expect_whole("vc_dimension", vc_dimension)
+    check_integer("vc_dimension", vc_dimension)
     _expect_between("error", error)
     _expect_between("delta", delta)
     return math.ceil((4 * vc_dimension * math.log(1 / error) + 2 * math.log(2 / delta)) / error)
@@ -99,7 +99,7 @@ class SampleComplexity:
     delta: float = 0.05
 
     def __post_init__(self) -> None:
-        expect_whole("dimension", self.dimension, least=2)
+        check_integer("dimension", self.dimension, minimum=2)
         _expect_between("error", self.error)
         _expect_between("delta", self.delta)
 

@@ -2,9 +2,9 @@
 
 import math
 
+from tammes.checks import check_integer
 from tammes.theory.class_distribution import ClassDistribution
 from tammes.theory.coupon import harmonic_number
-from tammes.theory.whole_number import expect_whole
 
 ROUNDING = 1e-12
 """A quotient this close above a whole number is that number: N H_N is whole for small N."""
@@ -83,7 +83,7 @@ def covering_rounds(k: int, classes: ClassDistribution) -> int:
         >>> covering_rounds(100, ClassDistribution.uniform(100))
         11
     """
-    expect_whole("k", k)
+    check_integer("k", k)
     return math.ceil(covering_draws(classes) / k * (1 - ROUNDING))
 
 

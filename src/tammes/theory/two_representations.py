@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from tammes.checks import check_integer
 from tammes.theory.class_distribution import ClassDistribution
 from tammes.theory.collision import collision_probability
-from tammes.theory.whole_number import expect_whole
 
 UNCLIPPED = (math.sqrt(3) - 1) / 2
 """Up to this epsilon no loss with a collision is clipped at 0, as the paper's sharper bound assumes."""
@@ -57,7 +57,7 @@ class TwoRepresentations:
     """The noise of f2, relative to the length of its embeddings."""
 
     def __post_init__(self) -> None:
-        expect_whole("classes", self.classes, least=4)
+        check_integer("classes", self.classes, minimum=4)
         if self.classes % 2:
             raise ValueError(f"classes come in twos, so their number must be even, got {self.classes}")
         if not 0 < self.epsilon < 1:
@@ -189,8 +189,8 @@ def _simulate(
     generator: np.random.Generator,
 ) -> Estimate:
     """The hinge loss of f(point) = length e_axis, where points 2c and 2c + 1 are those of class c."""
-    expect_whole("k", k)
-    expect_whole("draws", draws, least=2)
+    check_integer("k", k)
+    check_integer("draws", draws, minimum=2)
     losses = []
     for start in range(0, draws, max(1, BLOCK // k)):
         rows = min(max(1, BLOCK // k), draws - start)

@@ -14,10 +14,10 @@ from tammes.positives import (
     Active,
     Handwriting,
     Identity,
-    Itself,
-    Neighbours,
+    Neighbors,
     Photographs,
     SameClass,
+    SameInstance,
     Targeted,
 )
 from tammes.sources import InBatch
@@ -28,7 +28,7 @@ from tammes.training.optimizer import Adam, Constant
 from tammes.training.queue_config import QueueConfig
 
 AugmentationConfig = Photographs | Handwriting | Identity
-OF_ITSELF = Itself | Active | Targeted
+OF_ITSELF = SameInstance | Active | Targeted
 """Positives that are views of the anchor's own row."""
 
 
@@ -79,7 +79,7 @@ class TrainingConfig:
     encoder: ConvNetConfig | ResNetConfig | BagOfWordsConfig = field(default_factory=ResNetConfig)
     head: ProjectionHeadConfig | None = field(default_factory=ProjectionHeadConfig)
     augmentation: AugmentationConfig | None = field(default_factory=Photographs)
-    positives: Itself | SameClass | Neighbours | Active | Targeted = field(default_factory=Itself)
+    positives: SameInstance | SameClass | Neighbors | Active | Targeted = field(default_factory=SameInstance)
     optimizer: Adam = field(default_factory=Adam)
     batch_size: int = 256
     epochs: int = 100
@@ -133,12 +133,12 @@ class TrainingConfig:
             if isinstance(self.positives, Active | Targeted):
                 raise ValueError(
                     f"{type(self.positives).__name__} chooses among augmented views, which texts have none "
-                    "of: choose positives=SameClass() or Neighbours()"
+                    "of: choose positives=SameClass() or Neighbors()"
                 )
-            if isinstance(self.positives, Itself):
+            if isinstance(self.positives, SameInstance):
                 raise ValueError(
                     "a sentence that is its own positive teaches nothing, since both views are the same: "
-                    "choose positives=SameClass() or Neighbours()"
+                    "choose positives=SameClass() or Neighbors()"
                 )
             if self.chunk is not None:
                 raise ValueError(
@@ -160,7 +160,7 @@ class TrainingConfig:
         if isinstance(self.negatives, QueueConfig) and not isinstance(self.positives, OF_ITSELF):
             raise ValueError(
                 "a queue knows a row that comes again by its key, which is another row's where the positives "
-                f"are {self.positives!r}: take negatives from the batch, or Itself() as the positives"
+                f"are {self.positives!r}: take negatives from the batch, or SameInstance() as the positives"
             )
 
     @property

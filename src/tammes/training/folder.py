@@ -162,7 +162,8 @@ class RunFolder:
 
     def _delete(self) -> None:
         """Delete what a run writes and nothing else; config.yaml goes last, so that a folder half deleted
-        is still known as a run's."""
+        is still known as a run's.
+        """
         if self.checkpoint.parent.exists():
             shutil.rmtree(self.checkpoint.parent)
         for file in (self.weights, self.vocabulary, self.metrics, self.report, self.config):

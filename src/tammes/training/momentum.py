@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 
 
 class MomentumEncoder(nn.Module):

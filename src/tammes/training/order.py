@@ -72,8 +72,8 @@ class Order(Sampler[list[list[int]]]):
 
     Example:
         >>> import torch
-        >>> from tammes.positives import Itself
-        >>> pairing = Pairing(positives=Itself(), labels=torch.zeros(5), seed=0)
+        >>> from tammes.positives import SameInstance
+        >>> pairing = Pairing(positives=SameInstance(), labels=torch.zeros(5), seed=0)
         >>> portion = Portion(batch_size=2)
         >>> whole, rest = Order(pairing, portion), Order(pairing, portion, first_step=1)
         >>> list(whole)[1:] == list(rest)
@@ -99,7 +99,7 @@ class Order(Sampler[list[list[int]]]):
 
     @property
     def sampler(self) -> "Order":
-        """Itself: where lightning looks for someone to announce an epoch to."""
+        """SameInstance: where lightning looks for someone to announce an epoch to."""
         return self
 
     def set_epoch(self, epoch: int) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from tammes.data.texts import Texts
-from tammes.positives import Active, Itself, Neighbours, SameClass, Targeted
+from tammes.positives import Active, Neighbors, SameClass, SameInstance, Targeted
 from tammes.training.config import OF_ITSELF
 from tammes.training.examples import Data
 from tammes.training.seeds import Purpose, derive
@@ -16,7 +16,7 @@ class UnpairedWarning(UserWarning):
     """Some rows have no positive, and are not trained on."""
 
 
-Positives = Itself | SameClass | Neighbours | Active | Targeted
+Positives = SameInstance | SameClass | Neighbors | Active | Targeted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,10 +57,10 @@ class Pairing:
                 f"SameClass pairs {noun} of one class, but these have no labels: give them labels, "
                 "or choose other positives"
             )
-        if isinstance(positives, Neighbours) and positions is None:
+        if isinstance(positives, Neighbors) and positions is None:
             raise ValueError(
-                f"Neighbours pairs adjacent sentences, but {noun} have no reading order: choose "
-                "SameClass() or Itself()"
+                f"Neighbors pairs adjacent sentences, but {noun} have no reading order: choose "
+                "SameClass() or SameInstance()"
             )
         if labels is None:
             labels = torch.zeros(len(data), dtype=torch.int64)
@@ -69,20 +69,20 @@ class Pairing:
     def epoch(self, number: int) -> Tensor:
         """int64 (pairs, 2): rows of anchors and their positives, in the order in which they come."""
         seed = derive(self.seed, Purpose.ORDER, number)
-        if isinstance(self.positives, Neighbours):
+        if isinstance(self.positives, Neighbors):
             return self.positives.pairs(self.labels, seed=seed, positions=self.positions)
         return self.positives.pairs(self.labels, seed=seed)
 
     def __len__(self) -> int:
         """How many pairs every epoch has at least."""
-        if isinstance(self.positives, Neighbours):
+        if isinstance(self.positives, Neighbors):
             return self.positives.fewest(self.labels, positions=self.positions)
         return len(self.epoch(0))
 
     @property
     def alone(self) -> int:
         """How many rows have nobody to be paired with in any epoch."""
-        if isinstance(self.positives, Neighbours):
+        if isinstance(self.positives, Neighbors):
             return len(self.positives.unpaired(self.labels, positions=self.positions))
         return len(self.positives.unpaired(self.labels))
 

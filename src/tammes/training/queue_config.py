@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tammes.finite import is_finite
+from tammes.checks import is_finite
 from tammes.training.momentum import rising_momentum
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tammes.extensions.extension import Extension
-from tammes.extensions.ground import Ground
+from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.lovasz import Lovasz
 from tammes.extensions.neural import Neural
 from tammes.extensions.problem import Problem
@@ -40,7 +40,7 @@ class ByScalar(Method):
         p = self.extension.distribution(self._points(outputs, problem.ground), problem.ground)
         return p.best(problem.worth)
 
-    def _points(self, outputs: Tensor, ground: Ground) -> Tensor:
+    def _points(self, outputs: Tensor, ground: GroundSet) -> Tensor:
         return self.extension.within(torch.sigmoid(outputs.T), ground)
 
 

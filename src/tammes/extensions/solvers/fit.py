@@ -11,13 +11,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from tammes.checks import is_finite
 from tammes.extensions.exact_answers import exact_answers
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.kept_answers import Kept
 from tammes.extensions.problem import Problem
+from tammes.extensions.solution_cache import SolutionCache
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.solvers.network import SolverNetwork
-from tammes.finite import is_finite
 
 ProblemOf = Callable[[Graphs], Problem]
 """Poses the problem on a batch of graphs."""
@@ -148,7 +148,7 @@ def optima_of(
     problem_of: ProblemOf,
     graphs: Sequence[Graphs],
     *,
-    kept: Kept | None = None,
+    kept: SolutionCache | None = None,
     seconds: float = math.inf,
 ) -> tuple[Float[Tensor, " graphs"], Float[Tensor, " graphs"]]:
     """The best worth of each graph, and the bound: where it is larger, time ran out before the proof."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from tammes.checks import check_integer
 from tammes.spectral.batches import batch_of, check_eigenpairs, expect_columns
-from tammes.spectral.counts import check_count
 
 
 class Baseline(nn.Module):
@@ -21,7 +21,7 @@ class Baseline(nn.Module):
 
     def __init__(self, eigenvectors: int) -> None:
         super().__init__()
-        check_count("eigenvectors", eigenvectors)
+        check_integer("eigenvectors", eigenvectors)
         self.dim = eigenvectors
 
     def forward(

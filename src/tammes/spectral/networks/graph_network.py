@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tammes.spectral.counts import check_count
+from tammes.checks import check_integer
 from tammes.spectral.layers import check_share
 
 
@@ -101,8 +101,8 @@ class GraphNetworkConfig(ABC):
     """Share of channels that are dropped after each layer, in training."""
 
     def __post_init__(self) -> None:
-        check_count("width", self.width)
-        check_count("layers", self.layers)
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
         check_share("dropout", self.dropout)
 
     @abstractmethod
@@ -119,8 +119,8 @@ class GraphNetworkConfig(ABC):
         Raises:
             ValueError: for fewer than one feature of a node, or fewer than none of an edge.
         """
-        check_count("features", features)
-        check_count("edge_features", edge_features, least=0)
+        check_integer("features", features)
+        check_integer("edge_features", edge_features, minimum=0)
         return GraphNetwork(
             features=features,
             width=self.width,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tammes.spectral.counts import check_count, check_multiple
+from tammes.checks import check_integer, check_multiple
 from tammes.spectral.networks.graph_network import GraphNetworkConfig
 
 
@@ -19,5 +19,5 @@ class HeadsConfig(GraphNetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("heads", self.heads)
+        check_integer("heads", self.heads)
         check_multiple("width", self.width, "heads", self.heads)

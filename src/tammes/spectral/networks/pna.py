@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from tammes.spectral.counts import check_count, check_multiple
+from tammes.checks import check_integer, check_multiple
 from tammes.spectral.networks.convolutions import Data, PNAConv
 from tammes.spectral.networks.graph_network import GraphNetworkConfig
 
@@ -39,7 +39,7 @@ class PNAConfig(GraphNetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("towers", self.towers)
+        check_integer("towers", self.towers)
         if sum(self.degrees[1:]) < 1 or min(self.degrees) < 0:
             raise ValueError(
                 "expected degrees that count at least one node with a neighbor (degree_counts of the "

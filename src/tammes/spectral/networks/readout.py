@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tammes.spectral.counts import check_count
+from tammes.checks import check_integer
 from tammes.spectral.layers import MLP
 from tammes.spectral.networks.convolutions import global_add_pool, global_mean_pool
 
@@ -63,7 +63,7 @@ class ReadoutConfig:
     """Whether nodes are added up, instead of averaged."""
 
     def __post_init__(self) -> None:
-        check_count("layers", self.layers)
+        check_integer("layers", self.layers)
 
     def build(self, inputs: int, outputs: int) -> Readout:
         """Build it from and to so many channels, with weights from torch's generator."""

@@ -13,7 +13,7 @@ from tammes.extensions.integer_program import Answer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class SolutionCache:
     """Answers in a file, a line of JSON each, so that what was proved once is not solved again.
 
     Several processes may add to one file. A line that is broken (by a full disk, say) is skipped.

@@ -1,4 +1,4 @@
-"""Ground sets of different size, side by side in one flat vector."""
+"""GroundSet sets of different size, side by side in one flat vector."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class GroundSet:
     """The ground sets of a batch: the first n_0 elements are the first input's, the next n_1 the second's.
 
     Args:
@@ -22,7 +22,7 @@ class Ground:
         ValueError: without inputs, or where an input has no element.
 
     Example:
-        >>> ground = Ground(sizes=(2, 3))
+        >>> ground = GroundSet(sizes=(2, 3))
         >>> ground.owner.tolist(), ground.position.tolist()
         ([0, 0, 1, 1, 1], [0, 1, 0, 1, 2])
     """
@@ -83,7 +83,7 @@ class Ground:
     def sum(self, values: Shaped[Tensor, "*rows total"]) -> Shaped[Tensor, "*rows inputs"]:
         """Adds the values of each input's elements.
 
-        >>> Ground(sizes=(2, 1)).sum(torch.tensor([1.0, 2.0, 3.0])).tolist()
+        >>> GroundSet(sizes=(2, 1)).sum(torch.tensor([1.0, 2.0, 3.0])).tolist()
         [3.0, 3.0]
         """
         if self.inputs == 1:
@@ -116,7 +116,7 @@ class Ground:
     def descending(self, x: Float[Tensor, "*rows total"]) -> Int[Tensor, "*rows total"]:
         """Indices that sort each input's elements, the largest first; equal ones keep their order.
 
-        >>> Ground(sizes=(2, 2)).descending(torch.tensor([0.1, 0.2, 0.4, 0.3])).tolist()
+        >>> GroundSet(sizes=(2, 2)).descending(torch.tensor([0.1, 0.2, 0.4, 0.3])).tolist()
         [1, 0, 2, 3]
         """
         places = self.padded(x.detach(), -torch.inf).argsort(dim=-1, descending=True, stable=True)
@@ -125,7 +125,7 @@ class Ground:
     def names(self, members: Shaped[Tensor, " total"], number: int) -> str:
         """One input's part of an indicator vector in words.
 
-        >>> Ground(sizes=(2, 2)).names(torch.tensor([True, False, True, True]), 1)
+        >>> GroundSet(sizes=(2, 2)).names(torch.tensor([True, False, True, True]), 1)
         '{0, 1}'
         """
         start = int(self.offsets[number])

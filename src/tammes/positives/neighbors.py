@@ -8,15 +8,15 @@ from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
-class Neighbours:
+class Neighbors:
     """Disjoint pairs of adjacent sentences of one document: every sentence comes at most once, in one pair.
 
     Runs of adjacent sentences are cut into pairs from their first or their second sentence on, at random,
-    so that from epoch to epoch a sentence is paired with either neighbour.
+    so that from epoch to epoch a sentence is paired with either neighbor.
 
     Example:
         >>> documents = torch.tensor([0, 0, 0, 0, 1, 1, 1, 2])
-        >>> pairs = Neighbours().pairs(documents, seed=0)
+        >>> pairs = Neighbors().pairs(documents, seed=0)
         >>> pairs[:, 1] - pairs[:, 0], torch.equal(documents[pairs[:, 0]], documents[pairs[:, 1]])
         (tensor([1, 1, 1]), True)
     """
@@ -59,7 +59,7 @@ class Neighbours:
         """How many pairs an epoch has whatever its seed; by luck it has more.
 
         Example:
-            >>> Neighbours().fewest(torch.tensor([0, 0, 0, 0, 1, 1]))
+            >>> Neighbors().fewest(torch.tensor([0, 0, 0, 0, 1, 1]))
             2
         """
         _, _, sizes = _runs(documents, positions)
@@ -71,7 +71,7 @@ class Neighbours:
         """The rows that are in no pair of any epoch, because no adjacent sentence is there.
 
         Example:
-            >>> Neighbours().unpaired(torch.tensor([0, 0, 0]), positions=torch.tensor([0, 1, 5]))
+            >>> Neighbors().unpaired(torch.tensor([0, 0, 0]), positions=torch.tensor([0, 1, 5]))
             tensor([2])
         """
         order, run, sizes = _runs(documents, positions)

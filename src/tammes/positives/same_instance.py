@@ -8,11 +8,11 @@ from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
-class Itself:
+class SameInstance:
     """Every row paired with itself, in random order.
 
     Example:
-        >>> pairs = Itself().pairs(torch.tensor([0, 0, 1]), seed=0)
+        >>> pairs = SameInstance().pairs(torch.tensor([0, 0, 1]), seed=0)
         >>> pairs.shape, torch.equal(pairs[:, 0], pairs[:, 1])
         (torch.Size([3, 2]), True)
     """
@@ -34,7 +34,7 @@ class Itself:
         """The rows that are in no pair of any epoch: none.
 
         Example:
-            >>> len(Itself().unpaired(torch.tensor([0, 0, 1])))
+            >>> len(SameInstance().unpaired(torch.tensor([0, 0, 1])))
             0
         """
         return labels.new_empty(0)

@@ -1,0 +1,123 @@
+"""Checks of the numbers that a part is made with: integers, finite numbers, intervals, multiples.
+
+Every check names the argument, what was expected and what came.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import TypeGuard
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether `value` is a plain real number; infinities are, NaN is not.
+
+    A tensor is not: a part is a constant of the loss, and no gradient would reach it.
+
+    Example:
+        >>> is_number(0.5), is_number("0.5"), is_number(True)
+        (True, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def is_finite(value: object) -> TypeGuard[float]:
+    """Return whether `value` is a plain, finite real number.
+
+    Example:
+        >>> is_finite(0.5), is_finite(math.inf)
+        (True, False)
+    """
+    return is_number(value) and math.isfinite(value)
+
+
+def is_integer(value: object, *, minimum: int = 1) -> TypeGuard[int]:
+    """Return whether `value` is a plain integer of at least `minimum`.
+
+    Example:
+        >>> is_integer(1), is_integer(1.0), is_integer(True), is_integer(0)
+        (True, False, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
+
+
+def check_integer(name: str, value: object, *, minimum: int = 1, reason: str = "") -> int:
+    """Return `value`, an integer of at least `minimum`; anything else raises ValueError.
+
+    Args:
+        name: name of the field or argument, for the message.
+        value: the value to check.
+        minimum: smallest value allowed.
+        reason: why smaller values make no sense, for the message.
+
+    Example:
+        >>> check_integer("layers", 0)
+        Traceback (most recent call last):
+            ...
+        ValueError: layers must be an integer of at least 1, got 0
+    """
+    if not is_integer(value, minimum=minimum):
+        why = f": {reason}" if reason else ""
+        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}{why}")
+    return value
+
+
+def check_number(
+    name: str,
+    value: object,
+    *,
+    above: float | None = None,
+    minimum: float | None = None,
+    below: float | None = None,
+    maximum: float | None = None,
+    reason: str = "",
+) -> float:
+    """Return `value`, a finite number within the bounds; anything else raises ValueError.
+
+    Args:
+        name: name of the field or argument, for the message.
+        value: the value to check.
+        above: the value must be larger than this.
+        minimum: the value must be at least this.
+        below: the value must be smaller than this.
+        maximum: the value must be at most this.
+        reason: why other values make no sense, for the message.
+
+    Example:
+        >>> check_number("share", 1.5, above=0, maximum=1)
+        Traceback (most recent call last):
+            ...
+        ValueError: share must be a finite number above 0 and at most 1, got 1.5
+    """
+    if (
+        is_finite(value)
+        and (above is None or value > above)
+        and (minimum is None or value >= minimum)
+        and (below is None or value < below)
+        and (maximum is None or value <= maximum)
+    ):
+        return value
+    bounds = (("above", above), ("at least", minimum), ("below", below), ("at most", maximum))
+    expected = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+    why = f": {reason}" if reason else ""
+    raise ValueError(f"{name} must be a finite number {expected}".rstrip() + f", got {value!r}{why}")
+
+
+def check_multiple(name: str, value: int, of: str, parts: int) -> None:
+    """Raise ValueError unless `value` is a multiple of `parts`.
+
+    Args:
+        name: name of the value, for the message.
+        value: the value to check.
+        of: name of the divisor, for the message.
+        parts: the divisor.
+
+    Example:
+        >>> check_multiple("width", 6, "heads", 4)
+        Traceback (most recent call last):
+            ...
+        ValueError: expected a width that is a multiple of the heads, got 6 and 4
+    """
+    if value % parts:
+        raise ValueError(f"expected a {name} that is a multiple of the {of}, got {value} and {parts}")
