@@ -23,8 +23,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from method import EPSILON, Method, NotReachedError, Size, Task, Work, views
-from tammes.arrangement import of_views
 from tammes.coupling import Fit, Transport
+from tammes.layout import layout_of_views
 from tammes.reduce import Negatives, choose
 
 ERROR = 1e-5
@@ -67,8 +67,8 @@ def marginal_error(plan: Tensor) -> float:
 
 def negatives_of(z: Tensor) -> Negatives:
     """What the objective hands to the coupling for two views: arranged once, positives side by side."""
-    arrangement = of_views(len(z) // 2, 2, z.device, z.dtype, None)
-    return arrangement.negatives_of(z, None, bound=1.001, seed=0)
+    layout = layout_of_views(len(z) // 2, 2, z.device, z.dtype, None)
+    return layout.negatives_of(z, None, bound=1.001, seed=0)
 
 
 def ours(embeddings: Embeddings, size: Size) -> Work:

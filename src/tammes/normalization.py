@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tammes.pairs import Pairs
-from tammes.reduce.unit_length import UnitLength
+from tammes.reduce.autograd import UnitLength
 
 _ROUNDING = 1e-3
 """How much longer than one rounding may leave a unit vector, generously."""

@@ -17,22 +17,22 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from tammes.arrangement import arrange
 from tammes.checks import is_finite
 from tammes.contrast import Contrast, InfoNCE
 from tammes.contrast.contrast import Shift
 from tammes.correction import Correction
 from tammes.coupling import Coupling, Fit, Uniform
+from tammes.layout import layout_of
 from tammes.measurements import Call, Measurements
 from tammes.normalization import in_full_precision
-from tammes.one_tile import OneTile, OneWay
 from tammes.pairs import Pairs
 from tammes.perturbation import Perturbation
 from tammes.reduce import Dense, Engine, Negatives, Positives, Tiled, WeightedNegatives, choose
-from tammes.reduce.autocast import without_autocast
-from tammes.refusals import check_kinds, check_range, check_sense
+from tammes.reduce.autograd import without_autocast
 from tammes.selection import All, Selection
+from tammes.small_batch import OneWay, SmallBatch
 from tammes.sources import InBatch
+from tammes.validation import check_kinds, check_range, check_sense
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,13 +135,13 @@ class Objective:
         self.last.record(call)
         return loss
 
-    def _small(self, views: tuple[Tensor | Pairs, ...]) -> OneTile | OneWay | None:
+    def _small(self, views: tuple[Tensor | Pairs, ...]) -> SmallBatch | OneWay | None:
         """What the shorter way takes, where there is one: for small batches on a CPU."""
-        small: OneTile | OneWay | None
+        small: SmallBatch | OneWay | None
         if len(views) == 1 and isinstance(views[0], Pairs):
             small = OneWay.of(views[0], normalize=self.normalize) if self._is_softmax else None
         else:
-            small = OneTile.of(views, normalize=self.normalize)
+            small = SmallBatch.of(views, normalize=self.normalize)
         if small is None or (isinstance(self.engine, Tiled) and small.side > self.engine.side):
             return None  # whoever asks for smaller tiles is to have them
         return small
@@ -181,10 +181,10 @@ class Objective:
             objective, scale = (self, None) if temperature is None else self._at(temperature)
             seed = self._seed(generator)
             anchors, candidates = in_full_precision(pairs, normalize=self.normalize)
-            arrangement = arrange(pairs, self.selection, anchors.rows.dtype)
+            layout = layout_of(pairs, self.selection, anchors.rows.dtype)
         # That of all processes: whether a plan needs logarithms follows from it, and must for all alike.
         bound = _bound_of_all(pairs, anchors.longest * (candidates or anchors).longest)
-        negatives = arrangement.negatives_of(
+        negatives = layout.negatives_of(
             _scaled(anchors.in_graph(), scale),
             None if candidates is None else _scaled(candidates.in_graph(), scale),
             bound=bound,
@@ -192,14 +192,14 @@ class Objective:
         )
         engine = self.engine or choose(negatives, pairs.anchors.dtype)
         weighted, fit = objective._weighted(negatives, engine)
-        positives = Positives.of(negatives, arrangement.edges, fit.weight, objective.temperature)
+        positives = Positives.of(negatives, layout.edges, fit.weight, objective.temperature)
         lengths: Tensor | float = 1.0
         if self.perturbation is not None and not self.normalize:
-            lengths = arrangement.of_rows(torch.linalg.vector_norm(anchors.rows, dim=1))
+            lengths = layout.of_rows(torch.linalg.vector_norm(anchors.rows, dim=1))
         losses, on_floor = objective._perturbed(weighted, positives, lengths, scale)
         return _told(pairs.group.mean(losses), weighted, positives, fit, on_floor)
 
-    def _compute_at_once(self, rows: OneTile) -> tuple[Tensor, Callable[[], Call]]:
+    def _compute_at_once(self, rows: SmallBatch) -> tuple[Tensor, Callable[[], Call]]:
         """The same for two plain views whose S is one tile."""
         weighted, fit = self._weighted(rows.negatives(), self.engine or Tiled())
         weighted, positives = rows.reduced(weighted)
@@ -209,7 +209,7 @@ class Objective:
         losses, on_floor = self._perturbed(weighted, positives, lengths, None)
         return _told(losses.mean(), weighted, positives, fit, on_floor)
 
-    def _softmax(self, rows: OneTile) -> tuple[Tensor, Callable[[], Call]]:
+    def _softmax(self, rows: SmallBatch) -> tuple[Tensor, Callable[[], Call]]:
         """The same where the loss is a softmax's, whose gradient is known."""
         check_range(rows.bound / self.temperature, rows.values.dtype)
         loss = rows.softmax_loss(self.temperature)
@@ -263,8 +263,8 @@ class Objective:
         pairs = _as_pairs(views, ids, labels)
         with torch.no_grad(), without_autocast(pairs.anchors.device):
             anchors, candidates = in_full_precision(pairs, normalize=self.normalize)
-            arrangement = arrange(pairs, self.selection, anchors.rows.dtype)
-            negatives = arrangement.negatives_of(
+            layout = layout_of(pairs, self.selection, anchors.rows.dtype)
+            negatives = layout.negatives_of(
                 anchors.values(),
                 None if candidates is None else candidates.values(),
                 bound=anchors.longest * (candidates or anchors).longest,
@@ -279,7 +279,7 @@ class Objective:
                 exponents if mask is None else exponents.masked_fill_(mask, -torch.inf), dim=1
             )
             weights = torch.empty_like(arranged)
-            weights[arrangement.order[:, None], arrangement.candidate_order[None, :]] = arranged
+            weights[layout.order[:, None], layout.candidate_order[None, :]] = arranged
         return weights
 
     def _seed(self, generator: torch.Generator | None) -> int:

@@ -16,7 +16,7 @@ from tammes.group import Group, Single
 def consecutive_ids(batch: int, views: int, device: torch.device) -> Int[Tensor, " n"]:
     """`(n,)`, 0 to batch - 1 for each view: the ids of views that came without; the same tensor each time.
 
-    What follows from ids can then be kept as well: see `tammes.arrangement`. Once someone has written to it,
+    What follows from ids can then be kept as well: see `tammes.layout`. Once someone has written to it,
     it is theirs, and the next call makes another.
 
     Example:

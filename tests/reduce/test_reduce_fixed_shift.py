@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from tammes.reduce import Dense, Engine, Exponent, Negatives, Tiled
-from tammes.reduce.fixed_shift import range_is_safe
 from tammes.reduce.terms import Exponential
+from tammes.reduce.tiled.fixed_shift import range_is_safe
 
 _BOUND = 1.001
 _SCALE = 65536.0

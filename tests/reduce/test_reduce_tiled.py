@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tammes.reduce import Dense, Engine, Exponent, Negatives, Tiled
-from tammes.reduce.fixed_shift import range_is_safe
 from tammes.reduce.terms import Clipped, Exponential
+from tammes.reduce.tiled.fixed_shift import range_is_safe
 
 
 @st.composite

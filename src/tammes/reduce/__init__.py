@@ -4,10 +4,10 @@ from tammes.reduce.choice import choose
 from tammes.reduce.dense import Dense
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
-from tammes.reduce.fixed_shift import Kernel
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.positives import Positives
-from tammes.reduce.tiled import LogSums, Tiled
+from tammes.reduce.tiled.engine import LogSums, Tiled
+from tammes.reduce.tiled.fixed_shift import Kernel
 from tammes.reduce.triton import Triton
 from tammes.reduce.triton_launch import Product
 from tammes.reduce.weighted import WeightedNegatives

@@ -6,7 +6,7 @@ import torch
 
 from tammes.reduce.engine import Engine
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.tiled import Tiled
+from tammes.reduce.tiled.engine import Tiled
 from tammes.reduce.triton import Triton, is_installed
 from tammes.reduce.triton_launch import Product
 

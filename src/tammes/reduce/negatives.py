@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tammes.group import Group, Single
 from tammes.reduce.exponent import Pointwise
-from tammes.reduce.lottery import are_lost, last_winners, row_keys
+from tammes.reduce.subset_sampling import are_lost, last_winners, row_keys
 
 _CHUNK = 1 << 20
 """How many tickets are held at a time while the winning ones are sought."""

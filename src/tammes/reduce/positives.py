@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.pairs import Edges
+from tammes.reduce.autograd import first_order_only
 from tammes.reduce.exponent import Exponent, Pointwise
-from tammes.reduce.first_order import first_order_only
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.weighted import Sample
 

@@ -16,10 +16,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from tammes.reduce.first_order import first_order_only
+from tammes.reduce.autograd import first_order_only, through_unit_length
 from tammes.reduce.negatives import neighbors
-from tammes.reduce.tiles import least_exponent
-from tammes.reduce.unit_length import through_unit_length
+from tammes.reduce.tiled.tiles import least_exponent
 
 
 def mean_softmax_loss(

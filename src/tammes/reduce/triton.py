@@ -16,12 +16,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.reduce import triton_fixed_shift, triton_means, triton_running_maximum
+from tammes.reduce.autograd import first_order_only
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
-from tammes.reduce.first_order import first_order_only
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
-from tammes.reduce.tiled import Tiled
+from tammes.reduce.tiled.engine import Tiled
 from tammes.reduce.triton_launch import Launch, Product
 from tammes.reduce.triton_operands import Operands
 

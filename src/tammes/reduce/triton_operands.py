@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.reduce.lottery import row_keys
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.subset_sampling import row_keys
 from tammes.reduce.triton_launch import Launch, Product, launch_for
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tammes.pairs import Pairs
-from tammes.reduce.first_order import first_order_only
+from tammes.reduce.autograd import first_order_only
 from tammes.sources.processes import Processes
 from tammes.sources.views import check_rows, in_full_precision, stacked
 

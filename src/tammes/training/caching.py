@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from tammes.reduce.first_order import first_order_only
+from tammes.reduce.autograd import first_order_only
 
 
 class GradientCache(nn.Module):

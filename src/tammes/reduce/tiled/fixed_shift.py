@@ -19,7 +19,7 @@ from torch import Tensor
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
-from tammes.reduce.tiles import SlopeOfTile, Workspace, tiles, without
+from tammes.reduce.tiled.tiles import SlopeOfTile, Workspace, tiles, without
 
 _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
 """How far apart exponents may lie so that exp of (exponent - shift) stays a normal number, and sums do."""

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.tiles import (
+from tammes.reduce.tiled.tiles import (
     SlopeOfTile,
     Workspace,
     both_ways,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tammes.reduce import Negatives
-from tammes.reduce.lottery import _words, are_lost, last_winners, row_keys, tickets
+from tammes.reduce.subset_sampling import _words, are_lost, last_winners, row_keys, tickets
 
 
 def winners(rows: int, size: int, k: int, seed: int) -> torch.Tensor:

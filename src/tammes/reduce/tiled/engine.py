@@ -16,13 +16,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.reduce import fixed_shift, running_maximum
-from tammes.reduce.autocast import without_autocast
+from tammes.reduce.autograd import first_order_only, without_autocast
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
-from tammes.reduce.first_order import first_order_only
 from tammes.reduce.negatives import Negatives, neighbors
-from tammes.reduce.tiles import (
+from tammes.reduce.tiled import fixed_shift, running_maximum
+from tammes.reduce.tiled.tiles import (
     both_ways,
     embedding_gradients,
     exponent_slope,

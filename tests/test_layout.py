@@ -7,7 +7,7 @@ import torch
 
 import tammes
 from tammes import All, OtherLabels, Pairs, Subset, recipes
-from tammes.arrangement import arrange
+from tammes.layout import layout_of
 from tammes.sources import InBatch
 
 
@@ -17,7 +17,7 @@ def test_plain_views_are_arranged_as_any_pairs_are(views: int, selection: tammes
     rows = [torch.randn(5, 4) for _ in range(views)]
     plain = InBatch()(*rows)
     other = Pairs(anchors=plain.anchors, ids=plain.ids.clone(), views=views)
-    kept, made = arrange(plain, selection, torch.float32), arrange(other, selection, torch.float32)
+    kept, made = layout_of(plain, selection, torch.float32), layout_of(other, selection, torch.float32)
     assert kept.views == views
     assert made.views is None
     assert torch.equal(kept.order, made.order)
@@ -33,11 +33,11 @@ def test_plain_views_are_arranged_as_any_pairs_are(views: int, selection: tammes
 
 def test_one_arrangement_serves_every_batch_of_a_shape() -> None:
     first, second = (
-        arrange(InBatch()(torch.randn(6, 3), torch.randn(6, 3)), All(), torch.float32) for _ in range(2)
+        layout_of(InBatch()(torch.randn(6, 3), torch.randn(6, 3)), All(), torch.float32) for _ in range(2)
     )
     assert first is second
     given = InBatch()(torch.randn(6, 3), torch.randn(6, 3), ids=torch.arange(6))
-    assert arrange(given, All(), torch.float32) is not first
+    assert layout_of(given, All(), torch.float32) is not first
 
 
 def test_labels_and_given_ids_are_looked_at_each_time() -> None:
@@ -55,9 +55,9 @@ def test_labels_and_given_ids_are_looked_at_each_time() -> None:
 
 
 def test_nothing_of_the_embeddings_is_kept() -> None:
-    arrangement = arrange(InBatch()(torch.randn(6, 3), torch.randn(6, 3)), All(), torch.float32)
-    assert arrangement.negatives.anchors.shape == (12, 1)
-    assert arrangement.negatives.anchors.untyped_storage().nbytes() == 12 * 4
+    layout = layout_of(InBatch()(torch.randn(6, 3), torch.randn(6, 3)), All(), torch.float32)
+    assert layout.negatives.anchors.shape == (12, 1)
+    assert layout.negatives.anchors.untyped_storage().nbytes() == 12 * 4
 
 
 def test_embeddings_of_another_type_have_an_arrangement_of_their_own() -> None:

@@ -14,9 +14,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import tammes
 from tammes import Objective, Pairs, recipes
-from tammes.one_tile import OneTile, OneWay
 from tammes.reduce import Dense, Exponent, Tiled, WeightedNegatives
 from tammes.reduce.softmax import mean_softmax_loss
+from tammes.small_batch import OneWay, SmallBatch
 
 OBJECTIVES = {
     "simclr": recipes.simclr(temperature=0.3),
@@ -55,7 +55,7 @@ def test_two_views_have_the_loss_gradient_and_numbers_of_the_reference(name: str
     objective = OBJECTIVES[name]
     found = by(objective, None)
     a, b = views(pairs)
-    assert OneTile.of((a, b), normalize=objective.normalize) is not None
+    assert SmallBatch.of((a, b), normalize=objective.normalize) is not None
     expected = by(objective, Dense())
     losses = found(a, b), expected(a, b)
     torch.testing.assert_close(*losses, rtol=1e-10, atol=1e-12)
@@ -158,7 +158,7 @@ def test_the_loss_of_what_is_learned_well_keeps_its_digits_in_float32(temperatur
 
 def test_no_mean_of_negatives_without_a_graph_is_handed_out() -> None:
     a, b = views(4)
-    rows = OneTile.of((a, b), normalize=True)
+    rows = SmallBatch.of((a, b), normalize=True)
     assert rows is not None
     given = WeightedNegatives(negatives=rows.negatives(), weight=Exponent(), temperature=0.5, engine=Tiled())
     reduced, _ = rows.reduced(given)
@@ -169,7 +169,7 @@ def test_no_mean_of_negatives_without_a_graph_is_handed_out() -> None:
 def test_smaller_tiles_are_made_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = views(6)
     expected = by(OBJECTIVES["hcl"], None)(a, b)
-    monkeypatch.setattr(OneTile, "reduced", lambda *_: pytest.fail("took the shorter way"))
+    monkeypatch.setattr(SmallBatch, "reduced", lambda *_: pytest.fail("took the shorter way"))
     torch.testing.assert_close(by(OBJECTIVES["hcl"], Tiled(side=5))(a, b), expected)
 
 
@@ -181,14 +181,14 @@ def test_what_is_no_generator_is_refused_though_none_is_needed() -> None:
 def test_reading_all_numbers_reduces_once(monkeypatch: pytest.MonkeyPatch) -> None:
     objective, passes = by(OBJECTIVES["simclr"], None), 0
     objective(*views(6))
-    reduced = OneTile.reduced
+    reduced = SmallBatch.reduced
 
     def counted(*given: Any) -> Any:
         nonlocal passes
         passes += 1
         return reduced(*given)
 
-    monkeypatch.setattr(OneTile, "reduced", counted)
+    monkeypatch.setattr(SmallBatch, "reduced", counted)
     assert len(dict(objective.last)) == 6
     assert passes == 1
 

@@ -16,7 +16,7 @@ from tammes.selection import All, Selection, Subset
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arrangement:
+class Layout:
     """The rows and columns of S in an order in which equal keys stand side by side.
 
     Args:
@@ -44,7 +44,7 @@ class Arrangement:
         """The negatives among these embeddings.
 
         Args:
-            anchors: `(n, d)`, in the order of the pairs that this arrangement was made for.
+            anchors: `(n, d)`, in the order of the pairs that this layout was made for.
             candidates: `(m, d)` likewise, or None where they are the anchors.
             bound: no |s_ij| is larger.
             seed: which subset is drawn.
@@ -64,8 +64,8 @@ class Arrangement:
         return values.unflatten(0, (self.views, -1)).transpose(0, 1).reshape(values.shape)
 
 
-def arrange(pairs: Pairs, selection: Selection, kind: torch.dtype) -> Arrangement:
-    """The arrangement of these pairs; that of plain views is made once and kept.
+def layout_of(pairs: Pairs, selection: Selection, kind: torch.dtype) -> Layout:
+    """The layout of these pairs; that of plain views is made once and kept.
 
     Args:
         pairs: whose ids and labels are looked at.
@@ -77,20 +77,20 @@ def arrange(pairs: Pairs, selection: Selection, kind: torch.dtype) -> Arrangemen
 
     Example:
         >>> pairs = Pairs(anchors=torch.eye(4), ids=torch.tensor([7, 3, 7, 3]))
-        >>> arrange(pairs, All(), torch.float32).order.tolist()
+        >>> layout_of(pairs, All(), torch.float32).order.tolist()
         [1, 3, 0, 2]
     """
     keys, batch = selection.keys(pairs), pairs.ids.shape[0] // pairs.views
     if pairs.views > 1 and pairs.candidates is None and pairs.first == 0 and pairs.group.size == 1:
         consecutive = consecutive_ids(batch, pairs.views, pairs.ids.device)
         if pairs.ids is consecutive and keys[0] is consecutive:
-            return of_views(batch, pairs.views, pairs.anchors.device, kind, selection.subset_size)
+            return layout_of_views(batch, pairs.views, pairs.anchors.device, kind, selection.subset_size)
     return _arranged(pairs, keys, selection, kind, views=None)
 
 
 @lru_cache(maxsize=8)
-def of_views(batch: int, views: int, device: torch.device, kind: torch.dtype, k: int | None) -> Arrangement:
-    """The arrangement of so many plain views of a batch, made once and kept.
+def layout_of_views(batch: int, views: int, device: torch.device, kind: torch.dtype, k: int | None) -> Layout:
+    """The layout of so many plain views of a batch, made once and kept.
 
     Args:
         batch: rows of each view.
@@ -108,7 +108,7 @@ def of_views(batch: int, views: int, device: torch.device, kind: torch.dtype, k:
 
 def _arranged(
     pairs: Pairs, keys: tuple[Tensor, Tensor], selection: Selection, kind: torch.dtype, *, views: int | None
-) -> Arrangement:
+) -> Layout:
     numbers, (anchor_keys, candidate_keys) = pairs.numbers, keys
     pairs, order, candidate_order = _without_embeddings(pairs, kind).arranged(anchor_keys, candidate_keys)
     k = selection.subset_size
@@ -124,7 +124,7 @@ def _arranged(
         group=pairs.group,
     )
     _check(pairs, selection, negatives)
-    return Arrangement(
+    return Layout(
         order=order,
         candidate_order=candidate_order,
         edges=pairs.positives(),

@@ -14,13 +14,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.arrangement import Arrangement, of_views
+from tammes.layout import Layout, layout_of_views
 from tammes.normalization import longest_of
 from tammes.pairs import Pairs
 from tammes.reduce import Exponent, LogSums, Negatives, Positives, WeightedNegatives
-from tammes.reduce.first_order import first_order_only
+from tammes.reduce.autograd import first_order_only, through_unit_length
 from tammes.reduce.softmax import mean_one_way_softmax_loss, mean_softmax_loss
-from tammes.reduce.unit_length import through_unit_length
 
 _MOST_PAIRS = 256
 """S is then 512 by 512, which stays in a processor's cache."""
@@ -29,7 +28,7 @@ _MOST_ONE_WAY = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneTile:
+class SmallBatch:
     """The rows of two views in turn, 2k and 2k + 1 of the same, and S between them.
 
     Args:
@@ -45,13 +44,13 @@ class OneTile:
     bound: float
 
     @staticmethod
-    def of(views: tuple[Any, ...], *, normalize: bool) -> OneTile | None:
+    def of(views: tuple[Any, ...], *, normalize: bool) -> SmallBatch | None:
         """The rows of the views, or None where they are not two small ones on a CPU that hold numbers.
 
         Example:
-            >>> OneTile.of((torch.eye(3), torch.eye(3)), normalize=True).given[:3].tolist()
+            >>> SmallBatch.of((torch.eye(3), torch.eye(3)), normalize=True).given[:3].tolist()
             [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
-            >>> OneTile.of((torch.eye(3), torch.eye(4)), normalize=True) is None
+            >>> SmallBatch.of((torch.eye(3), torch.eye(4)), normalize=True) is None
             True
         """
         if not _are_two_small_views(views):
@@ -63,7 +62,7 @@ class OneTile:
             if longest is None:
                 return None
             values = given / lengths if normalize else given.detach()
-        return OneTile(
+        return SmallBatch(
             given=given, lengths=lengths if normalize else None, values=values, bound=longest * longest
         )
 
@@ -83,8 +82,8 @@ class OneTile:
         return negatives.with_embeddings(self.values, None, bound=self.bound, seed=0)
 
     @property
-    def _arrangement(self) -> Arrangement:
-        return of_views(len(self.given) // 2, 2, self.given.device, self.given.dtype, None)
+    def _arrangement(self) -> Layout:
+        return layout_of_views(len(self.given) // 2, 2, self.given.device, self.given.dtype, None)
 
     def softmax_loss(self, temperature: float) -> Float[Tensor, ""]:
         """The mean over the rows of -log of the positive's share of the softmax over all other rows."""

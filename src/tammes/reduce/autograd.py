@@ -1,0 +1,90 @@
+"""What the hand-written gradients share: full-precision arithmetic, one derivative only, unit length."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+_NOTHING = nullcontext()
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Turns autocast off, and costs nothing where it is off already.
+
+    Example:
+        >>> with torch.autocast("cpu", dtype=torch.bfloat16), without_autocast(torch.device("cpu")):
+        ...     (torch.eye(2) @ torch.eye(2)).dtype
+        torch.float32
+    """
+    if not torch.is_autocast_enabled(device.type):
+        return _NOTHING
+    return torch.autocast(device.type, enabled=False)
+
+
+def first_order_only(
+    gradients: tuple[Tensor | None, ...], inputs: tuple[Tensor | None, ...]
+) -> tuple[Tensor | None, ...]:
+    """The gradients, tied to the inputs by a node that raises when it is differentiated.
+
+    They are computed without a graph. Untied, they would be constants to a second
+    derivative, which would then silently lack its largest part; torch's own `once_differentiable` ties them
+    to nothing that leads back to the inputs.
+
+    Args:
+        gradients: what a backward pass returns.
+        inputs: all tensors that the gradients depend on.
+    """
+    if not torch.is_grad_enabled():  # no graph of the backward pass is wanted
+        return gradients
+    tied = tuple(each for each in inputs if each is not None)
+    return tuple(
+        None if gradient is None else _FirstOrderOnly.apply(gradient, *tied)  # type: ignore[no-untyped-call]
+        for gradient in gradients
+    )
+
+
+class _FirstOrderOnly(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, *inputs: Tensor) -> Tensor:
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        raise RuntimeError(
+            "second derivatives of an objective are not available: its gradient is computed without a graph"
+        )
+
+
+class UnitLength(torch.autograd.Function):
+    """z = x / |x|."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, lengths: Tensor) -> Tensor:
+        unit = rows / lengths
+        ctx.save_for_backward(unit, lengths)
+        return unit
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None]:
+        unit, lengths = ctx.saved_tensors
+        with torch.no_grad():
+            found = through_unit_length(unit, lengths, gradient)
+        return first_order_only((found,), (unit, gradient))[0], None
+
+
+def through_unit_length(
+    unit: Float[Tensor, "n d"], lengths: Float[Tensor, "n 1"], gradient: Float[Tensor, "n d"]
+) -> Float[Tensor, "n d"]:
+    """D x = (d z - z (z . d z)) / |x| for z = x / |x|.
+
+    Example:
+        >>> unit, gradient = torch.tensor([[1.0, 0.0]]), torch.tensor([[5.0, 3.0]])
+        >>> through_unit_length(unit, torch.tensor([[2.0]]), gradient).tolist()
+        [[0.0, 1.5]]
+    """
+    along = (unit * gradient).sum(dim=1, keepdim=True)
+    return torch.addcmul(gradient, unit, along, value=-1).div_(lengths)
