@@ -25,7 +25,7 @@ from torch.nn.functional import cross_entropy, normalize
 from machine import description
 from tammes.latent import Anchors, Laboratory, Strategy, Streams
 from tammes.latent.stage import Known, Stage
-from tammes.papers.positives_settings import ROWS_2, TABLE_2
+from tammes.papers.weber.settings import ROWS_2, TABLE_2
 from times_table import times_table
 
 BATCHED, ONE_BY_ONE, PLAIN = "one batched model", "one by one", "plain torch, one by one"

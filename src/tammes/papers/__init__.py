@@ -1,4 +1,7 @@
-"""What `tammes reproduce` can redo: one module is one entry, and each offers it under the name ENTRY."""
+"""Experiments of the papers that `tammes reproduce` can redo, in a folder for each document.
+
+A module that defines ENTRY is one experiment.
+"""
 
 from tammes.papers.entry import Entry, entries
 

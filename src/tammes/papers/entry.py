@@ -93,14 +93,14 @@ class Entry:
 
 
 def entries() -> tuple[Entry, ...]:
-    """All entries, by name: the ENTRY of every module beside this one that has one.
+    """Return all entries by name: each module of `tammes.papers` that defines ENTRY offers one.
 
     >>> "transport-degeneracy" in [entry.name for entry in entries()]
     True
     """
     modules = [
-        importlib.import_module(f"tammes.papers.{found.name}")
-        for found in pkgutil.iter_modules(tammes.papers.__path__)
+        importlib.import_module(found.name)
+        for found in pkgutil.walk_packages(tammes.papers.__path__, prefix="tammes.papers.")
     ]
     found = [vars(module)["ENTRY"] for module in modules if "ENTRY" in vars(module)]
     return tuple(sorted(found, key=lambda entry: entry.name))

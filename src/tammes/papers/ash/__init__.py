@@ -1,0 +1,1 @@
+"""Ash et al., "Investigating the Role of Negatives in Contrastive Representation Learning"."""

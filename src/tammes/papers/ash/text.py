@@ -1,0 +1,221 @@
+"""How many negatives: collisions and coverage on text.
+
+Ash et al. (2022), sec. 4 and appendix D.1. A bag of words f is trained by the logistic loss of their
+Definition 1 on raw inner products: positives are sentences of one document, and each sentence draws its own
+k negatives out of the 2 (B - 1) sentences of the batch that are not of its pair, so that B and k vary
+independently. What f is worth is read by the classes' means and by a trained linear classifier, which tell
+from a sentence which of N documents it comes from.
+"""
+
+from pathlib import Path
+
+from tammes.papers.ash.text_corpus import MINIMUM_COUNT, Corpus, load_corpus
+from tammes.papers.ash.text_figures import (
+    CLASSIFIERS,
+    EARLY,
+    batches_panels,
+    best_panel,
+    classes_panels,
+    collision_panels,
+    overview,
+)
+from tammes.papers.ash.text_findings import best_count, count_with_range, findings
+from tammes.papers.ash.text_plan import Plan, cells, plan_of
+from tammes.papers.ash.text_summary import Summary, linear, mean
+from tammes.papers.ash.text_training import CLIP, LEARNING_RATE, Cell, Scores, measure
+from tammes.papers.entry import Entry
+from tammes.papers.page import Figure, Numbers, PaperPage, write_page
+from tammes.papers.study import Results, complete
+from tammes.report.wording import listed, percent
+from tammes.theory import ClassDistribution, best_k, collision_probability_in_batch
+
+REMARKS = (
+    "Cells of one seed have the same first weights, pairs and order of pairs: they differ by N, B and k "
+    "alone. All seeds share one split into sentences to learn from and to try. The range of a best k is the "
+    "middle 95 % of 2,000 resamples of the seeds; it knows nothing of k between those that were tried, and "
+    "with few seeds there are few different resamples.",
+    "Rises and falls are taken seed by seed; what is the best k for a seed is decided by the other seeds, "
+    "since a best that is chosen by itself stands above the rest by chance alone. A trend counts as agreeing "
+    "if it has the paper's sign for every seed and every N.",
+    "As in the paper, all cells are trained for the same number of epochs, whatever N and B: few documents, "
+    "or a large batch, then mean few steps. To tell the effect of a batch from that of its steps, cells are "
+    "also tried after as many steps as the largest batch takes in all.",
+)
+
+
+def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
+    """See `Reproduction`; a table that is there already is gone on with."""
+    assert data is not None  # the entry asks for it
+    corpus = load_corpus(data, seed=seed)
+    command = ENTRY.command(budget=budget, seed=seed, data=data)
+    study(out, plan_of(budget).within(corpus), corpus, seed=seed, command=command)
+
+
+def study(out: Path, plan: Plan, corpus: Corpus, *, seed: int, command: str) -> None:
+    """Measure what the table has not yet, then write the figure and the page.
+
+    Args:
+        out: the folder, made where it is missing.
+        plan: what is to be measured, within the corpus.
+        corpus: the data.
+        seed: the first of the seeds.
+        command: what was typed, for the page.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    results = complete(
+        Results(out / "table.csv", Cell, Scores),
+        cells(plan, corpus, seed=seed),
+        lambda cell: measure(cell, corpus),
+        name=str,
+    )
+    write_report(out, Summary(corpus=corpus.name, plan=plan, results=results), corpus, command)
+
+
+def write_report(out: Path, summary: Summary, corpus: Corpus, command: str) -> None:
+    """Write the figure and the page of what was measured."""
+    overview(summary).savefig(out / "figure.svg", facecolor="white")
+    write_page(out / "report.html", page(summary, corpus, command))
+
+
+def page(summary: Summary, corpus: Corpus, command: str) -> PaperPage:
+    """The page."""
+    return PaperPage(
+        title="How many negatives, on text",
+        statement=ENTRY.statement,
+        source=ENTRY.source,
+        lead=_lead(summary),
+        findings=findings(summary),
+        figures=(*_over_classes(summary), *_over_batches(summary), *_without_collisions(summary)),
+        numbers=_numbers(summary),
+        remarks=REMARKS,
+        settings=_settings(summary, corpus),
+        command=command,
+    )
+
+
+def _over_classes(summary: Summary) -> tuple[Figure, ...]:
+    return (
+        Figure(
+            title=f"Accuracy over N and k, with B = {summary.plan.batch}",
+            words="Percent of test sentences whose document is told rightly, mean over the seeds. As in the "
+            "paper's Fig. 3, 5 and 6 colors are those of a row divided by its best; a circle is the best k "
+            "of a row, broken circles are the first and the last k within 0.5 % of it.",
+            panels=classes_panels(summary),
+            wide=True,
+        ),
+        Figure(
+            title="The best k over N",
+            words="With the range of 95 % of the resamples of the seeds, beside the k of two bounds.",
+            panels=(best_panel(summary),),
+            wide=True,
+        ),
+    )
+
+
+def _over_batches(summary: Summary) -> tuple[Figure, ...]:
+    if not summary.plan.at_classes:
+        return ()
+    return (
+        Figure(
+            title="Accuracy over B and k",
+            words="As in the paper's Fig. 7 all is divided by the best of all, which is circled. A batch of "
+            "B pairs has at most 2 (B - 1) negatives.",
+            panels=batches_panels(summary, CLASSIFIERS, prefix="batches"),
+            wide=True,
+        ),
+        Figure(
+            title="The same after equally many steps",
+            words="Tried after as many steps as the largest batch takes in all. (Not in the paper.)",
+            panels=batches_panels(summary, EARLY, prefix="early"),
+            wide=True,
+        ),
+    )
+
+
+def _without_collisions(summary: Summary) -> tuple[Figure, ...]:
+    if not summary.plan.true:
+        return ()
+    return (
+        Figure(
+            title="Without collisions",
+            words="The mean classifier where negatives are drawn from all sentences of the batch, and where "
+            "they are drawn from those of other documents alone (the paper's Fig. 3, right). Bars are "
+            "standard deviations over the seeds.",
+            panels=collision_panels(summary),
+        ),
+    )
+
+
+def _lead(summary: Summary) -> str:
+    """What happened, in a sentence."""
+    few, many = summary.plan.classes[0], summary.plan.classes[-1]
+    return (
+        f"On {summary.corpus}, the mean classifier does best with {count_with_range(summary, mean, few)} for "
+        f"{few} documents and with {count_with_range(summary, mean, many)} for {many}."
+    )
+
+
+def _settings(summary: Summary, corpus: Corpus) -> dict[str, str]:
+    plan = summary.plan
+    left_out = f"; {corpus.left_out} documents with too few sentences left out" if corpus.left_out else ""
+    return {
+        "corpus": f"{corpus.name}: {corpus.classes:,} documents, {len(corpus.train):,} sentences to learn "
+        f"from, {len(corpus.test):,} to try{left_out}",
+        "vocabulary": f"{corpus.vocabulary:,} words that occur {MINIMUM_COUNT} times",
+        "embeddings": f"{plan.dim} dimensions",
+        "epochs": f"{plan.epochs}, of the linear classifier {plan.linear_epochs}",
+        "seeds": str(len(summary.seeds)),
+        "Adam, learning rate": f"{LEARNING_RATE:g}, gradients clipped to {CLIP:g}",
+        "loss": "logistic, raw inner products, temperature 1",
+    }
+
+
+def _numbers(summary: Summary) -> Numbers:
+    """For every N the best k of both classifiers, with what theory says."""
+    plan, rows = summary.plan, []
+    for row, n in enumerate(plan.classes):
+        rho, best = ClassDistribution.uniform(n), best_count(summary, mean, n)
+        collision = collision_probability_in_batch(best, rho, pairs=plan.batch)
+        accuracy = [summary.over_classes(pick)[row].max() for pick in (mean, linear)]
+        rows.append(
+            (
+                f"N = {n:,}",
+                count_with_range(summary, mean, n),
+                percent(accuracy[0]),
+                percent(collision),
+                count_with_range(summary, linear, n),
+                percent(accuracy[1]),
+                f"{best_k(rho):,}",
+                f"{best_k(rho, growth=0.5):,}",
+            )
+        )
+    return Numbers(
+        header=(
+            "classes",
+            "best k, mean classifier",
+            "accuracy",
+            "anchors with a collision",
+            "best k, linear classifier",
+            "accuracy",
+            "Theorem 1",
+            "Theorem 3",
+        ),
+        rows=tuple(rows),
+        note=f"On {summary.corpus}, B = {plan.batch}, {len(summary.seeds)} seeds; k out of "
+        f"{listed([str(k) for k in plan.counts(plan.batch)])}. In brackets the range of the resamples. Every "
+        "cell of the study is in table.csv.",
+    )
+
+
+ENTRY = Entry(
+    name="negatives-text",
+    statement="For a given number of classes, accuracy improves with the number of negatives and then slowly "
+    "decays; the optimal number increases with the number of classes. Removing collisions helps, most where "
+    "classes are few. Batch size and number of negatives play different roles: the largest batch is best, "
+    "with an intermediate number of negatives.",
+    source="Ash, Goel, Krishnamurthy and Misra, Investigating the Role of Negatives in Contrastive "
+    "Representation Learning, arXiv:2106.09943, section 4, Fig. 3, 5, 6 and 7, Table 1",
+    run=run,
+    data="documents with many sentences each, a sentence a line: a folder with a text file for each "
+    "(Wiki-3029), or a table",
+)

@@ -1,0 +1,207 @@
+"""One cell of the study: a bag of words is trained with k negatives, and tried on other sentences."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from tammes import recipes
+from tammes.encoders.bag_of_words import BagOfWords
+from tammes.evaluation import LabeledFeatures, LinearClassifier, MeanClassifier
+from tammes.objective import Objective
+from tammes.papers.ash.text_corpus import Corpus, Sentences
+from tammes.positives import SameClass
+from tammes.selection import All, OtherLabels, Subset
+
+LEARNING_RATE, CLIP = 0.01, 2.5
+"""Ash et al. (2022), Table 1."""
+_ROWS = 4096
+"""Sentences embedded at a time when nothing is learned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One representation of the study.
+
+    Args:
+        corpus: its name.
+        digest: of its content, split and vocabulary.
+        classes: N, the first so many documents.
+        batch: B, pairs of sentences in a step.
+        negatives: k, drawn for each sentence out of the 2(B - 1) others.
+        collisions: whether sentences of the anchor's own document may be drawn.
+        seed: of the first weights, the pairs and the negatives.
+        dim: width of the embeddings.
+        epochs: of the representation.
+        linear_epochs: of the linear classifier.
+        early: after how many steps it is also tried, 0 for not: to compare batches after equal steps.
+    """
+
+    corpus: str
+    digest: str
+    classes: int
+    batch: int
+    negatives: int
+    collisions: bool
+    seed: int
+    dim: int
+    epochs: int
+    linear_epochs: int
+    early: int
+
+    def __str__(self) -> str:
+        kind = "" if self.collisions else ", no collisions"
+        return f"N = {self.classes}, B = {self.batch}, k = {self.negatives}{kind}, seed {self.seed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """What came of it.
+
+    Args:
+        mean: accuracy of the mean classifier on test sentences.
+        linear: accuracy of the trained linear classifier.
+        loss: mean loss of the last epoch.
+        steps: batches with an update, over all epochs.
+        skipped: batches without one, because an anchor had fewer than k true negatives.
+        mean_early: as `mean`, after the cell's `early` steps; NaN where there was no such step.
+        linear_early: as `linear`, likewise.
+    """
+
+    mean: float
+    linear: float
+    loss: float
+    steps: int
+    skipped: int
+    mean_early: float
+    linear_early: float
+
+
+def device() -> torch.device:
+    """A GPU where there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def measure(cell: Cell, corpus: Corpus) -> Scores:
+    """Train and try one cell.
+
+    Raises:
+        ValueError: For k above 2(B - 1), more classes than there are, or fewer pairs than a batch has.
+    """
+    train, test = (part.to(device()) for part in corpus.of_first(cell.classes))
+    encoder = first_encoder(cell, corpus.vocabulary).to(train.labels.device)
+    early, losses, skipped = (math.nan, math.nan), [], 0
+    for loss in training(cell, encoder, train):
+        if loss is None:
+            skipped += 1
+            continue
+        losses.append(loss)
+        if len(losses) == cell.early:
+            early = accuracies(cell, encoder, train, test)
+    mean, linear = accuracies(cell, encoder, train, test)
+    last = losses[-max(1, len(losses) // cell.epochs) :]
+    return Scores(
+        mean=mean,
+        linear=linear,
+        loss=float(torch.stack(last).mean()) if last else math.nan,
+        steps=len(losses),
+        skipped=skipped,
+        mean_early=early[0],
+        linear_early=early[1],
+    )
+
+
+def objective(cell: Cell) -> Objective:
+    """The logistic loss of Definition 1 with k negatives, averaged over both sentences of a pair.
+
+    Raises:
+        ValueError: For k above 2(B - 1), all that a batch has.
+    """
+    most = 2 * (cell.batch - 1)
+    if not 1 <= cell.negatives <= most:
+        raise ValueError(
+            f"expected from 1 to {most} negatives, all that a batch of {cell.batch} pairs has, got "
+            f"{cell.negatives}"
+        )
+    if not cell.collisions:
+        return recipes.logistic(selection=Subset(k=cell.negatives, among=OtherLabels()))
+    # Drawing all there are is no draw.
+    return recipes.logistic(selection=All() if cell.negatives == most else Subset(k=cell.negatives))
+
+
+def first_encoder(cell: Cell, vocabulary: int) -> BagOfWords:
+    """The encoder before training, the same for all cells of a seed and a width."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(cell.seed)
+        return BagOfWords(vocabulary_size=vocabulary, dim=cell.dim)
+
+
+def training(cell: Cell, encoder: BagOfWords, train: Sentences) -> Iterator[Tensor | None]:
+    """Train the encoder; for each batch its loss, or None where it has too few true negatives.
+
+    Raises:
+        ValueError: For k above 2(B - 1), or fewer pairs than a batch has.
+    """
+    loss_of = objective(cell)
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=LEARNING_RATE, fused=True)
+    generator = torch.Generator().manual_seed(cell.seed)
+    for epoch in range(cell.epochs):
+        for rows in batches(train.labels, cell, epoch):
+            labels = train.labels[rows[:, 0]]
+            if not (cell.collisions or has_true_negatives(labels, cell.negatives)):
+                yield None
+                continue
+            view_a, view_b = encoder(train.tokens.take(rows.T.reshape(-1))).chunk(2)  # (2 B) d -> B d, B d
+            loss = loss_of(view_a, view_b, labels=labels, generator=generator)
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(encoder.parameters(), CLIP)
+            optimizer.step()
+            yield loss.detach()
+
+
+def batches(labels: Int[Tensor, " n"], cell: Cell, epoch: int) -> Iterator[Int[Tensor, "batch 2"]]:
+    """The pairs of an epoch, (B, 2) rows at a time; those that do not fill a batch are left out.
+
+    Raises:
+        ValueError: For fewer pairs than a batch has.
+    """
+    # The sentences of all cells of a seed are paired alike, whatever k is.
+    pairs = SameClass().pairs(labels.cpu(), seed=1_000_003 * cell.seed + epoch).to(labels.device)
+    if len(pairs) < cell.batch:
+        raise ValueError(
+            f"expected at least {cell.batch} pairs for a batch, got {len(pairs)} from {cell.classes} classes "
+            "with so many sentences: take a smaller batch, or more classes"
+        )
+    return iter(pairs[: len(pairs) // cell.batch * cell.batch].split(cell.batch))
+
+
+def has_true_negatives(labels: Int[Tensor, " batch"], k: int) -> bool:
+    """Whether every anchor of a batch has k negatives of other documents; without, there is no update.
+
+    Source: Ash et al. (2022), sec. 4, footnote 4.
+
+    >>> has_true_negatives(torch.tensor([0, 0, 1]), 2), has_true_negatives(torch.tensor([0, 0, 1]), 3)
+    (True, False)
+    """
+    return 2 * (len(labels) - int(torch.bincount(labels).max())) >= k
+
+
+def accuracies(cell: Cell, encoder: BagOfWords, train: Sentences, test: Sentences) -> tuple[float, float]:
+    """Of the mean classifier and of the trained linear classifier."""
+    learned, tried = embedded(encoder, train), embedded(encoder, test)
+    linear = LinearClassifier(
+        epochs=cell.linear_epochs, batch_size=1000, learning_rate=LEARNING_RATE, seed=cell.seed
+    )
+    return MeanClassifier().accuracy(learned, tried), linear.accuracy(learned, tried)
+
+
+@torch.no_grad()
+def embedded(encoder: BagOfWords, sentences: Sentences) -> LabeledFeatures:
+    """The embeddings of sentences, as an evaluation wants them."""
+    rows = torch.arange(len(sentences), device=sentences.labels.device)
+    parts = [encoder(sentences.tokens.take(some)) for some in rows.split(_ROWS)]
+    return LabeledFeatures(features=torch.cat(parts), labels=sentences.labels)

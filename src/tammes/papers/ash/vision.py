@@ -1,0 +1,214 @@
+"""Batch size and number of negatives on images, with real positives and with augmented ones.
+
+Ash et al. (2022), sec. 4 and appendix D.2. f is trained by the logistic loss of their Definition 1 on raw
+inner products; each anchor draws its own k negatives out of the 2 (B - 1) rows of the batch that are not of
+its pair, so that B and k vary independently. A positive is another image of the anchor's class, nothing
+augmented, or another view of the anchor, everything augmented (SimCLR). What f is worth is read by a linear
+classifier trained on the labels, and by the classes' means.
+"""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from tammes.data import Published, published_at
+from tammes.data.published import CIFAR10, MNIST, SVHN
+from tammes.papers.ash.vision_figures import heat_panels, line_panels, overview
+from tammes.papers.ash.vision_findings import findings, linear, linear_early, mean, mean_early
+from tammes.papers.ash.vision_settings import LATENT, MEASURED_HERE, PAPER, Scale, grid, scale_of
+from tammes.papers.ash.vision_training import POSITIVES, Cell, Laboratory, Measured, Parts, device
+from tammes.papers.ash.vision_trends import Arm, Pick, arms
+from tammes.papers.entry import Entry
+from tammes.papers.page import Figure, Numbers, PaperPage, write_page
+from tammes.papers.study import Results, complete
+from tammes.report.wording import listed
+
+REMARKS = (
+    "As in the paper, every cell is trained for the same number of epochs, so a smaller batch takes more "
+    "steps. To tell one from the other, each is also measured after as many steps as the largest batch "
+    "takes in all; there the larger batch has seen more images. Where the two disagree on batch size, "
+    "training is too short for either to be the last word.",
+    "Cells of one seed have the same images, first weights, pairs and views, in the same order: they differ "
+    "by B and k alone. A trend counts as agreeing if it has the paper's sign for every seed. k is compared "
+    "within a batch size, B over the values of k that the smallest and the largest batch both have.",
+    "With real positives the classes are used, and with ten classes a tenth of the negatives are of the "
+    "anchor's own class. An epoch has as many pairs as there are images, whichever the positives.",
+)
+
+
+def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
+    """See `Reproduction`; a table that is there already is gone on with.
+
+    Raises:
+        ValueError: for the whole budget where there is no GPU.
+    """
+    assert data is not None  # the entry asks for it
+    if budget == 1 and device().type == "cpu":
+        raise ValueError(
+            f"the whole budget trains ResNet-18 for {PAPER.epochs} epochs, hundreds of times, and PyTorch "
+            f"finds no GPU here: choose --budget {MEASURED_HERE:g}, which takes about an hour, or less"
+        )
+    study(out, scale_of(budget), budget=budget, seed=seed, data=data)
+
+
+def study(out: Path, scale: Scale, *, budget: float, seed: int, data: Path) -> None:
+    """Measure what the table has not yet, then write the figure and the page.
+
+    Args:
+        out: the folder, made where it is missing.
+        scale: how large the study is.
+        budget: as it was typed, for the page.
+        seed: the first of the seeds.
+        data: a folder with the sets in it.
+
+    Raises:
+        ValueError: where no set is found, or one cannot be read.
+    """
+    sets = load(data)
+    out.mkdir(parents=True, exist_ok=True)
+    results = complete(
+        Results(out / "table.csv", Cell, Measured),
+        cells(sets, scale, seed=seed),
+        Laboratory(sets, scale).measure,
+        name=lambda cell: f"{cell.data}, {cell.positives}, B = {cell.batch_size}, k = {cell.k}",
+    )
+    command = ENTRY.command(budget=budget, seed=seed, data=data)
+    found = arms(results)
+    picks = (("trained linear classifier", linear), ("mean classifier", mean))
+    overview(found, picks).savefig(out / "figure.svg", facecolor="white")
+    write_page(out / "report.html", _page(found, scale, command))
+
+
+def load(data: Path) -> Mapping[str, Parts]:
+    """CIFAR-10 and SVHN, or MNIST in place of SVHN, from a folder or the folders in it.
+
+    Raises:
+        ValueError: where there is none, or one cannot be read.
+    """
+    places = [data, *sorted(data.iterdir())] if data.is_dir() else [data]
+    at: dict[Published, Path] = {}
+    for place in places:
+        found = published_at(place)
+        if found is not None:
+            at.setdefault(found, place)
+    wanted = (CIFAR10, SVHN if SVHN in at else MNIST)
+    if not any(each in at for each in wanted):
+        raise ValueError(f"expected in {data} or a folder in it {ENTRY.data}; found none of them")
+    return {
+        each.name: Parts(train=each.load(at[each], "train"), test=each.load(at[each], "test"))
+        for each in wanted
+        if each in at
+    }
+
+
+def cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[Cell]:
+    """All cells, those of the first seed first: after it a stopped study is a whole one, with fewer seeds."""
+    wanted = []
+    for each in range(seed, seed + scale.seeds):
+        for data, parts in sets.items():
+            images = len(parts.train) if scale.images is None else min(scale.images, len(parts.train))
+            cell = partial(Cell, data=data, seed=each, images=images, epochs=scale.epochs)
+            wanted += [
+                cell(positives=positives, batch_size=batch_size, k=k, encoder=scale.encoder_name)
+                for positives in POSITIVES
+                for batch_size, k in grid(images)
+            ]
+    if not wanted:
+        raise ValueError(f"expected at least 16 images to train on in {', '.join(sets)}, got fewer")
+    return wanted
+
+
+def _page(found: tuple[Arm, ...], scale: Scale, command: str) -> PaperPage:
+    return PaperPage(
+        title="Batch size and number of negatives, on images",
+        statement=ENTRY.statement,
+        source=ENTRY.source,
+        lead=_lead(found),
+        findings=findings(found),
+        figures=(
+            Figure(
+                title="The trained linear classifier",
+                words="Accuracy in percent on test images, as in the paper's Fig. 4: mean over the seeds. "
+                "Lighter is better, each drawing on a scale of its own; the best cell is circled.",
+                panels=heat_panels(found, linear, name="linear"),
+            ),
+            Figure(
+                title="The mean classifier",
+                words="The same, as in the paper's Fig. 8: an image gets the class with whose mean it has "
+                "the largest inner product.",
+                panels=heat_panels(found, mean, name="mean"),
+            ),
+            Figure(
+                title="With error bars",
+                words="The trained linear classifier again, with standard deviations over the seeds.",
+                panels=line_panels(found, linear, name="lines"),
+            ),
+            Figure(
+                title="After equally many steps",
+                words="The trained linear classifier where all batch sizes have taken as many steps as the "
+                "largest takes in all. (Not in the paper.)",
+                panels=line_panels(found, linear_early, name="early"),
+            ),
+        ),
+        numbers=_numbers(found),
+        remarks=REMARKS,
+        settings=_settings(found, scale),
+        command=command,
+    )
+
+
+def _lead(found: tuple[Arm, ...]) -> str:
+    """What the number of negatives does, in a sentence."""
+    changes = [f"{arm.by_count(linear)} ({arm.name})" for arm in found]
+    return f"From one negative to all that a batch has, accuracy changes by {listed(changes)}."
+
+
+def _settings(found: tuple[Arm, ...], scale: Scale) -> dict[str, str]:
+    images = {arm.data: next(iter(arm.results)).images for arm in found}
+    return {
+        "images to train on": ", ".join(f"{count:,} of {data}" for data, count in images.items()),
+        "encoder": f"{scale.encoder_name}, f(x) in {LATENT} dimensions",
+        "epochs": str(scale.epochs),
+        "seeds": str(len(found[0].seeds)),
+        "Adam, learning rate": f"{scale.optimizer.learning_rate:g}",
+        "loss": "logistic, raw inner products, temperature 1",
+    }
+
+
+def _numbers(found: tuple[Arm, ...]) -> Numbers:
+    """Every cell, as mean and standard deviation over the seeds."""
+    picks: tuple[Pick, ...] = (linear, mean, linear_early, mean_early)
+    rows = [
+        (
+            f"{arm.name}, B = {batch_size}, k = {k}",
+            *(_over_seeds(arm.values(batch_size, k, pick)) for pick in picks),
+        )
+        for arm in found
+        for batch_size in arm.batch_sizes
+        for k in arm.counts(batch_size)
+    ]
+    return Numbers(
+        header=("cell", "linear", "mean", "linear, equal steps", "mean, equal steps"),
+        rows=tuple(rows),
+        note="Accuracy in percent on test images; mean ± standard deviation over "
+        f"{len(found[0].seeds)} seeds.",
+    )
+
+
+def _over_seeds(values: Sequence[float]) -> str:
+    average = f"{100 * statistics.fmean(values):.1f}"
+    return average if len(values) == 1 else f"{average} ± {100 * statistics.stdev(values):.1f}"
+
+
+ENTRY = Entry(
+    name="negatives-vision",
+    statement="With augmented positives, accuracy tends to improve with batch size and with the number of "
+    "negatives. With real positives it hardly depends on either on SVHN, and on CIFAR-10 it tends to "
+    "increase as the batch gets smaller.",
+    source="Ash, Goel, Krishnamurthy and Misra, Investigating the Role of Negatives in Contrastive "
+    "Representation Learning, arXiv:2106.09943, section 4, Fig. 4 and 8, Table 2",
+    run=run,
+    data="CIFAR-10 (cifar-10-binary.tar.gz or cifar-10-batches-bin), and SVHN (train_32x32.mat, "
+    "test_32x32.mat) or MNIST (its four idx files) in its place",
+)

@@ -1,0 +1,1 @@
+"""Jiang, Ishwar and Aeron, "Hard Negative Sampling via Regularized Optimal Transport"."""

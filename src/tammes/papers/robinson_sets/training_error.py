@@ -1,0 +1,214 @@
+"""The training error as a loss: does the singleton extension follow the error that it extends?
+
+Robinson (2023), section 8.5.3, Figure 8-4, and F.7. The figure's numbers are not in the text. Of four
+learning rates, each loss has the one that is best on validation images, as in the paper. The whole budget is
+ResNet-18 on all images; less is a small network on a part of them, for fewer epochs.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+
+from tammes.data import Images, published_at
+from tammes.papers.entry import Entry
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
+from tammes.papers.robinson_sets.figures import lines
+from tammes.papers.robinson_sets.training_error_cells import (
+    BATCH,
+    LARGE,
+    LOSSES,
+    SINGLETON,
+    SMALL,
+    Cell,
+    Epoch,
+    Laboratory,
+    Measured,
+)
+from tammes.papers.study import Results, complete_and_show
+from tammes.report.panels import Panel
+from tammes.report.svg import inline_svg
+
+EPOCHS: Mapping[str, int] = {"CIFAR-10": 200, "SVHN": 100, "MNIST": 100}
+"""Of the paper's trainings; MNIST stands in for SVHN."""
+RATES = (0.01, 0.05, 0.1, 0.2)
+"""Learning rates, of F.7."""
+PART = 4096
+"""Images to train on and to validate with where the budget is not whole."""
+VALIDATION = 0.1
+"""The part of the images to validate with; the paper does not say its own."""
+Best = Mapping[str, tuple[Cell, Measured]]
+"""For each loss the training that is shown, with what it came to."""
+
+
+def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
+    """See `Reproduction`; a table that is there already is gone on with."""
+    assert data is not None  # the entry asks for it
+    published = published_at(data)
+    if published is None:
+        raise ValueError(f"expected {ENTRY.data} at {data}; found none")
+    train, validation = parts(published.load(data, "train"), PART if budget < 1 else None, seed=seed)
+    laboratory = Laboratory(train, validation, out / "curves")
+    out.mkdir(parents=True, exist_ok=True)
+    command = ENTRY.command(budget=budget, seed=seed, data=data)
+    complete_and_show(
+        Results(out / "table.csv", Cell, Measured),
+        cells(published.name, len(train), budget=budget, seed=seed),
+        laboratory.measure,
+        lambda known: write(out, known, laboratory.epochs, command),
+        name=lambda cell: f"{cell.loss}, learning rate {cell.learning_rate:g}",
+    )
+
+
+def parts(images: Images, most: int | None, *, seed: int) -> tuple[Images, Images]:
+    """Images to train on and to validate with, drawn at random, not more than `most` together."""
+    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(seed)).tolist()[:most]
+    validation = max(1, round(VALIDATION * len(order)))
+    return images.subset(order[validation:]), images.subset(order[:validation])
+
+
+def cells(data: str, images: int, *, budget: float, seed: int) -> list[Cell]:
+    """All trainings: each loss at one learning rate, then at the next."""
+    return [
+        Cell(
+            data=data,
+            images=images,
+            network=SMALL if budget < 1 else LARGE,
+            loss=loss,
+            learning_rate=rate,
+            epochs=max(2, round(EPOCHS[data] * budget)),
+            seed=seed,
+        )
+        for rate in RATES
+        for loss in LOSSES
+    ]
+
+
+def best_of(results: Mapping[Cell, Measured]) -> Best:
+    """For each loss the learning rate that is best on the validation images; of equal ones the smaller."""
+    found: dict[str, tuple[Cell, Measured]] = {}
+    for cell, measured in sorted(results.items(), key=lambda item: item[0].learning_rate):
+        known = found.get(cell.loss)
+        if not measured.diverged and (known is None or measured.validation > known[1].validation):
+            found[cell.loss] = cell, measured
+    return {loss: found[loss] for loss in LOSSES if loss in found}
+
+
+def findings(best: Best, errors: list[float]) -> tuple[Finding, ...]:
+    """The paper's statements beside our numbers.
+
+    Args:
+        best: of each loss, as far as there is any.
+        errors: the training error of the singleton extension, epoch by epoch; empty where it is not there.
+    """
+    near = {loss: measured.distance for loss, (_, measured) in best.items()}
+    others = ", ".join(f"{loss} {measured.error:.3f}" for loss, (_, measured) in best.items())
+    return (
+        Finding(
+            paper="The singleton extension is the only loss that approximates the training error at the same "
+            "numerical scale.",
+            ours="Mean distance to the error: "
+            + ", ".join(f"{loss} {distance:.3f}" for loss, distance in near.items())
+            + ".",
+            agrees=min(near, key=lambda loss: near[loss]) == SINGLETON if len(near) == len(LOSSES) else None,
+        ),
+        Finding(
+            paper="It can be used to minimize the error.",
+            ours=f"The error falls from {errors[0]:.3f} in the first epoch to {errors[-1]:.3f} in the last; "
+            f"there, {others}."
+            if errors
+            else "The singleton extension has not been measured yet.",
+            agrees=errors[-1] < 0.9 * errors[0] if errors else None,
+        ),
+    )
+
+
+def write(
+    out: Path, results: Mapping[Cell, Measured], epochs: Callable[[Cell], list[Epoch]], command: str
+) -> None:
+    """The figure and the page of what has been measured; nothing while every training diverged."""
+    best = best_of(results)
+    if not best:
+        return
+    curves = {loss: epochs(cell) for loss, (cell, _) in best.items()}
+    cell = next(iter(results))
+    found = findings(best, [epoch.error for epoch in curves.get(SINGLETON, [])])
+    page = PaperPage(
+        title="The training error as a loss",
+        statement=ENTRY.statement,
+        source=ENTRY.source,
+        lead=found[0].ours,
+        findings=found,
+        figures=(
+            Figure(
+                title="Loss and error", words="On training images.", panels=_drawn(out, curves), wide=True
+            ),
+        ),
+        numbers=numbers(best),
+        remarks=(
+            "The extension jumps where the right class draws level with another one, and a tie counts as an "
+            "error: it lies above the error while the network is uncertain.",
+            "The other learning rates are in table.csv.",
+        ),
+        settings={
+            "data": f"{cell.data}, {cell.images:,} images",
+            "network": cell.network,
+            "epochs": f"{cell.epochs} (the paper's: {EPOCHS[cell.data]})",
+            "SGD": "momentum 0.9, weight decay 5e-4, cosine; the best learning rate of "
+            f"{', '.join(f'{rate:g}' for rate in RATES)} on validation images",
+            "batch": str(BATCH),
+            "seed": str(cell.seed),
+        },
+        command=command,
+    )
+    write_page(out / "report.html", page)
+
+
+def numbers(best: Best) -> Numbers:
+    """A row for each loss."""
+    return Numbers(
+        header=("", "learning rate", "loss at the end", "error at the end", "mean distance", "validation"),
+        rows=tuple(
+            (
+                loss,
+                f"{cell.learning_rate:g}",
+                f"{measured.value:.3f}",
+                f"{measured.error:.3f}",
+                f"{measured.distance:.3f}",
+                f"{measured.validation:.3f}",
+            )
+            for loss, (cell, measured) in best.items()
+        ),
+        note="On training images, as they came in the last epoch; the distance is over all epochs. The last "
+        "column is the accuracy on validation images.",
+    )
+
+
+def _drawn(out: Path, curves: Mapping[str, list[Epoch]]) -> tuple[Panel, ...]:
+    """A panel for each loss; the first one is the figure."""
+    panels = []
+    for place, (loss, own) in enumerate(curves.items()):
+        across = [float(epoch.epoch) for epoch in own]
+        drawn = lines(
+            {
+                "loss": (across, [epoch.value for epoch in own]),
+                "error": (across, [epoch.error for epoch in own]),
+            },
+            across="epoch",
+            up=loss,
+        )
+        if place == 0:
+            drawn.savefig(out / "figure.svg", facecolor="white")
+        svg = inline_svg(drawn, name=f"loss-{place}", description=f"{loss} and training error over epochs.")
+        panels.append(Panel(name=loss, svg=svg))
+    return tuple(panels)
+
+
+ENTRY = Entry(
+    name="sets-training-error",
+    statement="The singleton extension of the training error, used as a loss, follows the error at its own "
+    "scale, and can be used to minimize it.",
+    source="Robinson (2023), section 8.5.3, Figure 8-4",
+    data="CIFAR-10, SVHN or MNIST as published",
+    run=run,
+)

@@ -1,0 +1,1 @@
+"""Robinson, "Modeling the Geometry of Neural Network Representation Spaces", chapter 7: eigenvectors."""

@@ -1,0 +1,244 @@
+"""Cells of the texture experiment: one network, fitted to the colors that a few cameras see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from kornia.metrics import psnr, ssim
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from tammes.data.textured_mesh import TexturedMesh, textured_mesh
+from tammes.papers.robinson_spectral.texture_networks import BUILD, Field
+from tammes.papers.robinson_spectral.texture_views import View, random_cameras, view
+from tammes.spectral import MeshLaplacian
+from tammes.spectral.kept_eigenpairs import content_key, keep, kept
+
+EIGENFUNCTIONS, TRAINING_VIEWS, TEST_VIEWS = 1023, 5, 200
+"""Of the paper; the constant eigenfunction is not among them."""
+STEPS, POINTS, SIDE = 20_000, 4096, 256
+"""Of the full work: steps, points of each, and pixels of a picture's height and width."""
+CAMERAS = 0
+"""The seed of the cameras, which are the same whatever seed the networks have."""
+AT_ONCE = 2048
+"""Points that are colored together."""
+WINDOW = 11
+"""Pixels of the window of the structural similarity."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A fit to the pictures of `TRAINING_VIEWS` cameras."""
+
+    method: str
+    steps: int
+    test_views: int
+    eigenfunctions: int
+    batch_size: int
+    learning_rate: float = 1e-3
+    side: int = SIDE
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """Means over the pictures of the test cameras.
+
+    `psnr` is of the pixels that show the mesh; `dssim` is a hundred times (1 - SSIM) / 2 of whole pictures
+    on white; `change` is what becomes of the colors, on average, in the first picture, when every other
+    eigenfunction is given the other sign.
+    """
+
+    psnr: float
+    dssim: float
+    change: float
+    parameters: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Surface:
+    """A mesh with its eigenfunctions.
+
+    Args:
+        mesh: with a picture.
+        eigenfunctions: (vertices, k), each with mean square 1 over the surface.
+        eigenvalues: (k,), in one over the square of the unit of length.
+    """
+
+    mesh: TexturedMesh
+    eigenfunctions: Float[Tensor, "v k"]
+    eigenvalues: Float[Tensor, " k"]
+
+    def at(self, seen: View, chosen: Tensor) -> Float[Tensor, "n k"]:
+        """The eigenfunctions at some of the points that a camera sees."""
+        corners = self.mesh.faces[seen.faces[chosen]]
+        return torch.nn.functional.embedding_bag(
+            corners, self.eigenfunctions, per_sample_weights=seen.weights[chosen], mode="sum"
+        )
+
+    def colors(self, seen: View) -> Float[Tensor, "n 3"]:
+        """The colors of the points that a camera sees."""
+        return self.mesh.colors(seen.faces, seen.weights)
+
+
+class Laboratory:
+    """The mesh, its eigenfunctions and what cameras see of it, made once.
+
+    Args:
+        data: a folder with one mesh (.obj or .obj.gz) and one picture (.png or .jpg) on it.
+        fields: the folder that keeps eigenfunctions, and what was fitted.
+    """
+
+    def __init__(self, data: Path, fields: Path) -> None:
+        self._fields = fields
+        self.surface = cache(lambda: decomposed(data, fields))
+        self._views = cache(self._seen)
+
+    def measure(self, cell: Cell) -> Measured:
+        """Fit and measure one cell, and keep its network."""
+        surface = self.surface()
+        training, tests = self._views(cell.side, cell.test_views)
+        torch.manual_seed(cell.seed)
+        field = BUILD[cell.method](surface.eigenvalues, cell.seed)
+        started = time.perf_counter()
+        fit(field, surface, training, cell)
+        seconds = time.perf_counter() - started
+        self._fields.mkdir(parents=True, exist_ok=True)
+        save_file(field.state_dict(), self._path(cell))
+        signs = torch.ones(len(surface.eigenvalues))
+        signs[::2] = -1
+        colors = [rendered(field, surface, seen) for seen in tests]
+        errors = [compared(own, surface.colors(seen), seen) for own, seen in zip(colors, tests, strict=True)]
+        change = rendered(field, surface, tests[0], signs) - colors[0]
+        return Measured(
+            psnr=sum(each for each, _ in errors) / len(tests),
+            dssim=sum(each for _, each in errors) / len(tests),
+            change=change.abs().mean().item(),
+            parameters=sum(parameter.numel() for parameter in field.parameters()),
+            seconds=seconds,
+        )
+
+    def field(self, cell: Cell) -> Field | None:
+        """The network that was fitted, or None where it has not been kept."""
+        if not self._path(cell).exists():
+            return None
+        field = BUILD[cell.method](self.surface().eigenvalues, cell.seed)
+        field.load_state_dict(load_file(self._path(cell)))
+        return field.eval()
+
+    def _path(self, cell: Cell) -> Path:
+        return self._fields / f"{content_key(repr(cell), self.surface().mesh.vertices)}.safetensors"
+
+    def _seen(self, side: int, tests: int) -> tuple[list[View], list[View]]:
+        cameras = random_cameras(TRAINING_VIEWS + tests, generator=torch.Generator().manual_seed(CAMERAS))
+        mesh = self.surface().mesh
+        views = [view(mesh.vertices, mesh.faces, camera, side=side) for camera in cameras]
+        return views[:TRAINING_VIEWS], views[TRAINING_VIEWS:]
+
+
+def decomposed(data: Path, fields: Path) -> Surface:
+    """The only mesh of a folder with its picture, and the eigenfunctions of the cotangent Laplacian.
+
+    Args:
+        data: the folder of both.
+        fields: the folder that keeps eigenfunctions.
+
+    Raises:
+        ValueError: where there is not one mesh and one picture.
+    """
+    meshes = sorted([*data.glob("*.obj"), *data.glob("*.obj.gz")])
+    pictures = sorted([*data.glob("*.png"), *data.glob("*.jpg")])
+    if len(pictures) != 1 or not meshes:
+        raise ValueError(
+            f"expected in {data} a mesh (.obj) and one picture (.png, .jpg), found {len(meshes)} and "
+            f"{len(pictures)}"
+        )
+    found = [textured_mesh(mesh) for mesh in meshes]
+    placed = [mesh for mesh, read in zip(meshes, found, strict=True) if len(read.face_places)]
+    if len(placed) != 1:
+        raise ValueError(
+            f"expected in {data} one mesh with places on the picture (lines that begin with vt), found "
+            f"{len(placed)}"
+        )
+    mesh = textured_mesh(placed[0], pictures[0])
+    laplacian = MeshLaplacian.of(mesh.vertices, mesh.faces)
+    count = min(EIGENFUNCTIONS, len(mesh.vertices) - 1)
+    path = fields / f"{content_key(f'cotangent {count + 1}', mesh.vertices, mesh.faces)}.safetensors"
+    if path.exists():
+        pairs = kept(path, nodes=len(mesh.vertices), graphs=1)
+    else:
+        pairs = laplacian.eigenpairs(count + 1)
+        keep(pairs, path)
+    scaled = pairs.vectors[:, 1:] * laplacian.areas.sum().sqrt()
+    return Surface(mesh=mesh, eigenfunctions=scaled.float(), eigenvalues=pairs.values[0, 1:].float())
+
+
+def fit(field: Field, surface: Surface, training: list[View], cell: Cell) -> None:
+    """Adam on the mean absolute error of colors; the rate rises for a tenth of the steps, then falls to 0."""
+    colors = torch.cat([surface.colors(seen) for seen in training])
+    together = View(
+        pixels=torch.cat([seen.pixels for seen in training]),
+        faces=torch.cat([seen.faces for seen in training]),
+        weights=torch.cat([seen.weights for seen in training]),
+        side=cell.side,
+    )
+    optimizer = torch.optim.Adam(field.parameters(), lr=cell.learning_rate)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, cell.learning_rate, cell.steps + 1, pct_start=0.1, cycle_momentum=False
+    )
+    order = _passes(len(colors), cell.batch_size, torch.Generator().manual_seed(cell.seed))
+    field.train()
+    for _, chosen in zip(range(cell.steps), order, strict=False):
+        loss = (field(surface.at(together, chosen)) - colors[chosen]).abs().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    field.eval()
+
+
+def rendered(
+    field: Field, surface: Surface, seen: View, signs: Float[Tensor, " k"] | None = None
+) -> Float[Tensor, "n 3"]:
+    """The colors that a network gives to the points a camera sees.
+
+    Args:
+        field: a network.
+        surface: what it was fitted to.
+        seen: the points.
+        signs: what eigenfunctions are multiplied by; None for nothing.
+    """
+    with torch.no_grad():
+        parts = [
+            field(surface.at(seen, chosen) if signs is None else surface.at(seen, chosen) * signs)
+            for chosen in torch.arange(len(seen.pixels)).split(AT_ONCE)
+        ]
+    return torch.cat(parts)
+
+
+def compared(ours: Float[Tensor, "n 3"], true: Float[Tensor, "n 3"], seen: View) -> tuple[float, float]:
+    """PSNR on the mesh, and a hundred times DSSIM of the picture.
+
+    Args:
+        ours: colors of the points that a camera sees.
+        true: what they should be.
+        seen: the points.
+    """
+    mine, picture = (seen.picture(each).permute(2, 0, 1)[None] for each in (ours, true))
+    similarity = ssim(mine, picture, WINDOW).mean()
+    return float(psnr(ours, true, 1.0)), float(100 * (1 - similarity) / 2)
+
+
+def _passes(count: int, size: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Batches of shuffled numbers, pass after pass."""
+    while True:
+        for chosen in torch.randperm(count, generator=generator).split(size):
+            if len(chosen) > 1:
+                yield chosen

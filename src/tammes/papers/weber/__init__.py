@@ -1,0 +1,1 @@
+"""Weber and Bachman, "Sampling Informative Positives Pairs in Contrastive Learning"."""

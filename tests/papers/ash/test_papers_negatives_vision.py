@@ -1,0 +1,301 @@
+"""The vision study: B and k vary and nothing else does, and a study that stops goes on."""
+
+import csv
+import dataclasses
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tammes.data import Images, TensorPixels
+from tammes.papers import entries
+from tammes.papers.ash.vision import ENTRY, cells, load
+from tammes.papers.ash.vision_findings import findings, linear
+from tammes.papers.ash.vision_settings import (
+    BATCH_SIZES,
+    COUNTS,
+    PAPER,
+    ROUND,
+    SmallNetConfig,
+    grid,
+    scale_of,
+)
+from tammes.papers.ash.vision_training import (
+    Augmented,
+    Cell,
+    Laboratory,
+    Measured,
+    Parts,
+    Real,
+    Views,
+    balanced,
+)
+from tammes.papers.ash.vision_trends import arms
+from tammes.training.seeds import Purpose, derive
+
+
+def bars(count: int, *, size: int = 28, seed: int = 0) -> Images:
+    """A bright row in noise, at a height that tells the class, of which there are four."""
+    generator = torch.Generator().manual_seed(seed)
+    pixels = torch.randint(0, 60, (count, 1, size, size), dtype=torch.uint8, generator=generator)
+    labels = torch.arange(count) % 4
+    for row, label in enumerate(labels.tolist()):
+        pixels[row, :, 6 * label + 3 : 6 * label + 6] += 180
+    names = tuple(f"{row}" for row in range(count))
+    return Images(pixels=TensorPixels(pixels), names=names, labels=labels, classes=tuple("abcd"))
+
+
+def cell(**changes: object) -> Cell:
+    usual = Cell(
+        data="bars",
+        positives="real",
+        batch_size=16,
+        k=4,
+        seed=0,
+        images=40,
+        epochs=3,
+        encoder="SmallNet",
+    )
+    return dataclasses.replace(usual, **changes)
+
+
+def laboratory() -> Laboratory:
+    scale = dataclasses.replace(scale_of(0.01), images=40)
+    return Laboratory({"bars": Parts(train=bars(40), test=bars(20, seed=1))}, scale)
+
+
+def write_idx(path: Path, array: np.ndarray) -> None:
+    lengths = b"".join(int(length).to_bytes(4) for length in array.shape)
+    path.write_bytes(bytes([0, 0, 8, array.ndim]) + lengths + array.astype(np.uint8).tobytes())
+
+
+def write_mnist(folder: Path, images: Images) -> Path:
+    folder.mkdir(parents=True)
+    for part in ("train", "t10k"):
+        write_idx(folder / f"{part}-images-idx3-ubyte", images.batch(range(len(images)))[:, 0].numpy())
+        write_idx(folder / f"{part}-labels-idx1-ubyte", images.required_labels().numpy())
+    return folder
+
+
+# The settings.
+
+
+def test_the_whole_budget_is_the_paper_s_scale():
+    assert scale_of(1.0) is PAPER
+    assert (PAPER.epochs, PAPER.optimizer.learning_rate) == (400, 1e-4)
+    assert PAPER.encoder.build(channels=3, size=32).features == 512
+
+
+def test_more_budget_is_more_work():
+    scales = [scale_of(budget) for budget in (0.001, 0.01, 0.1, 0.5, 0.99)]
+    assert [scale.images for scale in scales] == sorted(scale.images for scale in scales)
+    assert [scale.epochs for scale in scales] == sorted(scale.epochs for scale in scales)
+    assert all(scale.images % ROUND == 0 for scale in scales)
+
+
+def test_the_grid_has_every_k_that_a_batch_allows_and_no_other():
+    whole = grid(ROUND)
+    assert all(1 <= k <= 2 * (batch_size - 1) for batch_size, k in whole)
+    assert all((batch_size, 2 * (batch_size - 1)) in whole for batch_size in BATCH_SIZES)
+    assert {k for _, k in whole} == set(COUNTS)
+    assert all(ROUND % batch_size == 0 for batch_size in BATCH_SIZES)
+
+
+# The positives.
+
+
+def test_real_positives_are_other_images_of_the_class_unchanged():
+    images = bars(40)
+    anchors, positives = Real()(images, seed=0)
+    known = {images[row][0].numpy().tobytes(): row for row in range(40)}
+    pairs = [
+        (known[a.numpy().tobytes()], known[p.numpy().tobytes()])
+        for a, p in zip(anchors, positives, strict=True)
+    ]
+    assert len(pairs) == 40
+    assert all(a != p and a % 4 == p % 4 for a, p in pairs)
+    assert sorted(row for pair in pairs for row in pair) == sorted(2 * list(range(40)))
+
+
+def test_augmented_positives_are_two_views_of_each_image_once():
+    images = bars(24)
+    anchors, positives = Augmented()(images, seed=0)
+    assert anchors.shape == positives.shape == (24, 1, 28, 28)
+    assert anchors.dtype == torch.uint8
+    order = torch.randperm(24, generator=torch.Generator().manual_seed(derive(0, Purpose.ORDER)))
+    whole = images.batch(order.tolist())
+    for view in (anchors, positives):
+        assert all(not torch.equal(one, other) for one, other in zip(view, whole, strict=True))
+    assert not torch.equal(anchors, positives)
+
+
+@pytest.mark.parametrize("positives", [Real(), Augmented()])
+def test_views_depend_on_seed_and_epoch_alone(positives):
+    images = bars(16)
+    first, again = Views(images, positives, seed=3), Views(images, positives, seed=3)
+    assert torch.equal(first.of(2)[0], again.of(2)[0])
+    assert first.of(2)[0] is first.of(2)[0]
+    assert not torch.equal(first.of(2)[0], first.of(1)[0])
+    assert not torch.equal(first.of(2)[1], Views(images, positives, seed=4).of(2)[1])
+
+
+def test_images_are_drawn_class_by_class():
+    chosen = balanced(bars(40), 20, seed=0)
+    assert chosen.required_labels().bincount().tolist() == [5, 5, 5, 5]
+    assert chosen.names == balanced(bars(40), 20, seed=0).names != balanced(bars(40), 20, seed=1).names
+    assert len(balanced(bars(40), 41, seed=0)) == len(balanced(bars(40), None, seed=0)) == 40
+
+
+# A cell.
+
+
+def test_a_cell_learns_and_gives_the_same_numbers_again():
+    wanted = cell(epochs=20)
+    measured = laboratory().measure(wanted)
+    assert measured == laboratory().measure(wanted)
+    assert measured.steps == 20 * (40 // 16)
+    assert min(measured.linear, measured.mean) > 0.9  # by chance a quarter
+    # A constant map has log(1 + k).
+    assert measured.loss < 0.9 * np.log(1 + wanted.k)
+
+
+def test_all_batch_sizes_are_measured_after_the_steps_of_the_largest():
+    scale = dataclasses.replace(scale_of(0.01), encoder=SmallNetConfig(width=8), images=64)
+    parts = Parts(train=bars(64), test=bars(20, seed=1))
+    small, large = (
+        Laboratory({"bars": parts}, scale).measure(cell(images=64, batch_size=size, epochs=2))
+        for size in (16, 64)
+    )
+    assert (small.steps, large.steps) == (8, 2)
+    assert (large.linear_early, large.mean_early) == (large.linear, large.mean)
+    shorter = Laboratory({"bars": parts}, scale)
+    half = shorter.measure(cell(images=64, batch_size=16, epochs=1))  # 4 steps, of which the first is early
+    assert half.linear_early != half.linear or half.mean_early != half.mean
+
+
+# The trends.
+
+
+def invented(value) -> dict[Cell, Measured]:
+    """Accuracies as a function of the cell."""
+    return {
+        each: Measured(
+            linear=value(each),
+            mean=value(each) - 0.1,
+            linear_early=value(each),
+            mean_early=0.5,
+            loss=1.0,
+            steps=1,
+        )
+        for data in ("CIFAR-10", "MNIST")
+        for positives in ("real", "augmented")
+        for seed in range(2)
+        for batch_size, k in grid(ROUND)
+        for each in [cell(data=data, positives=positives, batch_size=batch_size, k=k, seed=seed)]
+    }
+
+
+def test_trends_are_read_off_as_they_were_put_in():
+    found = arms(invented(lambda each: 0.3 + 0.01 * BATCH_SIZES.index(each.batch_size) + 1e-4 * each.k))
+    assert [arm.name for arm in found][:2] == ["CIFAR-10, real positives", "CIFAR-10, augmented positives"]
+    for arm in found:
+        assert arm.by_batch_size(linear).seeds == pytest.approx((0.02, 0.02))
+        assert arm.by_count(linear).seeds == pytest.approx((1e-4 * (29 + 125 + 509) / 3,) * 2)
+        assert arm.best(linear)[:2] == (256, 510)
+        assert arm.spread(linear) == pytest.approx(0.02 + 509e-4)
+        assert np.isnan(arm.matrix(linear)[0]).tolist() == [False, False, False, True, True]
+
+
+def test_findings_follow_the_numbers():
+    def as_in_the_paper(each: Cell) -> float:
+        if each.positives == "augmented":
+            return 0.6 + 1e-4 * each.batch_size + 1e-4 * each.k
+        return 0.5 - 1e-4 * each.batch_size if each.data == "CIFAR-10" else 0.9
+
+    agree = [finding.agrees for finding in findings(arms(invented(as_in_the_paper)))]
+    assert set(agree) == {True, None}
+    opposite = [
+        finding.agrees for finding in findings(arms(invented(lambda each: 0.9 - as_in_the_paper(each) / 2)))
+    ]
+    assert opposite.count(False) == 9
+    assert opposite.count(True) == 2  # digits alike with real positives, and the mean classifier behind
+
+
+# The whole.
+
+
+def test_the_study_runs_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    data = write_mnist(tmp_path / "data" / "mnist", bars(40)).parent
+    monkeypatch.setattr(Laboratory, "measure", stopping(Laboratory.measure, after=2))
+    with pytest.raises(KeyboardInterrupt, match="stopped with 2 of 6 cells"):
+        ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, data=data)
+    begun = (tmp_path / "out" / "table.csv").read_text(encoding="utf-8")
+    monkeypatch.undo()
+    ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, data=data)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "figure.svg",
+        "report.html",
+        "table.csv",
+    ]
+    table = (tmp_path / "out" / "table.csv").read_text(encoding="utf-8")
+    assert table.startswith(begun)
+    rows = list(csv.DictReader(table.splitlines()))
+    assert [(row["positives"], row["k"]) for row in rows] == [
+        (positives, k) for positives in ("real", "augmented") for k in ("1", "4", "30")
+    ]
+    assert all(0 <= float(row["linear"]) <= 1 for row in rows)
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert ENTRY.statement in page
+    assert "(MNIST stands in.)" in page
+    assert str(tmp_path) not in page
+
+
+def stopping(measure, *, after: int):
+    """Measure so many cells, then press Ctrl-C."""
+    done = []
+
+    def stopped(self: Laboratory, wanted: Cell) -> Measured:
+        if len(done) == after:
+            raise KeyboardInterrupt
+        done.append(wanted)
+        return measure(self, wanted)
+
+    return stopped
+
+
+def test_sets_are_found_beside_each_other_and_svhn_goes_before_mnist(tmp_path: Path):
+    from scipy.io import savemat
+
+    write_mnist(tmp_path / "digits", bars(40))
+    assert list(load(tmp_path)) == list(load(tmp_path / "digits")) == ["MNIST"]
+    (tmp_path / "numbers").mkdir()
+    arrays = {"X": np.zeros((32, 32, 3, 2), np.uint8), "y": np.array([[10], [3]])}
+    for part in ("train", "test"):
+        savemat(tmp_path / "numbers" / f"{part}_32x32.mat", arrays)
+    assert list(load(tmp_path)) == ["SVHN"]
+    shutil.rmtree(tmp_path / "numbers")
+    shutil.rmtree(tmp_path / "digits")
+    with pytest.raises(ValueError, match=r"expected in .* CIFAR-10 .*found none of them"):
+        load(tmp_path)
+
+
+def test_the_first_seed_comes_first():
+    sets = {"bars": Parts(train=bars(40), test=bars(20))}
+    wanted = cells(sets, dataclasses.replace(scale_of(0.1), images=None), seed=5)
+    assert [each.seed for each in wanted] == sorted(each.seed for each in wanted)
+    assert {each.seed for each in wanted} == {5, 6, 7}
+    with pytest.raises(ValueError, match="at least 16 images"):
+        cells({"bars": Parts(train=bars(12), test=bars(12))}, PAPER, seed=0)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_the_whole_budget_asks_for_a_gpu(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"no GPU here: choose --budget 0\.1"):
+        ENTRY.reproduce(tmp_path / "out", budget=1.0, seed=0, data=tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
+def test_it_is_an_entry():
+    assert ENTRY in entries()

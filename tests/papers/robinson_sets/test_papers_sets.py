@@ -1,0 +1,89 @@
+"""The set-function experiments on a few small graphs: what they measure, keep and write."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tammes.papers.entry import Entry
+from tammes.papers.robinson_sets import combinatorial, eigenvectors, k_clique
+from tammes.papers.robinson_sets.combinatorial import METHODS, cells
+from tammes.papers.robinson_sets.training import CLIQUE, GREEDY, INDEPENDENT, OF_SIZE, Cell, Laboratory
+from tiny import write_graphs
+
+ON_GRAPHS = [combinatorial.ENTRY, k_clique.ENTRY, eigenvectors.ENTRY]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Ten small graphs under the names of two data sets of the collection."""
+    return write_graphs(tmp_path / "graphs", "ENZYMES", "PROTEINS")
+
+
+@pytest.mark.parametrize("entry", ON_GRAPHS, ids=lambda entry: entry.name)
+def test_an_entry_writes_a_table_a_figure_and_a_page(entry: Entry, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    entry.reproduce(out, budget=0.005, seed=0, data=data)
+    with (out / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["data"] for row in rows} == {"ENZYMES", "PROTEINS"}
+    assert {row["epochs"] for row in rows} == {"1"}
+    assert all(0 <= float(row["ratio"]) <= 1 for row in rows)
+    assert "<svg" in (out / "figure.svg").read_text()
+    page = (out / "report.html").read_text()
+    assert f"tammes reproduce {entry.name} --data graphs --budget 0.005" in page
+    # Once more, it has nothing to measure and writes the same.
+    before = (out / "table.csv").read_bytes()
+    entry.reproduce(out, budget=0.005, seed=0, data=data)
+    assert (out / "table.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("entry", ON_GRAPHS, ids=lambda entry: entry.name)
+def test_a_folder_without_the_sets_is_refused(entry: Entry, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"expected in .* folders named .*; found none of them"):
+        entry.reproduce(tmp_path / "out", budget=0.01, seed=0, data=tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_methods_meet_all_problems() -> None:
+    made = cells(["MUTAG", "COLLAB"], epochs=3, seed=1)
+    assert len(made) == len(set(made)) == 2 * 2 * len(METHODS)
+    assert {cell.problem for cell in made} == {CLIQUE, INDEPENDENT}
+    assert {cell.seed for cell in made} == {1}
+    assert made[0].method == "Lovász"
+
+
+def test_a_table_may_have_other_epochs_for_each_data_set(data: Path, tmp_path: Path) -> None:
+    laboratory = Laboratory(data, tmp_path / "answers.jsonl")
+    wanted = [
+        Cell(data=name, problem=problem, method=GREEDY, epochs=epochs)
+        for name, epochs in (("ENZYMES", 200), ("PROTEINS", 50))
+        for problem in (CLIQUE, INDEPENDENT)
+    ]
+    results = {cell: laboratory.measure(cell) for cell in wanted}
+    combinatorial.write(tmp_path, results, "a study")
+    assert "ENZYMES 200, PROTEINS 50 (the paper" in (tmp_path / "report.html").read_text()
+
+
+def test_a_cell_is_measured_the_same_again(data: Path, tmp_path: Path) -> None:
+    laboratory = Laboratory(data, tmp_path / "answers.jsonl")
+    cell = Cell(data="ENZYMES", problem=CLIQUE, method="neural Lovász", epochs=2, width=8, layers=1)
+    first, again = laboratory.measure(cell), laboratory.measure(cell)
+    assert first.ratio == again.ratio
+    assert first.validation == again.validation
+    assert first.graphs == 3
+    assert 0 < first.largest <= first.four_largest <= 1 + 1e-9
+    greedy = laboratory.measure(Cell(data="ENZYMES", problem=CLIQUE, method=GREEDY, epochs=2))
+    assert greedy.four_largest == greedy.seconds_per_epoch == 0
+    assert greedy.ratio > 0.5
+
+
+def test_f1_counts_cliques_that_are_there(data: Path, tmp_path: Path) -> None:
+    laboratory = Laboratory(data, tmp_path / "answers.jsonl")
+    cell = Cell(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=2)
+    assert laboratory.measure(cell).f1 == 1.0
+    none = Cell(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=9)
+    assert laboratory.measure(none).f1 == 0.0
+    assert laboratory.measure(none).ratio == 1.0

@@ -1,0 +1,127 @@
+"""The search over settings: which cells it measures, which setting it comes to, and what it writes."""
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tammes.papers.robinson_sets import search as module
+from tammes.papers.robinson_sets.search import ENTRY, METHODS, rounds, search
+from tammes.papers.robinson_sets.training import CLIQUE, INDEPENDENT, Cell, Laboratory, Measured
+from tammes.papers.study import Results
+from tiny import write_graphs
+
+TASK = ("MUTAG", CLIQUE, "Lovász")
+NOTHING = Measured(
+    graphs=1,
+    ratio=0.0,
+    deviation=0.0,
+    f1=0.0,
+    validation=0.0,
+    best_epoch=1,
+    seconds_per_epoch=0.0,
+    largest=0.0,
+    four_largest=0.0,
+)
+
+
+class Told(Laboratory):
+    """A laboratory where the width and the batch alone make a ratio, which more epochs spread."""
+
+    def __init__(self, widest: float) -> None:
+        self.widest = widest
+        self.asked: list[Cell] = []
+
+    def measure(self, cell: Cell) -> Measured:
+        self.asked.append(cell)
+        ratio = 0.5 + self.widest * cell.width / 1000 - cell.batch_size / 1000
+        return replace(NOTHING, validation=ratio, ratio=ratio, best_epoch=cell.epochs)
+
+
+def table(folder: Path) -> Results[Cell, Measured]:
+    return Results(folder / "table.csv", Cell, Measured)
+
+
+@pytest.mark.parametrize(("widest", "width"), [(1.0, 256), (-1.0, 64)])
+def test_the_best_setting_is_trained_for_all_epochs(tmp_path: Path, widest: float, width: int) -> None:
+    laboratory = Told(widest)
+    best = search(table(tmp_path), laboratory, TASK, epochs=200, seed=3)
+    assert (best.width, best.batch_size, best.epochs, best.seed) == (width, 4, 200, 3)
+    assert best.layers == 6  # no layers are better than others: the smaller ones were ahead before
+    counts = [sum(cell.epochs == epochs for cell in laboratory.asked) for epochs in (2, 8, 40, 200)]
+    assert counts == [27, 9, 3, 1]
+    assert len(laboratory.asked) == len(set(laboratory.asked)) == 40
+
+
+def test_of_equal_settings_the_one_that_came_to_it_first_goes_on(tmp_path: Path) -> None:
+    class Early(Told):
+        def measure(self, cell: Cell) -> Measured:
+            self.asked.append(cell)
+            return replace(NOTHING, validation=1.0, best_epoch=1 if cell.layers == 16 else 2)
+
+    best = search(table(tmp_path), Early(0.0), TASK, epochs=200, seed=0)
+    assert (best.layers, best.width, best.batch_size) == (16, 64, 4)
+
+
+def test_a_search_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    class Stopped(Told):
+        def measure(self, cell: Cell) -> Measured:
+            if len(self.asked) == 30:
+                raise KeyboardInterrupt
+            return super().measure(cell)
+
+    first, second = Stopped(1.0), Told(1.0)
+    with pytest.raises(KeyboardInterrupt, match="3 of 9 cells measured"):
+        search(table(tmp_path), first, TASK, epochs=200, seed=0)
+    whole = search(table(tmp_path), second, TASK, epochs=200, seed=0)
+    assert not set(first.asked) & set(second.asked)
+    assert len(first.asked) + len(second.asked) == 40
+    assert whole.width == 256
+
+
+@given(st.integers(1, 100), st.integers(1, 400))
+def test_rounds_end_with_one_setting_and_all_epochs(count: int, epochs: int) -> None:
+    made = rounds(count, epochs)
+    assert (made[0][0], made[-1]) == (count, (1, epochs))
+    for (more, shorter), (fewer, longer) in pairwise(made):
+        assert fewer == max(1, more // 3)
+        assert 1 <= shorter <= longer
+
+
+def test_it_writes_a_table_a_figure_and_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCHES", (4, 8))
+    monkeypatch.setattr(module, "LAYERS", (1, 2))
+    monkeypatch.setattr(module, "WIDTHS", (4,))
+    data, out = write_graphs(tmp_path / "graphs", "MUTAG", "ENZYMES"), tmp_path / "out"
+    ENTRY.reproduce(out, budget=0.02, seed=0, data=data)
+    known = table(out).known
+    assert len(known) == 2 * 2 * len(METHODS) * (4 + 1)
+    assert {cell.problem for cell in known} == {CLIQUE, INDEPENDENT}
+    assert {cell.epochs for cell in known} == {1, 4}
+    page = (out / "report.html").read_text()
+    assert "at least as good as the scalar one in" in page
+    assert "4 × 1, 1 × 4" in page
+    assert "tammes reproduce sets-search --data graphs --budget 0.02 --seed 0" in page
+    assert "<svg" in (out / "figure.svg").read_text()
+    before = (out / "table.csv").read_bytes()
+    ENTRY.reproduce(out, budget=0.02, seed=0, data=data)
+    assert (out / "table.csv").read_bytes() == before
+
+
+def test_there_is_a_page_from_the_first_task_on(tmp_path: Path) -> None:
+    cell = Cell(data="ENZYMES", problem=CLIQUE, method="Lovász", epochs=200)
+    module.write(tmp_path, {("ENZYMES", CLIQUE, "Lovász"): (cell, NOTHING)}, "the command")
+    page = (tmp_path / "report.html").read_text()
+    assert "have not both been measured yet" in page
+    assert "MUTAG has" not in page
+    module.write(tmp_path, {TASK: (replace(cell, data="MUTAG"), NOTHING)}, "the command")
+    assert "MUTAG has 18 graphs" in (tmp_path / "report.html").read_text()
+
+
+def test_a_folder_without_the_sets_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"expected in .* folders named .*; found none of them"):
+        ENTRY.reproduce(tmp_path / "out", budget=0.01, seed=0, data=tmp_path)
+    assert not (tmp_path / "out").exists()

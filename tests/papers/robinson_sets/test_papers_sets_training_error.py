@@ -1,0 +1,162 @@
+"""Classifiers trained by the training error: which learning rate is shown, what is kept and written."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tammes.data import Images
+from tammes.data.images import TensorPixels
+from tammes.papers.robinson_sets.training_error import ENTRY, RATES, best_of, cells, findings, parts, write
+from tammes.papers.robinson_sets.training_error_cells import LOSSES, SINGLETON, Cell, Laboratory, Measured
+
+CELL = Cell(
+    data="MNIST",
+    images=54,
+    network="small convolutional network",
+    loss=SINGLETON,
+    learning_rate=0.05,
+    epochs=2,
+    seed=0,
+)
+MEASURED = Measured(diverged=False, validation=0.5, value=0.4, error=0.4, distance=0.1, seconds_per_epoch=1.0)
+
+
+def write_mnist(folder: Path, images: int = 60) -> None:
+    """Two classes that differ in brightness, in the original form."""
+    folder.mkdir()
+    labels = (np.arange(images) % 2).astype(np.uint8)
+    pixels = np.full((images, 28, 28), 20, dtype=np.uint8) + (200 * labels)[:, None, None].astype(np.uint8)
+    for part in ("train", "t10k"):
+        with gzip.open(folder / f"{part}-images-idx3-ubyte.gz", "wb") as file:
+            file.write(struct.pack(">IIII", 2051, images, 28, 28) + pixels.tobytes())
+        with gzip.open(folder / f"{part}-labels-idx1-ubyte.gz", "wb") as file:
+            file.write(struct.pack(">II", 2049, images) + labels.tobytes())
+
+
+@pytest.fixture
+def mnist(tmp_path: Path) -> Path:
+    write_mnist(tmp_path / "mnist")
+    return tmp_path / "mnist"
+
+
+def gray(count: int) -> Images:
+    """Images that are told apart by their brightness, which is their number."""
+    pixels = torch.arange(count, dtype=torch.uint8)[:, None, None, None].expand(count, 1, 8, 8)
+    return Images(
+        pixels=TensorPixels(pixels.contiguous()),
+        names=tuple(map(str, range(count))),
+        labels=torch.arange(count) % 2,
+        classes=("even", "odd"),
+    )
+
+
+def test_the_entry_trains_each_loss_at_each_rate_and_shows_the_best(mnist: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ENTRY.reproduce(out, budget=0.02, seed=0, data=mnist)
+    with (out / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["loss"], float(row["learning_rate"])) for row in rows] == [
+        (loss, rate) for rate in RATES for loss in LOSSES
+    ]
+    assert {row["epochs"] for row in rows} == {"2"}
+    assert all(0 <= float(row["value"]) <= 1 for row in rows if row["loss"] == SINGLETON)
+    assert len(list((out / "curves").iterdir())) == len(rows)
+    assert "<svg" in (out / "figure.svg").read_text()
+    page = (out / "report.html").read_text()
+    assert "MNIST, 54 images" in page
+    assert "of 0.01, 0.05, 0.1, 0.2 on validation images" in page
+
+
+def test_a_stopped_study_goes_on(mnist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, measure, asked = tmp_path / "out", Laboratory.measure, []
+
+    def stopping(laboratory: Laboratory, cell: Cell) -> Measured:
+        asked.append(cell)
+        if len(asked) == 6:
+            raise KeyboardInterrupt
+        return measure(laboratory, cell)
+
+    monkeypatch.setattr(Laboratory, "measure", stopping)
+    with pytest.raises(KeyboardInterrupt, match="stopped with 5 of 16 cells measured"):
+        ENTRY.reproduce(out, budget=0.02, seed=0, data=mnist)
+    assert "The training error as a loss" in (out / "report.html").read_text()
+    ENTRY.reproduce(out, budget=0.02, seed=0, data=mnist)
+    assert len(asked) == len(set(asked)) + 1 == 17
+
+
+def test_what_is_no_such_data_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"expected CIFAR-10, SVHN or MNIST as published at .*; found none"):
+        ENTRY.reproduce(tmp_path / "out", budget=0.02, seed=0, data=tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_rate_that_validates_best_is_shown_and_of_equal_ones_the_smaller() -> None:
+    def at(rate: float, validation: float, *, loss: str = SINGLETON, diverged: bool = False) -> None:
+        cell = replace(CELL, loss=loss, learning_rate=rate)
+        results[cell] = replace(MEASURED, validation=validation, diverged=diverged)
+
+    results: dict[Cell, Measured] = {}
+    at(0.2, 0.9)
+    at(0.01, 0.8)
+    at(0.1, 0.9)
+    at(0.05, 1.0, diverged=True)
+    at(0.05, 0.0, loss="hinge", diverged=True)
+    best = best_of(results)
+    assert {loss: cell.learning_rate for loss, (cell, _) in best.items()} == {SINGLETON: 0.1}
+    follows, minimizes = findings(best, [0.9, 0.5])
+    assert follows.agrees is None  # there is nothing to compare it with yet
+    assert minimizes.agrees is True
+    at(0.01, 0.8, loss="hinge")
+    assert findings({"hinge": best_of(results)["hinge"]}, [])[1].agrees is None
+
+
+def test_there_is_no_page_where_nothing_but_divergence_was_seen(tmp_path: Path) -> None:
+    write(tmp_path, {CELL: replace(MEASURED, diverged=True)}, lambda cell: [], "tammes reproduce")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_training_that_diverges_is_told_from_one_that_ends(tmp_path: Path) -> None:
+    laboratory = Laboratory(gray(40), gray(10), tmp_path / "curves")
+    cell = replace(CELL, loss="cross-entropy", learning_rate=1e30, epochs=5)
+    measured = laboratory.measure(cell)
+    assert measured.diverged
+    assert (measured.validation, measured.value, measured.error, measured.distance) == (0, 0, 0, 0)
+    assert len(laboratory.epochs(cell)) < 5
+
+
+def test_the_distance_is_the_mean_over_epochs(tmp_path: Path) -> None:
+    laboratory = Laboratory(gray(40), gray(10), tmp_path / "curves")
+    cell = replace(CELL, epochs=3)
+    measured = laboratory.measure(cell)
+    epochs = laboratory.epochs(cell)
+    assert [epoch.epoch for epoch in epochs] == [1, 2, 3]
+    assert measured.distance == pytest.approx(sum(abs(each.value - each.error) for each in epochs) / 3)
+    assert (measured.value, measured.error) == (epochs[-1].value, epochs[-1].error)
+    assert measured.validation in {number / 10 for number in range(11)}
+    again = laboratory.measure(cell)
+    assert replace(again, seconds_per_epoch=measured.seconds_per_epoch) == measured
+
+
+def test_images_to_validate_with_are_others() -> None:
+    train, validation = parts(gray(50), 40, seed=1)
+    assert (len(train), len(validation)) == (36, 4)
+    shades = [
+        int(images[place][0][0, 0, 0]) for images in (train, validation) for place in range(len(images))
+    ]
+    assert len(set(shades)) == 40
+    train, validation = parts(gray(50), None, seed=1)
+    assert (len(train), len(validation)) == (45, 5)
+
+
+def test_the_whole_budget_is_the_papers() -> None:
+    whole = cells("CIFAR-10", 45_000, budget=1, seed=0)
+    assert {(cell.network, cell.epochs) for cell in whole} == {("ResNet-18", 200)}
+    assert {cell.epochs for cell in cells("SVHN", 45_000, budget=0.1, seed=0)} == {10}

@@ -1,0 +1,167 @@
+"""Spectral filters on a small grid: invariances of the networks, and what the entry writes."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.io import savemat
+
+from tammes.data.filter_images import FILTERS
+from tammes.papers.robinson_spectral import filters
+from tammes.papers.robinson_spectral.figures import FLOOR, errors_by_group
+from tammes.papers.robinson_spectral.filters import cells, summary
+from tammes.papers.robinson_spectral.filters_networks import (
+    ARMA,
+    BASISNET,
+    BUILD,
+    GPR,
+    SIGNNET,
+    GeneralizedPageRank,
+    Grid,
+    Propagation,
+    SpectralConfig,
+)
+from tammes.papers.robinson_spectral.filters_training import Cell, Laboratory, Measured
+from tammes.spectral import Eigenpairs
+
+pytest.importorskip("torch_geometric")
+SIDE = 6
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A grid, three random images and their exact targets."""
+    folder = tmp_path / "images"
+    (folder / "labels").mkdir(parents=True)
+    path = np.eye(SIDE, k=1) + np.eye(SIDE, k=-1)
+    adjacency = np.kron(path, np.eye(SIDE)) + np.kron(np.eye(SIDE), path)
+    inner = np.zeros((SIDE, SIDE), dtype=np.uint8)
+    inner[1:-1, 1:-1] = 1
+    signals = np.random.default_rng(0).random((SIDE**2, 3))
+    savemat(folder / "grid.mat", {"A": adjacency, "F": signals, "mask": inner.reshape(-1, 1)})
+    root = 1 / np.sqrt(adjacency.sum(axis=1))
+    values, vectors = np.linalg.eigh(np.eye(SIDE**2) - root[:, None] * adjacency * root)
+    for name, response in FILTERS.items():
+        gain = response(torch.from_numpy(values)).numpy()
+        np.save(folder / "labels" / f"y_{name}.npy", vectors @ (gain[:, None] * (vectors.T @ signals)))
+    return folder
+
+
+@pytest.fixture
+def grid(data: Path) -> Grid:
+    return Laboratory(data).grid()
+
+
+def test_the_entry_writes_a_table_a_figure_and_a_page(data: Path, tmp_path: Path) -> None:
+    entry, out = filters.ENTRY, tmp_path / "out"
+    entry.reproduce(out, budget=0.0001, seed=0, data=data)
+    with (out / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["method"] for row in rows] == [SIGNNET, BASISNET] + 4 * [GPR] + 4 * [ARMA]
+    assert {row["steps"] for row in rows} == {"20"}
+    assert all(float(row[name]) > 0 for row in rows for name in FILTERS)
+    page = (out / "report.html").read_text()
+    assert "tammes reproduce spectral-filters --data images --budget 0.0001 --seed 0" in page
+    assert "(0.369)" in page
+    before = (out / "table.csv").read_bytes()
+    entry.reproduce(out, budget=0.0001, seed=0, data=data)
+    assert (out / "table.csv").read_bytes() == before
+
+
+def test_networks_on_eigenvectors_can_be_filters(data: Path) -> None:
+    laboratory = Laboratory(data)
+    for method in (SIGNNET, BASISNET):
+        cell = Cell(image=0, method=method, setting="one", steps=150)
+        first, again = laboratory.measure(cell), laboratory.measure(cell)
+        assert first.band == again.band
+        assert max(vars(first)[name] for name in FILTERS) < 0.05, method
+
+
+def test_signs_and_bases_are_not_seen(grid: Grid) -> None:
+    # Two eigenvectors of one eigenvalue are turned into each other, and all others change their signs.
+    values = grid.pairs.values[0]
+    pair = int((values.diff() < 1e-6).nonzero()[0, 0])
+    changed = -grid.pairs.vectors
+    turn = torch.tensor([[0.6, -0.8], [0.8, 0.6]])
+    changed[:, pair : pair + 2] = changed[:, pair : pair + 2] @ turn
+    signal = torch.rand(SIDE**2, 1, generator=torch.Generator().manual_seed(0))
+    for method, vectors in ((SIGNNET, -grid.pairs.vectors), (BASISNET, changed)):
+        other = Grid(
+            edges=grid.edges,
+            pairs=Eigenpairs(vectors=vectors, values=grid.pairs.values),
+            multiplicities=grid.multiplicities,
+        )
+        found = []
+        for each in (grid, other):
+            torch.manual_seed(0)
+            found.append(BUILD[method]["one"](each)(signal))
+        torch.testing.assert_close(found[1], found[0], atol=1e-5, rtol=1e-5)
+
+
+def test_the_baseline_is_a_polynomial(grid: Grid) -> None:
+    adjacency = torch.eye(SIDE**2)
+    adjacency[grid.edges[0], grid.edges[1]] = 1
+    root = adjacency.sum(1).rsqrt()
+    dense = root[:, None] * adjacency * root
+    x = torch.rand(SIDE**2, 2)
+    torch.testing.assert_close(Propagation(grid.edges, SIDE**2)(x), dense @ x)
+    network = GeneralizedPageRank(grid, width=3, layers=2, steps=2)
+    h = x[:, :1]
+    for linear in network.linear:
+        h = linear(h).relu()
+    g = network.gamma
+    expected = network.last(g[0] * h + g[1] * dense @ h + g[2] * dense @ (dense @ h))
+    torch.testing.assert_close(network(x[:, :1]), expected)
+
+
+def test_no_network_has_more_parameters_a_filter_than_the_paper_allows() -> None:
+    nodes = 1024
+    path = torch.stack([torch.arange(nodes - 1), torch.arange(1, nodes)])
+    large = Grid(
+        edges=torch.cat([path, path.flip(0)], dim=1),
+        pairs=Eigenpairs(vectors=torch.zeros(nodes, nodes), values=torch.zeros(1, nodes)),
+        multiplicities=(1, 2, 32),
+    )
+    for method, settings in BUILD.items():
+        for setting, build in settings.items():
+            network = build(large)
+            count = sum(parameter.numel() for parameter in network.parameters())
+            if method in (
+                SIGNNET,
+                BASISNET,
+            ):  # without the heads of other filters
+                own = count - sum(each.numel() for each in network.heads[1:].parameters())
+            else:
+                own = count / len(FILTERS)
+            assert own <= 50_000, (method, setting)
+
+
+def test_phi_wants_eigenvalues_and_one_feature() -> None:
+    with pytest.raises(ValueError, match="expected an eigenvector, its eigenvalue and one feature, got 2"):
+        SpectralConfig(width=2).build(2)
+
+
+def test_the_best_setting_on_average_counts() -> None:
+    errors = dict.fromkeys(FILTERS, 0.5)
+    results = {
+        cell: Measured(
+            **(errors | {"low": 0.1 + cell.image if "2 layers of 32" in cell.setting else 0.4}),
+            parameters=1,
+            seconds=1.0,
+        )
+        for cell in cells(2, steps=5, seed=0)
+    }
+    found = summary(results)
+    assert found[GPR]["low"] == pytest.approx((0.4, 0.0))  # 0.1 and 1.1 are worse on average
+    assert found[GPR]["comb"] == pytest.approx((0.5, 0.0))
+
+
+def test_small_errors_are_drawn_at_the_floor() -> None:
+    figure = errors_by_group({"a": {"low": 0.0, "high": 0.1}}, {"a": {"low": 0.2}}, label="error")
+    ours, paper = figure.axes[0].lines
+    assert ours.get_ydata().tolist() == [FLOOR, 0.1]
+    assert paper.get_ydata().tolist() == [0.2]
