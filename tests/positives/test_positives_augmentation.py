@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kornia.filters import gaussian_blur2d
 
 from tammes.positives import Augmentation, Handwriting, Identity, Photographs
 
@@ -69,6 +70,37 @@ def test_rows_of_a_batch_are_changed_as_in_the_whole_batch(
         for rows in (slice(0, 1), slice(0, 3), slice(3, batch), slice(0, batch)):
             part = augmentation(images[rows], seed=seed, first_row=rows.start, batch_size=batch)
             assert torch.equal(part, whole[rows])
+
+
+@pytest.mark.parametrize("size", [8, 30, 75])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_blurred_row_is_that_of_the_batch_at_any_size(channels: int, size: int) -> None:
+    images = pictures(70, channels, size)  # the larger ones are blurred in several pieces
+    augmentation = Photographs(blur_probability=0.5)
+    whole = augmentation(images, seed=3)
+    for row in (0, 1, 40, 69):
+        part = augmentation(images[row : row + 1], seed=3, first_row=row, batch_size=70)
+        assert torch.equal(part, whole[row : row + 1])
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-6), (torch.bfloat16, 4e-3)])
+@pytest.mark.parametrize("size", [8, 45])
+def test_the_blur_is_that_of_kornia(size: int, dtype: torch.dtype, tolerance: float) -> None:
+    images = pictures(40, 3, size)
+    augmentation = Photographs(
+        smallest_crop=1.0,
+        flip_probability=0,
+        jitter_probability=0,
+        grayscale_probability=0,
+        blur_probability=1.0,
+    )
+    blur = augmentation.steps(3, size)[-1]
+    drawn = blur.forward_parameters(images.shape)
+    sigma = drawn["sigma"][:, None].expand(-1, 2)
+    expected = gaussian_blur2d(images, blur.flags["kernel_size"], sigma)
+    actual = blur(images.to(dtype), params=drawn)
+    assert actual.dtype == dtype
+    assert float((expected - actual.float()).abs().max()) < tolerance
 
 
 def test_rows_outside_of_the_batch_are_refused() -> None:
