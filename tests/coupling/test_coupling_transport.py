@@ -148,5 +148,5 @@ def test_a_cost_may_work_in_place() -> None:
 
 @pytest.mark.parametrize("kappa", [math.inf, math.nan, 1000.0, -1000.0])
 def test_kappa_out_of_range(kappa: float) -> None:
-    with pytest.raises(ValueError, match="kappa must be a number between -100 and 100"):
+    with pytest.raises(ValueError, match="kappa must be a finite number at least -100 and at most 100"):
         tammes.ExponentialEuclidean(kappa=kappa)

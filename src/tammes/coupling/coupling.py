@@ -1,4 +1,4 @@
-"""What a coupling is: for each anchor a distribution over its negatives."""
+"""The interface of couplings: for each anchor a distribution over its negatives."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tammes.reduce import Engine, Exponent, Negatives
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """A coupling fitted to one batch.
+    """Coupling fitted to one batch.
 
-    Args:
-        weight: the logarithm of the weights, up to the normalization of each row.
-        iterations: how many Sinkhorn iterations it took; None where there was nothing to iterate.
-        error: the marginal error that was left; None likewise.
+    Attributes:
+        weight: log w_ij, up to the normalization of each row.
+        iterations: number of Sinkhorn iterations; None for a coupling that needs none.
+        error: marginal error that is left; None for a coupling without marginals.
     """
 
     weight: Exponent
@@ -24,8 +24,17 @@ class Fit:
 
 
 class Coupling(ABC):
-    """log w_ij = row_i + col_j + g(s_ij) + mask_ij with sum_j w_ij = 1: first fitted, then evaluated."""
+    """Weights of the negatives, log w_ij = row_i + col_j + g(s_ij) + mask_ij with sum_j w_ij = 1.
+
+    A coupling is first fitted to a batch, and then evaluated wherever its weights are needed.
+    """
 
     @abstractmethod
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:
-        """Fits `col` and g to a batch; `row`, the normalizer, is found where the weights are used."""
+        """Fit `col` and g to a batch; `row`, the normalizer, is computed where the weights are used.
+
+        Args:
+            negatives: the batch, and which of its entries are negatives.
+            temperature: divisor that turns similarities into logits.
+            engine: the engine that reduces the similarity matrix.
+        """

@@ -1,10 +1,12 @@
-"""Negatives weigh more the more similar they are to the anchor."""
+"""Hard negatives: the more similar a negative is to the anchor, the larger its weight (HCL)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tammes.checks import is_finite, is_number
+from typing_extensions import override
+
+from tammes.checks import check_number, is_number
 from tammes.coupling.coupling import Coupling, Fit
 from tammes.reduce import Engine, Exponent, Negatives
 from tammes.reduce.terms import Clipped
@@ -12,22 +14,24 @@ from tammes.reduce.terms import Clipped
 
 @dataclass(frozen=True, kw_only=True)
 class Hard(Coupling):
-    """w_ij proportional to e^{beta * l_ij} over the negatives.
+    """Weights exponential in the logit, w_ij ~ e^{beta l_ij} over the negatives.
 
-    beta = 0 is `Uniform`; as beta grows, all weight goes to the hardest negative.
+    beta = 0 is `Uniform`; as beta grows, all weight goes to the hardest negative. The mean of e^{l_ij} is
+    then log G_i = LSE_j((1 + beta) l_ij) - LSE_j(beta l_ij): two log-sum-exps in one pass over S.
 
     Args:
         beta: concentration, at least 0; multiplies the logit.
         detach: whether the weights are constants to the gradient. The paper's gradient flows through
             them.
-        clip: inside the weights only, logits are cut to [-clip, clip]; None leaves them as they are.
+        clip: bound on |l_ij| above 0; logits are clipped to [-clip, clip] inside the weights only. None
+            clips nothing.
 
     Raises:
-        ValueError: a negative or infinite beta, a clip that is not positive.
+        ValueError: beta is negative or infinite, or clip is not positive.
 
-    Source: Robinson (2023), eq. 3.10-3.12; the clip is of appendix A.2,
-    on graphs. Differs: the published graph code has the sign of beta reversed, and rescales by the
-    batch's maximum instead of clipping; the text is followed.
+    Source: Robinson (2023), eq. 3.10-3.12; appendix A.2 for the clip, on graphs. Differs: the published
+    graph code reverses the sign of beta, and rescales by the batch's maximum instead of clipping; this
+    follows the text.
 
     Example:
         >>> Hard(beta=1.0)
@@ -39,15 +43,15 @@ class Hard(Coupling):
     clip: float | None = None
 
     def __post_init__(self) -> None:
-        if not (is_finite(self.beta) and self.beta >= 0):
-            raise ValueError(f"beta (concentration) must be a finite number of at least 0, got {self.beta}")
+        check_number("beta", self.beta, minimum=0, reason="it is the concentration of the weights")
         if self.clip is not None and not (is_number(self.clip) and self.clip > 0):
             raise ValueError(f"clip must be a positive bound on logits, or None, got {self.clip}")
 
+    @override
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:
-        """See `Coupling.fit`; there is nothing to fit."""
         slope = self.beta / temperature
         if self.clip is None or slope == 0.0:
             return Fit(weight=Exponent(slope=slope, gradient_slope=0.0 if self.detach else slope))
+        # l clipped to [-clip, clip] times beta is the product clipped to [-beta clip, beta clip].
         tilt = Clipped(gain=slope, bound=self.beta * self.clip)
         return Fit(weight=Exponent(tilt=tilt, tilt_has_gradient=not self.detach))

@@ -1,8 +1,10 @@
-"""All negatives weigh the same."""
+"""Equal weights for all negatives."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from typing_extensions import override
 
 from tammes.coupling.coupling import Coupling, Fit
 from tammes.reduce import Engine, Exponent, Negatives
@@ -10,13 +12,13 @@ from tammes.reduce import Engine, Exponent, Negatives
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform(Coupling):
-    """w_ij = 1 / N_i: the negatives of SimCLR and of the debiased loss.
+    """Equal weights, w_ij = 1 / N_i: the negatives of SimCLR and of the debiased loss.
 
     Example:
         >>> Uniform()
         Uniform()
     """
 
+    @override
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:
-        """See `Coupling.fit`; there is nothing to fit."""
         return Fit(weight=Exponent())
