@@ -18,11 +18,11 @@ import tammes
 from tammes import recipes
 from tammes.pairs import Pairs
 from tammes.reduce import Dense, Engine, Exponent, Negatives, Product, Tiled, Triton, choose
-from tammes.reduce import triton as triton_engine
 from tammes.reduce.choice import product_for
 from tammes.reduce.terms import Clipped, Exponential, Linear, Rectified, Softened, Term
-from tammes.reduce.triton_fixed_shift import range_is_safe
-from tammes.reduce.triton_launch import Launch, launch_for
+from tammes.reduce.triton import engine as triton_engine
+from tammes.reduce.triton.fixed_shift import range_is_safe
+from tammes.reduce.triton.launch import Launch, launch_for
 
 triton = pytest.importorskip("triton", reason="triton exists for Linux only")
 

@@ -8,8 +8,7 @@ from tammes.reduce.negatives import Negatives
 from tammes.reduce.positives import Positives
 from tammes.reduce.tiled.engine import LogSums, Tiled
 from tammes.reduce.tiled.fixed_shift import Kernel
-from tammes.reduce.triton import Triton
-from tammes.reduce.triton_launch import Product
+from tammes.reduce.triton import Product, Triton
 from tammes.reduce.weighted import WeightedNegatives
 
 __all__ = [

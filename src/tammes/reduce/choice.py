@@ -7,8 +7,7 @@ import torch
 from tammes.reduce.engine import Engine
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.tiled.engine import Tiled
-from tammes.reduce.triton import Triton, is_installed
-from tammes.reduce.triton_launch import Product
+from tammes.reduce.triton import Product, Triton, is_installed
 
 _LARGE = Tiled(side=4096)
 """Tiles for a device that has no cache to stay in, but launches to save: a few times 64 MB."""

@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # What is written here is compiled by Triton: types are the device's, and Python's checkers know none of them.
-"""The kernels of `triton.py`: S tile by tile on a GPU.
+"""The kernels of the engine `Triton`: S tile by tile on a GPU.
 
 They stand in one file, longer than others, because Triton compiles a kernel together with the functions it
 calls, and these share most of them. Exponents and their log-sum-exps are in units of log 2 throughout, since

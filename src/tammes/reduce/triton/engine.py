@@ -1,6 +1,6 @@
 """The reductions on a GPU, by Triton's kernels: exact in value and gradient, in memory linear in the batch.
 
-The kernels are in `triton_kernels.py`; here is what they are given, and what becomes of their results.
+The kernels are in `kernels.py`; here is what they are given, and what becomes of their results.
 `docs/triton.md` says how they walk along S.
 """
 
@@ -15,15 +15,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.reduce import triton_fixed_shift, triton_means, triton_running_maximum
 from tammes.reduce.autograd import first_order_only
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
 from tammes.reduce.tiled.engine import Tiled
-from tammes.reduce.triton_launch import Launch, Product
-from tammes.reduce.triton_operands import Operands
+from tammes.reduce.triton import expectation, fixed_shift, running_maximum
+from tammes.reduce.triton.launch import Launch, Product
+from tammes.reduce.triton.operands import Operands
 
 _AT_ONCE = 3
 """How many exponents a kernel takes in one pass."""
@@ -90,7 +90,7 @@ class Triton(Engine):
         """See `Engine.expectation`."""
         if not (_is_known(negatives) and _is_known_term(weight.tilt) and isinstance(term, Term)):
             return self.otherwise.expectation(negatives, weight, log_total, term, scale, offsets)
-        mean = triton_means.Mean(weight=weight, log_total=log_total.detach(), term=term, scale=scale)
+        mean = expectation.Mean(weight=weight, log_total=log_total.detach(), term=term, scale=scale)
         with torch.cuda.device_of(negatives.anchors):
             return _Expectation.apply(  # type: ignore[no-untyped-call]
                 negatives.anchors, negatives.candidates, offsets, negatives, mean, self
@@ -101,7 +101,7 @@ class Triton(Engine):
         if not _is_known(negatives):
             return self.otherwise.hardest(negatives)
         with torch.cuda.device_of(negatives.anchors):
-            return triton_means.hardest(self._operands(negatives))
+            return expectation.hardest(self._operands(negatives))
 
     def _operands(self, negatives: Negatives) -> Operands:
         return Operands.of(negatives.detached, self.product, self.launch)
@@ -132,8 +132,8 @@ class _LogSumExp(torch.autograd.Function):
         engine: Triton,
     ) -> tuple[Tensor, ...]:
         operands = engine._operands(negatives)
-        ctx.shifted = triton_fixed_shift.range_is_safe(negatives, exponents)
-        way = triton_fixed_shift if ctx.shifted else triton_running_maximum
+        ctx.shifted = fixed_shift.range_is_safe(negatives, exponents)
+        way = fixed_shift if ctx.shifted else running_maximum
         sums = way.log_sums(operands, exponents)
         ctx.operands, ctx.exponents, ctx.deterministic = operands, exponents, engine.deterministic
         ctx.save_for_backward(anchors, candidates, sums)
@@ -145,11 +145,11 @@ class _LogSumExp(torch.autograd.Function):
         with torch.no_grad():
             by_sums = torch.stack(gradients)
             if ctx.shifted:
-                found = triton_fixed_shift.gradients(
+                found = fixed_shift.gradients(
                     ctx.operands, ctx.exponents, sums, by_sums, mirrored=not ctx.deterministic
                 )
             else:
-                found = triton_running_maximum.gradients(
+                found = running_maximum.gradients(
                     ctx.operands, ctx.exponents, sums, by_sums, wanted=ctx.needs_input_grad[:2]
                 )
         return *first_order_only(found, (anchors, candidates, *gradients)), None, None, None
@@ -163,11 +163,11 @@ class _Expectation(torch.autograd.Function):
         candidates: Tensor | None,
         offsets: Tensor,
         negatives: Negatives,
-        mean: triton_means.Mean,
+        mean: expectation.Mean,
         engine: Triton,
     ) -> Tensor:
         operands = engine._operands(negatives)
-        means, derivatives = triton_means.means(operands, mean, offsets.detach())
+        means, derivatives = expectation.means(operands, mean, offsets.detach())
         ctx.operands, ctx.mean = operands, mean
         ctx.save_for_backward(anchors, candidates, offsets, means, derivatives)
         return means
@@ -176,7 +176,7 @@ class _Expectation(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         anchors, candidates, offsets, means, derivatives = ctx.saved_tensors
         with torch.no_grad():
-            found = triton_means.gradients(
+            found = expectation.gradients(
                 ctx.operands, ctx.mean, offsets, means, gradient, wanted=ctx.needs_input_grad[:2]
             )
             by_offsets = -gradient * derivatives

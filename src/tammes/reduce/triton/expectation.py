@@ -10,8 +10,8 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.terms import Term
-from tammes.reduce.triton_operands import Operands
-from tammes.reduce.triton_running_maximum import LOG2_E, gathered, parameters_of, sides
+from tammes.reduce.triton.operands import Operands
+from tammes.reduce.triton.running_maximum import LOG2_E, gathered, parameters_of, sides
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Mean:
 
 def means(operands: Operands, mean: Mean, offsets: Tensor) -> tuple[Tensor, Tensor]:
     """`(n, p)` each: the means of the term and of its derivative."""
-    from tammes.reduce import triton_kernels as kernels
+    from tammes.reduce.triton import kernels
 
     mine, other, launch = operands.anchors, operands.others, operands.launch_of(gathers=False)
     (n, d), m, p = mine.embeddings.shape, len(other.embeddings), offsets.shape[1]
@@ -95,7 +95,7 @@ def _gradient(
     found: Tensor,
     by_means: Tensor,
 ) -> Tensor:
-    from tammes.reduce import triton_kernels as kernels
+    from tammes.reduce.triton import kernels
 
     mine, other = sides(operands, are_anchors)
     launch = operands.launch_of(gathers=True)
@@ -142,7 +142,7 @@ def _gradient(
 
 def hardest(operands: Operands) -> Int[Tensor, " n"]:
     """`(n,)`, the negative of largest similarity for each anchor."""
-    from tammes.reduce import triton_kernels as kernels
+    from tammes.reduce.triton import kernels
 
     mine, other, launch = operands.anchors, operands.others, operands.launch_of(gathers=False)
     (n, d), m = mine.embeddings.shape, len(other.embeddings)

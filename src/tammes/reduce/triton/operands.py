@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.subset_sampling import row_keys
-from tammes.reduce.triton_launch import Launch, Product, launch_for
+from tammes.reduce.triton.launch import Launch, Product, launch_for
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.terms import Term
-from tammes.reduce.triton_operands import Operands, Side
+from tammes.reduce.triton.operands import Operands, Side
 
 LOG2_E = math.log2(math.e)
 
@@ -57,7 +57,7 @@ def biases(operands: Operands, exponents: tuple[Exponent, ...]) -> tuple[Tensor,
 
 def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Tensor:
     """`(r, n)`, log sum_j e^{x_rij}."""
-    from tammes.reduce import triton_kernels as kernels
+    from tammes.reduce.triton import kernels
 
     mine, other, launch = operands.anchors, operands.others, operands.launch_of(gathers=False)
     (n, d), m = mine.embeddings.shape, len(other.embeddings)
@@ -126,7 +126,7 @@ def _gradient(
     sums: Tensor,
     by_sums: Tensor,
 ) -> Tensor:
-    from tammes.reduce import triton_kernels as kernels
+    from tammes.reduce.triton import kernels
 
     mine, other = sides(operands, are_anchors)
     launch = operands.launch_of(gathers=True)

@@ -15,8 +15,8 @@ from torch import Tensor
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
-from tammes.reduce.triton_operands import Operands
-from tammes.reduce.triton_running_maximum import LOG2_E, Coded, gathered
+from tammes.reduce.triton.operands import Operands
+from tammes.reduce.triton.running_maximum import LOG2_E, Coded, gathered
 
 _SAFE_RANGE = 60.0
 """How far apart slope * s + tilt(s) may lie, in units of log e: then 2^{x - largest} is at least 2^-87."""
@@ -114,7 +114,7 @@ def _factors(
 
 def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Tensor:
     """`(r, n)`, log sum_j e^{x_rij}, from the tiles on and above the diagonal."""
-    from tammes.reduce import triton_kernels as kernels
+    from tammes.reduce.triton import kernels
 
     launch, mine = operands.launch_of(gathers=False), operands.anchors
     n, d = mine.embeddings.shape
@@ -152,7 +152,7 @@ def gradients(
     operands: Operands, exponents: tuple[Exponent, ...], sums: Tensor, by_sums: Tensor, *, mirrored: bool
 ) -> tuple[Tensor | None, Tensor | None]:
     """D loss / d anchors from d loss / d sums; `mirrored` takes half of the tiles, and atomics."""
-    from tammes.reduce import triton_kernels as kernels
+    from tammes.reduce.triton import kernels
 
     launch, mine = operands.launch_of(gathers=True), operands.anchors
     n, d = mine.embeddings.shape
