@@ -49,7 +49,7 @@ def test_images_beside_folders_are_taken_without_labels(tmp_path: Path) -> None:
     with pytest.warns(MixedFolderWarning, match="1 of 2 images lie in .* itself and the others in folders"):
         images = folder(tmp_path, size=8)
     assert (len(images), images.labels) == (2, None)
-    with pytest.raises(ValueError, match="put every image into a folder, or none"):
+    with pytest.raises(ValueError, match="put every image into a subfolder, or none"):
         folder(tmp_path, size=8, strict=True)
 
 
@@ -129,7 +129,9 @@ def test_missing_and_empty_folders_are_refused(tmp_path: Path) -> None:
         folder(tmp_path / "notes.txt", size=8)
 
 
-@pytest.mark.parametrize(("size", "channels", "message"), [(0, 3, "one pixel, got 0"), (8, 2, "got 2")])
+@pytest.mark.parametrize(
+    ("size", "channels", "message"), [(0, 3, "size must be .* at least 1, got 0"), (8, 2, "got 2")]
+)
 def test_impossible_sizes_are_refused(tmp_path: Path, size: int, channels: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         folder(tmp_path, size=size, channels=channels)

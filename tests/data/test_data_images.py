@@ -65,7 +65,7 @@ def test_images_survive_pickling() -> None:
 
 def test_required_labels() -> None:
     assert numbered(4).required_labels().tolist() == [0, 1, 0, 1]
-    with pytest.raises(ValueError, match=r"at least two classes of images, got 2 of class 'class 0' alone"):
+    with pytest.raises(ValueError, match=r"at least two classes, got 2 images of 'class 0' alone"):
         numbered(4).subset([0, 2]).required_labels()
     pixels = TensorPixels(torch.zeros(2, 3, 4, 4, dtype=torch.uint8))
     with pytest.raises(ValueError, match="expected labeled images, got images without labels"):

@@ -38,7 +38,7 @@ def test_without_labels_all_sentences_are_of_one_document_in_reading_order() -> 
     texts = four(labels=None, classes=None)
     assert texts.documents.tolist() == [0, 0, 0, 0]
     assert texts.positions.tolist() == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match="each document into a file of its own"):
+    with pytest.raises(ValueError, match="each document into a separate file"):
         texts.required_labels()
 
 
@@ -58,7 +58,7 @@ def test_one_document_alone_is_nothing_to_tell_apart() -> None:
         ({"labels": torch.tensor([0, 1])}, r"int64 \(4,\)"),
         ({"labels": torch.tensor([0.0, 1.0, 0.0, 1.0])}, "got torch.float32"),
         ({"labels": torch.tensor([0, 1, 0, 2])}, "from 0 to 1, .* got labels from 0 to 2"),
-        ({"classes": ("a", "a")}, "a name of its own for each document, got 'a' 2 times"),
+        ({"classes": ("a", "a")}, "a different name for each document, got 'a' 2 times"),
         ({"positions": torch.tensor([0, 1])}, r"positions as int64 \(4,\)"),
     ],
 )

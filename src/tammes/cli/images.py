@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from tammes.data import Images, Published, digits, published_at
-from tammes.data.split import Split
+from tammes.data.published_files import Split
 from tammes.positives.augmentation import Handwriting, Photographs
 
 DIGITS = "digits"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tammes.data import Texts, texts
 from tammes.data.folder import SUFFIXES
-from tammes.data.texts_tables import HUB, is_saved_data_set
-from tammes.data.texts_tables import SUFFIXES as TABLES
+from tammes.data.tables import HUB, is_saved_data_set
+from tammes.data.tables import SUFFIXES as TABLES
 
 # What says that a file would be one of texts, even where there is none.
 TEXT_SUFFIXES = TABLES | {".txt"}
@@ -43,8 +43,8 @@ class TextFormat:
         """
         return texts(
             path,
-            text=self.text_column,
-            document=self.label_column,
+            text_column=self.text_column,
+            label_column=self.label_column,
             split=self.split,
             prose=self.prose,
             files=self.files or "*.txt",

@@ -1,4 +1,4 @@
-"""What to learn from: images and sentences, from the user's own folders and files or without a download."""
+"""Data sets: images, sentences and graphs, from folders and files or included in scikit-learn."""
 
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits

@@ -1,30 +1,29 @@
 """The handwritten digits that come with scikit-learn: real scans, and no download."""
 
-from typing import Literal
-
 import numpy as np
 import torch
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from tammes.data.images import Images, TensorPixels
+from tammes.data.published_files import DIGITS, Split, check_part
 
 TEST_IMAGES = 360
-SPLIT_SEED = 0  # part of the split's definition: another seed is another split, with other numbers
+SPLIT_SEED = 0  # part of the split's definition: another seed gives another split, with other numbers
 WHITE = 16  # the scans have 17 levels of gray
 
 
-def digits(split: Literal["train", "test"]) -> Images:
-    """1,797 gray scans of handwritten digits, 8x8 pixels: 1,437 to train on and 360 to test on.
+def digits(split: Split) -> Images:
+    """Load 1,797 gray scans of handwritten digits, 8x8 pixels: 1,437 training and 360 test images.
 
-    The split is fixed and stratified: both parts have the ten digits in equal proportion. Names count the
-    scans in scikit-learn's order.
+    The split is fixed and stratified: both parts have the ten digits in equal proportion. The names number
+    the scans in scikit-learn's order.
 
     Args:
-        split: which part, "train" or "test".
+        split: part of the set, "train" or "test".
 
     Raises:
-        ValueError: If the split is neither.
+        ValueError: If `split` is neither.
 
     Source: Alpaydin and Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning
     Repository, 1998 (its test set, the part that scikit-learn distributes).
@@ -33,12 +32,10 @@ def digits(split: Literal["train", "test"]) -> Images:
         >>> digits("train"), digits("test")
         (Images(1437 images, 1x8x8, 10 classes), Images(360 images, 1x8x8, 10 classes))
     """
-    if split not in ("train", "test"):
-        raise ValueError(f'expected the split "train" or "test", got {split!r}')
+    check_part("split", split)
     scans = load_digits()
-    everything = np.arange(len(scans.target))
     parts = train_test_split(
-        everything, test_size=TEST_IMAGES, random_state=SPLIT_SEED, stratify=scans.target
+        np.arange(len(scans.target)), test_size=TEST_IMAGES, random_state=SPLIT_SEED, stratify=scans.target
     )
     rows = np.sort(parts[0] if split == "train" else parts[1])
     pixels = np.rint(scans.images[rows] * (255 / WHITE)).astype(np.uint8)
@@ -46,5 +43,5 @@ def digits(split: Literal["train", "test"]) -> Images:
         pixels=TensorPixels(torch.from_numpy(pixels)[:, None]),  # (n, 8, 8) -> (n, 1, 8, 8)
         names=tuple(f"digit {row}" for row in rows),
         labels=torch.from_numpy(scans.target[rows].astype(np.int64)),
-        classes=tuple(str(digit) for digit in range(10)),
+        classes=DIGITS,
     )

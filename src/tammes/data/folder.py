@@ -1,4 +1,4 @@
-"""A folder of images, with or without a folder for each class, decoded one by one when asked for."""
+"""Folders of images, with or without a folder for each class, decoded on demand."""
 
 import struct
 import warnings
@@ -12,12 +12,13 @@ from jaxtyping import Int64, UInt8
 from PIL import Image, ImageOps
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.data.images import Images
-from tammes.data.listing import SkippedFilesWarning, files_below, listing, printable
+from tammes.data.listing import files_below, listing, printable, warn_of_skipped
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
-# What Pillow's decoders are known to raise on damaged files.
+# Errors that Pillow's decoders are known to raise on damaged files.
 DAMAGE = (
     OSError,
     EOFError,
@@ -31,16 +32,16 @@ DAMAGE = (
 
 
 class MixedFolderWarning(UserWarning):
-    """Images lie both beside and inside folders, so that the folders were not taken for classes."""
+    """Warning that images lie both beside and inside folders, so that the folders are not used as classes."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FilePixels:
-    """Pixels decoded from files when asked for, so that memory holds names alone.
+    """Pixels decoded from files on demand, so that memory holds only names.
 
     Args:
-        root: the folder.
-        names: paths of the images below it.
+        root: path of the folder.
+        names: paths of the images, relative to the folder.
         channels: 1 (gray) or 3 (red, green, blue).
         size: height and width to scale to, in pixels.
     """
@@ -57,34 +58,35 @@ class FilePixels:
         return decode(self.root / self.names[row], size=self.size, channels=self.channels)
 
     def take(self, rows: Sequence[int]) -> "FilePixels":
+        """Return the pixels of these rows, in this order."""
         names = tuple(self.names[row] for row in rows)
         return FilePixels(root=self.root, names=names, channels=self.channels, size=self.size)
 
 
 def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = False) -> Images:
-    """The images in a folder, in the order of their names.
+    """Load the images in a folder, in the order of their names.
 
-    If every image lies in a folder inside this one, these folders are the classes, in the order of their
-    names; folders deeper down are only searched. If every image lies in the folder itself, there are no
-    labels. PNG, JPEG, WebP, BMP, GIF and TIFF are read, whatever their size and mode; see `decode`.
+    If every image lies in a subfolder, these subfolders are the classes, in the order of their names; deeper
+    folders are searched but are not classes. If every image lies in the folder itself, there are no labels.
+    PNG, JPEG, WebP, BMP, GIF and TIFF files of any size and mode are read; see `decode`.
 
-    Each file's header is read once, here. Hidden files, Thumbs.db and desktop.ini are passed over; any
-    other file that is no image is left out and counted in one warning, or refused if `strict`.
+    The header of each file is read once, here. Hidden files, Thumbs.db and desktop.ini are ignored; any other
+    file that is not an image is left out and counted in one warning, or refused if `strict`.
 
     Args:
-        path: the folder.
+        path: path of the folder.
         size: height and width of the images in pixels: the shorter side is scaled to it, the longer
             cropped to its center.
-        channels: 1 (gray) or 3 (red, green, blue).
+        channels: number of channels, 1 (gray) or 3 (red, green, blue).
         strict: whether anything but images is an error.
 
     Raises:
-        ValueError: If there is no such folder, or no image in it; if `strict`, and a file is no image, or
+        ValueError: If there is no such folder, or no image in it; if `strict`, and a file is not an image, or
             images lie both beside and inside folders.
 
     Warns:
         SkippedFilesWarning: If files were left out; `skipped` of the result has their names.
-        MixedFolderWarning: If images lie both beside and inside folders: there are no labels then.
+        MixedFolderWarning: If images lie both beside and inside folders; the images have no labels then.
 
     Example:
         >>> import tempfile
@@ -96,10 +98,9 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
         ...     images, images.classes, images.labels.tolist(), images[0][0].shape
         (Images(3 images, 3x16x16, 2 classes), ('cat', 'dog'), [0, 1, 1], torch.Size([3, 16, 16]))
     """
-    if size < 1:
-        raise ValueError(f"expected a size of at least one pixel, got {size}")
+    check_integer("size", size, reason="it is the height and width in pixels")
     if channels not in (1, 3):
-        raise ValueError(f"expected 1 channel (gray) or 3 (red, green, blue), got {channels}")
+        raise ValueError(f"channels must be 1 (gray) or 3 (red, green, blue), got {channels}")
     root = Path(path)
     if not root.is_dir():
         reason = "a file" if root.exists() else "no such folder"
@@ -113,12 +114,9 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
         wanted = " ".join(sorted(SUFFIXES))
         found = f"only {listing(skipped)}" if skipped else "no files"
         raise ValueError(f"expected images ({wanted}) in {root} or in folders below it, found {found}")
-    if skipped:
-        total = len(names) + len(skipped)
-        message = f"{len(skipped)} of {total} files in {root} cannot be read as images: {listing(skipped)}"
-        if strict:
-            raise ValueError(f"{message}; remove them, or pass over them without --strict (strict=True)")
-        warnings.warn(f"{message}; left out", SkippedFilesWarning, stacklevel=2)
+    total = len(names) + len(skipped)
+    message = f"{len(skipped)} of {total} files in {root} cannot be read as images"
+    warn_of_skipped(message, skipped, strict=strict)
 
     classes, labels = _classes(root, names, strict)
     return Images(
@@ -131,7 +129,9 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
 
 
 def is_image(path: Path) -> bool:
-    """Whether a file's name and header say that it is an image that `decode` reads; its pixels are not read.
+    """Return whether the name and header of a file are those of an image that `decode` reads.
+
+    The pixels are not read.
 
     Example:
         >>> is_image(Path("notes.txt"))
@@ -154,7 +154,7 @@ def _has_known_white(image: Image.Image) -> bool:
 def _classes(
     root: Path, names: Sequence[str], strict: bool
 ) -> tuple[tuple[str, ...] | None, Int64[Tensor, " n"] | None]:
-    """Class names and the label of each image from the first folder of each path, if all have one."""
+    """Return the first folders of the paths as classes, and the labels, if all paths have one."""
     tops = [name.partition("/")[0] if "/" in name else None for name in names]
     loose = sum(top is None for top in tops)
     if loose == len(tops):
@@ -165,8 +165,8 @@ def _classes(
             "so that it is unclear whether the folders are classes"
         )
         if strict:
-            raise ValueError(f"{message}; put every image into a folder, or none")
-        warnings.warn(f"{message}; all images are taken without labels", MixedFolderWarning, stacklevel=3)
+            raise ValueError(f"{message}; put every image into a subfolder, or none")
+        warnings.warn(f"{message}; the images have no labels", MixedFolderWarning, stacklevel=3)
         return None, None
     classes = tuple(sorted({top for top in tops if top is not None}))
     index = {name: label for label, name in enumerate(classes)}
@@ -177,13 +177,13 @@ def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels s
     """Read one image as uint8 (channels, size, size).
 
     The shorter side is scaled to `size` and the longer cropped to its center, in one antialiased step. The
-    camera's orientation (EXIF) is applied, transparency is laid on white, 16 bits become 8, and of
-    several frames the first is read.
+    camera's orientation (EXIF) is applied, transparent pixels are blended with white, 16 bits become 8, and
+    only the first of several frames is read.
 
     Args:
-        path: the file.
+        path: path of the file.
         size: height and width in pixels.
-        channels: 1 (gray) or 3 (red, green, blue).
+        channels: number of channels, 1 (gray) or 3 (red, green, blue).
 
     Raises:
         ValueError: If the file cannot be decoded; the message names it.
@@ -204,7 +204,7 @@ def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels s
     except DAMAGE as error:
         raise ValueError(
             f"expected an image that can be decoded, got {path}: {error}; "
-            "remove it, or put a whole copy in its place"
+            "remove it, or replace it with a whole copy"
         ) from error
     side = min(plain.size)
     left, top = (plain.width - side) / 2, (plain.height - side) / 2
@@ -216,7 +216,7 @@ def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels s
 
 
 def _eight_bits(image: Image.Image) -> Image.Image:
-    """The image without transparency and with at most 8 bits a channel."""
+    """Return the image without transparency and with at most 8 bits per channel."""
     if image.mode.startswith("I"):
         return Image.fromarray((np.asarray(image).astype(np.uint32) // 257).astype(np.uint8))
     if image.has_transparency_data:

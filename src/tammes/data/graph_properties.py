@@ -1,4 +1,4 @@
-"""Random graphs of many kinds, with what is true of each as a whole."""
+"""Random graphs of ten kinds, with three properties of each graph as targets."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 
-from tammes.checks import is_integer
-from tammes.data.labelled_graphs import LabelledGraphs
+from tammes.checks import check_integer
+from tammes.data.labeled_graphs import LabeledGraphs
 
 PROPERTIES = ("connected", "diameter", "spectral radius")
-"""The targets, in this order; the diameter of a graph that is not connected is the largest of its parts'."""
+"""Targets, in this order; the diameter of a disconnected graph is the largest of its components'."""
 SHARES: Mapping[str, float] = {
     "random": 0.2,
     "preferential": 0.2,
@@ -26,39 +26,38 @@ SHARES: Mapping[str, float] = {
     "caterpillar": 0.1,
     "lobster": 0.1,
 }
-"""What part of the graphs is of which kind, as in the paper."""
-LEAST, MOST = 15, 24
+"""Share of each kind among the graphs, as in the paper."""
+LEAST, MOST = 15, 24  # nodes
 Adjacency = NDArray[np.bool_]
 
 
-def graph_properties(count: int, *, generator: np.random.Generator) -> LabelledGraphs:
-    """Draw graphs of ten kinds with 15 to 24 nodes, and find their properties.
+def graph_properties(count: int, *, generator: np.random.Generator) -> LabeledGraphs:
+    """Draw graphs of ten kinds with 15 to 24 nodes, and compute their properties.
 
-    Each pair of nodes is toggled with a small probability of the graph's own, uniform between 0 and 0.05,
-    so that a graph is not known by its kind.
+    Each pair of nodes is toggled with a small probability, drawn for each graph uniformly between 0 and 0.05,
+    so that the kind alone does not determine the properties.
 
     Args:
-        count: how many graphs.
-        generator: all of the randomness.
+        count: number of graphs, at least 1.
+        generator: source of all randomness.
 
     Raises:
-        ValueError: for less than one graph.
+        ValueError: If `count` is not an integer of at least 1.
 
     Source: after Corso et al., Principal Neighbourhood Aggregation, 2020, section 4 and its appendix.
-    Differs: nodes have no features; the paper's generator is not used, and its graphs are others.
+    Differs: nodes have no features, and the graphs come from this generator, not from the paper's.
 
     Example:
         >>> drawn = graph_properties(5, generator=np.random.default_rng(0))
         >>> len(drawn), drawn.targets.shape
         (5, torch.Size([5, 3]))
     """
-    if not is_integer(count):
-        raise ValueError(f"count expected at least one graph, as a whole number, got {count!r}")
+    check_integer("count", count)
     kinds = generator.choice(list(SHARES), size=count, p=list(SHARES.values()))
     drawn = [_toggled(_KINDS[kind](_size(generator), generator), generator) for kind in kinds]
     edges = [np.stack(np.nonzero(adjacency)) for adjacency in drawn]
     nodes, pairs = [len(adjacency) for adjacency in drawn], [part.shape[1] for part in edges]
-    return LabelledGraphs(
+    return LabeledGraphs(
         nodes=torch.zeros(sum(nodes), dtype=torch.long),
         edges=torch.from_numpy(np.concatenate(edges, axis=1)),
         bonds=torch.zeros(sum(pairs), dtype=torch.long),
@@ -69,10 +68,11 @@ def graph_properties(count: int, *, generator: np.random.Generator) -> LabelledG
 
 
 def properties(adjacency: Adjacency) -> tuple[float, float, float]:
-    """Whether it is connected, its diameter and its spectral radius.
+    """Return whether a graph is connected (1 or 0), its diameter and its spectral radius.
 
-    >>> tuple(round(value, 3) for value in properties(np.eye(3, k=1) + np.eye(3, k=-1) > 0))
-    (1.0, 2.0, 1.414)
+    Example:
+        >>> tuple(round(value, 3) for value in properties(np.eye(3, k=1) + np.eye(3, k=-1) > 0))
+        (1.0, 2.0, 1.414)
     """
     distances = shortest_path(adjacency, unweighted=True)
     reached = np.isfinite(distances)
@@ -90,7 +90,7 @@ def _toggled(adjacency: Adjacency, generator: np.random.Generator) -> Adjacency:
     return adjacency ^ toggled ^ toggled.T
 
 
-def _of(n: int, pairs: list[tuple[int, int]]) -> Adjacency:
+def _graph(n: int, pairs: list[tuple[int, int]]) -> Adjacency:
     adjacency = np.zeros((n, n), dtype=bool)
     for u, v in pairs:
         adjacency[u, v] = adjacency[v, u] = True
@@ -98,15 +98,15 @@ def _of(n: int, pairs: list[tuple[int, int]]) -> Adjacency:
 
 
 def _random(n: int, generator: np.random.Generator) -> Adjacency:
-    """Erdős–Rényi, of a density of its own."""
+    """Draw an Erdős–Rényi graph with a random density."""
     upper = np.triu(generator.random((n, n)) < generator.random(), k=1)
     return upper | upper.T
 
 
 def _preferential(n: int, generator: np.random.Generator) -> Adjacency:
-    """Barabási–Albert: each node is tied to some earlier ones, by their degrees."""
+    """Draw a Barabási–Albert graph: each node is tied to earlier ones with probability by degree."""
     ties = int(generator.integers(1, n // 2))
-    adjacency = _of(n, [(0, v) for v in range(1, ties + 1)])
+    adjacency = _graph(n, [(0, v) for v in range(1, ties + 1)])
     for node in range(ties + 1, n):
         degree = adjacency[:node].sum(axis=1).astype(float)
         for other in generator.choice(node, size=ties, replace=False, p=degree / degree.sum()):
@@ -119,51 +119,51 @@ def _grid(n: int, generator: np.random.Generator) -> Adjacency:
     columns = n // rows
     across = [(r * columns + c, r * columns + c + 1) for r in range(rows) for c in range(columns - 1)]
     down = [(r * columns + c, (r + 1) * columns + c) for r in range(rows - 1) for c in range(columns)]
-    return _of(rows * columns, across + down)
+    return _graph(rows * columns, across + down)
 
 
 def _caves(n: int, generator: np.random.Generator) -> Adjacency:
-    """Cliques in a ring, tied by one edge each."""
+    """Draw a ring of cliques, with one edge between neighbors."""
     size = int(generator.integers(3, 7))
     caves = n // size
     within = [
         (c * size + u, c * size + v) for c in range(caves) for u in range(size) for v in range(u + 1, size)
     ]
-    return _of(caves * size, within + [(c * size, ((c + 1) % caves) * size + 1) for c in range(caves)])
+    return _graph(caves * size, within + [(c * size, ((c + 1) % caves) * size + 1) for c in range(caves)])
 
 
 def _tree(n: int, generator: np.random.Generator) -> Adjacency:
-    return _of(n, [(int(generator.integers(node)), node) for node in range(1, n)])
+    return _graph(n, [(int(generator.integers(node)), node) for node in range(1, n)])
 
 
 def _ladder(n: int, generator: np.random.Generator) -> Adjacency:
     half = n // 2
     sides = [(node, node + 1) for start in (0, half) for node in range(start, start + half - 1)]
-    return _of(2 * half, sides + [(node, node + half) for node in range(half)])
+    return _graph(2 * half, sides + [(node, node + half) for node in range(half)])
 
 
 def _line(n: int, generator: np.random.Generator) -> Adjacency:
-    return _of(n, [(node, node + 1) for node in range(n - 1)])
+    return _graph(n, [(node, node + 1) for node in range(n - 1)])
 
 
 def _star(n: int, generator: np.random.Generator) -> Adjacency:
-    return _of(n, [(0, node) for node in range(1, n)])
+    return _graph(n, [(0, node) for node in range(1, n)])
 
 
 def _caterpillar(n: int, generator: np.random.Generator) -> Adjacency:
-    """A line, and nodes that hang on it."""
+    """Draw a path with leaves attached to it."""
     spine = int(generator.integers(2, n))
     hung = [(int(generator.integers(spine)), node) for node in range(spine, n)]
-    return _of(n, [(node, node + 1) for node in range(spine - 1)] + hung)
+    return _graph(n, [(node, node + 1) for node in range(spine - 1)] + hung)
 
 
 def _lobster(n: int, generator: np.random.Generator) -> Adjacency:
-    """A caterpillar, and nodes that hang on what hangs on its line."""
+    """Draw a caterpillar with leaves attached to its leaves."""
     spine = int(generator.integers(2, n - 1))
     middle = int(generator.integers(spine + 1, n))
     hung = [(int(generator.integers(spine)), node) for node in range(spine, middle)]
     outer = [(int(generator.integers(spine, middle)), node) for node in range(middle, n)]
-    return _of(n, [(node, node + 1) for node in range(spine - 1)] + hung + outer)
+    return _graph(n, [(node, node + 1) for node in range(spine - 1)] + hung + outer)
 
 
 _KINDS: Mapping[str, Callable[[int, np.random.Generator], Adjacency]] = {

@@ -1,4 +1,4 @@
-"""A set of images of one size: pixels on demand, with labels, classes and names where there are any."""
+"""Sets of images of one size: pixels on demand, names, and optional labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,24 +9,30 @@ from jaxtyping import Float32, Int64, UInt8
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from tammes.data.labels import at_least_two_classes, check_names_and_labels, row_of
+
 
 class Pixels(Protocol):
-    """Where the pixels of images come from, one at a time: a tensor, or files decoded when asked for."""
+    """Source of the pixels of images: a tensor, or files that are decoded on demand."""
 
     @property
-    def channels(self) -> int: ...
+    def channels(self) -> int:
+        """Number of channels, 1 (gray) or 3 (red, green, blue)."""
+        ...
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Height and width in pixels."""
+        ...
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, row: int, /) -> UInt8[Tensor, "channels size size"]:
-        """Pixels of one image, uint8 (channels, size, size)."""
+        """Return the pixels of one image."""
         ...
 
     def take(self, rows: Sequence[int]) -> "Pixels":
-        """The pixels of these rows, in this order."""
+        """Return the pixels of these rows, in this order."""
         ...
 
 
@@ -35,13 +41,13 @@ class TensorPixels:
     """Pixels held in memory.
 
     Args:
-        tensor: uint8 (n, channels, size, size), with 1 channel (gray) or 3 (red, green, blue).
+        tensor: uint8 (n, channels, size, size) pixels, with 1 channel (gray) or 3 (red, green, blue).
 
     Raises:
-        ValueError: If the tensor is anything else.
+        ValueError: If the tensor has another type or shape.
     """
 
-    tensor: Tensor
+    tensor: UInt8[Tensor, "n channels size size"]
 
     def __post_init__(self) -> None:
         shape = tuple(self.tensor.shape)
@@ -55,10 +61,12 @@ class TensorPixels:
 
     @property
     def channels(self) -> int:
+        """Number of channels, 1 (gray) or 3 (red, green, blue)."""
         return self.tensor.shape[1]
 
     @property
     def size(self) -> int:
+        """Height and width in pixels."""
         return self.tensor.shape[2]
 
     def __len__(self) -> int:
@@ -68,26 +76,27 @@ class TensorPixels:
         return self.tensor[row]
 
     def take(self, rows: Sequence[int]) -> "TensorPixels":
+        """Return the pixels of these rows, in this order."""
         return TensorPixels(self.tensor[list(rows)])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Images(Dataset[tuple[Tensor, int]]):
-    """n square images of one size; item i is `(pixels, i)`, the pixels uint8 (channels, size, size).
+    """Set of n square images of one size; item i is `(pixels, i)`, the pixels uint8 (channels, size, size).
 
-    The index comes with the pixels because the objective tells positives from negatives by ids, and an
-    image's index is its id.
+    The index comes with the pixels because an image's index is its id, by which the objective tells positives
+    from negatives.
 
     Args:
-        pixels: where the pixels come from.
-        names: a name for each image.
-        labels: int64 (n,), each an index into `classes`; None where the images have no labels.
-        classes: the names of the classes; None where the images have no labels.
-        skipped: the files found beside the images and left out, by name.
+        pixels: source of the pixels.
+        names: n names, one for each image.
+        labels: (n,) index of each image's class in `classes`; None without labels.
+        classes: names of the classes; None without labels.
+        skipped: names of the files that were found beside the images and left out.
 
     Raises:
-        ValueError: If there is no image; if there is not one name and one label for each; if labels come
-            without classes, or are no indices into them.
+        ValueError: If there is no image; if the numbers of images, names and labels differ; if labels come
+            without classes, or are not indices into the classes.
 
     Example:
         >>> pixels = torch.zeros(3, 1, 8, 8, dtype=torch.uint8)
@@ -105,28 +114,13 @@ class Images(Dataset[tuple[Tensor, int]]):
     skipped: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        n = len(self.pixels)
-        if n == 0:
-            raise ValueError("expected at least one image, got none")
-        if len(self.names) != n:
-            raise ValueError(f"expected a name for each of {n} images, got {len(self.names)}")
-        if (self.labels is None) != (self.classes is None):
-            raise ValueError("expected labels and classes together, or neither; got only one of them")
-        if self.labels is None or self.classes is None:
-            return
-        if self.labels.shape != (n,) or self.labels.dtype != torch.int64:
-            got = f"{self.labels.dtype} {tuple(self.labels.shape)}"
-            raise ValueError(f"expected labels as int64 ({n},), one for each image, got {got}")
-        least, most = (int(end) for end in self.labels.aminmax())
-        if least < 0 or most >= len(self.classes):
-            raise ValueError(
-                f"expected labels from 0 to {len(self.classes) - 1}, indices into the classes; "
-                f"got labels from {least} to {most}"
-            )
+        check_names_and_labels(
+            len(self.pixels), item="image", names=self.names, labels=self.labels, classes=self.classes
+        )
 
     @property
     def channels(self) -> int:
-        """1 (gray) or 3 (red, green, blue)."""
+        """Number of channels, 1 (gray) or 3 (red, green, blue)."""
         return self.pixels.channels
 
     @property
@@ -138,18 +132,15 @@ class Images(Dataset[tuple[Tensor, int]]):
         return len(self.pixels)
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
-        n = len(self)
-        if not -n <= index < n:
-            raise IndexError(f"expected an index from 0 to {n - 1}, got {index}")
-        row = index % n
+        row = row_of(index, len(self))
         return self.pixels[row], row
 
     def batch(self, indices: Sequence[int]) -> UInt8[Tensor, "batch channels size size"]:
-        """Pixels of several images at once, uint8 (len(indices), channels, size, size)."""
+        """Return the pixels of several images."""
         return torch.stack([self[index][0] for index in indices])
 
     def subset(self, indices: Sequence[int]) -> "Images":
-        """These images alone, in this order, numbered anew from 0."""
+        """Return the images with these indices, in this order, renumbered from 0."""
         rows = [range(len(self))[index] for index in indices]
         return Images(
             pixels=self.pixels.take(rows),
@@ -160,23 +151,17 @@ class Images(Dataset[tuple[Tensor, int]]):
         )
 
     def required_labels(self) -> Int64[Tensor, " n"]:
-        """The labels, int64 (n,), for work that cannot do without them.
+        """Return the labels, for uses that need them.
 
         Raises:
-            ValueError: If the images have no labels, or all have the same one.
+            ValueError: If the images have no labels, or all have the same label.
         """
         if self.labels is None:
             raise ValueError(
                 "expected labeled images, got images without labels; "
-                "put the images of each class into a folder of its own"
+                "put the images of each class into a separate folder"
             )
-        if bool((self.labels == self.labels[0]).all()):
-            assert self.classes is not None
-            name = self.classes[int(self.labels[0])]
-            raise ValueError(
-                f"expected at least two classes of images, got {len(self)} of class {name!r} alone"
-            )
-        return self.labels
+        return at_least_two_classes(self.labels, self.classes, item="image")
 
     def __repr__(self) -> str:
         labels = "no labels" if self.classes is None else f"{len(self.classes)} classes"
@@ -184,10 +169,10 @@ class Images(Dataset[tuple[Tensor, int]]):
 
 
 def as_floats(pixels: UInt8[Tensor, "*shape"]) -> Float32[Tensor, "*shape"]:
-    """Pixels as the float32 in [0, 1] that encoders and augmentations take.
+    """Return pixels as float32 in [0, 1], the range that encoders and augmentations take.
 
     Args:
-        pixels: uint8, any shape.
+        pixels: bytes in any shape.
 
     Raises:
         ValueError: If the pixels are not uint8.

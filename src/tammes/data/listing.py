@@ -1,22 +1,23 @@
-"""The files below a folder, always in the same order, and their names for people to read."""
+"""Files below a folder in a fixed order, their names in messages, and a warning for the files left out."""
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-# What desktops leave behind unasked; hidden files are passed over as well.
+# What desktops create in folders; hidden files are ignored as well.
 LITTER = frozenset({"thumbs.db", "desktop.ini"})
 NAMED = 5
 
 
 class SkippedFilesWarning(UserWarning):
-    """Something found beside the data was left out, because it cannot be used."""
+    """Warning that files beside the data cannot be used and were left out."""
 
 
 def files_below(root: Path) -> Iterator[str]:
-    """Paths of files below a folder, folder by folder in the order of their names, links followed.
+    """Yield the paths of the files below a folder, folder by folder in the order of their names.
 
-    Hidden files, Thumbs.db and desktop.ini are passed over.
+    Links are followed. Hidden files, Thumbs.db and desktop.ini are ignored.
 
     Example:
         >>> import tempfile
@@ -43,8 +44,30 @@ def files_below(root: Path) -> Iterator[str]:
     return walk(str(root), "", frozenset())
 
 
+def warn_of_skipped(message: str, skipped: Sequence[str], *, strict: bool) -> None:
+    """Warn of the files that are left out, or refuse them.
+
+    Args:
+        message: what is wrong with the files; their names follow it.
+        skipped: names of the files; without any, nothing happens.
+        strict: whether such files are an error.
+
+    Raises:
+        ValueError: If `strict`, and there are such files.
+
+    Warns:
+        SkippedFilesWarning: If there are such files; the warning points at the caller of the loader.
+    """
+    if not skipped:
+        return
+    message = f"{message}: {listing(skipped)}"
+    if strict:
+        raise ValueError(f"{message}; remove them, or leave them out with strict=False")
+    warnings.warn(f"{message}; left out", SkippedFilesWarning, stacklevel=3)
+
+
 def listing(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are.
+    """Return the first few names, and the number of the others.
 
     Example:
         >>> listing(["a", "b", "c", "d", "e", "f"])
@@ -55,10 +78,10 @@ def listing(names: Sequence[str]) -> str:
 
 
 def printable(names: Sequence[str]) -> tuple[str, ...]:
-    """Names as text that every file can hold: a file system's need not be UTF-8.
+    r"""Return file names as valid Unicode; a file system's names need not be UTF-8.
 
     Example:
-        >>> printable([os.fsdecode(b"caf\\xe9")])
-        ('caf\ufffd',)
+        >>> printable([os.fsdecode(b"caf\xe9")])
+        ('caf�',)
     """
     return tuple(os.fsencode(name).decode(errors="replace") for name in names)

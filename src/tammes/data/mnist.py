@@ -1,7 +1,5 @@
 """MNIST: 70,000 handwritten digits, from its idx files."""
 
-import gzip
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -9,34 +7,33 @@ import torch
 from numpy.typing import NDArray
 
 from tammes.data.images import Images, TensorPixels
-from tammes.data.split import Split, check_split
+from tammes.data.published_files import DIGITS, Split, check_part, check_ten_classes, read_bytes
 
 PREFIX: dict[Split, str] = {"train": "train", "test": "t10k"}
-UNSIGNED_BYTE = 8  # the third byte of an idx file tells the type of its numbers
-CLASSES = tuple(str(digit) for digit in range(10))
+UNSIGNED_BYTE = 8  # the third byte of an idx file is the type of its numbers
 SOURCE = "http://yann.lecun.com/exdb/mnist"
 
 
 def mnist(path: str | Path, split: Split) -> Images:
-    """MNIST from its four idx files, gzipped or not: 60,000 digits to train on and 10,000 to test on.
+    """Load MNIST from its four idx files, gzipped or not: 60,000 training and 10,000 test digits.
 
-    The scans are gray, 28x28, white on black. Sets of the same form, such as Fashion-MNIST, load as well;
+    The scans are gray, 28x28, white on black. Sets in the same format, such as Fashion-MNIST, load as well;
     their classes are then named 0 to 9.
 
     Args:
-        path: the folder of `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, `t10k-images-idx3-ubyte`
-            and `t10k-labels-idx1-ubyte`, each with or without `.gz`.
-        split: which part, "train" or "test".
+        path: path of the folder of `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`,
+            `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`, each with or without `.gz`.
+        split: part of the set, "train" or "test".
 
     Raises:
-        ValueError: If the split is neither; if files are missing, cut off or damaged, do not belong
-            together, or hold another label than 0 to 9: the message names the file.
+        ValueError: If `split` is neither; if files are missing, cut off or damaged, do not belong together,
+            or hold a label outside 0 to 9. The message names the file.
 
-    Source: LeCun et al., Gradient-Based Learning Applied to Document Recognition, 1998; the idx form is
+    Source: LeCun et al., Gradient-Based Learning Applied to Document Recognition, 1998; the idx format is
     described at the end of the set's page.
 
     Example:
-        >>> import tempfile
+        >>> import gzip, tempfile
         >>> with tempfile.TemporaryDirectory() as root:
         ...     scans = bytes([0, 0, 8, 3]) + b"".join(n.to_bytes(4) for n in (2, 28, 28)) + bytes(2 * 784)
         ...     labels = bytes([0, 0, 8, 1]) + (2).to_bytes(4) + bytes([5, 0])
@@ -45,7 +42,7 @@ def mnist(path: str | Path, split: Split) -> Images:
         ...     mnist(root, "test")
         Images(2 images, 1x28x28, 10 classes)
     """
-    check_split(split)
+    check_part("split", split)
     images_at, labels_at = (_expected(Path(path), name) for name in _names(split))
     scans, labels = read_idx(images_at, dimensions=3), read_idx(labels_at, dimensions=1)
     if len(scans) != len(labels):
@@ -53,38 +50,35 @@ def mnist(path: str | Path, split: Split) -> Images:
             f"expected a label for each image, got {len(scans)} images in {images_at} and {len(labels)} "
             f"labels in {labels_at}; take both files from one place"
         )
-    if len(labels) and labels.max() >= len(CLASSES):
-        row = int(np.flatnonzero(labels >= len(CLASSES))[0])
-        raise ValueError(
-            f"expected labels from 0 to {len(CLASSES) - 1} in {labels_at}, got {labels[row]} for image {row}"
-        )
+    check_ten_classes(labels, labels_at, "fetch it again")
     return Images(
         pixels=TensorPixels(torch.from_numpy(scans)[:, None]),  # (n, 28, 28) -> (n, 1, 28, 28)
         names=tuple(f"{split} {row}" for row in range(len(scans))),
         labels=torch.from_numpy(labels.astype(np.int64)),
-        classes=CLASSES,
+        classes=DIGITS,
     )
 
 
 def holds_mnist(path: Path) -> bool:
-    """Whether `mnist` would look for the set here; contents are not read.
+    """Return whether `mnist` finds one of the set's files in a folder; no file is opened.
 
-    >>> holds_mnist(Path("holiday"))
-    False
+    Example:
+        >>> holds_mnist(Path("holiday"))
+        False
     """
     return any(_find(path, name) is not None for split in PREFIX for name in _names(split))
 
 
 def read_idx(path: Path, *, dimensions: int) -> NDArray[np.uint8]:
-    """The bytes of an idx file as an array of the shape that its header tells.
+    """Return the bytes of an idx file as an array of the shape in its header.
 
     Args:
-        path: the file, gzipped if its name ends in `.gz`.
-        dimensions: how many the array must have.
+        path: path of the file, gzipped if its name ends in `.gz`.
+        dimensions: number of dimensions that the array must have.
 
     Raises:
-        ValueError: If the file cannot be read, is no idx file of bytes, has another number of dimensions
-            or another length than its header tells.
+        ValueError: If the file cannot be read, is no idx file of bytes, or has another number of dimensions
+            or another length than its header says.
 
     Example:
         >>> import tempfile
@@ -94,12 +88,7 @@ def read_idx(path: Path, *, dimensions: int) -> NDArray[np.uint8]:
         ...     read_idx(file, dimensions=1)
         array([5, 6, 7], dtype=uint8)
     """
-    try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(
-            f"expected a whole file {path}, got one that cannot be read ({error}); fetch it again"
-        ) from error
+    content = read_bytes(path, "a whole file", "; fetch it again")
     header = 4 + 4 * dimensions  # two zeros, the type, the number of dimensions; then their lengths
     if content[:4] != bytes([0, 0, UNSIGNED_BYTE, dimensions]) or len(content) < header:
         raise ValueError(
@@ -110,10 +99,10 @@ def read_idx(path: Path, *, dimensions: int) -> NDArray[np.uint8]:
     expected = header + int(np.prod(shape, dtype=np.uint64))
     if len(content) != expected:
         raise ValueError(
-            f"expected {expected} bytes in {path}, as its header tells, got {len(content)}: it is cut off or "
+            f"expected {expected} bytes in {path}, as its header says, got {len(content)}: it is cut off or "
             "damaged; fetch it again"
         )
-    # A copy, because torch wants memory that it may write to.
+    # A copy, because torch needs memory that it may write to.
     return np.frombuffer(content, dtype=np.uint8, offset=header).reshape(shape).copy()
 
 
@@ -122,7 +111,7 @@ def _names(split: Split) -> tuple[str, str]:
 
 
 def _find(path: Path, name: str) -> Path | None:
-    """The file, which some copies of the set write with a dot before `idx`."""
+    """Return a file of the set, or None; some copies of the set have a dot before `idx`."""
     spellings = (name, name.replace("-idx", ".idx"))
     found = (path / f"{spelling}{end}" for spelling in spellings for end in ("", ".gz"))
     return next((file for file in found if file.is_file()), None)
@@ -132,7 +121,7 @@ def _expected(path: Path, name: str) -> Path:
     file = _find(path, name)
     if file is None:
         raise ValueError(
-            f"expected {name}, with or without .gz, in the folder {path}, found none; the set is four files, "
-            f"as published at {SOURCE}"
+            f"expected {name}, with or without .gz, in the folder {path}, found none; "
+            f"the set has four files, published at {SOURCE}"
         )
     return file

@@ -1,4 +1,4 @@
-"""Which published set of images lies at a path, if any."""
+"""Published sets of images, recognized by the names of their files."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,21 +8,25 @@ from typing import Literal
 from tammes.data.cifar10 import cifar10, holds_cifar10
 from tammes.data.images import Images
 from tammes.data.mnist import holds_mnist, mnist
-from tammes.data.split import Split
+from tammes.data.published_files import Split
 from tammes.data.svhn import holds_svhn, svhn
 
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A set that has a form of its own, and its own test images.
+    """A set of images with its own file format and its own test images.
 
     Args:
-        name: as everybody calls it.
-        is_at: whether its files are at a path.
-        load: reads one of its parts from there.
-        size: height and width of its images in pixels.
-        channels: 1 or 3.
+        name: usual name of the set.
+        is_at: function that returns whether the set's files are at a path.
+        load: function that reads one part of the set from a path.
+        size: height and width of the images, in pixels.
+        channels: number of channels, 1 or 3.
         mirrors: whether an image and its mirror image mean the same.
+
+    Example:
+        >>> MNIST.name, MNIST.size, MNIST.mirrors
+        ('MNIST', 28, False)
     """
 
     name: str
@@ -39,10 +43,10 @@ SVHN = Published(name="SVHN", is_at=holds_svhn, load=svhn, size=32, channels=3, 
 
 
 def published_at(path: str | Path) -> Published | None:
-    """The set whose files are at a path, or None; contents are not read.
+    """Return the set whose files are at a path, or None; no file is opened.
 
     Args:
-        path: a folder, or CIFAR-10's archive.
+        path: path of a folder, or of CIFAR-10's archive.
 
     Example:
         >>> import tempfile

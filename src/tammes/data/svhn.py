@@ -8,26 +8,25 @@ import torch
 from scipy.io import loadmat
 
 from tammes.data.images import Images, TensorPixels
-from tammes.data.split import Split, check_split
+from tammes.data.published_files import DIGITS, Split, check_part
 
 FILES: dict[Split, str] = {"train": "train_32x32.mat", "test": "test_32x32.mat"}
-CLASSES = tuple(str(digit) for digit in range(10))
 SIDE = 32
 SOURCE = "http://ufldl.stanford.edu/housenumbers"
 
 
 def svhn(path: str | Path, split: Split) -> Images:
-    """SVHN's cropped digits: 73,257 to train on and 26,032 to test on, 32x32 in color.
+    """Load SVHN's cropped digits: 73,257 training and 26,032 test images, 32x32 in color.
 
-    The files call the digit 0 class 10; here it is 0.
+    The files label the digit 0 as class 10; here it is class 0.
 
     Args:
-        path: the folder of `train_32x32.mat` and `test_32x32.mat`.
-        split: which part, "train" or "test".
+        path: path of the folder of `train_32x32.mat` and `test_32x32.mat`.
+        split: part of the set, "train" or "test".
 
     Raises:
-        ValueError: If the split is neither; if the file is missing, cut off or damaged, or holds other
-            arrays than 32x32 images in color and labels from 1 to 10: the message names it.
+        ValueError: If `split` is neither; if the file is missing, cut off or damaged, or holds other arrays
+            than 32x32 color images and labels from 1 to 10. The message names the file.
 
     Source: Netzer et al., Reading Digits in Natural Images with Unsupervised Feature Learning, 2011,
     format 2.
@@ -42,7 +41,7 @@ def svhn(path: str | Path, split: Split) -> Images:
         ...     images, images.labels.tolist()
         (Images(2 images, 3x32x32, 10 classes), [0, 3])
     """
-    check_split(split)
+    check_part("split", split)
     file = Path(path) / FILES[split]
     if not file.is_file():
         raise ValueError(f"expected {FILES[split]} in the folder {path}, found none; it is at {SOURCE}")
@@ -64,15 +63,16 @@ def svhn(path: str | Path, split: Split) -> Images:
         pixels=TensorPixels(tensor),
         names=tuple(f"{split} {row}" for row in range(n)),
         labels=torch.from_numpy(labels.reshape(-1).astype(np.int64) % 10),
-        classes=CLASSES,
+        classes=DIGITS,
     )
 
 
 def holds_svhn(path: Path) -> bool:
-    """Whether `svhn` would look for the set here; contents are not read.
+    """Return whether `svhn` finds one of the set's files in a folder; no file is opened.
 
-    >>> holds_svhn(Path("holiday"))
-    False
+    Example:
+        >>> holds_svhn(Path("holiday"))
+        False
     """
     return any((path / name).is_file() for name in FILES.values())
 
@@ -80,7 +80,7 @@ def holds_svhn(path: Path) -> bool:
 def _arrays(file: Path) -> dict[str, Any]:
     try:
         return loadmat(file, variable_names=("X", "y"), appendmat=False)
-    except Exception as error:  # a damaged file makes scipy raise whatever it stumbles over
+    except Exception as error:  # a damaged file makes scipy raise errors of any type
         raise ValueError(
             f"expected a whole MATLAB file {file}, got one that cannot be read ({error}); "
             f"fetch it again from {SOURCE}"

@@ -1,4 +1,4 @@
-"""Sentences to learn from, in reading order, with the documents they come from where those are known."""
+"""Sets of sentences in reading order, with their documents if these are known."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,26 +9,27 @@ from jaxtyping import Int64
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from tammes.data.labels import at_least_two_classes, check_names_and_labels, row_of
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Texts(Dataset[tuple[str, int]]):
-    """n sentences; item i is `(sentence, i)`.
+    """Set of n sentences, held in memory; item i is `(sentence, i)`.
 
-    A document is a class: its sentences have its number as their label. Sentences are held in memory.
+    A document is a class: the label of a sentence is the index of its document.
 
     Args:
-        sentences: the sentences, each with something in it beside space.
-        names: a name for each sentence, where it was found.
-        labels: int64 (n,), the document of each sentence, an index into `classes`; None where the
-            documents are not known.
-        classes: the names of the documents, each once; None where they are not known.
-        positions: int64 (n,), the place of each sentence in its document, from 0: sentences are adjacent
-            where it differs by one. Left out, the sentences are taken to be in reading order, none missing.
-        skipped: what was found beside the sentences and left out, by name.
+        sentences: n sentences, none of them blank.
+        names: n names, which say where each sentence was found.
+        labels: (n,) index of each sentence's document in `classes`; None if documents are not known.
+        classes: names of the documents, without repetition; None if documents are not known.
+        positions: (n,) position of each sentence in its document, from 0: adjacent sentences differ by one.
+            By default, the sentences are in reading order with none missing.
+        skipped: names of the files or rows that were found beside the sentences and left out.
 
     Raises:
-        ValueError: If there is no sentence, or an empty one; if there is not one name, label and position
-            for each; if labels come without classes, or are no indices into them.
+        ValueError: If there is no sentence, or a blank one; if the numbers of sentences, names, labels and
+            positions differ; if labels come without classes, or are not indices into the classes.
 
     Example:
         >>> texts = Texts(
@@ -52,55 +53,34 @@ class Texts(Dataset[tuple[str, int]]):
 
     def __post_init__(self) -> None:
         n = len(self.sentences)
-        if n == 0:
-            raise ValueError("expected at least one sentence, got none")
-        if len(self.names) != n:
-            raise ValueError(f"expected a name for each of {n} sentences, got {len(self.names)}")
+        check_names_and_labels(n, item="sentence", names=self.names, labels=self.labels, classes=self.classes)
         for name, sentence in zip(self.names, self.sentences, strict=True):
             if not sentence or sentence.isspace():
                 raise ValueError(f"expected words in every sentence, got an empty one: {name}")
-        if (self.labels is None) != (self.classes is None):
-            raise ValueError("expected labels and classes together, or neither; got only one of them")
-        if self.labels is not None and self.classes is not None:
-            self._check_labels(self.labels, self.classes)
+        if self.classes is not None:
+            name, times = Counter(self.classes).most_common(1)[0]
+            if times > 1:
+                raise ValueError(f"expected a different name for each document, got {name!r} {times} times")
         if self.positions is None:
             object.__setattr__(self, "positions", _reading_order(self.documents))
         elif self.positions.shape != (n,) or self.positions.dtype != torch.int64:
             got = f"{self.positions.dtype} {tuple(self.positions.shape)}"
             raise ValueError(f"expected positions as int64 ({n},), one for each sentence, got {got}")
 
-    def _check_labels(self, labels: Tensor, classes: tuple[str, ...]) -> None:
-        n = len(self)
-        if labels.shape != (n,) or labels.dtype != torch.int64:
-            got = f"{labels.dtype} {tuple(labels.shape)}"
-            raise ValueError(f"expected labels as int64 ({n},), one for each sentence, got {got}")
-        least, most = (int(end) for end in labels.aminmax())
-        if least < 0 or most >= len(classes):
-            raise ValueError(
-                f"expected labels from 0 to {len(classes) - 1}, indices into the classes; "
-                f"got labels from {least} to {most}"
-            )
-        name, times = Counter(classes).most_common(1)[0]
-        if times > 1:
-            raise ValueError(f"expected a name of its own for each document, got {name!r} {times} times")
-
     @property
     def documents(self) -> Int64[Tensor, " n"]:
-        """The document of each sentence, int64 (n,); where none is known, all are of one document, 0."""
+        """Document of each sentence; 0 for all sentences if documents are not known."""
         return torch.zeros(len(self), dtype=torch.int64) if self.labels is None else self.labels
 
     def __len__(self) -> int:
         return len(self.sentences)
 
     def __getitem__(self, index: int) -> tuple[str, int]:
-        n = len(self)
-        if not -n <= index < n:
-            raise IndexError(f"expected an index from 0 to {n - 1}, got {index}")
-        row = index % n
+        row = row_of(index, len(self))
         return self.sentences[row], row
 
     def subset(self, indices: Sequence[int]) -> "Texts":
-        """These sentences alone, in this order, numbered anew from 0; their positions stay."""
+        """Return the sentences with these indices, in this order, renumbered from 0; their positions stay."""
         rows = [range(len(self))[index] for index in indices]
         assert self.positions is not None
         return Texts(
@@ -113,7 +93,7 @@ class Texts(Dataset[tuple[str, int]]):
         )
 
     def required_labels(self) -> Int64[Tensor, " n"]:
-        """The labels, int64 (n,), for work that cannot do without them.
+        """Return the labels, for uses that need them.
 
         Raises:
             ValueError: If the documents are not known, or there is only one.
@@ -121,21 +101,17 @@ class Texts(Dataset[tuple[str, int]]):
         if self.labels is None:
             raise ValueError(
                 "expected sentences of known documents, got sentences without labels; put each document "
-                "into a file of its own, or name the column that tells a table's documents"
+                "into a separate file, or name a table's column of documents as `label_column`"
             )
-        if bool((self.labels == self.labels[0]).all()):
-            assert self.classes is not None
-            name = self.classes[int(self.labels[0])]
-            raise ValueError(f"expected at least two documents, got {len(self)} sentences of {name!r} alone")
-        return self.labels
+        return at_least_two_classes(self.labels, self.classes, item="sentence", kinds="documents")
 
     def __repr__(self) -> str:
         labels = "no documents" if self.classes is None else f"{len(self.classes)} documents"
         return f"Texts({len(self)} sentences, {labels})"
 
 
-def _reading_order(documents: Tensor) -> Tensor:
-    """The place of each row among the rows of its document."""
+def _reading_order(documents: Int64[Tensor, " n"]) -> Int64[Tensor, " n"]:
+    """Return the position of each row among the rows of its document."""
     order = documents.argsort(stable=True)
     sizes = torch.bincount(documents)
     starts = sizes.cumsum(0) - sizes

@@ -1,69 +1,65 @@
 """Sentences from a folder of documents, a file, a table, or a Hugging Face data set."""
 
-import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
-from tammes.data.listing import SkippedFilesWarning, listing
-from tammes.data.texts import Texts
-from tammes.data.texts_files import Passage, document_files, folder_passages, read_text
-from tammes.data.texts_prose import split_prose
-from tammes.data.texts_tables import (
-    HUB,
-    SUFFIXES,
-    data_set_passages,
-    is_saved_data_set,
-    table_passages,
+from tammes.data.listing import warn_of_skipped
+from tammes.data.passages import (
+    Passage,
+    document_files,
+    folder_passages,
+    read_text,
+    split_prose,
+    with_plain_line_ends,
 )
-
-# What the command line calls what only tables and data sets have.
-FLAGS = {"text": "--text-column", "document": "--label-column", "split": "--split"}
+from tammes.data.tables import HUB, SUFFIXES, data_set_passages, is_saved_data_set, table_passages
+from tammes.data.texts import Texts
 
 
 def texts(
     path: str | Path,
     *,
-    text: str | None = None,
-    document: str | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
     split: str | None = None,
     prose: bool = False,
     files: str = "*.txt",
     encoding: str = "utf-8",
     strict: bool = False,
 ) -> Texts:
-    """The sentences of a folder of documents, a file, a table, or a Hugging Face data set.
+    r"""Load the sentences of a folder of documents, a file, a table, or a Hugging Face data set.
 
     | path | documents |
     |---|---|
     | a folder | its plain-text files, and those in folders below it, in the order of their names |
-    | a plain-text file | none known: its sentences are neighbors |
-    | .csv, .tsv, .jsonl, .ndjson, .parquet | the values of the column `document`, or the rows |
+    | a plain-text file | not known; the sentences are in reading order |
+    | .csv, .tsv, .jsonl, .ndjson, .parquet | the values of `label_column`, or the rows |
     | a folder that `datasets` saved; `hub:owner/name[/configuration]` | the same |
 
-    A line is a sentence, in a table as well, and empty lines are none; with `prose`, `split_prose` cuts
-    running text into sentences. A table without a column `document` has a document in each row, unless no
-    row has more than one sentence: then no documents are known. What holds no sentence is left out.
+    Each line is a sentence, also within a row of a table, and empty lines are ignored; with `prose`,
+    `split_prose` cuts running text into sentences. In a table without `label_column` each row is a document,
+    unless no row has more than one sentence: then documents are not known. Files and rows without a sentence
+    are left out.
 
-    Sentences are held in memory, and read one file or row after the other. Of a table, only the columns
-    named are kept. Nothing is downloaded but what `hub:` names.
+    Sentences are held in memory; files and rows are read one after the other, and only the named columns of a
+    table are kept. Nothing is downloaded except for a path that begins with `hub:`.
 
     Args:
-        path: where the sentences are.
-        text: the column of a table that holds the text; left out, "text".
-        document: the column of a table that tells the document (the class) of each row.
-        split: the part of a Hugging Face data set, for example "train", if it has several.
-        prose: whether the text is running prose rather than a sentence a line.
-        files: what the names of a folder's documents look like, with `*` for anything.
-        encoding: of files other than parquet.
-        strict: whether what cannot be used is an error.
+        path: path of the folder or file, or name of the data set.
+        text_column: name of a table's column of text; "text" by default.
+        label_column: name of a table's column with the document (the class) of each row.
+        split: part of a Hugging Face data set, for example "train"; needed if it has several.
+        prose: whether the text is running prose rather than one sentence per line.
+        files: pattern of the names of a folder's documents, with `*` for any characters.
+        encoding: encoding of all files but parquet.
+        strict: whether files and rows that cannot be used are an error.
 
     Raises:
-        ValueError: If there is nothing at the path, or no sentence; if bytes cannot be decoded (with file
-            and line), or a column is missing; if `strict`, and something was left out.
-        ImportError: If a Hugging Face data set is wanted, and `datasets` is not installed.
+        ValueError: If there is nothing at the path, or no sentence; if bytes cannot be decoded (the message
+            names file and line), or a column is missing; if `strict`, and something was left out.
+        ImportError: If the path is a Hugging Face data set, and `datasets` is not installed.
 
     Warns:
         SkippedFilesWarning: If files or rows were left out; `skipped` of the result has their names.
@@ -71,7 +67,7 @@ def texts(
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as root:
-        ...     for name, lines in (("cats", "They purr.\\nThey sleep.\\n"), ("dogs", "They bark.\\n")):
+        ...     for name, lines in (("cats", "They purr.\nThey sleep.\n"), ("dogs", "They bark.\n")):
         ...         _ = (Path(root) / f"{name}.txt").write_text(lines)
         ...     sentences = texts(root)
         >>> sentences, sentences.classes
@@ -86,80 +82,73 @@ def texts(
         raise ValueError(f"expected a folder, a file or hub:owner/name, found nothing at {path}")
     is_data_set = is_hub or is_saved_data_set(place)
     is_table = is_data_set or (place.is_file() and place.suffix.lower() in SUFFIXES)
+    text = text_column or "text"
     if is_data_set:
-        passages = data_set_passages(str(path), text=text or "text", document=document, split=split)
+        passages = data_set_passages(str(path), text_column=text, label_column=label_column, split=split)
     elif is_table:
-        _refuse(path, "tables have no splits", {"split": split})
-        passages = table_passages(place, text=text or "text", document=document, encoding=encoding)
+        _check_unused(path, "tables have no splits", split=split)
+        passages = table_passages(place, text_column=text, label_column=label_column, encoding=encoding)
     else:
-        given = {"text": text, "document": document, "split": split}
-        _refuse(path, "plain text has no columns or splits", given)
+        _check_unused(
+            path,
+            "plain text has no columns or splits",
+            text_column=text_column,
+            label_column=label_column,
+            split=split,
+        )
         if place.is_dir():
             names, others = document_files(place, files)
             passages = folder_passages(place, names, encoding)
         else:
             passages = iter([Passage(place.name, read_text(place, encoding), None)])
 
-    gathered = _gather(passages, prose)
-    if not gathered.sentences:
+    found, empty = _sentences(passages, prose)
+    if not found:
         raise ValueError(f"expected sentences in {path}, found none")
-    skipped = others + gathered.empty
-    if skipped:
-        message = f"no sentences to read in {len(skipped)} of the files or rows of {path}: {listing(skipped)}"
-        if strict:
-            raise ValueError(f"{message}; remove them, or pass over them without --strict (strict=True)")
-        warnings.warn(f"{message}; left out", SkippedFilesWarning, stacklevel=2)
-    return _texts(gathered, skipped, rows_are_documents=is_table and document is None)
+    skipped = others + empty
+    warn_of_skipped(
+        f"no sentences to read in {len(skipped)} of the files or rows of {path}", skipped, strict=strict
+    )
+    return _texts(found, skipped, rows_are_documents=is_table and label_column is None)
 
 
-def _refuse(path: str | Path, reason: str, given: dict[str, str | None]) -> None:
+def _check_unused(path: str | Path, reason: str, **given: str | None) -> None:
     for name, value in given.items():
         if value is not None:
-            raise ValueError(
-                f"expected no {name} for {path}, because {reason}; "
-                f"got {FLAGS[name]} {value} ({name}={value!r})"
-            )
+            raise ValueError(f"expected no {name} for {path}, because {reason}; got {name}={value!r}")
 
 
-@dataclass
-class _Gathered:
-    sentences: list[str] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    documents: list[str | None] = field(default_factory=list)
-    empty: list[str] = field(default_factory=list)
-
-
-def _gather(passages: Iterable[Passage], prose: bool) -> _Gathered:
-    gathered = _Gathered()
+def _sentences(passages: Iterable[Passage], prose: bool) -> tuple[list[Passage], list[str]]:
+    """Return each sentence as a passage, and the names of the passages without any."""
+    found: list[Passage] = []
+    empty: list[str] = []
     for passage in passages:
-        pieces = [piece for piece in _pieces(passage, prose) if piece[1]]
-        if not pieces:
-            gathered.empty.append(passage.name)
-        for name, sentence in pieces:
-            gathered.names.append(name)
-            gathered.sentences.append(sentence)
-            gathered.documents.append(passage.document)
-    return gathered
+        before = len(found)
+        found.extend(_pieces(passage, prose))
+        if len(found) == before:
+            empty.append(passage.name)
+    return found, empty
 
 
-def _pieces(passage: Passage, prose: bool) -> Iterator[tuple[str, str]]:
-    """Names of sentences, `file:line`, or `file#number` where they were cut from prose; and the sentences."""
+def _pieces(passage: Passage, prose: bool) -> Iterator[Passage]:
+    """Yield the sentences of a passage, named `file:line`, or `file#number` if they were cut from prose."""
     mark = "#" if prose else ":"
-    lines = passage.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    pieces = split_prose(passage.text) if prose else [line.strip() for line in lines]
-    for number, piece in enumerate(pieces, 1):
-        yield f"{passage.name}{mark}{number}", piece
+    lines = split_prose(passage.text) if prose else with_plain_line_ends(passage.text).split("\n")
+    for number, line in enumerate(lines, 1):
+        if sentence := line.strip():
+            yield Passage(f"{passage.name}{mark}{number}", sentence, passage.document)
 
 
-def _texts(gathered: _Gathered, skipped: list[str], *, rows_are_documents: bool) -> Texts:
-    classes = tuple(dict.fromkeys(name for name in gathered.documents if name is not None))
-    if rows_are_documents and len(classes) == len(gathered.sentences):
+def _texts(found: list[Passage], skipped: list[str], *, rows_are_documents: bool) -> Texts:
+    documents = [sentence.document for sentence in found]
+    classes = tuple(dict.fromkeys(name for name in documents if name is not None))
+    if rows_are_documents and len(classes) == len(found):
         classes = ()
     index = {name: label for label, name in enumerate(classes)}
     return Texts(
-        sentences=tuple(gathered.sentences),
-        names=tuple(gathered.names),
-        labels=torch.tensor([index[name] for name in gathered.documents if name]) if classes else None,
+        sentences=tuple(sentence.text for sentence in found),
+        names=tuple(sentence.name for sentence in found),
+        labels=torch.tensor([index[name] for name in documents if name]) if classes else None,
         classes=classes or None,
         skipped=tuple(skipped),
     )

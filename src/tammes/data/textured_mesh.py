@@ -1,9 +1,7 @@
-"""A triangle mesh with a picture on it, from Wavefront OBJ and an image."""
+"""A triangle mesh with a texture, from a Wavefront OBJ file and an image."""
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,22 +11,24 @@ from jaxtyping import Float, Int64
 from PIL import Image
 from torch import Tensor
 
+from tammes.data.published_files import read_bytes
+
 LARGEST = torch.finfo(torch.float32).max
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TexturedMesh:
-    """Triangles in space, each corner with its place on a picture.
+    """Triangle mesh in space, with texture coordinates for each corner.
 
     Args:
-        vertices: (vertices, 3).
-        faces: (faces, 3), numbers of vertices.
-        places: (places, 2), on the picture, in [0, 1]: right, and *up*.
-        face_places: (faces, 3), numbers of places; no faces where the mesh has no places.
-        picture: (height, width, 3), in [0, 1], its first row on top; or None.
+        vertices: (vertices, 3) coordinates in space.
+        faces: (faces, 3) indices of vertices.
+        places: (places, 2) texture coordinates in [0, 1]: right, and *up*.
+        face_places: (faces, 3) indices of texture coordinates; (0, 3) for a mesh without a texture.
+        picture: (height, width, 3) texture in [0, 1], the top row first; or None.
 
     Raises:
-        ValueError: for faces of corners that there are not, and for a picture on which corners have no place.
+        ValueError: If an index is out of range, or a mesh with a picture lacks texture coordinates.
 
     Example:
         >>> corners = torch.eye(3)
@@ -52,22 +52,24 @@ class TexturedMesh:
             ("face_places", self.face_places, len(self.places)),
         ):
             if numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < count:
-                raise ValueError(f"expected {name} that number {count} corners from 0, got another number")
+                raise ValueError(f"expected {name} from 0 to {count - 1}, got another index")
         if self.picture is not None and len(self.face_places) != len(self.faces):
-            raise ValueError("expected a place on the picture for each corner of each face, got none of some")
+            raise ValueError("expected a place on the picture for each corner of each face, some have none")
 
     def colors(self, face: Int64[Tensor, " n"], weights: Float[Tensor, "n 3"]) -> Float[Tensor, "n 3"]:
-        """Colors of points on the surface, between the picture's four nearest pixels.
+        """Return the colors of points on the surface, interpolated between the four nearest pixels.
 
         Args:
-            face: (n,), the triangle that each point lies in.
-            weights: (n, 3), its barycentric coordinates.
+            face: (n,) index of the triangle that each point lies in.
+            weights: (n, 3) barycentric coordinates of each point.
 
         Raises:
-            ValueError: for a mesh without a picture.
+            ValueError: If the mesh has no picture.
         """
         if self.picture is None:
-            raise ValueError("expected a mesh with a picture, got one without: give the image's file as well")
+            raise ValueError(
+                "expected a mesh with a picture, got one without: pass the image file as `picture`"
+            )
         place = (self.places[self.face_places[face]] * weights[:, :, None]).sum(dim=1)
         grid = torch.stack([2 * place[:, 0] - 1, 1 - 2 * place[:, 1]], dim=1)  # up on the mesh, down in rows
         sampled = torch.nn.functional.grid_sample(
@@ -77,28 +79,29 @@ class TexturedMesh:
 
 
 def textured_mesh(path: str | Path, picture: str | Path | None = None) -> TexturedMesh:
-    """A mesh from a Wavefront OBJ file, gzipped or not; faces of more than three corners become fans.
+    r"""Load a mesh from a Wavefront OBJ file, gzipped or not; larger polygons become fans of triangles.
 
     Args:
-        path: the file.
-        picture: the image on it, of any form that Pillow reads; or None.
+        path: path of the OBJ file.
+        picture: path of the texture, in any format that Pillow reads; or None.
 
     Raises:
-        ValueError: If a file cannot be read, or the mesh is not of vertices, places and faces that fit.
+        ValueError: If a file cannot be read, or the vertices, texture coordinates and faces do not match.
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as root:
         ...     file = Path(root) / "a.obj"
-        ...     _ = file.write_text("v 0 0 0\\nv 1 0 0\\nv 1 1 0\\nv 0 1 0\\nf 1 2 3 4\\n")
+        ...     _ = file.write_text("v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n")
         ...     textured_mesh(file).faces.tolist()
         [[0, 1, 2], [0, 2, 3]]
     """
     file = Path(path)
+    text = read_bytes(file, "a Wavefront OBJ file").decode("utf-8", "replace")
     vertices: list[list[float]] = []
     places: list[list[float]] = []
     corners: list[tuple[int, int | None]] = []
-    for number, line in enumerate(_text(file).splitlines(), start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         word, *parts = line.split() or [""]
         try:
             if word == "v":
@@ -130,7 +133,7 @@ def textured_mesh(path: str | Path, picture: str | Path | None = None) -> Textur
 
 
 def _fan(corners: list[tuple[int, int | None]]) -> list[tuple[int, int | None]]:
-    """The corners of the triangles that a face is cut into."""
+    """Return the corners of the triangles that a polygon is cut into."""
     if len(corners) < 3:
         raise ValueError("a face has three corners or more")
     return [corners[each] for k in range(1, len(corners) - 1) for each in (0, k, k + 1)]
@@ -144,7 +147,7 @@ def _numbers(parts: list[str], count: int) -> list[float]:
 
 
 def _corner(word: str, vertices: int, places: int) -> tuple[int, int | None]:
-    """A corner `vertex/place/normal`, counted from 1, or from the last with a minus."""
+    """Return the indices in a corner `vertex/place/normal`: from 1, or negative from the last."""
     vertex, place, *_ = [*word.split("/"), ""]
 
     def counted(text: str, count: int) -> int:
@@ -153,19 +156,9 @@ def _corner(word: str, vertices: int, places: int) -> tuple[int, int | None]:
     return counted(vertex, vertices), counted(place, places) if place else None
 
 
-def _text(file: Path) -> str:
-    try:
-        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-        return content.decode("utf-8", "replace")
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(
-            f"expected a Wavefront OBJ file {file}, got none that can be read ({error})"
-        ) from error
-
-
 def _picture(file: Path) -> Float[Tensor, "h w 3"]:
     try:
         with Image.open(file) as image:
             return torch.from_numpy(np.asarray(image.convert("RGB"), dtype=np.float32) / 255)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"expected an image {file}, got none that can be read ({error})") from error
+        raise ValueError(f"expected an image {file}, got one that cannot be read ({error})") from error

@@ -1,4 +1,4 @@
-"""Tokenized sentences: all ids in one row, and where each sentence begins."""
+"""Tokenized sentences: all ids in one flat tensor, with the offset of each sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tokens:
-    """n sentences as token ids: sentence i is `ids[offsets[i] : offsets[i + 1]]`.
+    """Token ids of n sentences: sentence i is `ids[offsets[i] : offsets[i + 1]]`.
 
-    One flat tensor instead of a padded rectangle: nothing is stored or computed for padding, and it is the
-    form that `torch.nn.EmbeddingBag` reads.
+    One flat tensor instead of a padded rectangle: no memory or time goes into padding, and
+    `torch.nn.EmbeddingBag` reads this layout.
 
     Args:
-        ids: int64 (total,), each 0 or more.
-        offsets: int64 (n + 1,), from 0 to `total`, never falling.
+        ids: (total,) token ids, each 0 or more.
+        offsets: (n + 1,) offsets from 0 to `total`, never decreasing.
 
     Raises:
-        ValueError: If the two do not fit each other in type, shape, range or device.
+        ValueError: If the type, shape, range or device of the two do not match.
 
     Example:
         >>> tokens = Tokens(torch.tensor([5, 6, 7, 8]), torch.tensor([0, 3, 4]))
@@ -31,13 +31,13 @@ class Tokens:
     """
 
     ids: Int64[Tensor, " total"]
-    offsets: Int64[Tensor, " n+1"]
+    offsets: Int64[Tensor, " n_plus_one"]
 
     def __post_init__(self) -> None:
         for name, value in (("ids", self.ids), ("offsets", self.offsets)):
             if value.dtype != torch.int64 or value.ndim != 1:
                 raise ValueError(
-                    f"expected {name} as int64 in one row, got {value.dtype} {tuple(value.shape)}"
+                    f"expected {name} as int64 in one dimension, got {value.dtype} {tuple(value.shape)}"
                 )
         if self.ids.device != self.offsets.device:
             raise ValueError(
@@ -56,30 +56,31 @@ class Tokens:
 
     @property
     def lengths(self) -> Int64[Tensor, " n"]:
-        """Tokens in each sentence."""
+        """Number of tokens in each sentence."""
         return self.offsets.diff()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def take(self, rows: Int64[Tensor, " rows"]) -> "Tokens":
-        """These sentences, in this order; `rows` int64 (rows,), each from 0 to n - 1."""
+        """Return the sentences in these rows, each from 0 to n - 1, in this order."""
         starts = self.offsets[:-1][rows]
         lengths = self.lengths[rows]
         offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
-        # Where each id of the result stands here: as far into its sentence as there.
+        # A token's place within its sentence is the same before and after, so one shift for each sentence
+        # maps its new tokens to its old ones.
         shifts = (starts - offsets[:-1]).repeat_interleave(lengths)
         return Tokens(self.ids[torch.arange(len(shifts), device=rows.device) + shifts], offsets)
 
     @staticmethod
     def cat(parts: Sequence["Tokens"]) -> "Tokens":
-        """The sentences of several, one after the other; one part at least."""
+        """Concatenate the sentences of at least one part."""
         lengths = torch.cat([part.lengths for part in parts])
         offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
         return Tokens(torch.cat([part.ids for part in parts]), offsets)
 
     def to(self, device: torch.device | str) -> "Tokens":
-        """The same sentences on another device."""
+        """Return the same sentences on another device."""
         return Tokens(self.ids.to(device), self.offsets.to(device))
 
     def __repr__(self) -> str:

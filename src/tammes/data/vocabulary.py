@@ -1,4 +1,4 @@
-"""The words an encoder knows: sentences to token ids, with one id for all words that are too rare."""
+"""The words an encoder knows: sentences become token ids, and all rare words share one id."""
 
 import hashlib
 import json
@@ -13,34 +13,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from tammes.checks import check_integer
 from tammes.data.tokens import Tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# No token can be spelled so: a bracket is a token of its own.
+# No word is spelled like this, because a bracket is always a separate token.
 UNKNOWN = "[UNK]"
 FORMAT = "tammes vocabulary 1"
 # A number with its inner points and commas; a word with its inner apostrophes; else one character.
 TOKEN = r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}\p{N}_]+(?:['’][\p{L}\p{M}\p{N}_]+)*|[^\s\p{L}\p{M}\p{N}_]"
-# Sentences tokenized at a time: each leaves an object of some kilobytes behind until it is packed.
+# Sentences tokenized at a time: each takes some kilobytes as an object until its ids are copied.
 CHUNK = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Vocabulary:
-    """Words and their ids; id 0 is `[UNK]`, which stands for every word that is not among them.
+    """Words and their ids; id 0 is `[UNK]`, which stands for every other word.
 
-    Text is brought to Unicode's composed form (NFC) and cut into tokens: a number with its inner points
-    and commas (`3.50`), a word with its inner apostrophes (`don't`), any other character but space by
-    itself. Punctuation counts as words do.
+    Text is normalized to Unicode's composed form (NFC) and cut into tokens: a number with its inner points
+    and commas (`3.50`), a word with its inner apostrophes (`don't`), and any other character but space.
+    Punctuation marks count as words.
 
     Args:
-        words: the words, `[UNK]` first; the id of a word is its place.
-        lowercase: whether text is put into lower case first.
+        words: words in the order of their ids, `[UNK]` first.
+        lowercase: whether text is converted to lower case first.
 
     Raises:
-        ValueError: If `[UNK]` is not first, no other word follows, or a word comes twice.
+        ValueError: If `[UNK]` is not first, no other word follows, or a word is repeated.
 
     Example:
         >>> vocabulary = Vocabulary.of(["the cat sat", "the dog sat"], minimum_count=2)
@@ -59,26 +60,25 @@ class Vocabulary:
         if len(self.words) == 1:
             raise ValueError(f"expected words beside {UNKNOWN}, got none")
         if not all(isinstance(word, str) for word in self.words):
-            raise ValueError("expected words that are text, got something else among them")
+            raise ValueError("expected strings as words, got something else among them")
         word, times = Counter(self.words).most_common(1)[0]
         if times > 1:
             raise ValueError(f"expected every word once, got {word!r} {times} times")
 
     @staticmethod
     def of(sentences: Sequence[str], *, minimum_count: int, lowercase: bool = False) -> "Vocabulary":
-        """The words that occur often enough in these sentences, the most frequent first.
+        """Build a vocabulary of the words that occur often enough, the most frequent first.
 
         Args:
-            sentences: the sentences to train on; the words of others are not to be known.
-            minimum_count: how often a word must occur in all sentences together.
-            lowercase: whether text is put into lower case first.
+            sentences: training sentences; words that occur only elsewhere stay unknown.
+            minimum_count: least number of times that a word must occur in all sentences together, at least 1.
+            lowercase: whether text is converted to lower case first.
 
         Raises:
-            ValueError: If the count is below 1, or no word occurs that often.
+            ValueError: If `minimum_count` is below 1, or no word occurs that often.
             ImportError: If `tokenizers` is not installed.
         """
-        if minimum_count < 1:
-            raise ValueError(f"expected a minimum_count of at least 1, got {minimum_count}")
+        check_integer("minimum_count", minimum_count)
         tokenizers = _tokenizers()
         tokenizer = _tokenizer({}, lowercase)
         trainer = tokenizers.trainers.WordLevelTrainer(
@@ -92,14 +92,14 @@ class Vocabulary:
 
     @cached_property
     def tokenizer(self) -> "Tokenizer":
-        """The `tokenizers.Tokenizer` that encodes: word by word, unknown words as `[UNK]`."""
+        """Word-level `tokenizers.Tokenizer` of this vocabulary; unknown words become `[UNK]`."""
         return _tokenizer({word: place for place, word in enumerate(self.words)}, self.lowercase)
 
     def encode(self, sentences: Sequence[str]) -> Tokens:
-        """The ids of each sentence's tokens.
+        """Return the token ids of each sentence.
 
         Raises:
-            ValueError: If a sentence has no token, that is nothing but space.
+            ValueError: If a sentence has no token, that is, if it is blank.
             ImportError: If `tokenizers` is not installed.
         """
         parts: list[np.ndarray] = []
@@ -120,18 +120,18 @@ class Vocabulary:
         return Tokens(torch.from_numpy(ids), torch.from_numpy(lengths.cumsum()))
 
     def save(self, path: str | Path) -> None:
-        """Write it as JSON, with a checksum of its words and settings."""
+        """Write the vocabulary as JSON, with a checksum of its words and settings."""
         content = self._content()
         document = {"format": FORMAT, "sha256": _checksum(content), **content}
         Path(path).write_text(json.dumps(document, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
 
     @staticmethod
     def load(path: str | Path) -> "Vocabulary":
-        """Read what `save` wrote.
+        """Read a vocabulary that `save` wrote.
 
         Raises:
-            ValueError: If the file is no vocabulary, or not as it was saved.
-            OSError: If it cannot be read.
+            ValueError: If the file is not a vocabulary, or was changed since it was saved.
+            OSError: If the file cannot be read.
         """
         try:
             document = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -143,7 +143,7 @@ class Vocabulary:
         is_saved = document.get("sha256") == _checksum({"lowercase": lowercase, "words": words})
         if not (is_saved and isinstance(words, list) and isinstance(lowercase, bool)):
             raise ValueError(
-                f"the vocabulary in {path} is not as it was saved (its checksum differs): "
+                f"the vocabulary in {path} was changed since it was saved (its checksum differs): "
                 "restore the file, or build the vocabulary again"
             )
         return Vocabulary(words=tuple(words), lowercase=lowercase)
@@ -172,7 +172,7 @@ def _tokenizer(ids: dict[str, int], lowercase: bool) -> "Tokenizer":
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, unk_token=UNKNOWN))
     steps = [normalizers.NFC(), normalizers.Lowercase()] if lowercase else [normalizers.NFC()]
     tokenizer.normalizer = normalizers.Sequence(steps)
-    # "invert": what matches is a token; what lies between, which is space, is removed.
+    # "invert": a match is a token; the rest, which is space, is removed.
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split(
         tokenizers.Regex(TOKEN), behavior="removed", invert=True
     )

@@ -1,4 +1,4 @@
-"""ZINC 12k: small molecules, and a number for each that a chemist would call its penalized solubility."""
+"""ZINC 12k: small molecules, with the penalized logP (a measure of solubility) of each as the target."""
 
 from __future__ import annotations
 
@@ -7,31 +7,29 @@ from pathlib import Path
 
 import torch
 
-from tammes.data.archive import read_archive
-from tammes.data.labelled_graphs import LabelledGraphs
-from tammes.data.numeric import real_numbers, whole_numbers
-from tammes.data.split import Part, check_part
+from tammes.data.labeled_graphs import LabeledGraphs
+from tammes.data.published_files import Part, check_part, read_tensors
 
 ATOMS, BONDS = 28, 4
-"""Kinds of atoms and of bonds that the set counts; bonds are 1 to 3."""
-_ARRAYS = ("x", "edge_index", "edge_attr", "node_ptr", "edge_ptr", "y")
+"""Number of atom types, 0 to 27, and of bond types; bonds in the set are 1 to 3."""
+_INTEGERS = {"x": 1, "edge_index": 2, "edge_attr": 1, "node_ptr": 1, "edge_ptr": 1}
 
 
-def zinc(path: str | Path, part: Part) -> LabelledGraphs:
-    """A part of ZINC 12k: 10,000 molecules to train on, 1,000 to validate and 1,000 to test on.
+def zinc(path: str | Path, part: Part) -> LabeledGraphs:
+    """Load a part of ZINC 12k: 10,000 molecules for training, 1,000 for validation and 1,000 for testing.
 
-    Nothing is downloaded, and PyG's files are read as tensors alone.
+    Nothing is downloaded, and nothing but tensors is unpickled from PyG's files.
 
     Args:
-        path: the folder that `torch_geometric.datasets.ZINC(path, subset=True)` has filled, with
-            `subset/processed/train.pt` and so on in it; or a folder with one NumPy archive a part,
-            `zinc_train*.npz`, `zinc_val*.npz`, `zinc_test*.npz`, of `x`, `edge_index` (numbered within
+        path: path of the folder that `torch_geometric.datasets.ZINC(path, subset=True)` has filled, with
+            `subset/processed/train.pt` and so on in it; or of a folder with one NumPy archive for each part,
+            `zinc_train*.npz`, `zinc_val*.npz`, `zinc_test*.npz`, with `x`, `edge_index` (numbered within
             each molecule), `edge_attr`, `node_ptr`, `edge_ptr` and `y`.
-        part: "train", "val" or "test".
+        part: part of the set, "train", "val" or "test".
 
     Raises:
-        ValueError: If the part is none of them, or its file is missing, double or damaged.
-        ImportError: Where PyG's folder is given and torch_geometric is missing.
+        ValueError: If `part` is none of them, or its file is missing, ambiguous or damaged.
+        ImportError: If the folder is PyG's and torch_geometric is not installed.
 
     Source: Dwivedi et al., Benchmarking Graph Neural Networks, 2020, after Irwin et al., 2012.
 
@@ -44,7 +42,7 @@ def zinc(path: str | Path, part: Part) -> LabelledGraphs:
         ...     zinc(root, "val").targets.tolist()
         [[0.5]]
     """
-    check_part(part)
+    check_part("part", part, Part)
     folder = Path(path)
     processed = folder / "subset" / "processed" / f"{part}.pt"
     if processed.is_file():
@@ -55,43 +53,36 @@ def zinc(path: str | Path, part: Part) -> LabelledGraphs:
             f"expected ZINC 12k at {path}: subset/processed/{part}.pt, as torch_geometric.datasets.ZINC"
             f"(path, subset=True) writes it when run once, or zinc_{part}*.npz; found neither"
         )
-    arrays = read_archive(file, _ARRAYS)
-
-    def whole(name: str, dimensions: int = 1) -> torch.Tensor:
-        return whole_numbers(arrays[name], name=name, file=file, dimensions=dimensions)
-
-    nodes, edges, bonds = whole("x"), whole("edge_index", 2), whole("edge_attr")
-    node_starts, edge_starts = whole("node_ptr"), whole("edge_ptr")
-    targets = real_numbers(arrays["y"], name="y", file=file, dimensions=1)
+    arrays = read_tensors(file, integers=_INTEGERS, floats={"y": 1})
     try:
-        return LabelledGraphs(
-            nodes=nodes,
-            edges=edges,
-            bonds=bonds,
-            node_starts=node_starts,
-            edge_starts=edge_starts,
-            targets=targets.float()[:, None],
+        return LabeledGraphs(
+            nodes=arrays["x"],
+            edges=arrays["edge_index"],
+            bonds=arrays["edge_attr"],
+            node_starts=arrays["node_ptr"],
+            edge_starts=arrays["edge_ptr"],
+            targets=arrays["y"].float()[:, None],
         )
     except ValueError as error:
-        raise ValueError(f"expected molecules in {file}, but its arrays do not fit: {error}") from error
+        raise ValueError(f"expected molecules in {file}, but its arrays do not match: {error}") from error
 
 
 def part_of_zinc(folder: Path, part: Part) -> Path | None:
-    """The archive of a part, or None where there is none; contents are not read.
+    """Return the path of a part's archive, or None if there is none; no file is opened.
 
     Raises:
-        ValueError: If there are several.
+        ValueError: If several archives match.
     """
     found = sorted(folder.glob(f"zinc_{part}*.npz"))
     if len(found) > 1:
         raise ValueError(
-            f"expected one zinc_{part}*.npz in {folder}, found {len(found)}: take all but one away"
+            f"expected one zinc_{part}*.npz in {folder}, found {len(found)}: keep only one of them"
         )
     return found[0] if found else None
 
 
-def _from_geometric(file: Path) -> LabelledGraphs:
-    """PyG's own form: a dictionary of all molecules' tensors, where each begins in them, and a class."""
+def _from_geometric(file: Path) -> LabeledGraphs:
+    """Return the graphs in PyG's format: tensors of all molecules, the index of each in them, and a class."""
     try:
         from torch_geometric.data import Data
     except ImportError as error:
@@ -99,7 +90,7 @@ def _from_geometric(file: Path) -> LabelledGraphs:
     try:
         with torch.serialization.safe_globals([Data]):
             tensors, starts, *_ = torch.load(file, weights_only=True)
-        return LabelledGraphs(
+        return LabeledGraphs(
             nodes=tensors["x"].flatten().long(),
             edges=tensors["edge_index"].long(),
             bonds=tensors["edge_attr"].flatten().long(),
@@ -107,10 +98,10 @@ def _from_geometric(file: Path) -> LabelledGraphs:
             edge_starts=starts["edge_index"].long(),
             targets=tensors["y"].float().reshape(-1, 1),
         )
-    except pickle.UnpicklingError as error:  # whose words are many, and tell how to open it unsafely
+    except pickle.UnpicklingError as error:  # its long message explains how to load the file unsafely
         raise ValueError(
-            f"expected {file} as torch_geometric.datasets.ZINC writes it, got a damaged file, or more than "
-            "tensors, which is not opened"
+            f"expected {file} as torch_geometric.datasets.ZINC writes it, got a damaged file, or one with "
+            "other objects than tensors, which are not unpickled"
         ) from error
     except (OSError, EOFError, RuntimeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tammes.data.labelled_graphs import LabelledGraphs
+from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.papers.page import Finding
 from tammes.papers.robinson_spectral import multiplicities, properties, substructures, zinc
 from tammes.papers.robinson_spectral.molecules import components, flat, fluorescein, molecules
@@ -332,9 +332,9 @@ def test_components_are_those_of_the_covariance() -> None:
     assert components(rows[:, :1], 3).shape == (30, 3)
 
 
-def test_labelled_graphs_of_one_node_have_an_encoding() -> None:
+def test_labeled_graphs_of_one_node_have_an_encoding() -> None:
     one = torch.zeros(1, dtype=torch.long)
-    lonely = LabelledGraphs(
+    lonely = LabeledGraphs(
         nodes=one,
         edges=torch.zeros(2, 0, dtype=torch.long),
         bonds=torch.zeros(0, dtype=torch.long),

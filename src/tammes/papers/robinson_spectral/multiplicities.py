@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from tammes.data.filter_images import filter_images
-from tammes.data.labelled_graphs import LabelledGraphs
+from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.data.zinc import zinc
 from tammes.extensions.tu_graphs import tu_graphs
 from tammes.papers.entry import Entry
@@ -210,7 +210,7 @@ def _molecules(folder: Path, cell: Cell) -> list[Graph]:
     return [graph for part in parts for graph in _graphs(part)][: cell.most]
 
 
-def _graphs(packed: LabelledGraphs) -> list[Graph]:
+def _graphs(packed: LabeledGraphs) -> list[Graph]:
     edges = packed.edges.split(packed.edge_starts.diff().tolist(), dim=1)
     return list(zip(edges, packed.node_starts.diff().tolist(), strict=True))
 

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
-from tammes.data.labelled_graphs import LabelledGraphs
+from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.spectral import Eigenpairs, SignNet, eigenpairs
 from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, RandomFlips
 
@@ -28,7 +28,7 @@ class Encoded:
         values: (graphs, k), likewise.
     """
 
-    graphs: LabelledGraphs
+    graphs: LabeledGraphs
     vectors: Float[Tensor, "n k"]
     values: Float[Tensor, "g k"]
 
@@ -124,7 +124,7 @@ BOND_WIDTH = 16
 """Channels that a kind of edge is embedded in."""
 
 
-def encoded(graphs: LabelledGraphs, *, count: int | None) -> Encoded:
+def encoded(graphs: LabeledGraphs, *, count: int | None) -> Encoded:
     """Graphs with eigenpairs of the symmetric normalized Laplacian.
 
     Args:
@@ -211,11 +211,11 @@ def errors(network: nn.Module, part: Encoded, config: FitConfig) -> Float[Tensor
     return torch.cat(found).mean(dim=0)
 
 
-def standardized(parts: tuple[LabelledGraphs, ...]) -> tuple[LabelledGraphs, ...]:
+def standardized(parts: tuple[LabeledGraphs, ...]) -> tuple[LabeledGraphs, ...]:
     """The same graphs, with targets in standard deviations from the mean of the first part."""
     mean, deviation = parts[0].targets.mean(dim=0), parts[0].targets.std(dim=0)
     return tuple(
-        LabelledGraphs(**(vars(part) | {"targets": (part.targets - mean) / deviation})) for part in parts
+        LabeledGraphs(**(vars(part) | {"targets": (part.targets - mean) / deviation})) for part in parts
     )
 
 

@@ -12,7 +12,7 @@ from statistics import mean, stdev
 
 import torch
 
-from tammes.data.labelled_graphs import LabelledGraphs
+from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.robinson_spectral.figures import errors_by_group
 from tammes.papers.robinson_spectral.regression import Encoding, FitConfig, Fitted, Regressor, encoded, fit
@@ -23,7 +23,7 @@ NONE, FLIPS, SIGNNET = "none", "LapPE (flip)", "SignNet"
 ENCODINGS = (NONE, FLIPS, SIGNNET)
 WIDTH, SEEDS = 128, 3
 """Of the paper."""
-Parts = tuple[LabelledGraphs, LabelledGraphs, LabelledGraphs]
+Parts = tuple[LabeledGraphs, LabeledGraphs, LabeledGraphs]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from tammes.data.split import Part
+from tammes.data.published_files import Part
 from tammes.data.zinc import ATOMS, BONDS, zinc
 from tammes.papers.robinson_spectral.regression import (
     BOND_WIDTH,

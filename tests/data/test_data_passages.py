@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tammes.data.texts_prose import split_prose
+from tammes.data.passages import split_prose
 
 
 @pytest.mark.parametrize(

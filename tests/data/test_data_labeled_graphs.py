@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from tammes.data.labelled_graphs import LabelledGraphs
+from tammes.data.labeled_graphs import LabeledGraphs
 
 
-def three(**changed: torch.Tensor) -> LabelledGraphs:
+def three(**changed: torch.Tensor) -> LabeledGraphs:
     """A path of three nodes, a lone node, and an edge."""
     parts = {
         "nodes": torch.tensor([1, 2, 3, 4, 5, 6]),
@@ -16,7 +16,7 @@ def three(**changed: torch.Tensor) -> LabelledGraphs:
         "edge_starts": torch.tensor([0, 4, 4, 6]),
         "targets": torch.tensor([[0.0], [1.0], [2.0]]),
     }
-    return LabelledGraphs(**(parts | changed))
+    return LabeledGraphs(**(parts | changed))
 
 
 def test_a_subset_is_cut_out_in_its_order() -> None:
@@ -36,11 +36,11 @@ def test_a_subset_is_cut_out_in_its_order() -> None:
     ("changed", "message"),
     [
         ({"node_starts": torch.tensor([0, 3, 6])}, "expected 4 node_starts from 0 to 6, for 3 graphs, got 3"),
-        ({"edge_starts": torch.tensor([0, 5, 4, 6])}, "expected edge_starts that do not fall"),
+        ({"edge_starts": torch.tensor([0, 5, 4, 6])}, "expected edge_starts that never decrease"),
         ({"edges": torch.tensor([0, 1])}, r"expected edges of shape \(2, e\), got \(2,\)"),
         ({"targets": torch.full((3, 1), torch.nan)}, "finite targets"),
-        ({"bonds": torch.tensor([1])}, "expected 6 bonds, one an edge, got 1"),
-        ({"nodes": torch.tensor([1, 2, 3, 4, 5, -6])}, "counted from 0, got one below"),
+        ({"bonds": torch.tensor([1])}, "expected 6 bonds, one for each edge, got 1"),
+        ({"nodes": torch.tensor([1, 2, 3, 4, 5, -6])}, "counted from 0, got one below 0"),
         ({"edges": torch.tensor([[0, 1, 1, 2, 0, 2], [1, 0, 2, 1, 2, 0]])}, "got one that leaves its graph"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tables with a column of text: CSV, JSON lines, parquet, and Hugging Face data sets."""
+"""Passages from tables with a column of text: CSV, JSON lines, parquet, and Hugging Face data sets."""
 
 import csv
 import io
@@ -9,31 +9,33 @@ from pathlib import Path
 from typing import Any
 
 from tammes.data.listing import listing
-from tammes.data.texts_files import Passage, read_text
+from tammes.data.passages import Passage, read_text
 
 SUFFIXES = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"})
-# What `datasets` writes beside the data that it saves on disk.
+# Files that `datasets` writes beside the data that it saves to disk.
 SAVED = ("state.json", "dataset_dict.json")
 HUB = "hub:"
 
-# A row's text, and the value that tells its document.
-Row = tuple[Any, Any]
+# The values of a row in the column of text and in the column of documents.
+TextAndLabel = tuple[Any, Any]
 
 
-def table_passages(path: Path, *, text: str, document: str | None, encoding: str) -> Iterator[Passage]:
-    """The rows of a CSV, TSV, JSON-lines or parquet file.
+def table_passages(
+    path: Path, *, text_column: str, label_column: str | None, encoding: str
+) -> Iterator[Passage]:
+    """Yield the rows of a CSV, TSV, JSON-lines or parquet file.
 
     Args:
-        path: the file; its suffix says which it is.
-        text: the column that holds the text.
-        document: the column that tells the document of a row; None where each is one of its own.
-        encoding: of a CSV, TSV or JSON-lines file.
+        path: path of the file; its suffix gives the format.
+        text_column: name of the column of text.
+        label_column: name of the column of documents; None if each row is a document.
+        encoding: encoding of a CSV, TSV or JSON-lines file.
 
     Raises:
-        ValueError: If a column is not there, or is to be both; if a value is no text; if the file cannot be
-            read as a table.
+        ValueError: If a column is missing, or both names are the same; if a value is not text; if the file
+            cannot be read as a table.
     """
-    columns = _columns(text, document)
+    columns = _columns(text_column, label_column)
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         rows = _parquet(path, columns)
@@ -41,23 +43,25 @@ def table_passages(path: Path, *, text: str, document: str | None, encoding: str
         rows = _json_lines(path, columns, encoding)
     else:
         rows = _csv(path, columns, encoding, "\t" if suffix == ".tsv" else ",")
-    return _passages(rows, str(path), text, document)
+    return _passages(rows, str(path), columns)
 
 
 def is_saved_data_set(path: Path) -> bool:
-    """Whether `datasets` has saved a data set in this folder."""
+    """Return whether `datasets` has saved a data set in this folder."""
     return any((path / name).is_file() for name in SAVED)
 
 
-def data_set_passages(path: str, *, text: str, document: str | None, split: str | None) -> Iterator[Passage]:
-    """The rows of a Hugging Face data set, saved in a folder or named `hub:owner/name[/configuration]`.
+def data_set_passages(
+    path: str, *, text_column: str, label_column: str | None, split: str | None
+) -> Iterator[Passage]:
+    """Yield the rows of a Hugging Face data set, saved in a folder or named `hub:owner/name[/configuration]`.
 
     Raises:
-        ValueError: If the split or a column is not there, or must be named; if one column is to be both; if
-            a value is no text.
+        ValueError: If a column is missing, or both names are the same; if the split is missing, or there are
+            several and none is named; if a value is not text.
         ImportError: If `datasets` is not installed.
     """
-    columns = _columns(text, document)
+    columns = _columns(text_column, label_column)
     found = _load(path)
     if isinstance(found, dict):
         names = list(found)
@@ -69,17 +73,17 @@ def data_set_passages(path: str, *, text: str, document: str | None, split: str 
             )
         found = found[split]
     elif split is not None:
-        raise ValueError(f"expected no split, because {path} is a single one, got split={split!r}")
+        raise ValueError(f"expected no split, because {path} has no splits, got split={split!r}")
     _check_columns(columns, found.column_names, path)
-    return _passages(_rows_of_data_set(found, columns), path, text, document)
+    return _passages(_data_set(found, columns), path, columns)
 
 
-def _columns(text: str, document: str | None) -> list[str]:
-    if text == document:
+def _columns(text_column: str, label_column: str | None) -> list[str]:
+    if text_column == label_column:
         raise ValueError(
-            f"expected one column for the text and another for its document, got {text!r} for both"
+            f"expected one column for the text and another for its document, got {text_column!r} for both"
         )
-    return [text] if document is None else [text, document]
+    return [text_column] if label_column is None else [text_column, label_column]
 
 
 def _load(path: str) -> Any:
@@ -97,15 +101,19 @@ def _load(path: str) -> Any:
     return datasets.load_dataset("/".join(parts[:2]), *parts[2:])
 
 
-def _rows_of_data_set(found: Any, columns: list[str]) -> Iterator[Row]:
+def _data_set(found: Any, columns: list[str]) -> Iterator[TextAndLabel]:
     names = getattr(found.features[columns[-1]], "names", None) if len(columns) == 2 else None
     for batch in found.select_columns(columns).iter(batch_size=1000):
-        documents = batch[columns[1]] if len(columns) == 2 else [None] * len(batch[columns[0]])
-        for value, document in zip(batch[columns[0]], documents, strict=True):
-            yield value, document if names is None or document is None else names[document]
+        for value, label in _paired([batch[column] for column in columns]):
+            yield value, label if names is None or label is None else names[label]
 
 
-def _parquet(path: Path, columns: list[str]) -> Iterator[Row]:
+def _paired(values: Sequence[Sequence[Any]]) -> Iterator[TextAndLabel]:
+    """Return the texts with their labels, or with None if there is no column of labels."""
+    return zip(values[0], values[1] if len(values) == 2 else [None] * len(values[0]), strict=True)
+
+
+def _parquet(path: Path, columns: list[str]) -> Iterator[TextAndLabel]:
     import pyarrow
     import pyarrow.parquet as parquet
 
@@ -117,14 +125,12 @@ def _parquet(path: Path, columns: list[str]) -> Iterator[Row]:
         _check_columns(columns, file.schema_arrow.names, path)
         try:
             for batch in file.iter_batches(columns=columns):
-                values = [batch.column(column).to_pylist() for column in columns]
-                documents = values[1] if len(columns) == 2 else [None] * len(batch)
-                yield from zip(values[0], documents, strict=True)
+                yield from _paired([batch.column(column).to_pylist() for column in columns])
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             raise ValueError(f"expected a whole parquet file at {path}: {error}") from error
 
 
-def _json_lines(path: Path, columns: list[str], encoding: str) -> Iterator[Row]:
+def _json_lines(path: Path, columns: list[str], encoding: str) -> Iterator[TextAndLabel]:
     for number, line in enumerate(read_text(path, encoding).split("\n"), 1):
         if not line.strip():
             continue
@@ -140,7 +146,7 @@ def _json_lines(path: Path, columns: list[str], encoding: str) -> Iterator[Row]:
         yield row[columns[0]], row[columns[1]] if len(columns) == 2 else None
 
 
-def _csv(path: Path, columns: list[str], encoding: str, delimiter: str) -> Iterator[Row]:
+def _csv(path: Path, columns: list[str], encoding: str, delimiter: str) -> Iterator[TextAndLabel]:
     import pyarrow
     import pyarrow.csv as arrow_csv
 
@@ -151,7 +157,7 @@ def _csv(path: Path, columns: list[str], encoding: str, delimiter: str) -> Itera
     try:
         table = arrow_csv.read_csv(
             pyarrow.BufferReader(data),
-            # One block, because a row must not be longer than a block.
+            # One block for the whole file, because a row must fit into a block.
             read_options=arrow_csv.ReadOptions(block_size=len(data) + 1),
             parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
@@ -160,12 +166,11 @@ def _csv(path: Path, columns: list[str], encoding: str, delimiter: str) -> Itera
         )
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"expected a table with a header line in {path}: {error}") from error
-    values = [table.column(column).to_pylist() for column in columns]
-    return zip(values[0], values[1] if len(columns) == 2 else [None] * len(table), strict=True)
+    return _paired([table.column(column).to_pylist() for column in columns])
 
 
 def _check_surrogates(values: list[Any], where: str) -> None:
-    """Refuse half a character, which JSON can write and no text can hold."""
+    """Raise ValueError for half a character, which JSON can hold and UTF-8 cannot."""
     try:
         "".join(map(str, values)).encode()
     except UnicodeEncodeError as error:
@@ -181,16 +186,18 @@ def _check_columns(wanted: Sequence[str], found: Sequence[str], where: str | Pat
             raise ValueError(f"expected one column {column!r} in {where}, found {times[column]}")
 
 
-def _passages(rows: Iterable[Row], where: str, text: str, document: str | None) -> Iterator[Passage]:
+def _passages(rows: Iterable[TextAndLabel], where: str, columns: list[str]) -> Iterator[Passage]:
+    has_labels = len(columns) == 2
     for number, (value, label) in enumerate(rows, 1):
         if value is not None and not isinstance(value, str):
             raise ValueError(
-                f"expected text in column {text!r} of {where}, got {type(value).__name__} in row {number}"
+                f"expected text in column {columns[0]!r} of {where}, got {type(value).__name__} "
+                f"in row {number}"
             )
-        if document is not None and (label is None or isinstance(label, float | list | dict) or label == ""):
+        if has_labels and (label is None or isinstance(label, float | list | dict) or label == ""):
             raise ValueError(
-                f"expected the name or number of a document in column {document!r} of {where}, "
+                f"expected the name or number of a document in column {columns[1]!r} of {where}, "
                 f"got {label!r} in row {number}"
             )
         name = f"row {number}"
-        yield Passage(name, value or "", name if document is None else str(label))
+        yield Passage(name, value or "", str(label) if has_labels else name)

@@ -1,4 +1,4 @@
-"""Many graphs with numbers to be learned from them, one after the other in memory."""
+"""Many graphs with their regression targets, packed into a few tensors."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LabelledGraphs:
-    """Graphs whose nodes and edges carry a kind each, and the numbers that belong to each graph.
+class LabeledGraphs:
+    """Graphs with a type for each node and edge, and regression targets for each graph.
 
     Args:
-        nodes: (nodes,), the kind of each node, from 0.
-        edges: (2, edges), numbered from 0 *within* each graph; an undirected edge stands there both ways.
-        bonds: (edges,), the kind of each edge, from 0.
-        node_starts: (graphs + 1,), where each graph's nodes begin, and the number of all at the end.
-        edge_starts: (graphs + 1,), likewise of edges.
-        targets: (graphs, targets).
+        nodes: (nodes,) type of each node, from 0.
+        edges: (2, edges) end points, numbered from 0 *within* each graph; an undirected edge is listed in
+            both directions.
+        bonds: (edges,) type of each edge, from 0.
+        node_starts: (graphs + 1,) index of each graph's first node, and the number of all nodes at the end.
+        edge_starts: (graphs + 1,) the same for edges.
+        targets: (graphs, targets) finite numbers.
 
     Raises:
-        ValueError: for lengths that do not belong together, a kind below 0, or an edge that leaves its graph.
+        ValueError: If lengths do not match, a type is below 0, or an edge leaves its graph.
 
     Example:
-        >>> whole = torch.tensor
-        >>> pair = LabelledGraphs(
-        ...     nodes=whole([0, 0, 5]), edges=whole([[0, 1], [1, 0]]), bonds=whole([1, 1]),
-        ...     node_starts=whole([0, 2, 3]), edge_starts=whole([0, 2, 2]), targets=whole([[0.5], [1.5]]),
+        >>> of = torch.tensor
+        >>> pair = LabeledGraphs(
+        ...     nodes=of([0, 0, 5]), edges=of([[0, 1], [1, 0]]), bonds=of([1, 1]),
+        ...     node_starts=of([0, 2, 3]), edge_starts=of([0, 2, 2]), targets=of([[0.5], [1.5]]),
         ... )
         >>> len(pair), pair.subset([1]).nodes.tolist()
         (2, [5])
@@ -58,33 +59,34 @@ class LabelledGraphs:
                     f"from {starts[:1].tolist()} to {starts[-1:].tolist()}"
                 )
             if bool((starts.diff() < 0).any()):
-                raise ValueError(f"expected {name} that do not fall")
+                raise ValueError(f"expected {name} that never decrease")
         if len(self.bonds) != self.edges.shape[1]:
-            raise ValueError(f"expected {self.edges.shape[1]} bonds, one an edge, got {len(self.bonds)}")
+            raise ValueError(
+                f"expected {self.edges.shape[1]} bonds, one for each edge, got {len(self.bonds)}"
+            )
         if bool((self.nodes < 0).any()) or bool((self.bonds < 0).any()):
-            raise ValueError("expected kinds of nodes and edges that are counted from 0, got one below")
-        room = self.node_starts.diff().repeat_interleave(self.edge_starts.diff())
-        if bool(((self.edges < 0) | (self.edges >= room)).any()):
+            raise ValueError("expected types of nodes and edges counted from 0, got one below 0")
+        sizes = self.node_starts.diff().repeat_interleave(self.edge_starts.diff())
+        if bool(((self.edges < 0) | (self.edges >= sizes)).any()):
             raise ValueError(
                 "expected edges numbered from 0 within each graph, got one that leaves its graph"
             )
 
     def __len__(self) -> int:
-        """The number of graphs."""
         return len(self.targets)
 
-    def subset(self, indices: Sequence[int]) -> LabelledGraphs:
-        """These graphs alone, in this order.
+    def subset(self, indices: Sequence[int]) -> LabeledGraphs:
+        """Return the graphs with these indices, in this order.
 
         Raises:
-            IndexError: for an index that is none of a graph.
+            IndexError: If an index is below 0 or not below the number of graphs.
         """
         chosen = torch.as_tensor(indices, dtype=torch.long)
         if bool(((chosen < 0) | (chosen >= len(self))).any()):
             raise IndexError(f"expected indices from 0 to {len(self) - 1}")
         node_rows, node_starts = _rows(self.node_starts, chosen)
         edge_rows, edge_starts = _rows(self.edge_starts, chosen)
-        return LabelledGraphs(
+        return LabeledGraphs(
             nodes=self.nodes[node_rows],
             edges=self.edges[:, edge_rows],
             bonds=self.bonds[edge_rows],
@@ -95,7 +97,7 @@ class LabelledGraphs:
 
 
 def _rows(starts: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows of the chosen graphs, and where each graph's begin among them."""
+    """Return the rows of the chosen graphs, and the index of each graph's first row among them."""
     sizes = starts.diff()[chosen]
     new = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
     rows = torch.arange(int(new[-1])) + (starts[chosen] - new[:-1]).repeat_interleave(sizes)

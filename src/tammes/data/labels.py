@@ -1,0 +1,89 @@
+"""Names, labels and classes of a set of images or sentences, checked the same way for both."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+
+def check_names_and_labels(
+    n: int,
+    *,
+    item: str,
+    names: Sequence[str],
+    labels: Tensor | None,
+    classes: Sequence[str] | None,
+) -> None:
+    """Raise ValueError unless a set of n items has a name and a label for each.
+
+    Args:
+        n: number of items.
+        item: what an item is called, for the message.
+        names: a name for each item.
+        labels: int64 (n,) indices into `classes`; None without labels.
+        classes: names of the classes; None without labels.
+
+    Example:
+        >>> check_names_and_labels(2, item="image", names=["a"], labels=None, classes=None)
+        Traceback (most recent call last):
+            ...
+        ValueError: expected a name for each of 2 images, got 1
+    """
+    if n == 0:
+        raise ValueError(f"expected at least one {item}, got none")
+    if len(names) != n:
+        raise ValueError(f"expected a name for each of {n} {item}s, got {len(names)}")
+    if (labels is None) != (classes is None):
+        raise ValueError("expected labels and classes together, or neither; got only one of them")
+    if labels is None or classes is None:
+        return
+    if labels.shape != (n,) or labels.dtype != torch.int64:
+        got = f"{labels.dtype} {tuple(labels.shape)}"
+        raise ValueError(f"expected labels as int64 ({n},), one for each {item}, got {got}")
+    low, high = (int(end) for end in labels.aminmax())
+    if low < 0 or high >= len(classes):
+        raise ValueError(
+            f"expected labels from 0 to {len(classes) - 1}, indices into the classes; "
+            f"got labels from {low} to {high}"
+        )
+
+
+def at_least_two_classes(
+    labels: Int64[Tensor, " n"], classes: Sequence[str] | None, *, item: str, kinds: str = "classes"
+) -> Int64[Tensor, " n"]:
+    """Return the labels if they name at least two classes.
+
+    Args:
+        labels: (n,) indices into `classes`.
+        classes: names of the classes.
+        item: what an item is called, for the message.
+        kinds: what the classes are called, for the message.
+
+    Raises:
+        ValueError: If all labels are equal.
+
+    Example:
+        >>> at_least_two_classes(torch.tensor([0, 1]), ("cat", "dog"), item="image")
+        tensor([0, 1])
+    """
+    if bool((labels == labels[0]).all()):
+        assert classes is not None  # labels and classes come together
+        name = classes[int(labels[0])]
+        raise ValueError(f"expected at least two {kinds}, got {len(labels)} {item}s of {name!r} alone")
+    return labels
+
+
+def row_of(index: int, n: int) -> int:
+    """Return the row of an index that may count from the end.
+
+    Raises:
+        IndexError: If the index is out of range; this is also how iteration over a set ends.
+
+    Example:
+        >>> row_of(-1, 3)
+        2
+    """
+    if not -n <= index < n:
+        raise IndexError(f"expected an index from 0 to {n - 1}, got {index}")
+    return index % n

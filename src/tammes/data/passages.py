@@ -1,0 +1,146 @@
+"""Passages of plain text: files, a folder in which each file is a document, and prose cut into sentences."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from tammes.data.listing import files_below, listing, printable
+
+# A point after one of these, before a name or number, does not end a sentence.
+ABBREVIATIONS = frozenset(
+    """
+    Mr Mrs Ms Mme Mlle Messrs Dr Prof Rev Hon St Gen Col Capt Lt Maj Sgt Gov Sen Rep Pres
+    No Nos Vol Vols Fig Figs Eq Sec Ch pp p vs viz cf e.g i.e
+    """.split()  # noqa: SIM905
+)
+OPENING = "\"'“‘„«([{_*-—–"
+# A point, or several marks, then closing quotes and brackets, then space.
+MARK = re.compile(r"""[.!?…]+["'”’»)\]}_*]*\s+""")
+PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Piece of text, to be cut into sentences.
+
+    Args:
+        name: where the text was found.
+        text: the text itself.
+        document: name of the document that the text belongs to; None if it is not known.
+    """
+
+    name: str
+    text: str
+    document: str | None
+
+
+def document_files(root: Path, pattern: str) -> tuple[list[str], list[str]]:
+    """Return the files below a folder whose names match the pattern, and all other files.
+
+    Raises:
+        ValueError: If no name matches.
+    """
+    names: list[str] = []
+    others: list[str] = []
+    for name in files_below(root):
+        (names if fnmatch(name.rpartition("/")[2], pattern) else others).append(name)
+    if not names:
+        found = f"only {listing(others)}" if others else "no files"
+        raise ValueError(
+            f"expected plain-text files ({pattern}) in {root} or in folders below it, found {found}; "
+            "give the pattern of the documents' names, for example files='*.md'"
+        )
+    return names, others
+
+
+def folder_passages(root: Path, names: list[str], encoding: str) -> Iterator[Passage]:
+    """Yield each file as one passage and one document; a file is read when it is reached."""
+    for name in names:
+        printed = printable([name])[0]
+        yield Passage(printed, read_text(root / name, encoding), printed)
+
+
+def read_text(path: Path, encoding: str) -> str:
+    r"""Return the text of a file, with `\n` as line ends and without a byte order mark.
+
+    Raises:
+        ValueError: If bytes cannot be decoded (the message names their line), or the encoding is not known.
+        OSError: If the file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     _ = (Path(root) / "menu.txt").write_bytes(b"tea\r\ncaf\xe9")
+        ...     read_text(Path(root) / "menu.txt", "latin-1")
+        'tea\ncafé'
+    """
+    data = path.read_bytes()
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"expected text in {encoding}, got bytes that cannot be decoded in line {line} of {path} "
+            f"({data[error.start : error.start + 1]!r}: {error.reason}); name the encoding of the file, "
+            "for example encoding='latin-1'"
+        ) from error
+    except LookupError as error:
+        raise ValueError(
+            f"expected the name of an encoding, for example 'utf-8', got {encoding!r}"
+        ) from error
+    return with_plain_line_ends(text.removeprefix("\ufeff"))
+
+
+def with_plain_line_ends(text: str) -> str:
+    r"""Return the text with `\n` as line ends.
+
+    Example:
+        >>> with_plain_line_ends("a\r\nb\rc")
+        'a\nb\nc'
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def split_prose(text: str) -> list[str]:
+    r"""Cut running prose into sentences, for English and languages written like it.
+
+    A sentence ends at an empty line. It also ends after `.`, `!`, `?` or `…` and any closing quotes and
+    brackets, if a space follows and then a capital letter or a digit, which may stand behind opening quotes
+    and brackets. It does not end after a single capital letter (`J. R. Smith`), nor after abbreviations that
+    precede names and numbers (`Mr.`, `No.`, `e.g.`). Single line breaks count as spaces.
+
+    A rule makes mistakes where only the meaning decides: this one cuts inside speech that is quoted in the
+    middle of a sentence, and does not cut after `etc.` before a small letter. It is predictable and needs no
+    model, and the sentences of a document share its topic wherever they are cut.
+
+    Example:
+        >>> split_prose('Mr. J. Smith paid $3.50. "Too\nmuch!" He left.')
+        ['Mr. J. Smith paid $3.50.', '"Too much!"', 'He left.']
+    """
+    sentences = []
+    for paragraph in PARAGRAPH.split(with_plain_line_ends(text)):
+        start = 0
+        for mark in MARK.finditer(paragraph):
+            if _ends(paragraph, mark.start(), mark.end()):
+                sentences.append(paragraph[start : mark.end()])
+                start = mark.end()
+        sentences.append(paragraph[start:])
+    return [" ".join(sentence.split()) for sentence in sentences if not sentence.isspace() and sentence]
+
+
+def _ends(paragraph: str, mark: int, following: int) -> bool:
+    """Return whether a sentence ends with the mark at `mark`, and another begins at `following`."""
+    while following < len(paragraph) and paragraph[following] in OPENING:
+        following += 1
+    if following < len(paragraph) and not (paragraph[following].isupper() or paragraph[following].isdigit()):
+        return False
+    if paragraph[mark : mark + 2].strip() != ".":
+        return True
+    start = mark
+    while start > 0 and not paragraph[start - 1].isspace() and paragraph[start - 1] not in OPENING:
+        start -= 1
+    word = paragraph[start:mark]
+    is_initial = len(word) == 1 and word.isupper() and word != "I"
+    return not is_initial and word not in ABBREVIATIONS
