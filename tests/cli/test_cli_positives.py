@@ -30,8 +30,9 @@ def train(folder: Path, words: str, *, labels: bool = True) -> int:
         ),
         (
             "positives:active --positives.warm-up 1 --positives.sample 8 positives.classes:clusters "
-            "--positives.classes.number 3 positives.acceptance:halving --positives.acceptance.least 0.1",
-            Active(warm_up=1, sample=8, classes=Clusters(number=3), acceptance=Halving(least=0.1)),
+            "--positives.classes.number 3 "
+            "positives.acceptance:halving --positives.acceptance.lower-bound 0.1",
+            Active(warm_up=1, sample=8, classes=Clusters(number=3), acceptance=Halving(lower_bound=0.1)),
         ),
         (
             "positives:targeted --positives.freely brightness hue --positives.little 0.5",
@@ -48,16 +49,16 @@ def test_positives_are_spelled_out(tmp_path: Path, words: str, positives: Active
 @pytest.mark.parametrize(
     ("words", "labels", "reason"),
     [
-        ("positives:active positives.classes:labels", False, "there are no labels"),
-        ("positives:active --positives.candidates 0", True, "--positives.candidates"),
-        ("positives:active positives.classes:clusters --positives.classes.number 99", True, "99 clusters"),
+        ("positives:active positives.classes:labels", False, "the data have none"),
+        ("positives:active --positives.candidates 0", True, "candidates must be an integer of at least 1"),
+        ("positives:active positives.classes:clusters --positives.classes.number 99", True, "got 99"),
         (
-            "positives:active positives.acceptance:halving --positives.acceptance.least 0",
+            "positives:active positives.acceptance:halving --positives.acceptance.lower-bound 0",
             True,
-            "no candidate is nearer than nothing",
+            "must be a finite number above 0",
         ),
         ("positives:active --positives.warm-up 2 positives.classes:labels", True, "all of the run"),
-        ("positives:targeted --positives.freely noise", True, "noise is no factor of Photographs"),
+        ("positives:targeted --positives.freely noise", True, "factors of Photographs, which has"),
         ("positives:targeted --positives.freely hue augmentation:identity", True, "needs an augmentation"),
     ],
 )

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from tammes.positives import Active, Clusters, Halving, Nearest, Quantile
@@ -53,26 +55,41 @@ def test_where_there_is_no_boundary_the_first_is_kept() -> None:
 def test_the_thresholds_of_the_rounds() -> None:
     distances = torch.arange(100) / 100
     assert Nearest().threshold(5, distances) == 0
-    assert [Halving(least=1e-9).threshold(t, distances) for t in (1, 4)] == [math.pi, math.pi / 8]
+    assert [Halving(lower_bound=1e-9).threshold(t, distances) for t in (1, 4)] == [math.pi, math.pi / 8]
     assert Halving().threshold(2000, distances) == 0.05  # and nothing underflows
     for share in (0.1, 0.25, 0.9):
         below = distances < Quantile(share=share).threshold(1, distances)
         assert abs(float(below.float().mean()) - share) <= 0.02
 
 
+@given(st.integers(1, 40), st.floats(0, 1, exclude_min=True), st.integers(0, 99))
+def test_the_quantile_is_the_smallest_distance_that_the_share_does_not_exceed(
+    n: int, share: float, seed: int
+) -> None:
+    """Also a share of 1, and run by run: the laboratory and training runs have the same thresholds."""
+    distances = torch.rand(3, n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    threshold = Quantile(share=share).threshold(1, distances)
+    within, below = distances <= threshold[:, None], distances < threshold[:, None]
+    assert int(below.sum(dim=1).max()) < share * n <= int(within.sum(dim=1).min())
+    for run in range(3):
+        assert Quantile(share=share).threshold(1, distances[run]) == threshold[run]
+    assert torch.equal(Quantile(share=1).threshold(1, distances), distances.amax(dim=1))
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Active(candidates=0), "candidates must be .* at least 1 view"),
-        (lambda: Active(candidates=2.0), "--positives.candidates"),  # type: ignore[arg-type]
+        (lambda: Active(candidates=0), "candidates must be an integer of at least 1, got 0"),
+        (lambda: Active(candidates=2.0), r"candidates must be an integer of at least 1, got 2\.0"),  # type: ignore[arg-type]
         (lambda: Active(refresh=0), "refresh must be"),
-        (lambda: Active(warm_up=-1), "--positives.warm-up"),
+        (lambda: Active(warm_up=-1), "warm_up must be an integer of at least 0, got -1"),
         (lambda: Active(sample=1), "sample must be"),
         (lambda: Active(classes=5), "classes must be Labels"),  # type: ignore[arg-type]
         (lambda: Active(acceptance="nearest"), "acceptance must be Nearest"),  # type: ignore[arg-type]
-        (lambda: Halving(least=0.0), "no candidate is nearer than nothing"),
-        (lambda: Halving(start=0.01), "falls from start to least"),
-        (lambda: Quantile(share=1.0), "share must be"),
+        (lambda: Halving(lower_bound=0.0), "lower_bound must be a finite number above 0"),
+        (lambda: Halving(start=0.01), r"start must be a finite number at least 0\.05, got 0\.01"),
+        (lambda: Quantile(share=0.0), "share must be"),
+        (lambda: Quantile(share=1.01), "share must be a finite number above 0 and at most 1"),
         (lambda: Quantile(share=math.nan), "share must be"),
     ],
 )

@@ -107,11 +107,17 @@ def test_every_class_is_in_the_sample_however_rare() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Clusters(number=1), "two clusters or more"),
-        (lambda: Clusters(number=30).count(None, rows=20), "20 images cannot make 30 clusters"),
-        (lambda: Labels().count(None, rows=20), "there are no labels"),
+        (
+            lambda: Clusters(number=1),
+            "number must be .* at least 2, got 1: a boundary needs two clusters",
+        ),
+        (lambda: Clusters(number=30).count(None, rows=20), "number must be at most the 20 rows .*, got 30"),
+        (lambda: Labels().count(None, rows=20), "classes of labels, and the data have none"),
         (lambda: Labels().count(torch.zeros(9, dtype=torch.int64), rows=9), "all labels are the same"),
-        (lambda: Labels().count(torch.arange(9), rows=8), "a row of each of 9 classes"),
+        (
+            lambda: Labels().count(torch.arange(9), rows=8),
+            "sample must be at least 9, .* got 8",
+        ),
         (
             lambda: Labels().count(torch.tensor([0, 1, -1]), rows=9),
             "from 0, got the label -1 in row 2",

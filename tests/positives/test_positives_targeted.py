@@ -44,10 +44,10 @@ def test_every_strength_has_a_neutral_value(kind: type[Augmentation]) -> None:
 @pytest.mark.parametrize(
     ("freely", "little", "words"),
     [
-        ((), 0.5, "name the factors"),
-        (("hue", "hue"), 0.5, "named twice: hue, hue"),
-        (("hue",), 1.5, "from 0 to 1"),
-        (("hue",), float("nan"), "from 0 to 1"),
+        ((), 0.5, "freely must name at least one factor"),
+        (("hue", "hue"), 0.5, "freely must name each factor once, got hue, hue"),
+        (("hue",), 1.5, "little must be a finite number at least 0 and at most 1"),
+        (("hue",), float("nan"), "little must be a finite number at least 0 and at most 1"),
     ],
 )
 def test_what_cannot_be_is_refused(freely: tuple[str, ...], little: float, words: str) -> None:
@@ -61,5 +61,5 @@ def test_a_string_is_no_tuple_of_names() -> None:
 
 
 def test_a_factor_that_the_augmentation_lacks_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"hue is no factor of Handwriting .* it has rotation, translation"):
+    with pytest.raises(ValueError, match=r"factors of Handwriting, which has rotation, .*; got hue"):
         Targeted(freely=("hue", "noise")).augmentations(Handwriting())

@@ -48,7 +48,7 @@ LABELS = Active(candidates=3, classes=Labels(), refresh=4, warm_up=1)
 CLUSTERS = Active(
     candidates=3, classes=Clusters(number=3), acceptance=Quantile(share=0.5), refresh=3, sample=16
 )
-HALVING = replace(CLUSTERS, acceptance=Halving(start=0.5, least=0.01))
+HALVING = replace(CLUSTERS, acceptance=Halving(start=0.5, lower_bound=0.01))
 CHOSEN = {
     "labels": replace(make_config(), positives=LABELS),
     "clusters and chunks": replace(make_config(), positives=CLUSTERS, chunk=3, precision="bf16-mixed"),
@@ -215,7 +215,7 @@ def test_tries_and_acceptances_are_counted() -> None:
 
 
 def test_a_round_in_which_nothing_was_near_is_told() -> None:
-    far = replace(LABELS, acceptance=Halving(start=1e-9, least=1e-9), refresh=2)
+    far = replace(LABELS, acceptance=Halving(start=1e-9, lower_bound=1e-9), refresh=2)
     with pytest.warns(NothingNearWarning, match="no candidate of round 1 was within 1e-09"):
         run = go(replace(make_config(), positives=far, epochs=1))
     assert run.metrics[-1].last["none_accepted"] == 4 * 4
@@ -284,11 +284,11 @@ WITHOUT_LABELS = replace(random_images(22), labels=None, classes=None)
 @pytest.mark.parametrize(
     ("config", "images", "words"),
     [
-        (CHOSEN["labels"], WITHOUT_LABELS, "there are no labels.*positives.classes:clusters"),
+        (CHOSEN["labels"], WITHOUT_LABELS, "the data have none.*Clusters"),
         (
             replace(make_config(), positives=replace(CLUSTERS, classes=Clusters(number=23), sample=99)),
             random_images(22),
-            "22 images cannot make 23 clusters",
+            "number must be at most the 22 rows",
         ),
         (
             replace(make_config(), positives=replace(CLUSTERS, warm_up=15)),
@@ -320,7 +320,7 @@ def test_what_does_not_go_together_is_refused(positives: Active | Targeted) -> N
 
 
 def test_a_factor_that_the_augmentation_lacks_is_refused_when_the_configuration_is_made() -> None:
-    with pytest.raises(ValueError, match="hue is no factor of Handwriting"):
+    with pytest.raises(ValueError, match=r"factors of Handwriting, which has .*; got hue"):
         replace(make_config(), positives=Targeted(freely=("hue",)))
 
 

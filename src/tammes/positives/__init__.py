@@ -1,10 +1,10 @@
-"""Where the positives of an anchor come from."""
+"""Positives: how the second view of a pair is found."""
 
 from tammes.positives.acceptance import Acceptance, Halving, Nearest, Quantile
 from tammes.positives.active import Active, Chosen
 from tammes.positives.augmentation import Augmentation, Handwriting, Identity, Photographs
 from tammes.positives.boundary import Boundary
-from tammes.positives.classes import Classes, Clusters, Labels
+from tammes.positives.classes import Clusters, Labels
 from tammes.positives.neighbors import Neighbors
 from tammes.positives.same_class import SameClass
 from tammes.positives.same_instance import SameInstance
@@ -16,7 +16,6 @@ __all__ = [
     "Augmentation",
     "Boundary",
     "Chosen",
-    "Classes",
     "Clusters",
     "Halving",
     "Handwriting",

@@ -1,29 +1,30 @@
-"""Positives near a boundary: of several views of the anchor, one that a classifier is least sure of."""
+"""Positives near a boundary: of several views of the anchor, one that a classifier is unsure of."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
-from tammes.positives.acceptance import Halving, Nearest, Quantile
+from tammes.checks import check_integer
+from tammes.positives.acceptance import Acceptance, Nearest
 from tammes.positives.classes import Clusters, Labels
 from tammes.positives.same_instance import SameInstance
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chosen:
-    """What was kept of the candidates of each anchor.
+    """Chosen view of each anchor, and the statistics of its candidates.
 
-    Args:
-        views: (n, ...), one for each anchor.
-        distance: (n,), of these from the boundary.
-        drawn: (n,), the mean distance of all candidates of an anchor.
-        accepted: int64 (n,), how many candidates of an anchor were within the threshold.
+    Attributes:
+        views: chosen view of each anchor.
+        distance: distance of the chosen view from the boundary.
+        drawn: mean distance of all candidates of the anchor.
+        accepted: number of candidates of the anchor below the threshold.
     """
 
-    views: Tensor
+    views: Shaped[Tensor, "n ..."]
     distance: Float[Tensor, " n"]
     drawn: Float[Tensor, " n"]
     accepted: Int64[Tensor, " n"]
@@ -31,26 +32,25 @@ class Chosen:
 
 @dataclass(frozen=True, kw_only=True)
 class Active:
-    """Of several random views of each anchor, keep one that is near the boundary of a classifier.
+    """Active positives: of several random views of each anchor, one near the boundary of a classifier.
 
-    The classifier lives on the present embedding, and is made anew every so many steps: that is a round.
-    Where candidates are within the round's threshold, one of them is kept, at random; where none is, the
-    nearest. So every anchor has its positive after a number of tries that is known beforehand.
+    The classifier is fitted to the current embedding, once every `refresh` steps: that is a round. If
+    candidates are below the threshold of the round, one of them is chosen at random; if none is, the nearest.
+    So every anchor gets its positive after a fixed number of tries.
 
-    Differs: Algorithm 1 draws one view, and goes on to the next anchor where it is not accepted; so it
-    has no bound on the number of tries, and trains on fewer pairs.
+    Differs: Algorithm 1 draws one view, and drops the anchor if the view is rejected. Its batches then have
+    no fixed size, and it trains on fewer pairs.
 
     Args:
-        candidates: m, the views that are drawn for each anchor; 1 is the ordinary positive.
-        classes: Between which the boundary lies.
-        acceptance: Which candidates are near enough.
-        refresh: Steps from one classifier to the next.
-        warm_up: Steps with ordinary positives, before the first classifier.
-        sample: The most images that the classifier learns from, drawn anew each time.
+        candidates: number m of views drawn for each anchor, at least 1; 1 is the ordinary positive.
+        classes: classes that the boundary separates.
+        acceptance: threshold of each round.
+        refresh: steps from one classifier to the next, at least 1.
+        warm_up: steps with ordinary positives before the first classifier, at least 0.
+        sample: most images that the classifier learns from, at least 2, drawn anew for each round.
 
     Raises:
-        ValueError: For no candidates, rounds of no steps, a negative warm-up, fewer than two images to
-            learn from, or other classes or acceptance than these.
+        ValueError: a number out of its range, or classes or an acceptance of another type.
 
     Source: Weber and Bachman (2022), Algorithm 1 (ii).
 
@@ -64,30 +64,30 @@ class Active:
 
     candidates: int = 4
     classes: Labels | Clusters = field(default_factory=Clusters)
-    acceptance: Nearest | Halving | Quantile = field(default_factory=Nearest)
+    acceptance: Acceptance = field(default_factory=Nearest)
     refresh: int = 100
     warm_up: int = 0
     sample: int = 2048
 
     def __post_init__(self) -> None:
-        _expect_whole("candidates", self.candidates, 1, "view; 1 is the ordinary positive")
-        _expect_whole("refresh", self.refresh, 1, "step")
-        _expect_whole("warm_up", self.warm_up, 0, "steps")
-        _expect_whole("sample", self.sample, 2, "images")
+        check_integer("candidates", self.candidates)
+        check_integer("refresh", self.refresh)
+        check_integer("warm_up", self.warm_up, minimum=0)
+        check_integer("sample", self.sample, minimum=2)
         if not isinstance(self.classes, Labels | Clusters):
             raise ValueError(f"classes must be Labels() or Clusters(number=...), got {self.classes!r}")
-        if not isinstance(self.acceptance, Nearest | Halving | Quantile):
+        if not isinstance(self.acceptance, Acceptance):
             raise ValueError(
                 f"acceptance must be Nearest(), Halving(...) or Quantile(...), got {self.acceptance!r}"
             )
 
     @property
     def chooses(self) -> bool:
-        """Whether there is anything to choose from; else no classifier is needed."""
+        """Whether there are several candidates; a single one needs no classifier."""
         return self.candidates > 1
 
     def round_at(self, step: int) -> int:
-        """The round of a step, both counted: steps from 0, rounds from 1; 0 in the warm-up.
+        """Return the round of a step, where steps count from 0 and rounds from 1; the warm-up is round 0.
 
         Example:
             >>> [Active(refresh=10, warm_up=5).round_at(step) for step in (4, 5, 14, 15)]
@@ -103,13 +103,13 @@ class Active:
         threshold: float,
         draws: Float[Tensor, "n m"],
     ) -> Chosen:
-        """One view of each anchor; only two candidates are held at a time.
+        """Choose one view of each anchor; only two candidates are in memory at a time.
 
         Args:
             candidates: m views (n, ...) of the anchors, one after the other.
-            distance: of views (n, ...) from the boundary, (n,).
-            threshold: of the round; a candidate is accepted where its distance is below.
-            draws: uniform in [0, 1), (n, m): which of the accepted is kept.
+            distance: function from views (n, ...) to their distances from the boundary.
+            threshold: threshold of the round; a candidate is accepted if its distance is smaller.
+            draws: uniform numbers in [0, 1) that decide between accepted candidates.
         """
         views = nearest = drawn = torch.empty(0)
         accepted = torch.zeros(len(draws), dtype=torch.int64, device=draws.device)
@@ -119,7 +119,8 @@ class Active:
             if number == 0:
                 views, nearest, drawn, accepted = view, far, far, within.long()
                 continue
-            # Of those accepted so far the j-th takes the place with probability 1/j: each is as likely.
+            # Reservoir sampling: the j-th accepted candidate replaces the choice with probability 1/j, so
+            # that all accepted candidates are equally likely.
             first = (accepted == 0) & (far < nearest)
             accepted = accepted + within
             take = torch.where(within, draws[:, number] * accepted < 1, first)
@@ -128,17 +129,9 @@ class Active:
         return Chosen(views=views, distance=nearest, drawn=drawn / self.candidates, accepted=accepted)
 
     def pairs(self, labels: Int64[Tensor, " n"], *, seed: int) -> Int64[Tensor, "pairs 2"]:
-        """The pairs of one epoch: every row with itself. See `SameInstance`."""
+        """Return the pairs of one epoch: every row with itself, as `SameInstance` does."""
         return SameInstance().pairs(labels, seed=seed)
 
     def unpaired(self, labels: Int64[Tensor, " n"]) -> Int64[Tensor, " rows"]:
-        """The rows that are in no pair of any epoch: none."""
+        """Return the rows that no epoch pairs: none."""
         return SameInstance().unpaired(labels)
-
-
-def _expect_whole(name: str, value: int, least: int, what: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        option = name.replace("_", "-")
-        raise ValueError(
-            f"{name} must be an integer of at least {least} {what}, got {value!r} (--positives.{option})"
-        )

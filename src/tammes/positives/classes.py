@@ -1,7 +1,6 @@
 """The classes between which active positives look for a boundary: those of labels, or clusters."""
 
 import warnings
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -12,51 +11,17 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.positives.boundary import Boundary, on_sphere
-from tammes.positives.numbered import expect_numbered
-
-
-class Classes(ABC):
-    """Classes of rows, and a linear classifier of them on the present embedding."""
-
-    @abstractmethod
-    def count(self, labels: Int64[Tensor, " n"] | None, *, rows: int) -> int:
-        """How many classes there are among so many rows.
-
-        Args:
-            labels: int64 (n,), where there are any.
-            rows: how many rows the classifier learns from.
-
-        Raises:
-            ValueError: where there cannot be such classes.
-        """
-
-    @abstractmethod
-    def sample(self, labels: Int64[Tensor, " n"] | None, *, n: int, rows: int, seed: int) -> Tensor:
-        """The rows, int64 (at most `rows`,), out of n that the classifier learns from."""
-
-    @abstractmethod
-    def boundary(
-        self, embeddings: Float[Tensor, "rows dim"], labels: Int64[Tensor, " rows"] | None, *, seed: int
-    ) -> Boundary:
-        """The boundary of a classifier of these embeddings.
-
-        Args:
-            embeddings: (rows, dim), on the CPU.
-            labels: int64 (rows,), or None.
-            seed: of what is drawn.
-
-        Raises:
-            ValueError: For embeddings that are not finite, and labels below 0.
-        """
+from tammes.positives.same_class import check_class_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Labels(Classes):
-    """The classes of the labels, told apart by logistic regression without intercept, q(z) = W z.
+class Labels:
+    """Classes of the labels, separated by logistic regression without intercept, q(z) = W z.
 
-    The rows it learns from are drawn class by class, so that each class is among them. Labels count from 0;
-    one below, such as -1 for rows without a label, is refused and not taken for a class.
+    The sample that the classifier learns from is drawn class by class, so that each class is in it. Labels
+    count from 0; a negative one, such as -1 for rows without a label, raises an error.
 
     Source: Weber and Bachman (2022), sec. III.A.1.
 
@@ -68,23 +33,32 @@ class Labels(Classes):
     """
 
     def count(self, labels: Int64[Tensor, " n"] | None, *, rows: int) -> int:
+        """Return the number of classes.
+
+        Args:
+            labels: class of each row of the data, or None.
+            rows: number of rows that the classifier learns from.
+
+        Raises:
+            ValueError: no labels, a negative one, a single class, or more classes than rows.
+        """
         if labels is None:
             raise ValueError(
-                "active positives were to find the boundary between classes of labels, but there are no "
-                "labels: give them, or take classes=Clusters(number=...) (positives.classes:clusters)"
+                "classes=Labels() finds the boundary between classes of labels, and the data have none: "
+                "give labels, or choose classes=Clusters(number=...)"
             )
-        expect_numbered(labels)
+        check_class_numbers(labels)
         number = len(labels.unique())
         if number < 2:
             raise ValueError("a boundary needs two classes, but all labels are the same")
         if number > rows:
-            raise ValueError(
-                f"the classifier needs a row of each of {number} classes, got sample={rows}: choose a larger "
-                "one (--positives.sample)"
-            )
+            raise ValueError(f"sample must be at least {number}, one row of each class of labels, got {rows}")
         return number
 
-    def sample(self, labels: Int64[Tensor, " n"] | None, *, n: int, rows: int, seed: int) -> Tensor:
+    def sample(
+        self, labels: Int64[Tensor, " n"] | None, *, n: int, rows: int, seed: int
+    ) -> Int64[Tensor, " sampled"]:
+        """Draw the rows that the classifier learns from, at most `rows` of n, equally many of each class."""
         assert labels is not None
         order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
         by_class = order[labels[order].argsort(stable=True)]
@@ -95,29 +69,36 @@ class Labels(Classes):
     def boundary(
         self, embeddings: Float[Tensor, "rows dim"], labels: Int64[Tensor, " rows"] | None, *, seed: int
     ) -> Boundary:
+        """Fit the classifier, and return its boundary.
+
+        Args:
+            embeddings: embeddings of the sample, on the CPU.
+            labels: class of each row of the sample.
+            seed: unused: the fit draws nothing.
+
+        Raises:
+            ValueError: embeddings that are not finite, or a negative label.
+        """
         assert labels is not None
-        expect_numbered(labels)
+        check_class_numbers(labels)
         z = _finite(embeddings)
         classifier = LogisticRegression(fit_intercept=False, max_iter=300, tol=1e-3)
-        with threadpool_limits(1), warnings.catch_warnings():
-            # A boundary that is nearly the best one serves as well: a new one comes soon.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            classifier.fit(z.double().numpy(), labels.numpy())
+        _fit(classifier, z.double(), labels)
         weight = torch.from_numpy(classifier.coef_).to(z.dtype)
-        if len(weight) == 1:  # of two classes scikit-learn gives the difference
+        if len(weight) == 1:  # for two classes scikit-learn returns the difference of their weights
             weight = torch.cat([torch.zeros_like(weight), weight])
         return Boundary(weight=weight, offset=weight.new_zeros(len(weight)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clusters(Classes):
-    """Clusters of the embedding by k-means, for rows without labels; a row is of the nearest center.
+class Clusters:
+    """Clusters of the embedding by k-means, for data without labels; a row has the class of its center.
 
     Args:
-        number: of clusters.
+        number: number of clusters, at least 2.
 
     Raises:
-        ValueError: For fewer than two.
+        ValueError: fewer than two clusters.
 
     Example:
         >>> points = torch.tensor([[1.0, 0.1], [1.0, -0.1], [-1.0, 0.1], [-1.0, -0.1]])
@@ -129,34 +110,52 @@ class Clusters(Classes):
     number: int = 10
 
     def __post_init__(self) -> None:
-        if isinstance(self.number, bool) or not isinstance(self.number, int) or self.number < 2:
-            raise ValueError(
-                f"a boundary needs two clusters or more, as a whole number, got number={self.number!r} "
-                "(--positives.classes.number)"
-            )
+        check_integer("number", self.number, minimum=2, reason="a boundary needs two clusters")
 
     def count(self, labels: Int64[Tensor, " n"] | None, *, rows: int) -> int:
+        """Return the number of clusters.
+
+        Raises:
+            ValueError: more clusters than rows to learn from.
+        """
         if self.number > rows:
             raise ValueError(
-                f"{rows} images cannot make {self.number} clusters: choose fewer "
-                "(--positives.classes.number), or let the classifier learn from more (--positives.sample)"
+                f"number must be at most the {rows} rows that the classifier learns from, got {self.number}: "
+                "choose fewer clusters, or raise sample where there are more data"
             )
         return self.number
 
-    def sample(self, labels: Int64[Tensor, " n"] | None, *, n: int, rows: int, seed: int) -> Tensor:
+    def sample(
+        self, labels: Int64[Tensor, " n"] | None, *, n: int, rows: int, seed: int
+    ) -> Int64[Tensor, " sampled"]:
+        """Draw the rows that the classifier learns from, at most `rows` of n."""
         return torch.randperm(n, generator=torch.Generator().manual_seed(seed))[:rows]
 
     def boundary(
         self, embeddings: Float[Tensor, "rows dim"], labels: Int64[Tensor, " rows"] | None, *, seed: int
     ) -> Boundary:
+        """Find the clusters, and return the boundary between them.
+
+        Args:
+            embeddings: embeddings of the sample, on the CPU.
+            labels: unused.
+            seed: random seed of the first centers.
+
+        Raises:
+            ValueError: embeddings that are not finite.
+        """
         z = _finite(embeddings)
         clusters = KMeans(self.number, n_init=1, random_state=seed % 2**32)
-        # On one thread: on several the centers are summed in an order that changes from run to run.
-        with threadpool_limits(1), warnings.catch_warnings():
-            # Fewer distinct embeddings than clusters: centers fall together, and nothing lies between them.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            clusters.fit(z.numpy())
+        _fit(clusters, z)
         return Boundary.between(torch.from_numpy(clusters.cluster_centers_).to(z.dtype))
+
+
+def _fit(model: LogisticRegression | KMeans, z: Tensor, labels: Tensor | None = None) -> None:
+    # One thread, since several would sum the centers in an order that changes from run to run. No warnings: a
+    # nearly optimal boundary serves until the next round, and centers of coinciding embeddings coincide.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(z.numpy(), None if labels is None else labels.numpy())
 
 
 def _finite(embeddings: Tensor) -> Tensor:
@@ -164,6 +163,6 @@ def _finite(embeddings: Tensor) -> Tensor:
     if not torch.isfinite(z).all():
         raise ValueError(
             "the classifier of active positives got embeddings that are NaN or infinite: lower the learning "
-            "rate, raise the temperature, or look for odd data"
+            "rate, raise the temperature, or look for outliers in the data"
         )
     return z

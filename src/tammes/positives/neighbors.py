@@ -9,10 +9,10 @@ from torch import Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbors:
-    """Disjoint pairs of adjacent sentences of one document: every sentence comes at most once, in one pair.
+    """Disjoint pairs of adjacent sentences of one document: a sentence is in at most one pair.
 
     Runs of adjacent sentences are cut into pairs from their first or their second sentence on, at random,
-    so that from epoch to epoch a sentence is paired with either neighbor.
+    so that over the epochs a sentence is paired with both of its neighbors.
 
     Example:
         >>> documents = torch.tensor([0, 0, 0, 0, 1, 1, 1, 2])
@@ -28,19 +28,19 @@ class Neighbors:
         seed: int,
         positions: Int64[Tensor, " n"] | None = None,
     ) -> Int64[Tensor, "pairs 2"]:
-        """The pairs of one epoch.
+        """Draw the pairs of one epoch.
 
         Args:
-            documents: the document of each sentence, int64 (n,).
-            seed: of this epoch; another seed gives other pairs.
-            positions: the place of each sentence in its document, int64 (n,), where some may be missing or
-                out of order; None where row follows row as sentence follows sentence.
+            documents: document of each sentence.
+            seed: random seed of the epoch.
+            positions: position of each sentence in its document, where some may be missing or out of order;
+                None where the rows are in reading order without gaps.
 
         Returns:
-            int64 (pairs, 2): rows of a sentence and the next, the pairs in random order.
+            Rows of a sentence and the next, the pairs in random order.
 
         Raises:
-            ValueError: If no two sentences are adjacent.
+            ValueError: no two sentences are adjacent.
         """
         generator = torch.Generator().manual_seed(seed)
         order, run, sizes = _runs(documents, positions)
@@ -56,7 +56,7 @@ class Neighbors:
         return torch.stack([order[at], order[at + 1]], dim=1)
 
     def fewest(self, documents: Int64[Tensor, " n"], *, positions: Int64[Tensor, " n"] | None = None) -> int:
-        """How many pairs an epoch has whatever its seed; by luck it has more.
+        """Return the smallest number of pairs of an epoch over all seeds.
 
         Example:
             >>> Neighbors().fewest(torch.tensor([0, 0, 0, 0, 1, 1]))
@@ -68,7 +68,7 @@ class Neighbors:
     def unpaired(
         self, documents: Int64[Tensor, " n"], *, positions: Int64[Tensor, " n"] | None = None
     ) -> Int64[Tensor, " rows"]:
-        """The rows that are in no pair of any epoch, because no adjacent sentence is there.
+        """Return the rows that no epoch pairs, because both adjacent sentences are missing.
 
         Example:
             >>> Neighbors().unpaired(torch.tensor([0, 0, 0]), positions=torch.tensor([0, 1, 5]))
@@ -78,8 +78,10 @@ class Neighbors:
         return order[sizes[run] == 1].sort().values
 
 
-def _runs(documents: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows in reading order, document by document; the run of adjacent sentences of each; the runs' sizes."""
+def _runs(
+    documents: Int64[Tensor, " n"], positions: Int64[Tensor, " n"] | None
+) -> tuple[Int64[Tensor, " n"], Int64[Tensor, " n"], Int64[Tensor, " runs"]]:
+    """Return the rows in reading order, the run of adjacent sentences of each, and the sizes of the runs."""
     place = torch.arange(len(documents)) if positions is None else positions
     order = place.argsort(stable=True)
     order = order[documents[order].argsort(stable=True)]

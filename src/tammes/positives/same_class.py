@@ -6,15 +6,13 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from tammes.positives.numbered import expect_numbered
-
 
 @dataclass(frozen=True, kw_only=True)
 class SameClass:
-    """Random disjoint pairs within each class: every row comes at most once, in one pair.
+    """Random disjoint pairs within each class: a row is in at most one pair.
 
-    A class with an odd number of rows leaves one of them out, another each time; a class with a single row
-    has no pair.
+    A class with an odd number of rows leaves one of them out, another one each time. A class with a single
+    row has no pair.
 
     Source: Ash et al., Investigating the Role of Negatives in Contrastive Representation Learning, 2022,
     appendix D.1.
@@ -27,19 +25,19 @@ class SameClass:
     """
 
     def pairs(self, labels: Int64[Tensor, " n"], *, seed: int) -> Int64[Tensor, "pairs 2"]:
-        """The pairs of one epoch.
+        """Draw the pairs of one epoch.
 
         Args:
-            labels: the class of each row, int64 (n,), from 0.
-            seed: of this epoch; another seed gives other pairs.
+            labels: class of each row, from 0.
+            seed: random seed of the epoch.
 
         Returns:
-            int64 (pairs, 2): rows of anchor and positive, the pairs in random order.
+            Rows of anchor and positive, the pairs in random order.
 
         Raises:
-            ValueError: If no class has two rows, and for labels below 0, such as -1 for rows without a label.
+            ValueError: no class has two rows, or a label is negative, such as -1 for rows without a label.
         """
-        expect_numbered(labels)
+        check_class_numbers(labels)
         generator = torch.Generator().manual_seed(seed)
         order = torch.randperm(len(labels), generator=generator)
         # Rows class by class, those of one class in random order.
@@ -58,7 +56,7 @@ class SameClass:
         return torch.stack([order[at], order[at + 1]], dim=1)
 
     def unpaired(self, labels: Int64[Tensor, " n"]) -> Int64[Tensor, " rows"]:
-        """The rows that are in no pair of any epoch, because they are alone in their class.
+        """Return the rows that no epoch pairs, because they are alone in their class.
 
         Example:
             >>> SameClass().unpaired(torch.tensor([0, 0, 1, 2, 2]))
@@ -66,3 +64,21 @@ class SameClass:
         """
         _, inverse, counts = labels.unique(return_inverse=True, return_counts=True)
         return (counts[inverse] == 1).nonzero().squeeze(1)
+
+
+def check_class_numbers(labels: Int64[Tensor, " n"]) -> None:
+    """Raise ValueError unless all labels are at least 0.
+
+    Elsewhere a negative label marks a row without a class: such rows would be taken for one class.
+
+    Example:
+        >>> check_class_numbers(torch.tensor([2, 0]))
+    """
+    below = (labels < 0).nonzero().flatten()
+    if len(below):
+        row = int(below[0])
+        raise ValueError(
+            f"expected classes numbered from 0, got the label {int(labels[row])} in row {row} and a label "
+            f"below 0 in {len(below)} of {len(labels)} rows: if it means no label, as -1 does in "
+            "scikit-learn, leave these rows out; else number the classes from 0"
+        )

@@ -1,4 +1,4 @@
-"""Positives from nothing but the row itself: both views of a pair are made of it, by augmentation."""
+"""Positives from the row itself: augmentation makes both views of a pair from one row."""
 
 from dataclasses import dataclass
 
@@ -17,21 +17,18 @@ class SameInstance:
         (torch.Size([3, 2]), True)
     """
 
-    def pairs(self, labels: Int64[Tensor, " n"], *, seed: int) -> Int64[Tensor, "pairs 2"]:
-        """The pairs of one epoch.
+    def pairs(self, labels: Int64[Tensor, " n"], *, seed: int) -> Int64[Tensor, "n 2"]:
+        """Return the pairs of one epoch: every row twice, in random order.
 
         Args:
-            labels: the class of each row, int64 (n,); only their number matters.
-            seed: of this epoch; another seed gives another order.
-
-        Returns:
-            int64 (n, 2): every row, twice, the pairs in random order.
+            labels: class of each row; only their number matters.
+            seed: random seed of the epoch.
         """
         order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
         return torch.stack([order, order], dim=1)
 
     def unpaired(self, labels: Int64[Tensor, " n"]) -> Int64[Tensor, " rows"]:
-        """The rows that are in no pair of any epoch: none.
+        """Return the rows that no epoch pairs: none.
 
         Example:
             >>> len(SameInstance().unpaired(torch.tensor([0, 0, 1])))

@@ -126,7 +126,7 @@ class ActiveViews(nn.Module):
         torch.clear_autocast_cache()  # of weights converted without a graph, see GradientCache
         own = None if labels is None else labels[rows]
         boundary = positives.classes.boundary(embeddings, own, seed=seed)
-        threshold = positives.acceptance.threshold(round_, boundary.distance(embeddings))
+        threshold = float(positives.acceptance.threshold(round_, boundary.distance(embeddings)))
         return boundary.weight, boundary.offset, threshold
 
     def choose(self, step: int, model: Model, view: Callable[[int], Inputs], *, chunk: int | None) -> Inputs:
