@@ -23,8 +23,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
 from machine import description
-from tammes.latent import Anchors, Laboratory, Strategy, Streams
-from tammes.latent.stage import Known, Stage
+from tammes.latent import Anchors, LabeledObservations, Laboratory, RoundState, Strategy, Streams
 from tammes.papers.weber.settings import ROWS_2, TABLE_2
 from times_table import times_table
 
@@ -52,7 +51,7 @@ class Plain:
 
     def __init__(self, laboratory: Laboratory, strategy: Strategy, seed: int) -> None:
         self.laboratory, self.strategy, self.seed = laboratory, strategy, seed
-        self.world, self.round = laboratory.model.drawn((seed,)), 0
+        self.world, self.round = laboratory.model.draw((seed,)), 0
         streams = Streams.of((seed,), "encoder")
         widths = laboratory.encoder.widths(laboratory.model.mixing.observed)
         layers: list[nn.Module] = []
@@ -68,14 +67,14 @@ class Plain:
     def __call__(self) -> None:
         streams = Streams.of((self.seed,), f"round {self.round}")
         anchors = Anchors.of(self.world.sample(self.laboratory.pairs, streams), self.world)
-        stage = Stage(
+        state = RoundState(
             world=self.world,
             encoder=None,  # type: ignore[arg-type]  # the strategies of Algorithm 2 do not look at it
-            known=Known(observations=anchors.observations, labels=None),
+            known=LabeledObservations(observations=anchors.observations, labels=None),
             round=self.round,
             streams=streams,
         )
-        positives = self.strategy.positives(anchors, stage).observations[0]
+        positives = self.strategy.positives(anchors, state).observations[0]
         embeddings = normalize(self.encoder(torch.cat([anchors.observations[0], positives])), dim=1)
         z, z_plus = embeddings.chunk(2)
         loss = cross_entropy(z_plus @ z.T / self.laboratory.temperature, torch.arange(len(z)))

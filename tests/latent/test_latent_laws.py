@@ -16,17 +16,16 @@ from tammes.latent import (
     Classes,
     EncoderShape,
     GaussianNoise,
-    Growing,
     Laboratory,
     LatentModel,
     Mixing,
-    Quantile,
     Streams,
     algorithm_1,
     algorithm_2,
     contrastive_losses,
 )
 from tammes.pairs import Pairs
+from tammes.positives import Quantile
 
 SEEDS = (5, 2, 9)
 MODEL = LatentModel(
@@ -54,7 +53,7 @@ def laboratory(**changed: object) -> Laboratory:
 def by_hand(seed: int) -> Tensor:
     """Embeddings after training of one seed: plain layers, one optimizer, a Tammes objective."""
     lab = laboratory()
-    world = MODEL.drawn((seed,), dtype=torch.float64)
+    world = MODEL.draw((seed,), dtype=torch.float64)
     streams = Streams.of((seed,), "encoder", dtype=torch.float64)
     layers: list[nn.Module] = []
     for inputs, outputs in ((10, 12), (12, 12), (12, 4)):
@@ -92,7 +91,7 @@ def by_hand(seed: int) -> Tensor:
 
 def test_many_runs_at_once_are_the_loop_over_seeds() -> None:
     trained = laboratory().train({"a": algorithm_2.info_active(), "b": algorithm_2.baseline()}, SEEDS)
-    _, embeddings = trained["b"].embedded(50)
+    _, embeddings = trained["b"].embed(50)
     for run, seed in enumerate(SEEDS):
         torch.testing.assert_close(embeddings[run], by_hand(seed), atol=1e-9, rtol=1e-9)
 
@@ -101,20 +100,20 @@ def test_many_runs_at_once_are_the_loop_over_seeds() -> None:
     "strategy",
     [
         algorithm_1.random(),
-        algorithm_1.active(threshold=Quantile(share=0.4)),
-        algorithm_1.double_active(threshold=Quantile(share=0.4)),
+        algorithm_1.active(acceptance=Quantile(share=0.4)),
+        algorithm_1.double_active(acceptance=Quantile(share=0.4)),
         algorithm_1.adversarial(),
         algorithm_2.class_preserving(),
     ],
     ids=["random", "active", "double-active", "adversarial", "class-preserving"],
 )
 def test_a_run_does_not_depend_on_what_else_is_trained(strategy) -> None:  # type: ignore[no-untyped-def]
-    lab = laboratory(rounds=4, updates=3, memory=Growing(), own_negatives=True, batch=16)
+    lab = laboratory(rounds=4, updates=3, accumulate=True, own_negatives=True, batch=16)
     together = lab.train({"other": algorithm_2.active(), "this": strategy}, SEEDS)["this"]
     alone = lab.train({"this": strategy}, (2,))["this"]
-    torch.testing.assert_close(together.embedded(40)[1][1:2], alone.embedded(40)[1], atol=1e-8, rtol=1e-8)
-    assert float(together.tries.mean[1]) == float(alone.tries.mean[0])
-    assert len(together.known.observations[0]) == 4 * 24
+    torch.testing.assert_close(together.embed(40)[1][1:2], alone.embed(40)[1], atol=1e-8, rtol=1e-8)
+    assert float(together.tries[1]) == float(alone.tries[0])
+    assert len(together.state.known.observations[0]) == 4 * 24
 
 
 @given(n=st.integers(2, 12), d=st.integers(2, 8), temperature=st.floats(0.05, 2.0), seed=st.integers(0, 99))
@@ -178,5 +177,5 @@ def test_a_loss_without_negatives_is_refused() -> None:
         contrastive_losses(z, z, temperature=0.5)
     with pytest.raises(ValueError, match=r"of one shape \(runs, n, d\), got \(1, 1, 2\) and \(1, 2, 2\)"):
         contrastive_losses(z, torch.eye(2)[None], temperature=0.5)
-    with pytest.raises(ValueError, match=r"temperature must be a positive number, got 0"):
+    with pytest.raises(ValueError, match=r"temperature must be a finite number above 0, got 0"):
         contrastive_losses(z, z, z, temperature=0)

@@ -22,7 +22,7 @@ def drawn(classes: int, d: int, *, seed: int, n: int = 40) -> tuple[Tensor, Tens
 @given(st.integers(2, 5), st.integers(2, 6), st.integers(0, 99))
 def test_what_is_learned_is_least_squares_run_by_run(classes: int, d: int, seed: int) -> None:
     z, labels = drawn(classes, d, seed=seed)
-    found = LinearBoundary.learned(z, labels, classes=classes).weight
+    found = LinearBoundary.fit(z, labels, classes=classes).weight
     for run in range(RUNS):
         # The penalty as points: 1e-3 for each of the 40, at targets of 0.
         rows = torch.cat([z[run], 0.04**0.5 * torch.eye(d, dtype=z.dtype)])
@@ -34,7 +34,7 @@ def test_what_is_learned_is_least_squares_run_by_run(classes: int, d: int, seed:
 @given(st.integers(2, 6), st.integers(0, 99))
 def test_of_two_classes_the_distance_is_that_of_positives(d: int, seed: int) -> None:
     z, labels = drawn(2, d, seed=seed)
-    q = LinearBoundary.learned(z, labels, classes=2)
+    q = LinearBoundary.fit(z, labels, classes=2)
     for run, distances in enumerate(q.distances(z)):
         boundary = Boundary(weight=q.weight[run], offset=torch.zeros(2, dtype=z.dtype))
         torch.testing.assert_close(distances, boundary.distance(z[run]))
@@ -45,7 +45,7 @@ def test_of_more_classes_another_boundary_may_be_nearer_but_none_is_farther(
     classes: int, d: int, seed: int
 ) -> None:
     z, labels = drawn(classes, d, seed=seed)
-    q = LinearBoundary.learned(z, labels, classes=classes)
+    q = LinearBoundary.fit(z, labels, classes=classes)
     for run, distances in enumerate(q.distances(z)):
         boundary = Boundary(weight=q.weight[run], offset=torch.zeros(classes, dtype=z.dtype))
         assert bool((boundary.distance(z[run]) <= distances + 1e-12).all())
@@ -54,6 +54,6 @@ def test_of_more_classes_another_boundary_may_be_nearer_but_none_is_farther(
 def test_embeddings_in_a_subspace_have_a_classifier() -> None:
     z, labels = drawn(2, 4, seed=0)
     z[..., 1:] = 0.0
-    q = LinearBoundary.learned(z, labels, classes=2)
+    q = LinearBoundary.fit(z, labels, classes=2)
     assert bool(q.weight.isfinite().all())
     assert bool(q.distances(z).isfinite().all())

@@ -47,7 +47,7 @@ def test_means_differ_from_run_to_run() -> None:
 
 
 def test_latents_lie_around_the_mean_of_their_class() -> None:
-    classes = Classes(count=3, spread=MisesFisher(concentration=200.0)).drawn(4, Streams.of(SEEDS, "c"))
+    classes = Classes(count=3, spread=MisesFisher(concentration=200.0)).draw(4, Streams.of(SEEDS, "c"))
     latents, labels = classes.sample(500, Streams.of(SEEDS, "sample"))
     assert torch.equal((latents @ classes.means.mT).argmax(-1), labels)
     assert set(labels.flatten().tolist()) == {0, 1, 2}
@@ -57,18 +57,18 @@ def test_latents_lie_around_the_mean_of_their_class() -> None:
 def test_classes_that_cannot_be_told_apart_are_warned_of_with_their_overlap() -> None:
     spread = GaussianNoise(scale=0.6)
     with pytest.warns(OverlapWarning, match=r"12 classes in 2 dimensions overlap; 6\d % of the latents"):
-        drawn = Classes(count=12, spread=spread).drawn(2, Streams.of(SEEDS, "c"))
+        drawn = Classes(count=12, spread=spread).draw(2, Streams.of(SEEDS, "c"))
     assert 0.5 < float(drawn.overlap.mean()) < 11 / 12
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Classes(count=4, spread=GaussianNoise(scale=0.3)).drawn(2, Streams.of(SEEDS, "c"))
+        Classes(count=4, spread=GaussianNoise(scale=0.3)).draw(2, Streams.of(SEEDS, "c"))
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3])
 def test_mixing_can_be_undone_and_has_the_scale_it_should(depth: int) -> None:
     """Latents can be told apart by what is observed: distances shrink, but not to nothing."""
     z = torch.nn.functional.normalize(torch.randn(2, 400, 3), dim=-1)
-    g = Mixing(observed=24, depth=depth, condition=3.0).drawn(z, Streams.of((0, 1), "g"))
+    g = Mixing(observed=24, depth=depth, condition=3.0).draw(z, Streams.of((0, 1), "g"))
     x = g(z)
     torch.testing.assert_close(x.square().mean(dim=(1, 2)), torch.ones(2))
     ratio = torch.cdist(x, x) / torch.cdist(z, z).clamp(min=1e-6)
@@ -79,7 +79,7 @@ def test_mixing_can_be_undone_and_has_the_scale_it_should(depth: int) -> None:
 
 def test_conditioning_is_that_of_every_linear_map() -> None:
     z = torch.nn.functional.normalize(torch.randn(1, 400, 6), dim=-1)
-    for weight, _ in Mixing(observed=24, condition=7.0).drawn(z, Streams.of((0,), "g")).layers:
+    for weight, _ in Mixing(observed=24, condition=7.0).draw(z, Streams.of((0,), "g")).layers:
         values = torch.linalg.svdvals(weight[0])
         assert float(values[0] / values[-1]) == pytest.approx(7.0, rel=1e-3)
 
@@ -88,7 +88,7 @@ def test_gain_says_how_far_from_linear_g_is() -> None:
     z = torch.nn.functional.normalize(torch.randn(1, 400, 4), dim=-1)
 
     def bent(gain: float) -> float:
-        g = Mixing(observed=24, gain=gain).drawn(z, Streams.of((0,), "g"))
+        g = Mixing(observed=24, gain=gain).draw(z, Streams.of((0,), "g"))
         affine = torch.cat([z[0], torch.ones(400, 1)], dim=1)
         fitted = affine @ torch.linalg.lstsq(affine, g(z)[0]).solution
         return float((g(z)[0] - fitted).square().mean())
@@ -104,11 +104,11 @@ def test_the_uninformative_sphere_is_as_large_as_asked() -> None:
 
     def share(scale: float) -> float:
         """Of the observations' variance, what comes from the uninformative latents."""
-        world = model(scale).drawn((0,))
+        world = model(scale).draw((0,))
         latents = world.sample(2000, Streams.of((0,), "sample"))
         assert latents.labels is None
         assert latents.uninformative is not None
-        weight = world.mixed.layers[0][0][0, 3:]
+        weight = world.mixing.layers[0][0][0, 3:]
         own = scale * latents.uninformative[0] @ weight
         return float(own.var(dim=0).sum() / world.observe(latents)[0].var(dim=0).sum())
 
@@ -118,7 +118,7 @@ def test_the_uninformative_sphere_is_as_large_as_asked() -> None:
 def test_a_world_is_the_same_alone_and_in_company() -> None:
     classes = Classes(count=3, spread=GaussianNoise(scale=0.3))
     model = LatentModel(informative=3, uninformative=2, classes=classes, mixing=Mixing(observed=8))
-    together, alone = model.drawn(SEEDS), model.drawn((1,))
+    together, alone = model.draw(SEEDS), model.draw((1,))
     z = together.sample(20, Streams.of(SEEDS, "sample"))
     x = together.observe(z)
     z1 = alone.sample(20, Streams.of((1,), "sample"))
@@ -138,7 +138,7 @@ def test_what_makes_no_model_is_refused() -> None:
     for wrong_count in (False, 0.0, -2):
         with pytest.raises(ValueError, match=r"LatentModel.uninformative must be an integer of at least 0"):
             LatentModel(informative=2, uninformative=wrong_count, mixing=mixing)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"uninformative_scale must be a positive number, got 0; unin"):
+    with pytest.raises(ValueError, match=r"uninformative_scale must be a finite number above 0, got 0: unin"):
         LatentModel(informative=2, uninformative=2, uninformative_scale=0, mixing=mixing)
     with pytest.raises(ValueError, match=r"Classes.count must be an integer of at least 1, got 0"):
         Classes(count=0, spread=GaussianNoise(scale=0.1))

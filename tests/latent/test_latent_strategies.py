@@ -8,36 +8,33 @@ import pytest
 import torch
 
 from tammes.latent import (
-    Active,
+    ActiveSelection,
     Adversarial,
-    AnchorChoice,
     Anchors,
+    AnchorSampler,
+    BatchedEncoders,
     Classes,
-    Drawn,
-    Encoders,
+    ClassPreserving,
     EncoderShape,
-    Fresh,
     FromData,
     GaussianNoise,
-    Growing,
-    Halving,
+    LabeledObservations,
     Laboratory,
     LatentModel,
+    LatentPerturbation,
     Mixing,
     NearBoundary,
-    Observed,
-    Perturbed,
-    Positives,
-    Quantile,
-    SameClass,
-    Stage,
+    ObservationNoise,
+    PositiveSampler,
+    RoundState,
+    SampledPositives,
     Strategy,
     Streams,
-    Uniform,
+    UniformOnSphere,
     algorithm_1,
     algorithm_2,
 )
-from tammes.latent.stage import Known
+from tammes.positives import Halving, Quantile
 
 SEEDS = (0, 1)
 CLASSES = Classes(count=2, spread=GaussianNoise(scale=0.3))
@@ -45,55 +42,57 @@ MODEL = LatentModel(informative=3, uninformative=3, classes=CLASSES, mixing=Mixi
 N = 40
 
 
-def stage(model: LatentModel = MODEL, *, t: int = 0) -> Stage:
-    world = model.drawn(SEEDS)
+def round_state(model: LatentModel = MODEL, *, t: int = 0) -> RoundState:
+    world = model.draw(SEEDS)
     first = world.sample(100, Streams.of(SEEDS, "first"))
-    encoders = Encoders(EncoderShape(dim=4), observed=12, streams=Streams.of(SEEDS, "encoder"))
-    return Stage(
+    encoders = BatchedEncoders(EncoderShape(dim=4), observed=12, streams=Streams.of(SEEDS, "encoder"))
+    return RoundState(
         world=world,
         encoder=encoders.part(slice(None)),
-        known=Known(observations=world.observe(first), labels=first.labels),
+        known=LabeledObservations(observations=world.observe(first), labels=first.labels),
         round=t,
         streams=Streams.of(SEEDS, "draw"),
     )
 
 
-def anchors(now: Stage, choice: AnchorChoice = FromData()) -> Anchors:  # noqa: B008
+def anchors(now: RoundState, choice: AnchorSampler = FromData()) -> Anchors:  # noqa: B008
     return choice(N, now)
 
 
 def test_perturbed_positives_move_each_sphere_in_its_own_way() -> None:
-    now = stage()
+    now = round_state()
     still, moved = GaussianNoise(scale=0.0), GaussianNoise(scale=0.3)
     drawn = anchors(now)
-    same = Perturbed(informative=still, uninformative=still)(drawn, now).observations
+    same = LatentPerturbation(informative=still, uninformative=still)(drawn, now).observations
     torch.testing.assert_close(same, drawn.observations)
 
-    def change(positives: Positives) -> float:
+    def change(positives: PositiveSampler) -> float:
         return float((positives(drawn, now).observations - drawn.observations).square().mean())
 
-    small = change(Perturbed(informative=moved, uninformative=moved))
-    assert 0 < change(Perturbed(informative=moved, uninformative=still)) < small
-    assert small < change(Perturbed(informative=moved, uninformative=Uniform()))
+    small = change(LatentPerturbation(informative=moved, uninformative=moved))
+    assert 0 < change(LatentPerturbation(informative=moved, uninformative=still)) < small
+    assert small < change(LatentPerturbation(informative=moved, uninformative=UniformOnSphere()))
 
 
 def test_class_preserving_positives_are_of_the_class() -> None:
     """With a nearly noiseless class and a linear g, the class can be read off the observation."""
     classes = Classes(count=3, spread=GaussianNoise(scale=0.02))
-    now = stage(replace(MODEL, uninformative=0, classes=classes, mixing=Mixing(observed=12, depth=0)))
+    now = round_state(replace(MODEL, uninformative=0, classes=classes, mixing=Mixing(observed=12, depth=0)))
     drawn = anchors(now)
-    means = now.world.mixed(now.world.classes.means)  # type: ignore[union-attr]
-    found = torch.cdist(SameClass()(drawn, now).observations, means).argmin(dim=-1)
+    means = now.world.mixing(now.world.classes.means)  # type: ignore[union-attr]
+    found = torch.cdist(ClassPreserving()(drawn, now).observations, means).argmin(dim=-1)
     assert drawn.latents.labels is not None
     assert torch.equal(found, drawn.latents.labels)
 
 
 def test_active_positives_lie_near_the_boundary_and_tries_are_counted() -> None:
-    now = stage()
+    now = round_state()
     drawn = anchors(now)
-    threshold = Quantile(share=0.3)
-    bar = threshold(now)[:, None]
-    found = Active(proposal=Observed(scale=0.4), threshold=threshold, tries=40, at_once=7)(drawn, now)
+    acceptance = Quantile(share=0.3)
+    bar = acceptance.threshold(now.round, now.known_distances)[:, None]
+    found = ActiveSelection(proposal=ObservationNoise(scale=0.4), acceptance=acceptance, tries=40, at_once=7)(
+        drawn, now
+    )
     assert found.tries is not None
     assert found.missed is not None
     distances = now.distances(found.observations)
@@ -102,42 +101,44 @@ def test_active_positives_lie_near_the_boundary_and_tries_are_counted() -> None:
     assert bool((found.tries[~found.missed] <= 40).all())
     assert 1 < float(found.tries.double().mean()) < 40
     # Whoever finds none has the nearest of what was tried: nearer than one augmentation.
-    once = now.distances(Observed(scale=0.4)(drawn, now).observations)
+    once = now.distances(ObservationNoise(scale=0.4)(drawn, now).observations)
     assert float(distances.mean()) < float(once.mean())
 
 
 def test_with_everything_accepted_active_takes_the_first_candidate() -> None:
-    found = Active(proposal=Observed(scale=0.2), threshold=Halving(least=1.0, first=8.0))(
-        anchors(stage()), stage()
-    )
+    found = ActiveSelection(
+        proposal=ObservationNoise(scale=0.2), acceptance=Halving(lower_bound=1.0, start=8.0)
+    )(anchors(round_state()), round_state())
     assert found.tries is not None
     assert bool((found.tries == 1).all())
     assert not bool(found.missed.any())  # type: ignore[union-attr]
 
 
 def test_a_region_that_nothing_reaches_is_refused_with_what_to_change() -> None:
-    active = Active(proposal=Observed(scale=0.01), threshold=Halving(least=1e-9), tries=20)
+    active = ActiveSelection(
+        proposal=ObservationNoise(scale=0.01), acceptance=Halving(lower_bound=1e-9), tries=20
+    )
     with pytest.raises(ValueError, match=r"of 40 anchors with 20 tries each, the nearest came within .* of"):
-        active(anchors(stage(t=99)), stage(t=99))
+        active(anchors(round_state(t=99)), round_state(t=99))
     with pytest.raises(ValueError, match=r"raise the threshold .* perturb more in the proposal, or allow"):
-        active(anchors(stage(t=99)), stage(t=99))
+        active(anchors(round_state(t=99)), round_state(t=99))
 
 
 def test_anchors_near_the_boundary_are_nearer_than_others() -> None:
-    plain, chosen = anchors(stage()), anchors(stage(), NearBoundary(of=6))
-    now = stage()
+    plain, chosen = anchors(round_state()), anchors(round_state(), NearBoundary(of=6))
+    now = round_state()
     nearer, usual = (float(now.distances(a.observations).mean()) for a in (chosen, plain))
     assert nearer < 0.5 * usual
     torch.testing.assert_close(now.world.observe(chosen.latents), chosen.observations)
-    first = NearBoundary(of=1)(N, stage())
+    first = NearBoundary(of=1)(N, round_state())
     assert torch.equal(first.observations, plain.observations)
 
 
 def test_adversarial_positives_change_the_scores_more_and_stay_within_the_ball() -> None:
-    now = stage()
+    now = round_state()
     drawn = anchors(now)
-    start = Observed(scale=0.05)(drawn, stage()).observations
-    moved = Adversarial(proposal=Observed(scale=0.05), radius=0.2)(drawn, stage()).observations
+    start = ObservationNoise(scale=0.05)(drawn, round_state()).observations
+    moved = Adversarial(proposal=ObservationNoise(scale=0.05), radius=0.2)(drawn, round_state()).observations
 
     def change(x: torch.Tensor) -> torch.Tensor:
         scores = [now.classifier.scores(now.encoder(each)) for each in (x, drawn.observations)]
@@ -150,22 +151,27 @@ def test_adversarial_positives_change_the_scores_more_and_stay_within_the_ball()
 
 
 def test_thresholds_fall_and_follow() -> None:
-    halving = Halving(least=0.1)
-    values = [float(halving(stage(t=t))[0]) for t in range(8)]
+    """Algorithm 1 counts rounds from 0: before a_1 = pi there is a_0 = 2 pi."""
+    halving = Halving(lower_bound=0.1)
+    values = [float(halving.threshold(t, round_state(t=t).known_distances)[0]) for t in range(8)]
     assert values == pytest.approx([2 * torch.pi * 0.5**t for t in range(6)] + [0.1, 0.1], abs=1e-6)
-    now = stage()
-    distances = now.distances(now.known.observations)
-    inside = (distances <= Quantile(share=0.25)(now)[:, None]).double().mean(dim=1)
+    now = round_state()
+    torch.testing.assert_close(now.known_distances, now.distances(now.known.observations), atol=0, rtol=0)
+    bar = Quantile(share=0.25).threshold(0, now.known_distances)[:, None]
+    inside = (now.known_distances <= bar).double().mean(dim=1)
     torch.testing.assert_close(inside, torch.full((2,), 0.25).double())
 
 
 @pytest.mark.parametrize(
     ("strategy", "words"),
     [
-        (algorithm_1.active(threshold=Quantile(share=0.5)), "near a class boundary needs labels"),
-        (algorithm_1.double_active(threshold=Quantile(share=0.5)), "near a class boundary needs labels"),
-        (algorithm_1.adversarial(), "near a class boundary needs labels"),
-        (algorithm_2.class_preserving(), "SameClass needs labels, and this LatentModel has none"),
+        (algorithm_1.active(acceptance=Quantile(share=0.5)), "of latent classes needs labels"),
+        (
+            algorithm_1.double_active(acceptance=Quantile(share=0.5)),
+            "of latent classes needs labels",
+        ),
+        (algorithm_1.adversarial(), "of latent classes needs labels"),
+        (algorithm_2.class_preserving(), "ClassPreserving needs labels, and this LatentModel has none"),
     ],
 )
 def test_strategies_that_need_labels_say_so(strategy: Strategy, words: str) -> None:
@@ -174,36 +180,36 @@ def test_strategies_that_need_labels_say_so(strategy: Strategy, words: str) -> N
     )
     with pytest.raises(ValueError, match=words):
         lab.train({"it": strategy}, SEEDS)
-    assert lab.train({"it": algorithm_2.active()}, SEEDS)["it"].round == 1
+    assert lab.train({"it": algorithm_2.active()}, SEEDS)["it"].state.round == 1
 
 
 def test_one_class_has_no_boundary() -> None:
     one = replace(MODEL, classes=Classes(count=1, spread=GaussianNoise(scale=0.3)))
     with pytest.raises(ValueError, match=r"a class boundary needs two classes, got one"):
-        stage(one).distances(stage(one).known.observations)
+        round_state(one).distances(round_state(one).known.observations)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opposite(Positives):
+class Opposite(PositiveSampler):
     """A strategy of one's own: the uninformative latents mirrored."""
 
-    def __call__(self, anchors: Anchors, stage: Stage) -> Drawn:
+    def __call__(self, anchors: Anchors, state: RoundState) -> SampledPositives:
         z = anchors.latents
         assert z.uninformative is not None
-        return Drawn(observations=stage.world.observe(replace(z, uninformative=-z.uninformative)))
+        return SampledPositives(observations=state.world.observe(replace(z, uninformative=-z.uninformative)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class TooFew(Positives):
-    def __call__(self, anchors: Anchors, stage: Stage) -> Drawn:
-        return Drawn(observations=anchors.observations[:, :1])
+class TooFew(PositiveSampler):
+    def __call__(self, anchors: Anchors, state: RoundState) -> SampledPositives:
+        return SampledPositives(observations=anchors.observations[:, :1])
 
 
 def test_a_strategy_of_ones_own_is_trained_as_any_other() -> None:
     lab = Laboratory(model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5, rounds=3, pairs=16)
     trained = lab.train({"mine": Strategy(positives=Opposite()), "baseline": algorithm_2.baseline()}, SEEDS)
-    assert trained["mine"].embedded(5)[1].shape == (2, 5, 4)
-    assert trained["mine"].tries.mean.tolist() == [1.0, 1.0]
+    assert trained["mine"].embed(5)[1].shape == (2, 5, 4)
+    assert trained["mine"].tries.tolist() == [1.0, 1.0]
     with pytest.raises(ValueError, match=r"TooFew must give a positive for each anchor, \(2, 16, 12\); got"):
         lab.train({"mine": Strategy(positives=TooFew())}, SEEDS)
 
@@ -211,38 +217,34 @@ def test_a_strategy_of_ones_own_is_trained_as_any_other() -> None:
 def test_the_data_set_grows_or_is_drawn_anew() -> None:
     lab = Laboratory(model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5, rounds=3, pairs=16)
     sizes = {
-        memory: [
-            each["it"].known.observations.shape[1]
-            for each in replace(lab, memory=memory).training({"it": algorithm_1.random()}, SEEDS)
+        accumulate: [
+            each["it"].state.known.observations.shape[1]
+            for each in replace(lab, accumulate=accumulate).training({"it": algorithm_1.random()}, SEEDS)
         ]
-        for memory in (Fresh(), Growing())
+        for accumulate in (False, True)
     }
-    assert sizes == {Fresh(): [16, 16, 16], Growing(): [16, 32, 48]}
+    assert sizes == {False: [16, 16, 16], True: [16, 32, 48]}
 
 
 def test_a_run_that_is_lost_ends() -> None:
     lab = Laboratory(model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5, rounds=1, pairs=8)
     lost = replace(lab, learning_rate=1e30).train({"it": algorithm_2.active()}, SEEDS)["it"]
     with pytest.raises(ValueError, match=r"embeddings are infinite or NaN"):
-        lost.embedded(4)
+        lost.embed(4)
     with pytest.raises(ValueError, match=r"n must be an integer of at least 1, got 0"):
-        lost.embedded(0)
+        lost.embed(0)
     with pytest.raises(ValueError, match=rf"the loss of it, seed {SEEDS[0]}, is not finite"):
         replace(lab, learning_rate=1e30, rounds=5).train({"it": algorithm_2.active()}, SEEDS)
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"Quantile.share must lie above 0 and be at most 1, got 0"):
-        Quantile(share=0)
-    with pytest.raises(ValueError, match=r"Halving expected positive numbers"):
-        Halving(least=0)
-    with pytest.raises(ValueError, match=r"Active.tries must be an integer of at least 16, got 8"):
-        Active(proposal=Observed(scale=0.1), threshold=Quantile(share=0.5), tries=8)
-    with pytest.raises(ValueError, match=r"Observed.scale must be a number of at least 0, got -1"):
-        Observed(scale=-1)
-    with pytest.raises(ValueError, match=r"Adversarial expected a positive radius and step"):
-        Adversarial(proposal=Observed(scale=0.1), radius=0)
-    with pytest.raises(ValueError, match=r"Strategy.positives must be a Positives, got 'active'"):
+    with pytest.raises(ValueError, match=r"ActiveSelection.tries must be an integer of at least 16, got 8"):
+        ActiveSelection(proposal=ObservationNoise(scale=0.1), acceptance=Quantile(share=0.5), tries=8)
+    with pytest.raises(ValueError, match=r"ObservationNoise.scale must be a finite number at least 0, got"):
+        ObservationNoise(scale=-1)
+    with pytest.raises(ValueError, match=r"Adversarial.radius must be a finite number above 0, got 0"):
+        Adversarial(proposal=ObservationNoise(scale=0.1), radius=0)
+    with pytest.raises(ValueError, match=r"Strategy.positives must be a PositiveSampler, got 'active'"):
         Strategy(positives="active")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"Laboratory.pairs must be an integer of at least 2, got 1"):
         Laboratory(model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5, pairs=1)

@@ -1,77 +1,71 @@
-"""The latent-variable laboratory: contrastive learning where the truth is known."""
+"""The latent-variable laboratory: contrastive learning on data whose latents are known."""
 
 from tammes.latent import algorithm_1, algorithm_2
-from tammes.latent.active import Active
+from tammes.latent.active_selection import ActiveSelection
 from tammes.latent.adversarial import Adversarial
-from tammes.latent.anchor_choice import AnchorChoice, FromData, NearBoundary
-from tammes.latent.classes import Classes, OverlapWarning
+from tammes.latent.classes import Classes, Means, OverlapWarning, RandomMeans, SeparatedMeans
 from tammes.latent.contrastive_loss import contrastive_losses
-from tammes.latent.data_set import DataSet, Fresh, Growing, Memory
-from tammes.latent.encoders import Encoders, EncoderShape
-from tammes.latent.kernel import GaussianNoise, Kernel, Uniform
+from tammes.latent.data_set import DataSet
+from tammes.latent.encoders import BatchedEncoders, EncoderShape
+from tammes.latent.kernel import GaussianNoise, SphericalKernel, UniformOnSphere
 from tammes.latent.laboratory import Laboratory
 from tammes.latent.linear_boundary import LinearBoundary
-from tammes.latent.means import Means, RandomMeans, SeparatedMeans
 from tammes.latent.mises_fisher import MisesFisher, mean_resultant_length
 from tammes.latent.mixing import Mixing
 from tammes.latent.model import LatentModel, Latents, World
-from tammes.latent.positives import Drawn, Observed, Perturbed, Positives, SameClass
+from tammes.latent.positive_samplers import (
+    ClassPreserving,
+    LatentPerturbation,
+    ObservationNoise,
+    PositiveSampler,
+    SampledPositives,
+)
 from tammes.latent.recovery import (
     ClassAccuracy,
-    Preservation,
     boundary_accuracy,
     linear_identifiability,
     orthogonal_identifiability,
     product_preservation,
 )
-from tammes.latent.stage import Anchors, Stage
-from tammes.latent.strategy import Strategy
+from tammes.latent.round_state import Anchors, LabeledObservations, RoundState, TrainedEncoders
+from tammes.latent.strategy import AnchorSampler, FromData, NearBoundary, Strategy
 from tammes.latent.streams import Streams
-from tammes.latent.thresholds import Halving, Quantile, Threshold
-from tammes.latent.trained import Trained, Tries
 
 __all__ = [
-    "Active",
+    "ActiveSelection",
     "Adversarial",
-    "AnchorChoice",
+    "AnchorSampler",
     "Anchors",
+    "BatchedEncoders",
     "ClassAccuracy",
+    "ClassPreserving",
     "Classes",
     "DataSet",
-    "Drawn",
     "EncoderShape",
-    "Encoders",
-    "Fresh",
     "FromData",
     "GaussianNoise",
-    "Growing",
-    "Halving",
-    "Kernel",
+    "LabeledObservations",
     "Laboratory",
     "LatentModel",
+    "LatentPerturbation",
     "Latents",
     "LinearBoundary",
     "Means",
-    "Memory",
     "MisesFisher",
     "Mixing",
     "NearBoundary",
-    "Observed",
+    "ObservationNoise",
     "OverlapWarning",
-    "Perturbed",
-    "Positives",
-    "Preservation",
-    "Quantile",
+    "PositiveSampler",
     "RandomMeans",
-    "SameClass",
+    "RoundState",
+    "SampledPositives",
     "SeparatedMeans",
-    "Stage",
+    "SphericalKernel",
     "Strategy",
     "Streams",
-    "Threshold",
-    "Trained",
-    "Tries",
-    "Uniform",
+    "TrainedEncoders",
+    "UniformOnSphere",
     "World",
     "algorithm_1",
     "algorithm_2",

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from tammes.checks import is_finite
+from tammes.checks import check_number
 
 
 def contrastive_losses(
@@ -17,23 +17,23 @@ def contrastive_losses(
     *,
     temperature: float,
 ) -> Float[Tensor, " runs"]:
-    """The loss of each run, with negatives scored against the positive.
+    """Return the loss of each run, with negatives scored against the positive.
 
         -log( e^{f(x).f(x+)/t} / (e^{f(x).f(x+)/t} + sum_j e^{f(x_j-).f(x+)/t}) )
 
-    averaged over the pairs of a run. For one run it is `tammes.recipes.simclr` on `Pairs` whose anchors are
-    the f(x+) and whose candidates are the f(x): the same numbers and gradients, and a test says so.
+    averaged over the pairs of a run. For one run it equals, in value and gradient, `tammes.recipes.simclr`
+    on `Pairs` whose anchors are the f(x+) and whose candidates are the f(x); a test compares the two.
 
     Args:
-        anchors: f(x), unit vectors (runs, n, d).
-        positives: f(x+), likewise.
-        negatives: f(x-), (runs, m, d), each of them a negative of every pair; None takes the anchors of the
-            other pairs.
-        temperature: t, positive; divides similarities.
+        anchors: f(x), unit vectors.
+        positives: f(x+), unit vectors, one for each anchor.
+        negatives: f(x-), unit vectors, each a negative of every pair; None takes the anchors of the other
+            pairs.
+        temperature: temperature t, above 0, by which similarities are divided.
 
     Raises:
-        ValueError: a temperature that is not positive, positives that are not one for each anchor, or no
-            negative at all.
+        ValueError: a temperature that is not positive, positives of another shape than the anchors, or a
+            single pair without negatives.
 
     Source: Weber and Bachman (2022), eq. II.1.
 
@@ -42,8 +42,7 @@ def contrastive_losses(
         >>> contrastive_losses(z, z, temperature=0.5)  # log(1 + 3 exp(-2))
         tensor([0.3408])
     """
-    if not (is_finite(temperature) and temperature > 0):
-        raise ValueError(f"temperature must be a positive number, got {temperature!r}")
+    check_number("temperature", temperature, above=0)
     if anchors.shape != positives.shape or anchors.dim() != 3:
         raise ValueError(
             "expected anchors and positives of one shape (runs, n, d), got "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -12,17 +13,22 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from tammes.checks import check_integer
+from tammes.latent.kernel import check_dimension
 from tammes.latent.streams import Streams
+
+EncoderFunction = Callable[[Float[Tensor, "runs n observed"]], Float[Tensor, "runs n dim"]]
+"""f of some runs, from observations to unit vectors: differentiable in the observations, without weights to
+train."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderShape:
-    """A multilayer perceptron with ReLU onto the unit sphere of R^dim.
+    """Shape of a multilayer perceptron with ReLU onto the unit sphere of R^dim.
 
     Args:
-        dim: of the embeddings, at least 2.
-        width: of the hidden layers.
-        depth: hidden layers; 0 is a linear map.
+        dim: dimension of the embeddings, at least 2.
+        width: width of the hidden layers, at least 1.
+        depth: number of hidden layers, at least 0; 0 is a linear map.
 
     Raises:
         ValueError: a number out of its range.
@@ -39,31 +45,29 @@ class EncoderShape:
     depth: int = 2
 
     def __post_init__(self) -> None:
-        check_integer(
-            "EncoderShape.dim", self.dim, minimum=2, reason="in one dimension a sphere is two points"
-        )
-        check_integer("EncoderShape.width", self.width, minimum=1)
+        check_dimension("EncoderShape.dim", self.dim)
+        check_integer("EncoderShape.width", self.width)
         check_integer("EncoderShape.depth", self.depth, minimum=0)
 
     def widths(self, observed: int) -> tuple[int, ...]:
-        """The widths from the observation to the embedding."""
+        """Return the widths of all layers, from the observation to the embedding."""
         return (observed, *[self.width] * self.depth, self.dim)
 
 
-class Encoders(nn.Module):
-    """One encoder for each run, their weights side by side: a layer is one batched matrix product.
+class BatchedEncoders(nn.Module):
+    """One encoder for each run, with stacked weights: a layer is one batched matrix product.
 
-    First weights are torch's for a linear layer, uniform within 1/sqrt(inputs), and come from the run's
-    own stream. Adam treats every entry by itself, so one optimizer over all of it does for each run
-    what an optimizer of its own would do.
+    First weights are torch's for a linear layer, uniform within 1/sqrt(inputs), drawn from the run's own
+    stream. Adam updates every entry independently, so that one optimizer over the stacked weights does the
+    same for each run as its own optimizer would.
 
     Args:
-        shape: of each.
+        shape: shape of each encoder.
         observed: dimensions of an observation.
-        streams: of the runs, for the first weights.
+        streams: random numbers of the runs, for the first weights.
 
     Example:
-        >>> encoders = Encoders(EncoderShape(dim=3), observed=8, streams=Streams.of((0, 1), "encoder"))
+        >>> encoders = BatchedEncoders(EncoderShape(dim=3), observed=8, streams=Streams.of((0, 1), "encoder"))
         >>> encoders(torch.rand(2, 5, 8)).norm(dim=-1).allclose(torch.ones(2, 5))
         True
     """
@@ -77,31 +81,22 @@ class Encoders(nn.Module):
             self.offsets.append(bound * (2 * streams.uniform(1, outputs) - 1))
 
     def forward(self, x: Float[Tensor, "runs n observed"]) -> Float[Tensor, "runs n dim"]:
-        """f(x) of unit length, run by run."""
-        return _embedded(x, list(self.weights), list(self.offsets))
+        """Return f(x) at unit length, run by run."""
+        return _embed(x, weights=list(self.weights), offsets=list(self.offsets))
 
-    def part(self, runs: slice) -> Encoder:
-        """Those of some runs as they are now; they change as these are trained."""
-        return Encoder(
-            weights=tuple(weight.detach()[runs] for weight in self.weights),
-            offsets=tuple(offset.detach()[runs] for offset in self.offsets),
+    def part(self, runs: slice) -> EncoderFunction:
+        """Return f of some runs; it shares the weights, and so follows their training."""
+        return partial(
+            _embed,
+            weights=[weight.detach()[runs] for weight in self.weights],
+            offsets=[offset.detach()[runs] for offset in self.offsets],
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Encoder:
-    """f of some runs, not to be trained: a function of the observations."""
-
-    weights: tuple[Tensor, ...]
-    offsets: tuple[Tensor, ...]
-
-    def __call__(self, x: Float[Tensor, "runs n observed"]) -> Float[Tensor, "runs n dim"]:
-        """f(x) of unit length, run by run; differentiable in x."""
-        return _embedded(x, self.weights, self.offsets)
-
-
-def _embedded(x: Tensor, weights: Sequence[Tensor], offsets: Sequence[Tensor]) -> Tensor:
+def _embed(
+    x: Float[Tensor, "runs n observed"], *, weights: Sequence[Tensor], offsets: Sequence[Tensor]
+) -> Float[Tensor, "runs n dim"]:
     for weight, offset in zip(weights[:-1], offsets[:-1], strict=True):
-        # In place: what is rectified is needed by nobody, and memory of this size is dear to come by.
+        # ReLU in place: its backward pass needs its output only, and a second tensor of this size costs time.
         x = torch.baddbmm(offset, x, weight).relu_()
     return normalize(torch.baddbmm(offsets[-1], x, weights[-1]), dim=-1)

@@ -1,4 +1,4 @@
-"""The linear classifier q_t of the embeddings of every run, and how far a point is from its boundary."""
+"""The linear classifiers q_t of the embeddings of all runs, and the distance from their boundaries."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 _RIDGE = 1e-3
-"""Penalty on the squared weights, as a part of the number of points: embeddings may lie in a subspace."""
+"""Penalty on the squared weights for each point: embeddings may lie in a subspace."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinearBoundary:
-    """q(f(x)) = W f(x): the class with the largest score, without an intercept as in the paper.
+    """Linear classifier of each run, q(f(x)) = W f(x), without an intercept as in the paper.
+
+    A point has the class with the largest score.
 
     Attributes:
-        weight: W, (runs, classes, d).
+        weight: W of each run.
 
     Source: Weber and Bachman (2022), sec. III.A.
 
     Example:
         >>> z = torch.tensor([[[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0], [-0.6, 0.8]]])
-        >>> q = LinearBoundary.learned(z, torch.tensor([[0, 0, 1, 1]]), classes=2)
+        >>> q = LinearBoundary.fit(z, torch.tensor([[0, 0, 1, 1]]), classes=2)
         >>> q.predict(z).tolist(), q.distances(z).round(decimals=3).tolist()
         ([[0, 0, 1, 1]], [[1.0, 0.6000000238418579, 1.0, 0.6000000238418579]])
     """
@@ -31,15 +33,15 @@ class LinearBoundary:
     weight: Float[Tensor, "runs classes d"]
 
     @classmethod
-    def learned(
+    def fit(
         cls, embeddings: Float[Tensor, "runs n d"], labels: Int[Tensor, "runs n"], *, classes: int
     ) -> LinearBoundary:
-        """The least-squares fit of +1 for the own class and -1 for others, all runs in one solve.
+        """Fit +1 for the own class and -1 for others by least squares, all runs in one solve.
 
         Args:
-            embeddings: (runs, n, d).
-            labels: (runs, n), from 0 to classes - 1.
-            classes: how many there are.
+            embeddings: points to fit.
+            labels: class of each point, from 0 to classes - 1.
+            classes: number of classes.
         """
         targets = 2 * torch.nn.functional.one_hot(labels, classes).to(embeddings.dtype) - 1
         d = embeddings.shape[-1]
@@ -48,24 +50,24 @@ class LinearBoundary:
         return cls(weight=torch.linalg.solve(gram + ridge, embeddings.mT @ targets).mT)
 
     def scores(self, embeddings: Float[Tensor, "runs n d"]) -> Float[Tensor, "runs n classes"]:
-        """q(f(x))."""
+        """Return q(f(x))."""
         return embeddings @ self.weight.mT
 
     def predict(self, embeddings: Float[Tensor, "runs n d"]) -> Int[Tensor, "runs n"]:
-        """The class with the largest score."""
+        """Return the class with the largest score."""
         return self.scores(embeddings).argmax(dim=-1)
 
     def distances(self, embeddings: Float[Tensor, "runs n d"]) -> Float[Tensor, "runs n"]:
-        """How far each point is from the boundary between the two classes with the largest scores.
+        """Return the distance of each point from the boundary between its two highest-scoring classes.
 
         With two classes and unit w = (w_1 - w_2)/|w_1 - w_2| it is the paper's |w . f(x)|.
 
-        Differs: of more than two classes a third may be nearer than that of the second largest score, which
-        `tammes.positives.Boundary` takes into account; the paper's proofs are of two.
+        Differs: with more than two classes, the boundary with a third class may be nearer;
+        `tammes.positives.Boundary` takes all into account. The paper's proofs have two classes.
         """
         best = self.scores(embeddings).topk(2, dim=-1)
         runs = torch.arange(len(self.weight), device=self.weight.device)[:, None]
         first, second = (self.weight[runs, best.indices[..., place]] for place in (0, 1))
         normal = torch.linalg.vector_norm(first - second, dim=-1)
-        tiny = torch.finfo(normal.dtype).tiny
+        tiny = torch.finfo(normal.dtype).tiny  # equal weights have equal scores: 0 / tiny, not 0 / 0
         return (best.values[..., 0] - best.values[..., 1]) / normal.clamp(min=tiny)

@@ -1,4 +1,4 @@
-"""The von Mises-Fisher distribution: the normal distribution's kin on the sphere."""
+"""The von Mises-Fisher distribution, the analogue of the normal distribution on the sphere."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from jaxtyping import Float
 from scipy.special import hyp0f1, ive
 from torch import Tensor
 from torch.nn.functional import normalize
+from typing_extensions import override
 
-from tammes.checks import check_integer, is_finite
-from tammes.latent.kernel import Kernel
+from tammes.checks import check_number
+from tammes.latent.kernel import SphericalKernel, check_dimension
 from tammes.latent.streams import Streams
 
-_AT_ONCE = 4
+_PROPOSALS = 4
 """Proposals for each center at a time; at least two thirds of them are accepted."""
 
 _UNDERFLOW = 1e-280
-"""Bessel functions below have lost digits, or all of them."""
+"""Bessel functions smaller than this have lost digits, or all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MisesFisher(Kernel):
-    """The density exp(concentration * z . center) on the unit sphere, sampled exactly.
+class MisesFisher(SphericalKernel):
+    """Von Mises-Fisher distribution, sampled exactly.
 
-    z = w center + sqrt(1 - w^2) v, v uniform among the unit vectors orthogonal to the center. w is proposed
-    by a Beta variable and accepted or rejected, which leaves the exact density. No table, no series, and the
-    same work at every concentration.
+        p(z)  proportional to  exp(concentration * z . center),        z  =  w center + sqrt(1 - w^2) v
+
+    with v uniform among the unit vectors orthogonal to the center. A Beta variable proposes w, and rejection
+    gives it the exact density; the cost is the same at every concentration.
 
     Args:
-        concentration: kappa, not negative; 0 is uniform. The paper's conditional of positives has 1/tau.
+        concentration: kappa, at least 0; 0 is uniform. The paper's conditional of positives has 1/tau.
 
     Raises:
-        ValueError: a negative concentration.
+        ValueError: the concentration is negative or not finite.
 
     Source: Wood (1994), algorithm VM*; Weber and Bachman (2022), eq. A.1.
 
@@ -48,39 +50,35 @@ class MisesFisher(Kernel):
     concentration: float
 
     def __post_init__(self) -> None:
-        if not (is_finite(self.concentration) and self.concentration >= 0):
-            raise ValueError(
-                f"MisesFisher.concentration must be a number of at least 0, got {self.concentration!r}"
-            )
+        check_number("MisesFisher.concentration", self.concentration, minimum=0)
 
+    @override
     def __call__(self, centers: Float[Tensor, "runs n d"], streams: Streams) -> Float[Tensor, "runs n d"]:
-        """See `Kernel`."""
         _, n, d = centers.shape
-        # In double precision: at large concentrations 1 - w has few digits in any other.
-        w = self._heights(
-            n,
-            check_integer("MisesFisher", d, minimum=2, reason="in one dimension a sphere is two points"),
-            replace(streams, dtype=torch.float64),
-        )
+        check_dimension("MisesFisher", d)
+        # In double precision: at large concentrations 1 - w loses its digits in single precision.
+        w = self._heights(n, d, replace(streams, dtype=torch.float64))
         noise = streams.normal(n, d)
         across = normalize(noise - (noise * centers).sum(-1, keepdim=True) * centers, dim=-1)
         sine = ((1 - w) * (1 + w)).clamp(min=0).sqrt()
         return normalize(w[..., None].to(noise) * centers + sine[..., None].to(noise) * across, dim=-1)
 
     def _heights(self, n: int, d: int, streams: Streams) -> Float[Tensor, "runs n"]:
-        """W = z . center, (runs, n), by rejection; each run accepts its proposals in the order drawn."""
+        """Draw w = z . center by rejection; each run accepts its proposals in the order it drew them."""
         kappa, m = self.concentration, d - 1
+        # Wood's step 0: b, x0 and c, with b rationalized so that it does not cancel at large kappa.
         b = m / (2 * kappa + math.hypot(2 * kappa, m))
         x = (1 - b) / (1 + b)
-        # log(1 - x^2) without the cancellation at large concentrations: 1 - x^2 = 4b / (1 + b)^2.
-        most = kappa * x + m * (math.log(4 * b) - 2 * math.log1p(b))
+        # c = kappa x + m log(1 - x^2), by 1 - x^2 = 4b / (1 + b)^2: nothing cancels at large kappa.
+        c = kappa * x + m * (math.log(4 * b) - 2 * math.log1p(b))
         heights = streams.normal(n)
         waiting = torch.ones_like(heights, dtype=torch.bool)
         while bool(waiting.any()):
-            # A coordinate t of a uniform point on S^m has (1 + t)/2 ~ Beta(m/2, m/2) in R^m.
-            beta = (1 + _coordinate(n, m, streams)) / 2
+            # One coordinate t of a uniform unit vector in R^(m+1) has (1 + t)/2 ~ Beta(m/2, m/2).
+            coordinate = normalize(streams.normal(n, _PROPOSALS, m + 1), dim=-1)[..., 0]
+            beta = (1 + coordinate) / 2
             w = (1 - (1 + b) * beta) / (1 - (1 - b) * beta)
-            accepted = kappa * w + m * torch.log1p(-x * w) - most >= streams.uniform(n, _AT_ONCE).log()
+            accepted = kappa * w + m * torch.log1p(-x * w) - c >= streams.uniform(n, _PROPOSALS).log()
             first = accepted.to(torch.uint8).argmax(dim=-1, keepdim=True)
             found = waiting & accepted.any(dim=-1)
             heights = torch.where(found, w.gather(-1, first).squeeze(-1), heights)
@@ -88,23 +86,18 @@ class MisesFisher(Kernel):
         return heights
 
 
-def _coordinate(n: int, m: int, streams: Streams) -> Float[Tensor, "runs n proposals"]:
-    """A number whose (1 + t)/2 is Beta(m/2, m/2): one coordinate of a uniform unit vector in m + 1 dims."""
-    return normalize(streams.normal(n, _AT_ONCE, m + 1), dim=-1)[..., 0]
-
-
 def mean_resultant_length(dim: int, concentration: float) -> float:
-    """The expected inner product of a von Mises-Fisher vector with its center.
+    """Return the expected inner product of a von Mises-Fisher vector with its center.
 
         A_d(kappa)  =  I_{d/2}(kappa) / I_{d/2 - 1}(kappa)
 
     Args:
-        dim: d, of the space the sphere lies in, at least 2.
-        concentration: kappa, not negative.
+        dim: dimension d of the space that holds the sphere, at least 2.
+        concentration: kappa, at least 0.
 
     Raises:
-        ValueError: a dimension below 2, a negative concentration, or thousands of dimensions with a
-            concentration like theirs.
+        ValueError: a dimension below 2, a negative concentration, or both so large (thousands) that the
+            quotient leaves the range of a float.
 
     Source: Mardia and Jupp (2000), eq. 9.3.7.
 
@@ -112,14 +105,13 @@ def mean_resultant_length(dim: int, concentration: float) -> float:
         >>> round(mean_resultant_length(3, 2.0), 6), round(1 / math.tanh(2.0) - 1 / 2.0, 6)
         (0.537315, 0.537315)
     """
-    half, kappa = (
-        check_integer("dim", dim, minimum=2, reason="in one dimension a sphere is two points") / 2,
-        MisesFisher(concentration=concentration).concentration,
-    )
+    half = check_dimension("dim", dim) / 2
+    kappa = MisesFisher(concentration=concentration).concentration
     above, below = float(ive(half, kappa)), float(ive(half - 1, kappa))
     if above > _UNDERFLOW:
         return above / below
-    # The same by I_v(x) = (x/2)^v / Gamma(v + 1) 0F1(v + 1; x^2/4), of which the first factors are too small.
+    # The same quotient by I_v(x) = (x/2)^v / Gamma(v + 1) 0F1(v + 1; x^2/4): the factors in front, which
+    # underflow, cancel.
     length = kappa / dim * float(hyp0f1(half + 1, kappa**2 / 4)) / float(hyp0f1(half, kappa**2 / 4))
     if not math.isfinite(length):
         raise ValueError(f"a concentration of {kappa:g} in {dim} dimensions is beyond what a float can hold")

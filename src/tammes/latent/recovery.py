@@ -1,4 +1,4 @@
-"""How well an encoder recovers the latents: classes, inner products, the latents themselves."""
+"""Measures of what an encoder recovers: the classes, the inner products, the latents themselves."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from torch import Tensor
 
 from tammes.checks import check_integer
 from tammes.evaluation import LabeledFeatures
-from tammes.latent.linear_boundary import LinearBoundary
-from tammes.latent.trained import Trained
+from tammes.latent.round_state import TrainedEncoders
 
 
 class Classifier(Protocol):
-    """Anything of `tammes.evaluation` that has an accuracy: `KNN`, `LinearProbe`, `MeanClassifier`."""
+    """Classifier with an accuracy, such as `tammes.evaluation.KNN` or `LinearProbe`."""
 
     def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> float:
-        """The fraction of test points that get their label."""
+        """Return the fraction of test points that are classified correctly."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassAccuracy:
-    """How well a classifier of the embeddings tells the latent classes, over several train and test sets.
+    """Accuracy of a classifier of the embeddings for the latent classes, over several train and test sets.
 
     Args:
-        classifier: `KNN(neighbors=...)`, `LinearProbe()`.
-        train: points to learn from.
-        test: points to be tried on.
-        resamples: how often both are drawn.
+        classifier: the classifier, such as `KNN(neighbors=...)` or `LinearProbe()`.
+        train: number of training points, at least 1.
+        test: number of test points, at least 1.
+        resamples: number of draws of both sets, at least 1.
 
     Raises:
         ValueError: a number below 1.
@@ -50,10 +49,10 @@ class ClassAccuracy:
 
     def __post_init__(self) -> None:
         for name in ("train", "test", "resamples"):
-            check_integer(f"ClassAccuracy.{name}", vars(self)[name], minimum=1)
+            check_integer(f"ClassAccuracy.{name}", vars(self)[name])
 
-    def __call__(self, trained: Trained) -> Float[Tensor, " runs"]:
-        """The mean accuracy over the resamples, float64 (runs,).
+    def __call__(self, trained: TrainedEncoders) -> Float[Tensor, " runs"]:
+        """Return the mean accuracy over the resamples, in float64.
 
         Raises:
             ValueError: the model has no classes.
@@ -61,10 +60,12 @@ class ClassAccuracy:
         accuracies = [self._once(trained, resample) for resample in range(self.resamples)]
         return torch.tensor(accuracies, dtype=torch.float64).mean(dim=0)
 
-    def _once(self, trained: Trained, resample: int) -> list[float]:
-        latents, embeddings = trained.embedded(self.train + self.test, f"resample {resample}")
+    def _once(self, trained: TrainedEncoders, resample: int) -> list[float]:
+        latents, embeddings = trained.embed(self.train + self.test, f"resample {resample}")
         if latents.labels is None:
-            raise ValueError("class accuracy needs labels, and this LatentModel has none: give it classes")
+            raise ValueError(
+                "class accuracy needs labels, and this LatentModel has none: give it classes=Classes(...)"
+            )
         sizes = [self.train, self.test]
         return [
             self.classifier.accuracy(*map(LabeledFeatures.of, z.split(sizes), labels.split(sizes)))
@@ -72,86 +73,73 @@ class ClassAccuracy:
         ]
 
 
-def boundary_accuracy(trained: Trained, *, test: int = 2000) -> Float[Tensor, " runs"]:
-    """The accuracy of q_t, learned from D_t, on new points: what Table I reports after every round.
+def boundary_accuracy(trained: TrainedEncoders, *, test: int = 2000) -> Float[Tensor, " runs"]:
+    """Return the accuracy of q_t, fitted to D_t, on new points: what Table I reports after every round.
 
     Args:
-        trained: encoders, of a model with classes.
-        test: new points.
+        trained: encoders of a model with classes.
+        test: number of new points, at least 1.
 
     Raises:
-        ValueError: the model has no classes.
+        ValueError: the model has no classes, or only one.
     """
-    latents, embeddings = trained.embedded(test, "boundary")
-    classes = trained.world.classes
-    if trained.known.labels is None or latents.labels is None or classes is None:
-        raise ValueError("class accuracy needs labels, and this LatentModel has none: give it classes")
-    with torch.no_grad():
-        learned = LinearBoundary.learned(
-            trained.encoder(trained.known.observations),
-            trained.known.labels,
-            classes=classes.means.shape[1],
-        )
-    return (learned.predict(embeddings) == latents.labels).to(torch.float64).mean(dim=1)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Preservation:
-    """How well h keeps inner products up to a constant: h(z).h(z') = kappa z.z'.
-
-    Attributes:
-        constant: kappa of the best fit, (runs,).
-        fit: (runs,), 1 - (mean squared residual) / (mean square of h(z).h(z')): 1 is perfect.
-    """
-
-    constant: Float[Tensor, " runs"]
-    fit: Float[Tensor, " runs"]
+    classifier = trained.state.classifier
+    latents, embeddings = trained.embed(test, "boundary")
+    assert latents.labels is not None  # the classifier was fitted to labels
+    return (classifier.predict(embeddings) == latents.labels).to(torch.float64).mean(dim=1)
 
 
 def product_preservation(
     latents: Float[Tensor, "runs n d"], embeddings: Float[Tensor, "runs n e"]
-) -> Preservation:
-    """The least-squares kappa over all pairs of different points, and how well it fits.
+) -> tuple[Float[Tensor, " runs"], Float[Tensor, " runs"]]:
+    """Return how well h preserves inner products up to a constant.
+
+        h(z).h(z')  =  kappa z.z'
 
     Args:
-        latents: z, (runs, n, d), n of at least 2.
-        embeddings: h(z), (runs, n, e).
+        latents: z, at least two for each run.
+        embeddings: h(z).
+
+    Returns:
+        The least-squares kappa over all pairs of different points, and the fit 1 - (mean squared residual) /
+        (mean square of h(z).h(z')), which is 1 where kappa fits all pairs.
 
     Raises:
-        ValueError: shapes that do not belong together.
+        ValueError: latents and embeddings of different points, or fewer than two.
 
     Source: Weber and Bachman (2022), sec. II.B.
 
     Example:
         >>> z = torch.nn.functional.normalize(torch.randn(1, 50, 3), dim=-1)
-        >>> turned = z @ torch.linalg.qr(torch.randn(3, 3))[0]
-        >>> product_preservation(z, turned).fit.round(decimals=3)
-        tensor([1.])
+        >>> rotated = z @ torch.linalg.qr(torch.randn(3, 3))[0]
+        >>> kappa, fit = product_preservation(z, rotated)
+        >>> kappa.round(decimals=3), fit.round(decimals=3)
+        (tensor([1.]), tensor([1.]))
     """
-    _check_together(latents, embeddings, least=2)
+    _check_same_points(latents, embeddings, minimum=2)
     n = latents.shape[1]
     upper = torch.triu_indices(n, n, offset=1, device=latents.device)
     true, found = ((v @ v.mT)[:, upper[0], upper[1]] for v in (latents, embeddings))
-    constant = (true * found).sum(dim=1) / true.square().sum(dim=1)
-    residual = (found - constant[:, None] * true).square().sum(dim=1)
-    return Preservation(constant=constant, fit=1 - residual / found.square().sum(dim=1))
+    kappa = (true * found).sum(dim=1) / true.square().sum(dim=1)
+    residual = (found - kappa[:, None] * true).square().sum(dim=1)
+    return kappa, 1 - residual / found.square().sum(dim=1)
 
 
 def linear_identifiability(
     latents: Float[Tensor, "runs n d"], embeddings: Float[Tensor, "runs n e"]
 ) -> Float[Tensor, " runs"]:
-    """R^2 of the best affine map from the embeddings to the latents, on points it was not fitted to.
+    """Return R^2 of the best affine map from the embeddings to the latents, on points not used to fit it.
 
         1 - sum |z - A h(z) - b|^2 / sum |z - mean z|^2
 
-    A and b are fitted to the first half of the points, and R^2 is that of the second half.
+    The first half of the points gives A and b, the second half R^2.
 
     Args:
-        latents: z, (runs, n, d), n of more than 2 (e + 1).
-        embeddings: h(z), (runs, n, e).
+        latents: z, more than 2 (e + 1) for each run.
+        embeddings: h(z).
 
     Raises:
-        ValueError: shapes that do not belong together, too few points.
+        ValueError: latents and embeddings of different points, or too few.
 
     Source: Zimmermann et al. (2021), sec. 4.
 
@@ -160,28 +148,28 @@ def linear_identifiability(
         >>> linear_identifiability(z, z @ torch.randn(3, 3)).round(decimals=3)
         tensor([1.])
     """
-    _check_together(latents, embeddings, least=2 * embeddings.shape[-1] + 3)
+    _check_same_points(latents, embeddings, minimum=2 * embeddings.shape[-1] + 3)
     h = torch.cat([embeddings, torch.ones_like(embeddings[..., :1])], dim=-1).double()
     z = latents.double()
     half = z.shape[1] // 2
-    # The driver of the pseudoinverse, which a rank below that of h does not disturb.
+    # By the pseudoinverse, since h may have less than full rank.
     fitted = torch.linalg.pinv(h[:, :half]) @ z[:, :half]
-    return _explained(z[:, half:], h[:, half:] @ fitted).to(latents.dtype)
+    return _r_squared(z[:, half:], h[:, half:] @ fitted).to(latents.dtype)
 
 
 def orthogonal_identifiability(
     latents: Float[Tensor, "runs n d"], embeddings: Float[Tensor, "runs n e"]
 ) -> Float[Tensor, " runs"]:
-    """R^2 of the best orthogonal map from the embeddings to the latents: turned and mirrored, not stretched.
+    """Return R^2 of the best orthogonal map (rotation or reflection) from the embeddings to the latents.
 
     Where the dimensions differ, the smaller of the two spaces is padded with zeros.
 
     Args:
-        latents: z, (runs, n, d).
-        embeddings: h(z), (runs, n, e).
+        latents: z, at least two for each run.
+        embeddings: h(z).
 
     Raises:
-        ValueError: shapes that do not belong together.
+        ValueError: latents and embeddings of different points, or fewer than two.
 
     Source: Weber and Bachman (2022), Theorem 4.1; the map is Procrustes'.
 
@@ -190,23 +178,23 @@ def orthogonal_identifiability(
         >>> orthogonal_identifiability(z, z @ torch.linalg.qr(torch.randn(3, 3))[0]).round(decimals=3)
         tensor([1.])
     """
-    _check_together(latents, embeddings, least=2)
+    _check_same_points(latents, embeddings, minimum=2)
     width = max(latents.shape[-1], embeddings.shape[-1])
     z, h = (torch.nn.functional.pad(v, (0, width - v.shape[-1])).double() for v in (latents, embeddings))
     left, _, right = torch.linalg.svd(h.mT @ z)
-    return _explained(z, h @ left @ right).to(latents.dtype)
+    return _r_squared(z, h @ left @ right).to(latents.dtype)
 
 
-def _explained(true: Tensor, fitted: Tensor) -> Tensor:
+def _r_squared(true: Float[Tensor, "runs n d"], fitted: Float[Tensor, "runs n d"]) -> Float[Tensor, " runs"]:
     around = (true - true.mean(dim=1, keepdim=True)).square().sum(dim=(1, 2))
     return 1 - (true - fitted).square().sum(dim=(1, 2)) / around
 
 
-def _check_together(latents: Tensor, embeddings: Tensor, *, least: int) -> None:
+def _check_same_points(latents: Tensor, embeddings: Tensor, *, minimum: int) -> None:
     if latents.ndim != 3 or embeddings.ndim != 3 or latents.shape[:2] != embeddings.shape[:2]:
         raise ValueError(
             "expected latents (runs, n, d) and embeddings (runs, n, e) of the same points, got "
             f"{tuple(latents.shape)} and {tuple(embeddings.shape)}"
         )
-    if latents.shape[1] < least:
-        raise ValueError(f"expected at least {least} points, got {latents.shape[1]}")
+    if latents.shape[1] < minimum:
+        raise ValueError(f"expected at least {minimum} points, got {latents.shape[1]}")

@@ -1,4 +1,4 @@
-"""Random numbers of many runs at once, each from a stream of its own."""
+"""Random numbers of many runs at once, each run drawing from its own generator."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int64
 from torch import Tensor
+
+from tammes.checks import is_integer
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Streams:
-    """A generator for each run, so that a run draws the same alone as in company.
+    """One random generator for each run, so that a run draws the same numbers alone as among others.
 
     Args:
-        generators: one for each run, all on one device.
-        dtype: of the floating-point numbers that are drawn.
+        generators: one generator for each run, all on one device.
+        dtype: type of the floating-point numbers, float32 or float64.
 
     Raises:
-        ValueError: no generator, or a dtype other than float32 and float64.
+        ValueError: no generator, or another dtype.
 
     Example:
         >>> together = Streams.of((0, 1), "noise").normal(3)
@@ -33,7 +36,7 @@ class Streams:
     def __post_init__(self) -> None:
         if not self.generators:
             raise ValueError("Streams expected a generator for each run, got none: give at least one seed")
-        if self.dtype not in (torch.float32, torch.float64):  # no decomposition of g knows others
+        if self.dtype not in (torch.float32, torch.float64):  # the decompositions that make g know no others
             raise ValueError(f"Streams.dtype must be torch.float32 or torch.float64, got {self.dtype}")
 
     @classmethod
@@ -45,50 +48,48 @@ class Streams:
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> Streams:
-        """The streams of some runs for one purpose; another purpose gives other, independent streams.
+        """Return the streams of some runs for one purpose; streams of different purposes are independent.
 
         Args:
-            seeds: one for each run, not negative.
+            seeds: one seed for each run, at least 0.
             purpose: any words.
-            device: where numbers are drawn; another kind of device draws others.
-            dtype: of floating-point numbers.
+            device: device of the generators; the numbers depend on the kind of device.
+            dtype: type of the floating-point numbers.
 
         Raises:
-            ValueError: no seed, a negative one, or a device that there is none of.
+            ValueError: no seed, a negative one, or a device that PyTorch does not find.
         """
-        if any(isinstance(seed, bool) or not isinstance(seed, int) or seed < 0 for seed in seeds):
-            raise ValueError(f"seeds expected whole numbers of at least 0, got {tuple(seeds)}")
-        return cls(
-            generators=tuple(_generator(device).manual_seed(_mixed(seed, purpose)) for seed in seeds),
-            dtype=dtype,
-        )
+        if not all(is_integer(seed, minimum=0) for seed in seeds):
+            raise ValueError(f"seeds must be integers of at least 0, got {tuple(seeds)}")
+        generators = tuple(_generator(device).manual_seed(_combined(seed, purpose)) for seed in seeds)
+        return cls(generators=generators, dtype=dtype)
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         return len(self.generators)
 
     @property
     def device(self) -> torch.device:
-        """Where numbers are drawn."""
+        """Device of the generators and of the numbers."""
         return self.generators[0].device
 
-    def normal(self, *shape: int) -> Tensor:
-        """Standard normal numbers, (runs, *shape)."""
+    def normal(self, *shape: int) -> Float[Tensor, "runs ..."]:
+        """Draw standard normal numbers (runs, *shape)."""
         drawn = self._empty(shape, self.dtype)
         for run, generator in zip(drawn, self.generators, strict=True):
             run.normal_(generator=generator)
         return drawn
 
-    def uniform(self, *shape: int) -> Tensor:
-        """Numbers uniform in [0, 1), (runs, *shape)."""
+    def uniform(self, *shape: int) -> Float[Tensor, "runs ..."]:
+        """Draw numbers uniform in [0, 1), (runs, *shape)."""
         drawn = self._empty(shape, self.dtype)
         for run, generator in zip(drawn, self.generators, strict=True):
             run.uniform_(generator=generator)
         return drawn
 
-    def integers(self, below: int, *shape: int) -> Tensor:
-        """Whole numbers from 0 to `below` - 1, int64 (runs, *shape)."""
+    def integers(self, below: int, *shape: int) -> Int64[Tensor, "runs ..."]:
+        """Draw integers from 0 to `below` - 1, (runs, *shape)."""
         drawn = self._empty(shape, torch.int64)
         for run, generator in zip(drawn, self.generators, strict=True):
             run.random_(below, generator=generator)
@@ -107,7 +108,7 @@ def _generator(device: torch.device | str) -> torch.Generator:
         ) from error
 
 
-def _mixed(seed: int, purpose: str) -> int:
-    """One number of a seed and a purpose, nearby seeds giving unlike numbers."""
+def _combined(seed: int, purpose: str) -> int:
+    """Return one 64-bit seed of a seed and a purpose; neighboring seeds give unrelated ones."""
     entropy = np.random.SeedSequence([seed, *purpose.encode()])
     return int(entropy.generate_state(1, np.uint64)[0])

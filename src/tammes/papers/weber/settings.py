@@ -15,16 +15,15 @@ from tammes.latent import (
     Classes,
     EncoderShape,
     GaussianNoise,
-    Growing,
     Laboratory,
     LatentModel,
     Mixing,
-    Quantile,
     RandomMeans,
     Strategy,
     algorithm_1,
     algorithm_2,
 )
+from tammes.positives import Quantile
 
 SEEDS = 10
 BASELINE, INFO_ACTIVE, ACTIVE, CLASS_PRESERVING = "baseline", "info-active", "active", "class-preserving"
@@ -164,18 +163,18 @@ class Settings1:
             updates=min(updates, self.updates),
             batch=self.batch,
             learning_rate=self.learning_rate,
-            memory=Growing(),
+            accumulate=True,
             own_negatives=True,
         )
 
     def strategies(self) -> dict[str, Strategy]:
         """The paper's columns, and the adversarial augmentation, which has none."""
-        threshold = Quantile(share=self.share)
+        acceptance = Quantile(share=self.share)
         return {
             RANDOM: algorithm_1.random(scale=self.perturbation),
-            ACTIVE: algorithm_1.active(threshold=threshold, scale=self.perturbation, tries=self.tries),
+            ACTIVE: algorithm_1.active(acceptance=acceptance, scale=self.perturbation, tries=self.tries),
             DOUBLE_ACTIVE: algorithm_1.double_active(
-                threshold=threshold, scale=self.perturbation, tries=self.tries, of=self.anchors_of
+                acceptance=acceptance, scale=self.perturbation, tries=self.tries, of=self.anchors_of
             ),
             ADVERSARIAL: algorithm_1.adversarial(scale=self.perturbation, radius=self.perturbation),
         }

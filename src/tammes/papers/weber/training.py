@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tammes.latent import OverlapWarning, Strategy, Trained, boundary_accuracy
+from tammes.latent import OverlapWarning, Strategy, TrainedEncoders, boundary_accuracy
 from tammes.papers.study import Results, complete
 from tammes.papers.weber.settings import SEEDS, Row1, Row2, Settings1, Settings2, described
 
@@ -75,7 +75,7 @@ class Runs(ABC):
         """The row and the settings, in words."""
 
     @abstractmethod
-    def trained(self) -> tuple[dict[str, Trained], dict[str, Tensor], dict[str, Tensor]]:
+    def trained(self) -> tuple[dict[str, TrainedEncoders], dict[str, Tensor], dict[str, Tensor]]:
         """The encoders, the accuracy that is reported and the last one, by strategy (seeds,)."""
 
     def cell(self, strategy: str, seed: int) -> Cell:
@@ -95,15 +95,15 @@ class Runs(ABC):
             trained, reported, last = self.trained()
         table = {}
         for name, each in trained.items():
-            assert each.world.classes is not None  # the rows have classes
-            ceilings = 1 - each.world.classes.overlap
+            assert each.state.world.classes is not None  # the rows have classes
+            ceilings = 1 - each.state.world.classes.overlap
             for run, seed in enumerate(self.seeds):
                 table[self.cell(name, seed)] = Measured(
                     accuracy=float(reported[name][run]),
                     last=float(last[name][run]),
                     ceiling=float(ceilings[run]),
-                    tries=float(each.tries.mean[run]),
-                    missed=float(each.tries.missed[run]),
+                    tries=float(each.tries[run]),
+                    missed=float(each.missed[run]),
                 )
         return table
 
@@ -119,7 +119,7 @@ class Runs1(Runs):
         """See `Runs`."""
         return str(self.row), described(self.settings)
 
-    def trained(self) -> tuple[dict[str, Trained], dict[str, Tensor], dict[str, Tensor]]:
+    def trained(self) -> tuple[dict[str, TrainedEncoders], dict[str, Tensor], dict[str, Tensor]]:
         """See `Runs`."""
         laboratory = self.settings.laboratory(self.row, updates=self.updates)
         best = {name: torch.zeros(len(self.seeds), dtype=torch.float64) for name in self.strategies}
@@ -141,7 +141,7 @@ class Runs2(Runs):
         """See `Runs`."""
         return str(self.row), described(self.settings)
 
-    def trained(self) -> tuple[dict[str, Trained], dict[str, Tensor], dict[str, Tensor]]:
+    def trained(self) -> tuple[dict[str, TrainedEncoders], dict[str, Tensor], dict[str, Tensor]]:
         """See `Runs`."""
         trained = self.settings.laboratory(self.row, updates=self.updates).train(self.strategies, self.seeds)
         accuracy = self.settings.accuracy()
