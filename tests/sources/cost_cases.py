@@ -11,9 +11,9 @@ from torch import Tensor
 
 from tammes import Objective, recipes
 from tammes.sources import Gather
-from tammes.sources.processes import Processes
+from tammes.sources.distributed import DistributedGroup
 
-METHODS = ("every", "sum_for_each", "sum", "largest")
+METHODS = ("all_gather", "reduce_scatter", "sum", "largest")
 ROWS = 2048
 
 
@@ -22,17 +22,17 @@ def exchanges(objective: Objective, rank: int, *, with_ids: bool) -> dict[str, i
     counted: Counter[str] = Counter()
 
     def counting(name: str) -> Any:
-        method = getattr(Processes, name)
+        method = getattr(DistributedGroup, name)
 
-        def call(processes: Processes, values: Tensor) -> Tensor:
+        def call(group: DistributedGroup, values: Tensor) -> Tensor:
             counted[name] += 1
-            return method(processes, values)
+            return method(group, values)
 
         return call
 
     ids = torch.arange(4) + 4 * rank if with_ids else None
     views = [torch.randn(4, 3, requires_grad=True) for _ in range(2)]
-    with mock.patch.multiple(Processes, **{name: counting(name) for name in METHODS}):
+    with mock.patch.multiple(DistributedGroup, **{name: counting(name) for name in METHODS}):
         objective(Gather()(*views, ids=ids, labels=ids)).backward()
     return dict(counted)
 

@@ -168,7 +168,7 @@ def test_labels_of_stored_keys_say_who_may_be_a_negative() -> None:
 def test_labels_must_come_at_every_call() -> None:
     queue = Queue(size=8, dim=3)
     queue(rows(3), rows(3))
-    with pytest.raises(ValueError, match="labels came, but 3 of 3 stored keys came without"):
+    with pytest.raises(ValueError, match="labels are given, but 3 of 3 stored keys have none"):
         queue(rows(2), rows(2), labels=torch.tensor([0, 1]))
     assert queue.held == 3
     assert queue(rows(2), rows(2)).labels_of_candidates is None

@@ -1,4 +1,4 @@
-"""Sources: which candidates stand beside the anchors."""
+"""Sources: the candidates that anchors are compared with."""
 
 from tammes.sources.gather import Gather
 from tammes.sources.inbatch import InBatch

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from tammes.pairs import Pairs
-from tammes.sources.processes import Processes
-from tammes.sources.share import share
-
-if TYPE_CHECKING:  # some builds of torch are without
-    from torch.distributed import ProcessGroup
+from tammes.sources.distributed import DistributedGroup, ProcessGroup
+from tammes.sources.distributed_batch import DistributedBatch
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gather:
-    """Every row of this process is an anchor; every other row, of whichever process, a candidate.
+    """The batches of all processes as the source: this process' rows are anchors, all other rows candidates.
 
-    The loss is the mean over the anchors of all processes, the same number everywhere, and the average of
-    the processes' gradients, which data-parallel training takes, is the gradient of one process with the
-    whole batch. Batches may differ in size between processes; memory grows with the batch of all, never
-    with its square.
+    The loss is the mean over the anchors of all processes, the same number on each. The average of the
+    processes' gradients, which data-parallel training takes, is the gradient of one process with the whole
+    batch. Batches may differ in size between processes; memory grows with the number of all rows, never with
+    its square.
 
-    All processes call, and all go backward. What is wrong on one is raised on all.
+    All processes must call, and all must go backward. An error on one of them is raised on all.
 
     Args:
         process_group: the processes; None for all.
@@ -34,7 +30,7 @@ class Gather:
     Raises:
         ValueError: when called: torch.distributed is not initialized; on any process views, ids or labels
             that `InBatch` would refuse, NaN or infinity, or no rows; processes that differ in the number of
-            views, in dimension, type or device, or in whether ids, labels or gradients are there; an id on
+            views, in dimension, type or device, or in whether there are ids, labels or gradients; an id on
             two processes.
 
     Example:
@@ -54,26 +50,27 @@ class Gather:
     shared_ids: bool = False
 
     def __call__(self, *views: Tensor, ids: Tensor | None = None, labels: Tensor | None = None) -> Pairs:
-        """The pairs of this process' `views` with those of all others.
+        """Return the pairs of this process' `views` with those of all others.
 
         Args:
             views: one or more tensors `(own batch, d)`, floating point, of one shape.
             ids: `(own batch,)` integers; by default no two rows of a view share one, on any process.
             labels: `(own batch,)` integers, for selections that need classes.
         """
-        batch = share(Processes(self.process_group), views, ids, labels, shared_ids=self.shared_ids)
-        if batch.batch < 2:
-            raise ValueError(f"expected at least two pairs on all processes together, got {batch.batch}")
-        local, own = batch.local, batch.own()
+        group = DistributedGroup(self.process_group)
+        batch = DistributedBatch.of(group, views, ids, labels, shared_ids=self.shared_ids)
+        if batch.size < 2:
+            raise ValueError(f"expected at least two pairs on all processes together, got {batch.size}")
+        local, own = batch.local, batch.own
         candidate_ids = batch.ids.repeat(local.views)
         return Pairs(
             anchors=local.anchors,
             ids=candidate_ids[own],
             labels=local.labels,
-            candidates=batch.everyone(local.anchors, local.views),
+            candidates=batch.all_gather(local.anchors, local.views),
             candidate_ids=candidate_ids,
             candidate_labels=None if batch.labels is None else batch.labels.repeat(local.views),
             own=own,
-            group=batch.processes,
+            group=group,
             views=local.views,
         )

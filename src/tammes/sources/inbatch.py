@@ -1,21 +1,22 @@
-"""The views of one batch as anchors and candidates."""
+"""The views of one batch, checked and stacked, as anchors and candidates: what every source begins with."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
-from tammes.pairs import Pairs
-from tammes.sources.views import stacked
+from tammes.pairs import Pairs, consecutive_ids
 
 
 @dataclass(frozen=True, kw_only=True)
 class InBatch:
-    """Stacks the views of a batch: every row is an anchor, every other row a candidate.
+    """The batch as its own source of negatives: every row is an anchor, every other row a candidate.
 
-    Row r of every view shows the same thing, and is a positive of row r of the other views; rows that
-    share an id are positives as well.
+    Row r of each view shows the same thing and is a positive of row r of the other views; rows that share an
+    id are positives, too.
 
     Example:
         >>> import torch
@@ -25,7 +26,7 @@ class InBatch:
     """
 
     def __call__(self, *views: Tensor, ids: Tensor | None = None, labels: Tensor | None = None) -> Pairs:
-        """The pairs of `views`.
+        """Return the pairs of `views`.
 
         Args:
             views: one or more tensors `(batch, d)`, floating point, of one shape.
@@ -33,10 +34,91 @@ class InBatch:
             labels: `(batch,)` integers, for selections that need classes.
 
         Raises:
-            ValueError: no view, views of different shape or of no floating type, fewer than two pairs,
-                ids or labels of another length.
+            ValueError: no view; views of different shapes, or not of a floating-point type; fewer than two
+                rows; ids or labels of another length.
         """
-        pairs = stacked(views, ids, labels)
+        pairs = stack_views(views, ids, labels)
         if len(views[0]) < 2:
             raise ValueError(f"expected at least two pairs, got {len(views[0])}: one has no negative")
         return pairs
+
+
+def stack_views(views: tuple[Tensor, ...], ids: Tensor | None, labels: Tensor | None) -> Pairs:
+    """Stack the views one below the other; row r of each has the r-th id and label.
+
+    Args:
+        views: one or more tensors `(batch, d)`, floating point, of one shape.
+        ids: `(batch,)` integers; by default row r has id r.
+        labels: `(batch,)` integers or None.
+
+    Raises:
+        ValueError: as for `InBatch`, but for the number of rows.
+
+    Example:
+        >>> stack_views((torch.zeros(2, 3), torch.ones(2, 3)), None, None).ids.tolist()
+        [0, 1, 0, 1]
+    """
+    _check_views(views)
+    view = views[0]
+    if ids is None:
+        ids = consecutive_ids(len(view), len(views), view.device)
+    else:
+        ids = _one_each("ids", ids, view).repeat(len(views))
+    if labels is not None:
+        labels = _one_each("labels", labels, view).repeat(len(views))
+    return Pairs(anchors=torch.cat(views), ids=ids, labels=labels, views=len(views))
+
+
+def check_rows(pairs: Pairs) -> None:
+    """Refuse views without rows, and NaN or infinity before they reach a queue or another process.
+
+    Raises:
+        ValueError: with the number of rows at fault, and the name of the first.
+    """
+    if len(pairs.anchors) == 0:
+        raise ValueError("the views have no rows: give every process at least one")
+    # The largest |entry| of each row keeps NaN, and is quicker than a test of every entry.
+    finite = torch.isfinite(torch.linalg.vector_norm(pairs.anchors.detach(), ord=torch.inf, dim=1))
+    if not bool(finite.all()):
+        raise ValueError(
+            f"{int((~finite).sum())} of {len(finite)} embeddings hold NaN or infinity, first "
+            f"{pairs.row_name(int((~finite).nonzero()[0]))}: the encoder or its input has diverged"
+        )
+
+
+def in_full_precision(pairs: Pairs) -> Pairs:
+    """Return the pairs in float32, or float64 if they are: gradients are added up before they are rounded."""
+    kind = pairs.anchors.dtype
+    anchors = pairs.anchors if kind == torch.float64 else pairs.anchors.float()
+    return dataclasses.replace(pairs, anchors=anchors)
+
+
+def _check_views(views: tuple[Tensor, ...]) -> None:
+    if not views:
+        raise ValueError("expected one or more views, got none")
+    for number, view in enumerate(views):
+        if not isinstance(view, Tensor) or not view.is_floating_point():
+            kind = view.dtype if isinstance(view, Tensor) else type(view).__name__
+            raise ValueError(f"view {number} must be a floating-point tensor (batch, dimension), got {kind}")
+        if view.is_meta or view.layout != torch.strided:
+            got = "one on the meta device" if view.is_meta else f"one of layout {view.layout}"
+            raise ValueError(f"view {number} must be a dense tensor that holds numbers, got {got}")
+        if view.ndim != 2 or view.shape != views[0].shape:
+            raise ValueError(
+                "the views must be matrices (batch, dimension) of one shape, got "
+                + " and ".join(str(tuple(each.shape)) for each in views)
+            )
+        if view.device != views[0].device:
+            raise ValueError(
+                f"view 0 is on {views[0].device}, view {number} on {view.device}: move one of them"
+            )
+
+
+def _one_each(name: str, numbers: Tensor, view: Tensor) -> Tensor:
+    """Return the numbers, one for each row, on the device of the view: loaders leave them on the CPU."""
+    if not isinstance(numbers, Tensor) or numbers.shape != view.shape[:1]:
+        got = tuple(numbers.shape) if isinstance(numbers, Tensor) else type(numbers).__name__
+        raise ValueError(
+            f"{name} must be a tensor with one integer for each of the {len(view)} rows, got {got}"
+        )
+    return numbers.to(view.device)

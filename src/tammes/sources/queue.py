@@ -1,53 +1,56 @@
-"""Keys of earlier batches as further candidates."""
+"""Keys of earlier batches as further candidates (MoCo)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from typing_extensions import override
 
+from tammes.checks import check_integer
 from tammes.group import Group, Single
 from tammes.pairs import Pairs
+from tammes.sources.distributed import DistributedGroup
+from tammes.sources.distributed_batch import DistributedBatch
 from tammes.sources.gather import Gather
-from tammes.sources.processes import Processes
-from tammes.sources.share import share
-from tammes.sources.views import check_rows, in_full_precision, stacked
+from tammes.sources.inbatch import check_rows, in_full_precision, stack_views
 
 
 class Queue(nn.Module):
-    """Queries against the keys of their batch, then the last keys of earlier batches, first in, first out.
+    """Queue of keys from earlier batches, first in, first out, as further candidates of the queries.
 
-    The anchors are the queries, the candidates this batch's keys followed by what the queue holds; row r of
-    the keys is the positive of row r of the queries. Then the keys are stored in place of the oldest. In
-    evaluation mode nothing is stored. A batch may have any size; of one larger than the queue the last
-    `size` keys are kept.
+    The anchors are the queries; the candidates are the keys of their batch, followed by the keys of the
+    queue. Row r of the keys is the positive of row r of the queries. Then the batch's keys are stored in
+    place of the oldest. In evaluation mode nothing is stored. A batch may have any size; of one larger than
+    the queue the last `size` keys are stored.
 
-    What is stored is a constant. The keys of the batch are as they come: those of a momentum encoder have no
-    gradient, and where they have one it is not cut.
+    Stored keys are constants. The keys of the batch keep the gradient that they have: those of a momentum
+    encoder have none.
 
-    With `ids` the queue knows an image that comes again, in the next epoch or as the other view of a
-    symmetric loss: its stored key is left out for this batch, since the fresh one stands for it, and is
-    neither a negative nor a positive of anything. `stale_positives=True` keeps it, as a positive, which
-    is what ids that are classes want. Without ids every key counts as something new.
+    With `ids` the queue recognizes an image that comes again, in the next epoch or as the other view of a
+    symmetric loss: for this batch its stored key is neither a negative nor a positive, since the fresh key
+    replaces it. `stale_positives=True` keeps it as a positive, which is right for ids that are classes.
+    Without ids every key counts as new.
 
     Args:
-        size: how many keys are held.
-        dim: of the embeddings.
-        gather: with it the keys of all processes are candidates of each and enter the queue of each in the
+        size: number of keys that the queue holds, at least 1.
+        dim: dimension of the embeddings, at least 1.
+        gather: with it, the keys of all processes are candidates of each and enter the queue of each in the
             same order: every process holds the same queue, and the loss is the mean over all processes.
-            Without it every process is on its own.
+            Without it, every process has a queue for itself.
         wait_until_full: whether the stored keys are used only once there are `size` of them.
         stale_positives: whether a stored key that shares its id with a key of the batch is a candidate.
-        dtype: what keys are stored in; anything but a half precision keeps float32 keys as they are.
+        dtype: floating-point type in which keys are stored; only a half precision rounds float32 keys.
 
     Raises:
-        ValueError: sizes that are not positive; when called, what `InBatch` would refuse, NaN or infinity,
-            another dimension than the queue's, ids below 0, labels where stored keys have none; when
-            loaded, a queue of another size or dimension.
+        ValueError: sizes that are not positive; when called: whatever `InBatch` would refuse, NaN or
+            infinity, another dimension than the queue's, ids below 0, labels where stored keys have none;
+            when loaded: a queue of another size or dimension.
 
     Source: He et al., "Momentum contrast" (2020), sec. 3.2 and algorithm 1. Differs: they compare with the
-    stored keys alone; here the other keys of the batch, the freshest there are, are negatives too.
+    stored keys alone; here the other keys of the batch, the freshest there are, are negatives, too.
 
     Example:
         >>> import tammes
@@ -59,11 +62,11 @@ class Queue(nn.Module):
         (8, 24, 24)
     """
 
-    embeddings: Tensor
-    ids: Tensor
-    labels: Tensor
-    labeled: Tensor
-    stored: Tensor
+    embeddings: Float[Tensor, "size dim"]
+    ids: Int[Tensor, " size"]
+    labels: Int[Tensor, " size"]
+    labeled: Bool[Tensor, " size"]
+    stored: Int[Tensor, ""]
 
     def __init__(
         self,
@@ -76,9 +79,8 @@ class Queue(nn.Module):
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
-        for name, number in (("size", size), ("dim", dim)):
-            if not (isinstance(number, int) and not isinstance(number, bool) and number >= 1):
-                raise ValueError(f"{name} must be an integer of at least 1, got {number!r}")
+        check_integer("size", size)
+        check_integer("dim", dim)
         if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
             raise ValueError(f"dtype must be a floating-point type, got {dtype!r}")
         if not isinstance(gather, Gather | None):
@@ -89,34 +91,35 @@ class Queue(nn.Module):
         self.register_buffer("ids", torch.zeros(size, dtype=torch.long))
         self.register_buffer("labels", torch.zeros(size, dtype=torch.long))
         self.register_buffer("labeled", torch.zeros(size, dtype=torch.bool))
-        # How many keys were ever stored: tells the place of the next, how many are held, and unused ids.
+        # The number of keys ever stored gives the slot of the next, how many are held, and unused ids.
         self.register_buffer("stored", torch.zeros((), dtype=torch.long))
         self.register_load_state_dict_pre_hook(_check_saved)  # type: ignore[no-untyped-call]
 
     @property
     def size(self) -> int:
-        """How many keys fit."""
+        """Number of keys that fit."""
         return len(self.embeddings)
 
     @property
     def dim(self) -> int:
-        """Of the embeddings."""
+        """Dimension of the embeddings."""
         return self.embeddings.shape[1]
 
     @property
     def held(self) -> int:
-        """How many keys are held."""
+        """Number of keys that the queue holds now."""
         return min(int(self.stored), self.size)
 
+    @override
     def forward(
         self, queries: Tensor, keys: Tensor, ids: Tensor | None = None, labels: Tensor | None = None
     ) -> Pairs:
-        """The pairs of queries and candidates, before the keys are stored.
+        """Return the pairs of queries and candidates, and store the keys in training mode.
 
         Args:
             queries: `(batch, d)`, floating point.
             keys: `(batch, d)`, likewise.
-            ids: `(batch,)` integers of 0 and above, the same for a thing whenever it comes; rows that share
+            ids: `(batch,)` integers of at least 0, the same for an image whenever it comes; rows that share
                 one are positives.
             labels: `(batch,)` integers, for selections that need classes; at every call or at none.
         """
@@ -138,24 +141,25 @@ class Queue(nn.Module):
             self._store(batch)
         return pairs
 
+    @override
     def extra_repr(self) -> str:
-        """For print: the fields, and how many keys are held."""
         return (
             f"size={self.size}, dim={self.dim}, gather={self.gather}, held={self.held}, "
             f"wait_until_full={self.wait_until_full}, stale_positives={self.stale_positives}"
         )
 
     def _batch(self, queries: Tensor, keys: Tensor, ids: Tensor | None, labels: Tensor | None) -> _Batch:
+        """Return the queries of this process and the keys of its batch, or of the batch of all processes."""
         stored = int(self.stored)
         group: Group = Single()
         if self.gather is None:
-            local = stacked((queries, keys), ids, labels)
+            local = stack_views((queries, keys), ids, labels)
             check_rows(local)
             local, rows = in_full_precision(local), slice(0, len(queries))
             fresh = local.anchors[len(queries) :]
             numbers, classes = local.ids[rows], None if local.labels is None else local.labels[rows]
         else:
-            group = Processes(self.gather.process_group)
+            group = DistributedGroup(self.gather.process_group)
             also = {
                 "the queue's size": self.size,
                 "the queue's type": self.embeddings.dtype,
@@ -166,14 +170,15 @@ class Queue(nn.Module):
                 "the number of keys stored": stored,
                 "the keys' gradients": "some" if isinstance(keys, Tensor) and keys.requires_grad else "none",
             }
-            shared_ids = self.gather.shared_ids
-            whole = share(group, (queries, keys), ids, labels, shared_ids=shared_ids, also=also)
-            local, rows, numbers, classes = whole.local, whole.rows, whole.ids, whole.labels
-            fresh = whole.everyone(local.anchors[len(queries) :], views=1)
+            shared_ids, views = self.gather.shared_ids, (queries, keys)
+            shared = DistributedBatch.of(group, views, ids, labels, shared_ids=shared_ids, also=also)
+            local, rows, numbers, classes = shared.local, shared.rows, shared.ids, shared.labels
+            fresh = shared.all_gather(local.anchors[len(queries) :], views=1)
         return _Batch(
             queries=local.anchors[: len(queries)],
             keys=fresh,
-            ids=-1 - stored - numbers if ids is None else numbers,  # below 0: never used, nor ever given
+            # Keys without ids get negative ones: never used before, and never given by a user.
+            ids=-1 - stored - numbers if ids is None else numbers,
             labels=classes,
             rows=rows,
             group=group,
@@ -181,7 +186,7 @@ class Queue(nn.Module):
         )
 
     def _check(self, batch: _Batch) -> None:
-        """What all processes know alike, and so refuse alike."""
+        """Raise ValueError for keys that the queue cannot take; all processes see the same keys."""
         if batch.keys.shape[1] != self.dim:
             raise ValueError(
                 f"the queue holds keys of dimension {self.dim}, these have {batch.keys.shape[1]}"
@@ -195,7 +200,7 @@ class Queue(nn.Module):
         self._check_kept(batch.keys.detach())
 
     def _check_kept(self, keys: Tensor) -> None:
-        """Refuses keys that would spoil every batch for as long as they are held."""
+        """Raise ValueError for keys that would make every batch NaN for as long as the queue holds them."""
         kind = self.embeddings.dtype
         lengths = torch.linalg.vector_norm(keys.to(kind).to(keys.dtype), dim=1)
         large = ~torch.isfinite(lengths)
@@ -206,7 +211,7 @@ class Queue(nn.Module):
             )
 
     def _usable(self, batch: _Batch) -> Tensor | slice:
-        """The slots whose keys are candidates of this batch."""
+        """Return the slots whose keys are candidates of this batch."""
         held = self.held
         if self.wait_until_full and held < self.size:
             held = 0
@@ -218,26 +223,36 @@ class Queue(nn.Module):
         labeled = self.labeled[slots]
         if not bool(labeled.all()):
             raise ValueError(
-                f"labels came, but {int((~labeled).sum())} of {len(labeled)} stored keys came without: give "
-                "labels at every call, or at none"
+                f"labels are given, but {int((~labeled).sum())} of {len(labeled)} stored keys have none: "
+                "give labels at every call, or at none"
             )
         return self.labels[slots]
 
     @torch.no_grad()
     def _store(self, batch: _Batch) -> None:
-        before = len(batch.keys) - min(len(batch.keys), self.size)  # keys that would be overwritten at once
-        slots = (self.stored + torch.arange(before, len(batch.keys), device=self.ids.device)) % self.size
-        self.embeddings[slots] = batch.keys[before:].to(self.embeddings.dtype)
-        self.ids[slots] = batch.ids[before:]
+        first = max(0, len(batch.keys) - self.size)  # the keys before would be overwritten at once
+        slots = (self.stored + torch.arange(first, len(batch.keys), device=self.ids.device)) % self.size
+        self.embeddings[slots] = batch.keys[first:].to(self.embeddings.dtype)
+        self.ids[slots] = batch.ids[first:]
         self.labeled[slots] = batch.labels is not None
         if batch.labels is not None:
-            self.labels[slots] = batch.labels[before:]
+            self.labels[slots] = batch.labels[first:]
         self.stored += len(batch.keys)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Batch:
-    """The queries of this process, and the keys of all that share the queue."""
+    """Queries of this process, and the keys of all processes that share the queue.
+
+    Attributes:
+        queries: `(own batch, d)`.
+        keys: `(batch, d)`.
+        ids: `(batch,)`, of the keys.
+        labels: `(batch,)` or None, likewise.
+        rows: positions of the queries' positives among the keys.
+        group: the processes.
+        known: whether the caller gave the ids.
+    """
 
     queries: Tensor
     keys: Tensor

@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
-from tammes.sources.processes import Processes
+from tammes.sources.distributed import DistributedGroup
 from tammes.training.launch import Launch
 
 T = TypeVar("T")
@@ -46,8 +46,8 @@ class Peers:
 
     launch: Launch = field(default_factory=Launch)
     store: Store | None = None
-    steps: Processes | None = None
-    waits: Processes | None = None
+    steps: DistributedGroup | None = None
+    waits: DistributedGroup | None = None
 
     @property
     def alone(self) -> bool:
@@ -71,7 +71,7 @@ class Peers:
         """The ranks of the processes on which something is true."""
         if self.steps is None:
             return [0] if true else []
-        return self.steps.every(torch.tensor(true)).nonzero().flatten().tolist()
+        return self.steps.all_gather(torch.tensor(true)).nonzero().flatten().tolist()
 
     def means(self, numbers: Mapping[str, float], *, weight: int) -> dict[str, float]:
         """The weighted means over the processes of numbers that all have, by name."""
@@ -149,8 +149,8 @@ def joined(launch: Launch, *, backend: str, patience: float, settings: Mapping[s
     _expect_same(launch, store, wait, settings)
     dist.init_process_group(backend, store=store, rank=launch.rank, world_size=launch.count, timeout=wait)
     try:
-        waits = Processes(dist.new_group(backend="gloo", timeout=A_DAY))
-        peers = Peers(launch=launch, store=store, steps=Processes(), waits=waits)
+        waits = DistributedGroup(dist.new_group(backend="gloo", timeout=A_DAY))
+        peers = Peers(launch=launch, store=store, steps=DistributedGroup(), waits=waits)
         with _leaving_word(peers):
             yield peers
     finally:

@@ -1,0 +1,125 @@
+"""Groups of processes by torch.distributed: the only file of the sources that imports it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from typing_extensions import override
+
+from tammes.group import Group
+
+if TYPE_CHECKING or dist.is_available():
+    from torch.distributed import ProcessGroup as ProcessGroup
+else:  # a build of torch without it
+    ProcessGroup = object
+
+_MESSAGE = 1024
+"""Bytes of the message that each process sends: a few facts about its batch, or what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class DistributedGroup(Group):
+    """Processes of a torch.distributed group, all of which call the same methods in the same order.
+
+    Args:
+        process_group: the processes; None for all.
+
+    Raises:
+        ValueError: torch.distributed is not initialized, or this process is not in the group.
+    """
+
+    process_group: ProcessGroup | None = None
+
+    def __post_init__(self) -> None:
+        if not (dist.is_available() and dist.is_initialized()):
+            raise ValueError(
+                "torch.distributed is not initialized: start the processes with torchrun and call "
+                "torch.distributed.init_process_group() first; for one process, use InBatch(), or a Queue "
+                "without gather"
+            )
+        if dist.get_rank(self.process_group) < 0:
+            raise ValueError(f"this process, rank {dist.get_rank()}, is not in the process group given")
+
+    @property
+    @override
+    def size(self) -> int:
+        return dist.get_world_size(self.process_group)
+
+    @property
+    def rank(self) -> int:
+        """Position of this process in the group, from 0."""
+        return dist.get_rank(self.process_group)
+
+    def name(self, rank: int) -> str:
+        """Return how to name a process of the group to the user: by its rank among all processes."""
+        return f"rank {dist.get_process_group_ranks(self.process_group)[rank]}"
+
+    @override
+    def sum(self, values: Tensor) -> Tensor:
+        return self._all_reduce(values, dist.ReduceOp.SUM)
+
+    @override
+    def largest(self, values: Tensor) -> Tensor:
+        return self._all_reduce(values, dist.ReduceOp.MAX)
+
+    def all_gather(self, values: Tensor) -> Tensor:
+        """Return `(size, *shape)`, the values of every process, all of one shape; without gradient."""
+        sent = values.detach().to(self._device_for(values)).contiguous()
+        received = sent.new_empty(self.size, *sent.shape)
+        dist.all_gather(list(received.unbind()), sent, group=self.process_group)
+        return received.to(values.device)
+
+    def reduce_scatter(self, values: Tensor) -> Tensor:
+        """Return the sum over the processes of row `rank` of their `(size, *shape)`; without gradient."""
+        sent = values.detach().to(self._device_for(values)).contiguous()
+        received = torch.empty_like(sent[0])
+        dist.reduce_scatter(received, list(sent.unbind()), group=self.process_group)
+        return received.to(values.device)
+
+    def all_gather_messages(self, message: str) -> list[str]:
+        """Return the messages of all processes, each cut to 1 kB."""
+        sent = message.encode()[:_MESSAGE].ljust(_MESSAGE, b"\0")
+        received = self.all_gather(torch.frombuffer(bytearray(sent), dtype=torch.uint8))
+        return [each.numpy().tobytes().rstrip(b"\0").decode(errors="replace") for each in received]
+
+    @contextmanager
+    @override
+    def failing_together(self) -> Iterator[None]:
+        failure = None
+        try:
+            yield
+        except ValueError as error:
+            failure = error
+        # One number is exchanged, and the messages only if there are any.
+        if self.largest(torch.tensor(failure is not None, dtype=torch.long)):
+            raise self.failure(self.all_gather_messages("" if failure is None else str(failure))) from failure
+
+    def failure(self, messages: list[str]) -> ValueError:
+        """Return the error that all processes raise.
+
+        Args:
+            messages: what is wrong on each process; empty where nothing is.
+        """
+        named = [f"{self.name(rank)}: {message}" for rank, message in enumerate(messages) if message]
+        more = f" (and {len(named) - 3} more)" if len(named) > 3 else ""
+        return ValueError("; ".join(named[:3]) + more)
+
+    def _all_reduce(self, values: Tensor, operation: dist.ReduceOp.RedOpType) -> Tensor:
+        sent = values.detach().to(self._device_for(values), copy=True)
+        dist.all_reduce(sent, operation, group=self.process_group)
+        return sent.to(values.device)
+
+    def _device_for(self, values: Tensor) -> torch.device:
+        """Return the device to send values from: theirs if a backend serves it, else one that it serves."""
+        served = dict(pair.split(":") for pair in dist.get_backend_config(self.process_group).split(","))
+        kind = values.device.type
+        # Gloo lacks some of the exchanges for tensors of a GPU.
+        if kind in served and (kind == "cpu" or served[kind] != "gloo"):
+            return values.device
+        return torch.device("cpu" if "cpu" in served else next(iter(served)))
