@@ -35,11 +35,11 @@ from memory import rise_of, whole_peak
 from spectral_direct import DirectBasisNet, DirectSignNet
 from spectral_graphs import Arguments, grid, molecules, with_eigenpairs
 from tammes.spectral import (
-    BasisNetConfig,
+    BasisNet,
     EigenvectorSetsConfig,
     GINConfig,
     IGNConfig,
-    SignNetConfig,
+    SignNet,
 )
 from tammes.spectral.transform import AddEigenpairs
 from times_table import times_table
@@ -83,7 +83,7 @@ def expect_same(networks: dict[str, nn.Module], arguments: Arguments) -> None:
 def signnet_works(count: int) -> Works:
     """Phi of 8 GIN layers and all eigenvectors, as in the paper's experiments on molecules."""
     torch.manual_seed(0)
-    ours = SignNetConfig(dim=64, phi=GINConfig(width=64, layers=8)).build()
+    ours = SignNet(dim=64, phi=GINConfig(width=64, layers=8))
     for statistic in ours.buffers():
         statistic.uniform_(0.5, 1.5)
     networks = {
@@ -129,7 +129,7 @@ def basisnets(layers: str) -> dict[str, nn.Module]:
     """One IGN that is told the multiplicity, and DeepSets, as wide as in the paper's filters."""
     torch.manual_seed(0)
     rho = EigenvectorSetsConfig(width=32)
-    ours = BasisNetConfig(dim=32, ign=LAYERS[layers], rho=rho).build()
+    ours = BasisNet(dim=32, ign=LAYERS[layers], rho=rho)
     return {OURS: ours, "all projectors, maps side by side": DirectBasisNet(ours)}
 
 

@@ -105,17 +105,18 @@ class DirectBasisNet(nn.Module):
         self, x: None, edge_index: Tensor, batch: Tensor, eigenvectors: Tensor, eigenvalues: Tensor
     ) -> Tensor:
         """Node encodings."""
-        bases = Bases.of(eigenvectors, eigenvalues, batch, self.ours.config.gap).to(eigenvectors.dtype)
+        bases = Bases.of(eigenvectors, eigenvalues, batch, self.ours.gap).to(eigenvectors.dtype)
         copies, (ign,) = bases.copies(edge_index), self.ours.igns
-        spans = [slice(each.column, each.column + each.dimension) for each in bases.spaces]
+        places = zip(bases.column.tolist(), bases.dimension.tolist(), strict=True)
+        spans, every = [slice(first, first + d) for first, d in places], torch.arange(len(bases.values))
         n = len(eigenvectors)
         matrices = torch.stack([n * eigenvectors[:, own] @ eigenvectors[:, own].T for own in spans])[:, None]
-        constants = bases.constants(range(len(bases.spaces)))
+        constants = bases.constants(every)
         for place, layer in enumerate(ign.matrix):
             matrices = matrix_to_matrix(layer, matrices, None if place else constants).relu()
         vectors = matrix_to_vector(ign.collect, matrices, None if ign.matrix else constants)
         for layer in ign.vector:
-            vectors = layer(vectors.relu(), bases.nodes(range(len(bases.spaces))))
+            vectors = layer(vectors.relu(), bases.nodes(every))
         return self.ours.rho(vectors.permute(2, 0, 1).flatten(0, 1), copies)
 
 

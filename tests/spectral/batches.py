@@ -9,8 +9,8 @@ import networkx as nx
 import torch
 from torch import Tensor
 
-from tammes.spectral import RelativeGap, Symmetric, eigenpairs, exists
-from tammes.spectral.laplacian import Laplacian
+from tammes.spectral import RelativeGap, Symmetric, eigenpairs, eigenvector_mask
+from tammes.spectral.eigen.laplacian import Laplacian
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,7 +33,7 @@ class Batch:
     def rotated(self, seed: int) -> Batch:
         """Another orthonormal basis of every eigenspace, signs included."""
         generator = torch.Generator().manual_seed(seed)
-        spaces = RelativeGap()(self.values, exists(self.vectors, self.batch, len(self.values)))
+        spaces = RelativeGap()(self.values, eigenvector_mask(self.vectors, self.batch, len(self.values)))
         vectors = self.vectors.clone()
         for graph, numbers in enumerate(spaces.number):
             rows = self.batch == graph

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from tammes.spectral import Combinatorial, Copies, GINConfig, Phi, SignNetConfig
+from tammes.spectral import Combinatorial, Copies, GINConfig, Phi, SignNet
 from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, OneSign, OneSignConfig, RandomFlips
 
 DATA = batch_of(nx.path_graph(4), nx.cycle_graph(6), nx.lollipop_graph(4, 3), count=5)
@@ -99,7 +99,7 @@ def test_with_one_sign_rho_gets_phi_of_the_vector_alone() -> None:
     results = []
     for phi in (GINConfig(width=8, layers=2), OneSignConfig(phi=GINConfig(width=8, layers=2))):
         torch.manual_seed(0)
-        network = SignNetConfig(dim=3, phi=phi).build().double().eval()
+        network = SignNet(dim=3, phi=phi).double().eval()
         network.rho.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
         results += [encoded(network, DATA), encoded(network, other)]
     torch.testing.assert_close(results[0], results[1])

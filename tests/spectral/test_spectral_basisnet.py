@@ -12,15 +12,14 @@ from torch import Tensor, nn
 
 from tammes.spectral import Combinatorial
 from tammes.spectral.bases import Bases
-from tammes.spectral.basisnet import BasisNet, BasisNetConfig
+from tammes.spectral.basisnet import BasisNet
 from tammes.spectral.copies import Copies
-from tammes.spectral.eigenspaces import RelativeGap
-from tammes.spectral.expressive_basisnet import ExpressiveBasisNet, ExpressiveBasisNetConfig
-from tammes.spectral.ign import IGN, IGNConfig
-from tammes.spectral.matrices import Dense
-from tammes.spectral.nodes import Nodes
+from tammes.spectral.eigen.eigenspaces import RelativeGap
+from tammes.spectral.equivariant.ign import IGN, IGNConfig
+from tammes.spectral.equivariant.matrices import Dense, Nodes
+from tammes.spectral.expressive_basisnet import ExpressiveBasisNet
 from tammes.spectral.phi import Rho, RhoConfig
-from tammes.spectral.unconstrained_basisnet import UnconstrainedBasisNetConfig
+from tammes.spectral.unconstrained import UnconstrainedBasisNet
 
 seeds = st.integers(0, 2**16)
 
@@ -50,12 +49,12 @@ class Normalized(RhoConfig):
 
 def thin(**options: object) -> BasisNet:
     ign = IGNConfig(vector=(8, 4))
-    return BasisNetConfig(dim=4, rho=Normalized(), ign=ign, **options).build()
+    return BasisNet(dim=4, rho=Normalized(), ign=ign, **options)
 
 
 def with_matrices(**options: object) -> BasisNet:
     ign = IGNConfig(matrix=(3, 5), vector=(8, 4))
-    return BasisNetConfig(dim=4, rho=Normalized(), ign=ign, **options).build()
+    return BasisNet(dim=4, rho=Normalized(), ign=ign, **options)
 
 
 def one_each(**options: object) -> BasisNet:
@@ -63,7 +62,7 @@ def one_each(**options: object) -> BasisNet:
 
 
 def expressive() -> ExpressiveBasisNet:
-    return ExpressiveBasisNetConfig(dim=4, order=3, width=3).build()
+    return ExpressiveBasisNet(dim=4, order=3, width=3)
 
 
 NETWORKS = [thin, with_matrices, one_each, expressive]
@@ -127,22 +126,23 @@ def test_chunks_and_their_second_pass_change_nothing(make: object) -> None:
 @pytest.mark.parametrize("matrix", [(), (3, 5)])
 def test_encodings_are_those_of_dense_projectors_graph_by_graph(matrix: tuple[int, ...]) -> None:
     """And node i of a graph stays node i: its encoding is in row i."""
-    network = BasisNetConfig(dim=4, rho=Total(), ign=IGNConfig(matrix=matrix, vector=(6, 4))).build().double()
+    network = BasisNet(dim=4, rho=Total(), ign=IGNConfig(matrix=matrix, vector=(6, 4))).double()
     batch = high_multiplicities()
     bases = Bases.of(batch.vectors, batch.values, batch.batch, RelativeGap())
     copies = bases.copies(batch.edges)
     found = network.encodings(bases, copies)
     ign = network.igns[0]
     assert isinstance(ign, IGN)
-    assert copies.rows == sum(bases.sizes[basis.graph] for basis in bases.spaces)
-    for member, basis in enumerate(bases.spaces):
-        rows = (batch.batch == basis.graph).nonzero().flatten()
-        n, columns = len(rows), slice(basis.column, basis.column + basis.dimension)
+    assert copies.rows == int(bases.sizes[bases.graph].sum())
+    for member in torch.arange(len(bases.values)):
+        rows = (batch.batch == bases.graph[member]).nonzero().flatten()
+        first = int(bases.column[member])
+        n, columns = len(rows), slice(first, first + int(bases.dimension[member]))
         projector = batch.vectors[rows][:, columns] @ batch.vectors[rows][:, columns].T
         nodes = Nodes(sizes=(n,))
         dense = Dense(entries=n * projector[None, None], nodes=nodes)
-        wanted = ign(dense, nodes, bases.constants([member]))[0].T
-        torch.testing.assert_close(found[copies.row[rows, basis.number]], wanted)
+        wanted = ign(dense, nodes, bases.constants(member[None]))[0].T
+        torch.testing.assert_close(found[copies.row[rows, bases.number[member]]], wanted)
 
 
 def test_each_eigenspace_is_told_its_eigenvalue() -> None:
@@ -155,11 +155,7 @@ def test_each_eigenspace_is_told_its_eigenvalue() -> None:
 
 def test_gradients_are_right() -> None:
     batch = batch_of(nx.cycle_graph(4), nx.path_graph(4))
-    network = (
-        BasisNetConfig(dim=2, rho=Total(), ign=IGNConfig(matrix=(2,), vector=(3, 2)), features=1)
-        .build()
-        .double()
-    )
+    network = BasisNet(dim=2, rho=Total(), ign=IGNConfig(matrix=(2,), vector=(3, 2)), features=1).double()
     x = torch.randn(8, 1, dtype=torch.float64, requires_grad=True)
     vectors, values = batch.vectors.clone().requires_grad_(), batch.values
     assert torch.autograd.gradcheck(
@@ -176,7 +172,7 @@ def test_single_precision_gives_the_same_to_its_rounding() -> None:
 
 
 def test_graphs_are_encoded_alike_in_any_company() -> None:
-    network = BasisNetConfig(dim=4, rho=Total(), ign=IGNConfig(matrix=(3,), vector=(4,))).build().double()
+    network = BasisNet(dim=4, rho=Total(), ign=IGNConfig(matrix=(3,), vector=(4,))).double()
     graphs = [nx.cycle_graph(6), nx.star_graph(3), nx.complete_graph(7)]
     together, start = called(network, batch_of(*graphs)), 0
     for graph in graphs:
@@ -186,13 +182,13 @@ def test_graphs_are_encoded_alike_in_any_company() -> None:
 
 
 def test_one_graph_needs_no_batch() -> None:
-    network, batch = BasisNetConfig(dim=32, rho=Total()).build().double(), batch_of(nx.cycle_graph(5))
+    network, batch = BasisNet(dim=32, rho=Total()).double(), batch_of(nx.cycle_graph(5))
     found = network(None, None, None, batch.vectors, batch.values)
     torch.testing.assert_close(found, called(network, batch))
 
 
 def test_k_eigenvectors_are_enough_and_more_than_n_are_none() -> None:
-    network = BasisNetConfig(dim=4, rho=Total(), ign=IGNConfig(vector=(4,))).build().double()
+    network = BasisNet(dim=4, rho=Total(), ign=IGNConfig(vector=(4,))).double()
     graphs = nx.path_graph(4), nx.path_graph(9)
     few = called(network, batch_of(*graphs, count=3))
     many, all_of_them = called(network, batch_of(*graphs, count=12)), called(network, batch_of(*graphs))
@@ -203,7 +199,7 @@ def test_k_eigenvectors_are_enough_and_more_than_n_are_none() -> None:
 def test_a_multiplicity_that_no_network_is_for_is_refused() -> None:
     batch = batch_of(nx.path_graph(3), nx.star_graph(4), laplacian=Combinatorial())
     with pytest.raises(ValueError, match=r"graph 1 has multiplicity 3, and there are networks for \(1, 2\)"):
-        called(BasisNetConfig(dim=32, rho=Total(), multiplicities=(1, 2)).build().double(), batch)
+        called(BasisNet(dim=32, rho=Total(), multiplicities=(1, 2)).double(), batch)
 
 
 def test_tensors_that_do_not_fit_are_refused_with_what_they_need() -> None:
@@ -213,7 +209,7 @@ def test_tensors_that_do_not_fit_are_refused_with_what_they_need() -> None:
 
 
 def test_order_two_sees_what_order_one_cannot_and_gradients_arrive() -> None:
-    network = ExpressiveBasisNetConfig(dim=2, order=2, width=2, layers=2).build().double()
+    network = ExpressiveBasisNet(dim=2, order=2, width=2, layers=2).double()
     batch = batch_of(nx.cycle_graph(4), nx.path_graph(4))
     vectors = batch.vectors.clone().requires_grad_()
     values = batch.values
@@ -224,8 +220,7 @@ def test_order_two_sees_what_order_one_cannot_and_gradients_arrive() -> None:
 @given(seed=seeds)
 def test_without_permutation_symmetry_bases_do_not_matter_but_the_order_does(seed: int) -> None:
     torch.manual_seed(0)
-    config = UnconstrainedBasisNetConfig(dim=4, nodes=6, eigenvectors=6, multiplicities=(1, 2, 4, 5))
-    network = config.build().double()
+    network = UnconstrainedBasisNet(dim=4, nodes=6, eigenvectors=6, multiplicities=(1, 2, 4, 5)).double()
     graphs = nx.star_graph(5), nx.cycle_graph(6), nx.complete_graph(6), nx.path_graph(6)
     batch = batch_of(*graphs)
     found = called(network, batch)
@@ -236,7 +231,7 @@ def test_without_permutation_symmetry_bases_do_not_matter_but_the_order_does(see
 
 
 def test_without_permutation_symmetry_graphs_have_one_size() -> None:
-    network = UnconstrainedBasisNetConfig(dim=4, nodes=6, eigenvectors=6).build()
+    network = UnconstrainedBasisNet(dim=4, nodes=6, eigenvectors=6)
     with pytest.raises(ValueError, match=r"graphs of 6 nodes and 6 columns .* got \[5, 6\] and 6"):
         called(network, batch_of(nx.path_graph(5), nx.path_graph(6)))
 
@@ -289,20 +284,20 @@ def test_features_that_are_missing_or_of_another_shape_are_refused() -> None:
         (lambda: IGNConfig(matrix=[3]), "must be a tuple of widths"),
         (lambda: IGNConfig(vector=(0,)), "each width in vector must be an integer of at least 1, got 0"),
         (
-            lambda: BasisNetConfig(dim=32, rho=Total(), features=-1),
+            lambda: BasisNet(dim=32, rho=Total(), features=-1),
             "features must be an integer of at least 0",
         ),
         (
-            lambda: BasisNetConfig(dim=32, rho=Total(), multiplicities=()),
+            lambda: BasisNet(dim=32, rho=Total(), multiplicities=()),
             "multiplicities must be a tuple of different integers",
         ),
         (
-            lambda: BasisNetConfig(dim=32, rho=Total(), multiplicities=(1, 1)),
+            lambda: BasisNet(dim=32, rho=Total(), multiplicities=(1, 1)),
             "must be a tuple of different integers",
         ),
-        (lambda: BasisNetConfig(dim=32, rho=Total(), at_once=0), "at_once must be an integer of at least 1"),
-        (lambda: ExpressiveBasisNetConfig(dim=4, order=0).build(), "order must be an integer of at least 1"),
-        (lambda: ExpressiveBasisNetConfig(dim=4, gigabytes=0).build(), "gigabytes must be a positive number"),
+        (lambda: BasisNet(dim=32, rho=Total(), at_once=0), "at_once must be an integer of at least 1"),
+        (lambda: ExpressiveBasisNet(dim=4, order=0), "order must be an integer of at least 1"),
+        (lambda: ExpressiveBasisNet(dim=4, gigabytes=0), "gigabytes must be a finite number above 0"),
     ],
 )
 def test_what_makes_no_network_is_refused(make: object, words: str) -> None:

@@ -19,7 +19,7 @@ from tammes.spectral import (
     RelativeGap,
     Symmetric,
     eigenpairs,
-    exists,
+    eigenvector_mask,
     laplacian_matrix,
 )
 
@@ -41,7 +41,7 @@ def graphs(draw: st.DrawFn) -> list[nx.Graph]:
 def test_pairs_solve_the_equation_of_each_graph(laplacian: Laplacian, graphs: list[nx.Graph]) -> None:
     edges, batch = edges_of(graphs)
     pairs = eigenpairs(edges, batch, laplacian=laplacian)
-    there = exists(pairs.vectors, batch)
+    there = eigenvector_mask(pairs.vectors, batch)
     for number, graph in enumerate(graphs):
         size = len(graph)
         own, _ = edges_of([graph])
@@ -71,7 +71,7 @@ def test_values_are_those_of_numpy(graphs: list[nx.Graph]) -> None:
 def test_vectors_of_a_random_walk_are_orthonormal_within_eigenspaces(graphs: list[nx.Graph]) -> None:
     edges, batch = edges_of(graphs)
     pairs = eigenpairs(edges, batch, laplacian=RandomWalk())
-    spaces = RelativeGap(warn=False)(pairs.values, exists(pairs.vectors, batch))
+    spaces = RelativeGap(warn=False)(pairs.values, eigenvector_mask(pairs.vectors, batch))
     for number in range(len(graphs)):
         vectors = pairs.vectors[batch == number]
         together = spaces.number[number][:, None] == spaces.number[number]
@@ -95,8 +95,8 @@ def test_fewer_and_more_pairs_than_nodes() -> None:
     more = eigenpairs(edges, batch, count=6)
     assert few.vectors.shape == (5, 2)
     assert more.vectors.shape == (5, 6)
-    assert exists(few.vectors, batch).tolist() == [[True, True], [True, False]]
-    assert exists(more.vectors, batch).sum(1).tolist() == [4, 1]
+    assert eigenvector_mask(few.vectors, batch).tolist() == [[True, True], [True, False]]
+    assert eigenvector_mask(more.vectors, batch).sum(1).tolist() == [4, 1]
     assert more.vectors[4].abs().tolist() == [1, 0, 0, 0, 0, 0]
 
 
@@ -105,11 +105,11 @@ def test_an_eigenspace_that_is_cut_is_left_out() -> None:
     pairs = eigenpairs(edges, batch, laplacian=Combinatorial(), count=3, whole_eigenspaces=True)
     expected = [[0.0, 0, 0], [0, 1, 1], [0, 1, 3]]  # of 0, 1, 1, ...; 0, 1, 1, 3, ...; 0, 1, 3
     assert (pairs.values - torch.tensor(expected)).abs().max() < 1e-12
-    assert exists(pairs.vectors, batch).sum(1).tolist() == [1, 3, 3]
+    assert eigenvector_mask(pairs.vectors, batch).sum(1).tolist() == [1, 3, 3]
     plain = eigenpairs(edges, batch, laplacian=Combinatorial(), count=3)
     assert torch.equal(pairs.vectors[6:], plain.vectors[6:])
     everything = eigenpairs(edges, batch, whole_eigenspaces=True)
-    assert exists(everything.vectors, batch).sum(1).tolist() == [6, 6, 3]
+    assert eigenvector_mask(everything.vectors, batch).sum(1).tolist() == [6, 6, 3]
 
 
 def test_no_graphs_have_no_pairs() -> None:
@@ -180,7 +180,7 @@ def test_tiny_weights_are_weights_and_too_large_ones_are_refused() -> None:
     edges, batch = edges_of([nx.path_graph(2)])
     tiny = torch.full((2,), 1e-320, dtype=torch.float64)
     assert (eigenpairs(edges, batch, edge_weight=tiny).values - torch.tensor([[0.0, 2.0]])).abs().max() < 1e-3
-    with pytest.raises(ValueError, match="sum beyond all numbers"):
+    with pytest.raises(ValueError, match="a sum that overflows"):
         eigenpairs(edges, batch, edge_weight=torch.full((2,), 1e308, dtype=torch.float64))
 
 
@@ -212,10 +212,10 @@ def test_wrong_counts_and_shapes_are_refused() -> None:
         eigenpairs(edges.float(), batch)
     with pytest.raises(ValueError, match="int64"):
         eigenpairs(edges, batch.int())
-    with pytest.raises(ValueError, match=r"of one graph it is torch.zeros\(nodes"):
+    with pytest.raises(ValueError, match=r"for one graph give torch.zeros\(nodes"):
         eigenpairs(edges, None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a row for each node"):
-        exists(torch.zeros(2, 1), batch)
+        eigenvector_mask(torch.zeros(2, 1), batch)
 
 
 def test_large_one_way_graphs_are_refused_too() -> None:

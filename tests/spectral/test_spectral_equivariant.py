@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from tammes.spectral.equivariant import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
-from tammes.spectral.matrices import Dense, Factored
-from tammes.spectral.nodes import Nodes
-from tammes.spectral.set_partitions import bell, set_partitions
-from tammes.spectral.tensor_layer import TensorToTensor
+from tammes.spectral.equivariant.linear import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
+from tammes.spectral.equivariant.matrices import Dense, Factored, Nodes
+from tammes.spectral.equivariant.tensors import TensorToTensor, bell_number, set_partitions
 
 seeds = st.integers(0, 2**16)
 
@@ -129,7 +127,7 @@ def test_by_hand_and_from_set_partitions_are_the_same_maps(
     layer: type[nn.Module], orders: tuple[int, int], biases: bool
 ) -> None:
     """Bell(4) = 15, Bell(3) = 5, Bell(2) = 2 independent maps, which span the same space."""
-    n, count = sum(orders), bell(sum(orders))
+    n, count = sum(orders), bell_number(sum(orders))
     by_hand, generated = layer(1, 1), TensorToTensor(orders, 1, 1)
     mine, theirs = maps_of(by_hand, orders[0], n), maps_of(generated, orders[0], n)
     assert len(mine) == len(theirs) == count
@@ -137,8 +135,8 @@ def test_by_hand_and_from_set_partitions_are_the_same_maps(
     assert torch.linalg.matrix_rank(torch.cat([mine, theirs])) == count
     if biases:
         mine, theirs = biases_of(by_hand, orders[0], n), biases_of(generated, orders[0], n)
-        assert len(mine) == len(theirs) == bell(orders[1])
-        assert torch.linalg.matrix_rank(torch.cat([mine, theirs])) == bell(orders[1])
+        assert len(mine) == len(theirs) == bell_number(orders[1])
+        assert torch.linalg.matrix_rank(torch.cat([mine, theirs])) == bell_number(orders[1])
 
 
 @pytest.mark.parametrize(("inputs", "outputs", "n"), [(2, 2, 4), (2, 1, 4), (1, 2, 4), (3, 1, 4)])
@@ -152,12 +150,12 @@ def test_there_is_no_other_equivariant_map(inputs: int, outputs: int, n: int) ->
             whole = torch.kron(whole, one)
         mean += whole / 2
     fixed = torch.linalg.eigvals(mean)
-    assert int(((fixed - 1).abs() < 1e-8).sum()) == bell(inputs + outputs)
+    assert int(((fixed - 1).abs() < 1e-8).sum()) == bell_number(inputs + outputs)
 
 
 def test_from_set_partitions_of_order_three_are_independent() -> None:
     rows = maps_of(TensorToTensor((3, 2), 1, 1), 3, 5)
-    assert len(rows) == bell(5) == 52
+    assert len(rows) == bell_number(5) == 52
     assert torch.linalg.matrix_rank(rows) == 52
 
 
@@ -188,14 +186,14 @@ def test_the_gradients_of_the_layers_are_right() -> None:
 @given(size=st.integers(0, 7))
 def test_partitions_are_all_and_different(size: int) -> None:
     found = list(set_partitions(size))
-    assert len(set(found)) == len(found) == bell(size)
+    assert len(set(found)) == len(found) == bell_number(size)
     for blocks in found:
         assert len(set(blocks)) == (max(blocks) + 1 if blocks else 0)
 
 
 def test_bell_obeys_its_recurrence() -> None:
     for size in range(10):
-        assert bell(size + 1) == sum(math.comb(size, k) * bell(k) for k in range(size + 1))
+        assert bell_number(size + 1) == sum(math.comb(size, k) * bell_number(k) for k in range(size + 1))
 
 
 @pytest.mark.parametrize(

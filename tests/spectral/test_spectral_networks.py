@@ -11,14 +11,14 @@ pytest.importorskip("torch_geometric")
 
 from torch_geometric.data import Data
 
-from tammes.spectral import GINConfig, SignNetConfig
+from tammes.spectral import GINConfig, SignNet
 from tammes.spectral.networks import (
     GATConfig,
     GatedGCNConfig,
     GINEConfig,
     GraphNetworkConfig,
     PNAConfig,
-    ReadoutConfig,
+    Readout,
     SparseTransformerConfig,
     degree_counts,
 )
@@ -74,9 +74,9 @@ def test_attention_is_a_mean_over_a_node_and_its_neighbors() -> None:
 
 
 def test_signnet_goes_before_any_network_in_a_line() -> None:
-    signnet = SignNetConfig(dim=5, phi=GINConfig(width=6, layers=2)).build().double()
+    signnet = SignNet(dim=5, phi=GINConfig(width=6, layers=2)).double()
     network = GINEConfig(width=8, layers=2).build(2 + signnet.dim).double()
-    readout = ReadoutConfig().build(network.outputs, 1).double()
+    readout = Readout(network.outputs, 1).double()
     x = torch.randn(len(DATA.batch), 2, dtype=torch.float64)
     encoded = torch.cat([x, signnet(x, *DATA.arguments())], dim=1)
     predicted = readout(network(encoded, DATA.edges), DATA.batch)
@@ -91,7 +91,7 @@ def test_a_readout_is_a_mean_or_a_sum() -> None:
     h = torch.tensor([[1.0], [3.0], [5.0]])
     batch = torch.tensor([0, 0, 2])
     for sums, expected in ((False, [2.0, 0.0, 5.0]), (True, [4.0, 0.0, 5.0])):
-        readout = ReadoutConfig(layers=1, sums=sums).build(1, 1)
+        readout = Readout(1, 1, layers=1, sums=sums)
         with torch.no_grad():
             (linear,) = readout.mlp.layers
             linear.weight.fill_(1)
@@ -119,7 +119,7 @@ def test_wrong_settings_and_input_are_refused() -> None:
         (lambda: PNAConfig(degrees=(3,)), "at least one node with a neighbor"),
         (lambda: PNAConfig(degrees=(0, 3), width=6, towers=4), "multiple of the towers"),
         (lambda: GINEConfig().build(0), "features"),
-        (lambda: ReadoutConfig(layers=0), "layers"),
+        (lambda: Readout(layers=0), "layers"),
     ):
         with pytest.raises(ValueError, match=message):
             make()

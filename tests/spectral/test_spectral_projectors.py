@@ -11,9 +11,9 @@ from batches import edges_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tammes.spectral import EigenspaceProjectors, RandomWalk, laplacian_matrix
+from tammes.spectral import Projectors, RandomWalk, laplacian_matrix
 
-spaces_of = EigenspaceProjectors()
+spaces_of = Projectors.of
 KINDS = st.sampled_from([torch.float64, torch.complex128])
 
 
@@ -26,7 +26,7 @@ def test_projectors_are_those_of_the_formula(kind: torch.dtype, seed: int, dimen
         torch.tensor(dimensions)
     )
     matrix = basis @ torch.diag(values.to(kind)) @ torch.linalg.inv(basis)
-    found = EigenspaceProjectors(tolerance=1e-6)(matrix)
+    found = Projectors.of(matrix, tolerance=1e-6)
     assert found.dimensions.tolist() == dimensions
     for number, columns in enumerate(basis.split(dimensions, dim=1)):
         formula = columns @ torch.linalg.inv(columns.mH @ columns) @ columns.mH
@@ -71,4 +71,4 @@ def test_wrong_matrices_are_refused() -> None:
     with pytest.raises(ValueError, match="diagonalizable"):
         spaces_of(torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
     with pytest.raises(ValueError, match="tolerance"):
-        EigenspaceProjectors(tolerance=-1.0)
+        Projectors(tolerance=-1.0)

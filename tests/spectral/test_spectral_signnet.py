@@ -26,11 +26,10 @@ from tammes.spectral import (
     PhiConfig,
     RhoConfig,
     SignNet,
-    SignNetConfig,
     SummedConfig,
 )
 from tammes.spectral.normalization import NormalizedReLU
-from tammes.spectral.unconstrained_signnet import UnconstrainedSignNetConfig
+from tammes.spectral.unconstrained import UnconstrainedSignNet
 
 FEATURES = 2
 PHIS: tuple[PhiConfig, ...] = (
@@ -53,8 +52,8 @@ X = torch.randn(len(DATA.batch), FEATURES, dtype=torch.float64, generator=torch.
 
 
 def network(phi: PhiConfig, rho: RhoConfig, *, training: bool) -> SignNet:
-    config = SignNetConfig(dim=4, phi=phi, rho=rho, rho_sees_eigenvalues=True, features=FEATURES)
-    return config.build().double().train(training)
+    signnet = SignNet(dim=4, phi=phi, rho=rho, rho_sees_eigenvalues=True, features=FEATURES)
+    return signnet.double().train(training)
 
 
 def called(signnet: nn.Module, x: Tensor, data: Batch) -> Tensor:
@@ -156,7 +155,7 @@ def test_pieces_change_nothing(phi: PhiConfig, monkeypatch: pytest.MonkeyPatch) 
     signnet.phi.apply(lambda module: setattr(module, "p", 0.0) if hasattr(module, "p") else None)
     results = []
     for rows in (10**9, 40, 1):
-        monkeypatch.setattr("tammes.spectral.copies.TOGETHER", rows)
+        monkeypatch.setattr("tammes.spectral.copies.PIECE_ROWS", rows)
         whole = called(signnet, X, DATA)
         results.append((whole, *torch.autograd.grad(whole.square().sum(), signnet.parameters())))
     for other in results[1:]:
@@ -190,35 +189,35 @@ def test_normalization_is_that_of_torch() -> None:
 
 
 def test_eigenvalues_and_features_enter_where_they_are_asked_for() -> None:
-    def changes(config: SignNetConfig) -> tuple[bool, bool]:
-        signnet = config.build().double()
-        x = X if config.features else None
+    def changes(signnet: SignNet) -> tuple[bool, bool]:
+        signnet.double()
+        x = X if signnet.features else None
         before = signnet(x, *DATA.arguments())
         other_values = signnet(x, DATA.edges, DATA.batch, DATA.vectors, DATA.values + 1)
         other_x = signnet(None if x is None else x + 1, *DATA.arguments())
         return not torch.equal(before, other_values), not torch.equal(before, other_x)
 
     phi = GINConfig(width=6, layers=2, normalize=False)
-    assert changes(SignNetConfig(dim=2, phi=phi, phi_sees_eigenvalues=False)) == (False, False)
-    assert changes(SignNetConfig(dim=2, phi=phi)) == (True, False)
-    seen_by_rho = SignNetConfig(dim=2, phi=phi, phi_sees_eigenvalues=False, rho_sees_eigenvalues=True)
+    assert changes(SignNet(dim=2, phi=phi, phi_sees_eigenvalues=False)) == (False, False)
+    assert changes(SignNet(dim=2, phi=phi)) == (True, False)
+    seen_by_rho = SignNet(dim=2, phi=phi, phi_sees_eigenvalues=False, rho_sees_eigenvalues=True)
     assert changes(seen_by_rho) == (True, False)
-    with_features = SignNetConfig(dim=2, phi=phi, phi_sees_eigenvalues=False, features=FEATURES)
+    with_features = SignNet(dim=2, phi=phi, phi_sees_eigenvalues=False, features=FEATURES)
     assert changes(with_features) == (False, True)
 
 
 def test_a_graph_is_told_from_one_with_the_same_degrees() -> None:
     data = batch_of(nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
-    signnet = SignNetConfig(dim=4, phi=GINConfig(width=6, layers=2)).build().double().eval()
+    signnet = SignNet(dim=4, phi=GINConfig(width=6, layers=2)).double().eval()
     encoded = signnet(None, *data.arguments())
     assert (encoded[:6].sum(0) - encoded[6:].sum(0)).abs().max() > 1e-3
 
 
 def test_a_single_node_without_edges_has_an_encoding() -> None:
     data = batch_of(nx.empty_graph(1))
-    signnet = SignNetConfig(dim=3, rho=SummedConfig(normalize=False)).build().double()
+    signnet = SignNet(dim=3, rho=SummedConfig(normalize=False)).double()
     assert signnet(None, *data.arguments()).isfinite().all()
-    normalized = SignNetConfig(dim=3).build().double()
+    normalized = SignNet(dim=3).double()
     with pytest.raises(ValueError, match="at least two rows"):
         normalized(None, *data.arguments())
     assert normalized.eval()(None, *data.arguments()).isfinite().all()
@@ -230,7 +229,7 @@ def test_graphs_without_any_eigenvector_are_encoded(
     phi: PhiConfig, rho: RhoConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As those whose only eigenspace was cut."""
-    monkeypatch.setattr("tammes.spectral.copies.TOGETHER", 1)
+    monkeypatch.setattr("tammes.spectral.copies.PIECE_ROWS", 1)
     kept = (DATA.batch != 2)[:, None]
     vectors = DATA.vectors.where(kept, 0.0)
     signnet = network(phi, rho, training=True)
@@ -241,14 +240,14 @@ def test_graphs_without_any_eigenvector_are_encoded(
 
 
 def test_float32_and_double_eigenpairs_may_be_mixed() -> None:
-    signnet = SignNetConfig(dim=3).build()
+    signnet = SignNet(dim=3)
     encoded = signnet(None, DATA.edges, DATA.batch, DATA.vectors.float(), DATA.values)
     assert encoded.dtype == torch.float32
 
 
 @pytest.mark.parametrize("phi", PHIS, ids=lambda part: type(part).__name__)
 def test_half_precision_is_near_full_precision(phi: PhiConfig) -> None:
-    signnet = SignNetConfig(dim=3, phi=phi, features=FEATURES).build()
+    signnet = SignNet(dim=3, phi=phi, features=FEATURES)
     signnet.apply(lambda module: setattr(module, "p", 0.0) if hasattr(module, "p") else None)
     arguments = (X.float(), *DATA.single().arguments())
     full = signnet(*arguments)
@@ -261,14 +260,14 @@ def test_half_precision_is_near_full_precision(phi: PhiConfig) -> None:
 
 @pytest.mark.parametrize("phi", PHIS, ids=lambda part: type(part).__name__)
 def test_weights_may_be_of_half_precision(phi: PhiConfig) -> None:
-    signnet = SignNetConfig(dim=3, phi=phi).build().bfloat16()
+    signnet = SignNet(dim=3, phi=phi).bfloat16()
     encoded = signnet(None, *DATA.single().arguments())
     assert encoded.dtype == torch.bfloat16
     assert encoded.isfinite().all()
 
 
 def test_wrong_input_is_refused() -> None:
-    signnet = SignNetConfig(dim=3, features=FEATURES).build().double()
+    signnet = SignNet(dim=3, features=FEATURES).double()
     edges, batch, vectors, values = DATA.arguments()
     nan = vectors.clone()
     nan[0, 0] = math.nan
@@ -293,15 +292,15 @@ def test_wrong_input_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             signnet(*arguments)
-    fixed = SignNetConfig(dim=3, rho=ConcatenatedConfig(eigenvectors=4)).build().double()
+    fixed = SignNet(dim=3, rho=ConcatenatedConfig(eigenvectors=4)).double()
     with pytest.raises(ValueError, match="expected 4 columns"):
         fixed(None, edges, batch, vectors, values)
 
 
 def test_wrong_settings_are_refused() -> None:
     for make, message in (
-        (lambda: SignNetConfig(dim=0), "dim"),
-        (lambda: SignNetConfig(dim=1, features=-1), "features"),
+        (lambda: SignNet(dim=0), "dim"),
+        (lambda: SignNet(dim=1, features=-1), "features"),
         (lambda: GINConfig(layers=0), "layers"),
         (lambda: GINConfig(dropout=1.0), "dropout"),
         (lambda: NodeTransformerConfig(width=6, heads=4), "multiple of the heads"),
@@ -313,14 +312,16 @@ def test_wrong_settings_are_refused() -> None:
 
 
 def test_weights_come_from_torchs_generator_and_load_again() -> None:
-    config = SignNetConfig(dim=3, phi=GINConfig(width=4, layers=2))
+    def built() -> SignNet:
+        return SignNet(dim=3, phi=GINConfig(width=4, layers=2))
+
     torch.manual_seed(1)
-    one = config.build()
+    one = built()
     torch.manual_seed(1)
-    other = config.build()
+    other = built()
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
     assert isinstance(one.phi, GIN)
-    third = config.build()
+    third = built()
     third.load_state_dict(one.state_dict())
     assert torch.equal(next(third.parameters()), next(one.parameters()))
 
@@ -329,8 +330,8 @@ def test_weights_come_from_torchs_generator_and_load_again() -> None:
 @given(seed=st.integers(0, 2**16))
 def test_unconstrained_is_invariant_too(training: bool, seed: int) -> None:
     data = batch_of(nx.path_graph(5), nx.lollipop_graph(3, 2), nx.random_labeled_tree(5, seed=1), count=3)
-    config = UnconstrainedSignNetConfig(nodes=5, eigenvectors=3, dim=4, width=8, normalize=True)
-    signnet = config.build().double().train(training)
+    signnet = UnconstrainedSignNet(nodes=5, eigenvectors=3, dim=4, width=8, normalize=True)
+    signnet.double().train(training)
     generator = torch.Generator().manual_seed(seed)
     signs = 2 * torch.randint(2, data.values.shape, generator=generator) - 1
     flipped = data.vectors * signs[data.batch]
@@ -342,9 +343,9 @@ def test_unconstrained_is_invariant_too(training: bool, seed: int) -> None:
 
 def test_unconstrained_refuses_other_sizes() -> None:
     data = batch_of(nx.path_graph(5), count=3)
-    for config, message in (
-        (UnconstrainedSignNetConfig(nodes=4, eigenvectors=3, dim=2), "expected graphs of 4 nodes"),
-        (UnconstrainedSignNetConfig(nodes=5, eigenvectors=2, dim=2), "expected 2 columns"),
+    for signnet, message in (
+        (UnconstrainedSignNet(nodes=4, eigenvectors=3, dim=2), "expected graphs of 4 nodes"),
+        (UnconstrainedSignNet(nodes=5, eigenvectors=2, dim=2), "5 nodes and 2 columns"),
     ):
         with pytest.raises(ValueError, match=message):
-            config.build().double()(None, *data.arguments())
+            signnet.double()(None, *data.arguments())

@@ -1,178 +1,192 @@
-"""The bases of all eigenspaces of a batch of graphs, one after the other, and parts of them as projectors."""
+"""The bases of all eigenspaces of a batch of graphs, and subsets of them as projectors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.spectral.batches import check_eigenpairs
 from tammes.spectral.copies import Copies
-from tammes.spectral.eigenpairs import exists
-from tammes.spectral.eigenspaces import RelativeGap
-from tammes.spectral.matrices import Factored
-from tammes.spectral.nodes import Nodes
+from tammes.spectral.eigen.eigenpairs import eigenvector_mask
+from tammes.spectral.eigen.eigenspaces import RelativeGap
+from tammes.spectral.equivariant.matrices import Factored, Nodes
 
 CONSTANTS = 3
-"""What a network is told of an eigenspace: its eigenvalue, log d, 1/n."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Basis:
-    """Where the basis V_i of one eigenspace stands.
-
-    Args:
-        graph: whose it is.
-        number: of the eigenspace within its graph.
-        column: the first of its columns.
-        dimension: how many there are, d_i.
-    """
-
-    graph: int
-    number: int
-    column: int
-    dimension: int
+"""Number of constants that a network gets with an eigenspace: its eigenvalue, log d, 1/n."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bases:
-    """All eigenspaces of a batch; `Bases.of` finds them, and checks what it is given.
+    """The bases V_i of all eigenspaces of a batch, graph by graph; built by `Bases.of`.
+
+    Eigenspaces are numbered through the batch, and methods take the numbers of some of them, `members`.
+    Index tensors are kept on the CPU, where chunks of eigenspaces are formed.
 
     Args:
-        vectors: `(nodes, k)`, orthonormal columns within an eigenspace.
-        spaces: where each basis stands, graph by graph.
-        values: the mean eigenvalue of each eigenspace.
-        starts: the first node of each graph.
-        sizes: the number of nodes of each graph.
+        vectors: eigenvectors, orthonormal within an eigenspace.
+        values: mean eigenvalue of each eigenspace.
+        graph: graph of each eigenspace.
+        number: number of each eigenspace within its graph.
+        column: first column of each basis.
+        dimension: number of columns of each basis, d_i.
+        starts: first node of each graph.
+        sizes: number of nodes of each graph.
     """
 
     vectors: Float[Tensor, "nodes k"]
-    spaces: tuple[Basis, ...]
     values: Float[Tensor, " spaces"]
-    starts: tuple[int, ...]
-    sizes: tuple[int, ...]
+    graph: Int[Tensor, " spaces"]
+    number: Int[Tensor, " spaces"]
+    column: Int[Tensor, " spaces"]
+    dimension: Int[Tensor, " spaces"]
+    starts: Int[Tensor, " graphs"]
+    sizes: Int[Tensor, " graphs"]
 
     @classmethod
     def of(
-        cls,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
-        batch: Int[Tensor, " nodes"],
-        gap: RelativeGap,
+        cls, eigenvectors: Tensor, eigenvalues: Tensor, batch: Int[Tensor, " nodes"], gap: RelativeGap
     ) -> Bases:
-        """Groups the eigenvectors of each graph by their eigenvalues.
+        """Return the eigenvectors of each graph grouped by their eigenvalues.
 
         Args:
-            eigenvectors: columns beyond a graph's own number are 0.
-            eigenvalues: ascending.
-            batch: the graph of each node, ascending.
-            gap: which eigenvalues count as equal.
+            eigenvectors: matrix of shape (nodes, k), 0 in the columns that a graph lacks.
+            eigenvalues: matrix of shape (graphs, k), ascending.
+            batch: graph of each node, ascending.
+            gap: rule for equal eigenvalues.
 
         Raises:
-            ValueError: for shapes that do not fit each other, for numbers that are not finite, and for what
-                `RelativeGap` refuses.
+            ValueError: for shapes that do not fit each other, for numbers that are not finite, and for
+                eigenvalues that do not ascend.
 
         Example:
             >>> vectors, values = torch.eye(3), torch.tensor([[0.0, 2.0, 2.0]])
             >>> bases = Bases.of(vectors, values, torch.zeros(3).long(), RelativeGap())
-            >>> [(basis.column, basis.dimension) for basis in bases.spaces]
-            [(0, 1), (1, 2)]
+            >>> bases.column.tolist(), bases.dimension.tolist()
+            ([0, 1], [1, 2])
         """
         check_eigenpairs(batch, eigenvectors, eigenvalues)
         graphs = len(eigenvalues)
-        there = exists(eigenvectors, batch, graphs)
-        if not bool(there.any()):
+        mask = eigenvector_mask(eigenvectors, batch, graphs)
+        if not bool(mask.any()):
             raise ValueError("expected at least one eigenvector, got columns that are zero throughout")
-        found = gap(eigenvalues, there)
+        found = gap(eigenvalues, mask)
         opens = found.number.diff(dim=1, prepend=found.number.new_full((graphs, 1), -1)) > 0
         graph, column = opens.nonzero(as_tuple=True)
-        places = zip(
-            graph.tolist(),
-            found.number[graph, column].tolist(),
-            column.tolist(),
-            found.dimension[graph, column].tolist(),
-            strict=True,
-        )
+        dimension = found.dimension[graph, column]
         offset = found.count.cumsum(0) - found.count
-        target = (found.number + offset[:, None])[there]
-        totals = eigenvalues.new_zeros(len(graph)).index_add(0, target, eigenvalues[there])
-        sizes = torch.bincount(batch, minlength=graphs)
+        space = (found.number + offset[:, None])[mask]
+        totals = eigenvalues.new_zeros(len(graph)).index_add(0, space, eigenvalues[mask])
+        sizes = torch.bincount(batch, minlength=graphs).cpu()
         return cls(
             vectors=eigenvectors,
-            spaces=tuple(
-                Basis(graph=g, number=number, column=first, dimension=d) for g, number, first, d in places
-            ),
-            values=totals / found.dimension[graph, column],
-            starts=tuple((sizes.cumsum(0) - sizes).tolist()),
-            sizes=tuple(sizes.tolist()),
+            values=totals / dimension,
+            graph=graph.cpu(),
+            number=found.number[graph, column].cpu(),
+            column=column.cpu(),
+            dimension=dimension.cpu(),
+            starts=sizes.cumsum(0) - sizes,
+            sizes=sizes,
         )
 
     def to(self, dtype: torch.dtype) -> Bases:
-        """The same with vectors and eigenvalues of another type; which of them are equal does not change."""
+        """Return the same eigenspaces with vectors and eigenvalues of another type."""
         return replace(self, vectors=self.vectors.to(dtype), values=self.values.to(dtype))
 
+    def by_multiplicity(self, known: tuple[int, ...] | None) -> list[Int[Tensor, " some"]]:
+        """Return the eigenspaces that each network gets.
+
+        Args:
+            known: multiplicity that each network is for; None for one network for all of them.
+
+        Raises:
+            ValueError: for an eigenspace of another multiplicity.
+        """
+        if known is None:
+            return [torch.arange(len(self.dimension))]
+        missing = (~torch.isin(self.dimension, torch.tensor(known))).nonzero().flatten()
+        if len(missing):
+            raise ValueError(
+                f"an eigenspace of graph {int(self.graph[missing[0]])} has multiplicity "
+                f"{int(self.dimension[missing[0]])}, and there are networks for {known} alone: add it to "
+                "multiplicities, or leave these out for one network that gets the multiplicity as an input"
+            )
+        return [(self.dimension == multiplicity).nonzero().flatten() for multiplicity in known]
+
     def copies(self, edge_index: Int[Tensor, "2 m"] | None) -> Copies:
-        """The graphs with one copy for each of their eigenspaces, as a network on all of these sees them."""
-        counts = [0] * len(self.sizes)
-        for basis in self.spaces:
-            counts[basis.graph] += 1
+        """Return the graphs with one copy for each of their eigenspaces, as rho sees them."""
+        counts = torch.bincount(self.graph, minlength=len(self.sizes))
         return copies_of_spaces(self.sizes, counts, self.vectors.shape[1], edge_index, self.vectors.device)
 
-    def nodes(self, members: Sequence[int]) -> Nodes:
-        """Which rows are nodes, where the graphs of some eigenspaces are filled up to the widest."""
-        sizes = tuple(self.sizes[self.spaces[member].graph] for member in members)
-        return Nodes(sizes=sizes, device=self.vectors.device)
+    def nodes(self, members: Int[Tensor, " some"]) -> Nodes:
+        """Return the sizes of the graphs of some eigenspaces, to pad them to the largest."""
+        return Nodes(sizes=tuple(self.sizes[self.graph[members]].tolist()), device=self.vectors.device)
 
-    def rows(self, members: Sequence[int]) -> Int[Tensor, "some n"]:
-        """The nodes of the graphs of some eigenspaces, with any node where there is none."""
-        starts = [self.starts[self.spaces[member].graph] for member in members]
+    def rows(self, members: Int[Tensor, " some"]) -> Int[Tensor, "some n"]:
+        """Return the nodes of the graphs of some eigenspaces, with any node in the padding."""
+        starts = self.starts[self.graph[members]]
         within = torch.arange(self.nodes(members).width)
-        return (
-            (torch.tensor(starts)[:, None] + within).clamp(max=len(self.vectors) - 1).to(self.vectors.device)
-        )
+        return (starts[:, None] + within).clamp(max=len(self.vectors) - 1).to(self.vectors.device)
 
-    def projectors(self, members: Sequence[int]) -> Factored:
-        """N V V^T for some eigenspaces, as thin factors: its entries do not become small on large graphs."""
+    def projectors(self, members: Int[Tensor, " some"]) -> Factored:
+        """Return n V V^T for some eigenspaces, as thin factors sqrt(n) V.
+
+        The factor n keeps the entries from shrinking on large graphs.
+        """
         nodes = self.nodes(members)
-        dimensions = torch.tensor([self.spaces[member].dimension for member in members])
+        dimensions = self.dimension[members]
         within = torch.arange(int(dimensions.max()))
-        first = torch.tensor([self.spaces[member].column for member in members])
-        columns = (first[:, None] + within).clamp(max=self.vectors.shape[1] - 1).to(self.vectors.device)
+        columns = (self.column[members][:, None] + within).clamp(max=self.vectors.shape[1] - 1)
         beyond = (within >= dimensions[:, None]).to(self.vectors.device)
-        factor = self.vectors[self.rows(members)[:, :, None], columns[:, None]]  # (some, n, d)
-        factor = factor.masked_fill(beyond[:, None] | ~nodes.mask[..., None], 0.0)
+        factor = self.vectors[self.rows(members)[:, :, None], columns.to(self.vectors.device)[:, None]]
+        factor = factor.masked_fill(beyond[:, None] | ~nodes.mask[..., None], 0.0)  # (some, n, d)
         root = nodes.counts.sqrt().to(factor)[:, None, None]
         return Factored(left=(factor * root)[:, None], nodes=nodes)
 
-    def constants(self, members: Sequence[int]) -> Float[Tensor, "some constants"]:
-        """The eigenvalue, log d and 1/n of some eigenspaces: small numbers, on large graphs, too."""
-        dimensions = torch.tensor([self.spaces[member].dimension for member in members]).double()
-        sizes = torch.tensor([self.sizes[self.spaces[member].graph] for member in members])
-        others = torch.stack((dimensions.log(), 1 / sizes.double()), dim=1).to(self.values)
-        chosen = self.values[torch.tensor(members, device=self.values.device)]
-        return torch.cat((chosen[:, None], others), dim=1)
+    def constants(self, members: Int[Tensor, " some"]) -> Float[Tensor, "some constants"]:
+        """Return the eigenvalue, log d and 1/n of some eigenspaces, which stay small on large graphs."""
+        sizes = self.sizes[self.graph[members]].double()
+        others = torch.stack((self.dimension[members].double().log(), 1 / sizes), dim=1).to(self.values)
+        return torch.cat((self.values[members.to(self.values.device)][:, None], others), dim=1)
+
+
+def check_multiplicities(known: tuple[int, ...] | None) -> None:
+    """Raise ValueError unless `known` is None or a tuple of different integers of at least 1.
+
+    Example:
+        >>> check_multiplicities((1, 1))
+        Traceback (most recent call last):
+            ...
+        ValueError: multiplicities must be a tuple of different integers, at least one, got (1, 1)
+    """
+    if known is None:
+        return
+    if not isinstance(known, tuple) or not known or len(set(known)) < len(known):
+        raise ValueError(f"multiplicities must be a tuple of different integers, at least one, got {known!r}")
+    for each in known:
+        check_integer("each of multiplicities", each)
 
 
 def copies_of_spaces(
-    sizes: Sequence[int],
-    counts: Sequence[int],
+    sizes: Int[Tensor, " graphs"],
+    counts: Int[Tensor, " graphs"],
     columns: int,
     edge_index: Int[Tensor, "2 m"] | None,
     device: torch.device,
 ) -> Copies:
-    """What `rho` sees of graphs that have so many eigenspaces, where a `Copies` has eigenvectors.
+    """Return graphs with one copy for each eigenspace, in place of one for each eigenvector.
 
     Args:
-        sizes: the number of nodes of each graph.
-        counts: the number of eigenspaces of each graph.
-        columns: how many there could be.
-        edge_index: of the graphs, if there are edges.
-        device: where the tensors are.
+        sizes: number of nodes of each graph, on the CPU.
+        counts: number of eigenspaces of each graph, on the CPU.
+        columns: largest possible number of eigenspaces.
+        edge_index: edges of the graphs, or None.
+        device: device of the result.
     """
-    batch = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes)).to(device)
-    present = torch.arange(columns, device=device) < torch.tensor(counts, device=device)[:, None]
+    batch = torch.arange(len(sizes)).repeat_interleave(sizes).to(device)
+    present = torch.arange(columns, device=device) < counts.to(device)[:, None]
     edges = batch.new_zeros(2, 0) if edge_index is None else edge_index
     return Copies.where(present, batch, edges)

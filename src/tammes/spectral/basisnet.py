@@ -2,81 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from tammes.checks import check_integer
-from tammes.spectral.bases import CONSTANTS, Bases
+from tammes.spectral.bases import CONSTANTS, Bases, check_multiplicities
 from tammes.spectral.batches import batch_of, check_features
 from tammes.spectral.copies import Copies
-from tammes.spectral.eigenspaces import RelativeGap
-from tammes.spectral.ign import IGN, IGNConfig
-from tammes.spectral.multiplicities import check_multiplicities, shares
+from tammes.spectral.eigen.eigenspaces import RelativeGap
+from tammes.spectral.equivariant.ign import IGN, IGNConfig
 from tammes.spectral.perceptron import SummedConfig
 from tammes.spectral.phi import RhoConfig
-
-
-@dataclass(frozen=True, kw_only=True)
-class BasisNetConfig:
-    """Settings of a `BasisNet`.
-
-    Raises:
-        ValueError: for numbers that are not integers, or too small, and for no multiplicities, or one twice.
-
-    Example:
-        >>> BasisNetConfig(dim=16).build().dim
-        16
-    """
-
-    dim: int
-    """Channels of a node's encoding."""
-
-    ign: IGNConfig = field(default_factory=IGNConfig)
-    """What the projector of every eigenspace goes through."""
-
-    rho: RhoConfig = field(default_factory=SummedConfig)
-    """What joins the eigenspaces of a node, as in a `SignNet` the eigenvectors."""
-
-    multiplicities: tuple[int, ...] | None = None
-    """The dimensions of eigenspaces that there are, with an IGN for each; None for one that is told them."""
-
-    features: int = 0
-    """Features of a node that the IGN gets, as x and as V V^T x; at 0, `x` is not looked at."""
-
-    gap: RelativeGap = field(default_factory=RelativeGap)
-    """Which eigenvalues count as equal."""
-
-    at_once: int = 2**23
-    """Numbers in the largest tensor of a layer, up to which eigenspaces are processed together."""
-
-    def __post_init__(self) -> None:
-        check_integer("dim", self.dim)
-        check_multiplicities(self.multiplicities)
-        check_integer("features", self.features, minimum=0)
-        check_integer("at_once", self.at_once)
-
-    def build(self) -> BasisNet:
-        """Build it, with weights from torch's generator."""
-        return BasisNet(self)
 
 
 class BasisNet(nn.Module):
     """f(V_1, ..., V_l) = rho([IGN_{d_i}(V_i V_i^T)]_i), for each node of a batch of graphs.
 
     A projector is the same for every orthonormal basis, so neither signs nor rotations within eigenspaces
-    change the result. Eigenspaces are found by the relative gaps of the eigenvalues. The IGN sees n V V^T,
-    whose entries do not become small on large graphs, and is told the eigenvalue, log d and 1/n. The first
-    layer takes what it can from V itself; matrices are made for a few eigenspaces at a time, and made again
-    in the backward pass. To a rho for a fixed number of columns, eigenspaces are as many as eigenvectors:
-    those that a graph does not have count as zeros.
+    change the result. Eigenspaces are found by the relative gaps of the eigenvalues. The IGN gets n V V^T,
+    whose entries do not shrink on large graphs, and the eigenvalue, log d and 1/n. The first layer computes
+    diagonals and means from V itself; n-by-n matrices are made for a few eigenspaces at a time, and again
+    in the backward pass. A rho for a fixed number of columns gets as many eigenspaces as there are
+    eigenvectors: those that a graph lacks count as zeros.
 
     Args:
-        config: its settings.
+        dim: channels of a node's encoding.
+        ign: settings of the network on each projector; left out, `IGNConfig()`.
+        rho: settings of the network that joins the eigenspaces of a node, as in a `SignNet` the eigenvectors;
+            left out, `SummedConfig()`.
+        multiplicities: dimensions of eigenspaces, with an IGN for each; None for one IGN for all dimensions.
+        features: number of node features that the IGN gets, as x and as V V^T x; with 0, `x` is ignored.
+        gap: rule for equal eigenvalues; left out, `RelativeGap()`.
+        at_once: numbers in the largest tensor of a layer, up to which eigenspaces are processed together.
+
+    Raises:
+        ValueError: for sizes that are not integers or too small, and for multiplicities that are empty or
+            repeated.
 
     Source: Robinson (2023), eq. 7.8, E.2.2, E.11.3. Differs: nodes stay nodes (the published code transposes
     nodes and channels of the IGN's result); eigenvalues are not rounded; with node features, V V^T x is
@@ -86,19 +49,35 @@ class BasisNet(nn.Module):
         >>> from tammes.spectral import eigenpairs
         >>> edges, batch = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]]), torch.zeros(3).long()
         >>> pairs = eigenpairs(edges, batch)
-        >>> network = BasisNetConfig(dim=4, ign=IGNConfig(matrix=(8,), vector=(16,))).build()
+        >>> network = BasisNet(dim=4, ign=IGNConfig(matrix=(8,), vector=(16,)))
         >>> network(None, edges, batch, pairs.vectors, pairs.values).shape
         torch.Size([3, 4])
     """
 
-    def __init__(self, config: BasisNetConfig) -> None:
+    def __init__(
+        self,
+        *,
+        dim: int,
+        ign: IGNConfig | None = None,
+        rho: RhoConfig | None = None,
+        multiplicities: tuple[int, ...] | None = None,
+        features: int = 0,
+        gap: RelativeGap | None = None,
+        at_once: int = 2**23,
+    ) -> None:
         super().__init__()
-        self.config, self.dim = config, config.dim
+        check_multiplicities(multiplicities)
+        self.dim = check_integer("dim", dim)
+        self.features = check_integer("features", features, minimum=0)
+        self.at_once = check_integer("at_once", at_once)
+        self.multiplicities = multiplicities
+        self.gap = gap or RelativeGap()
+        self.ign = ign or IGNConfig()
         self.igns = nn.ModuleList(
-            IGN(config.ign, inputs=1, constants=CONSTANTS, features=2 * config.features)
-            for _ in config.multiplicities or (None,)
+            IGN(self.ign, inputs=1, constants=CONSTANTS, features=2 * features)
+            for _ in multiplicities or (None,)
         )
-        self.rho = config.rho.build(config.ign.dim, config.dim)
+        self.rho = (rho or SummedConfig()).build(self.ign.dim, dim)
 
     def forward(
         self,
@@ -108,78 +87,77 @@ class BasisNet(nn.Module):
         eigenvectors: Float[Tensor, "nodes k"],
         eigenvalues: Float[Tensor, "graphs k"],
     ) -> Float[Tensor, "nodes dim"]:
-        """Node encodings.
+        """Return the encoding of each node.
 
         Args:
-            x: node features; not looked at where the network was made for none.
-            edge_index: handed to rho.
-            batch: the graph of each node, ascending; None for one graph.
-            eigenvectors: columns beyond a graph's own number are 0.
-            eigenvalues: ascending.
+            x: node features; ignored where the network was built for none.
+            edge_index: edges, passed to rho.
+            batch: graph of each node, ascending; None for one graph.
+            eigenvectors: eigenvectors, 0 in the columns that a graph lacks.
+            eigenvalues: ascending eigenvalues.
 
         Raises:
             ValueError: for shapes that do not fit each other, numbers that are not finite, and an eigenspace
-                whose multiplicity is none of those known.
+                whose multiplicity is not in `multiplicities`.
         """
         batch, dtype = batch_of(batch, eigenvectors), next(self.parameters()).dtype
-        bases = Bases.of(eigenvectors, eigenvalues, batch, self.config.gap).to(dtype)
-        features = self.config.features
-        seen = check_features(x, len(batch), features).to(dtype) if features else None
+        bases = Bases.of(eigenvectors, eigenvalues, batch, self.gap).to(dtype)
+        seen = check_features(x, len(batch), self.features).to(dtype) if self.features else None
         copies = bases.copies(edge_index)
         return self.rho(self.encodings(bases, copies, seen), copies)
 
     def encodings(
         self, bases: Bases, copies: Copies, x: Float[Tensor, "nodes features"] | None = None
     ) -> Float[Tensor, "rows channels"]:
-        """[IGN_{d_i}(V_i V_i^T)]_i, a row for each node and each eigenspace of its graph."""
+        """Return [IGN_{d_i}(V_i V_i^T)]_i, with a row for each node and each eigenspace of its graph."""
         chunks = [
             (ign, chunk)
-            for ign, members in zip(self.igns, shares(bases, self.config.multiplicities), strict=True)
+            for ign, members in zip(self.igns, bases.by_multiplicity(self.multiplicities), strict=True)
             for chunk in self._chunks(bases, members)
         ]
         parts, places = [], []
         for ign, members in chunks:
             if len(chunks) > 1 and torch.is_grad_enabled():
+                # The backward pass computes a chunk again: only its own matrices are in memory at that time.
                 part = checkpoint(
                     _encoded, ign, bases, members, x, use_reentrant=False, preserve_rng_state=False
                 )
             else:
                 part = _encoded(ign, bases, members, x)
             parts.append(part)
-            numbers = torch.tensor([bases.spaces[member].number for member in members])
-            rows = copies.row[bases.rows(members), numbers.to(copies.row.device)[:, None]]
-            places.append(rows[bases.nodes(members).mask])
-        result = bases.vectors.new_zeros(copies.rows, self.config.ign.dim)
+            number = bases.number[members].to(copies.row.device)
+            places.append(copies.row[bases.rows(members), number[:, None]][bases.nodes(members).mask])
+        result = bases.vectors.new_zeros(copies.rows, self.ign.dim)
         return result.index_copy(0, torch.cat(places), torch.cat(parts))
 
-    def _chunks(self, bases: Bases, members: list[int]) -> list[list[int]]:
-        """Eigenspaces of graphs of similar size, so many that no tensor holds more than `at_once` numbers."""
-        size = [bases.sizes[bases.spaces[member].graph] for member in range(len(bases.spaces))]
+    def _chunks(self, bases: Bases, members: Int[Tensor, " some"]) -> list[Int[Tensor, " few"]]:
+        """Return eigenspaces of graphs of similar size, as chunks of at most `at_once` numbers a tensor."""
+        size, dimension = bases.sizes[bases.graph].tolist(), bases.dimension.tolist()
         chunks: list[list[int]] = []
-        widest, fattest = 0, 0
-        for member in sorted(members, key=lambda each: (size[each], bases.spaces[each].dimension)):
-            widest, fattest = max(widest, size[member]), max(fattest, bases.spaces[member].dimension)
-            if not chunks or (len(chunks[-1]) + 1) * self._cost(widest, fattest) > self.config.at_once:
+        widest, largest = 0, 0
+        for member in sorted(members.tolist(), key=lambda each: (size[each], dimension[each])):
+            widest, largest = max(widest, size[member]), max(largest, dimension[member])
+            if not chunks or (len(chunks[-1]) + 1) * self._cost(widest, largest) > self.at_once:
                 chunks.append([])
-                widest, fattest = size[member], bases.spaces[member].dimension
+                widest, largest = size[member], dimension[member]
             chunks[-1].append(member)
-        return chunks
+        return [torch.tensor(chunk) for chunk in chunks]
 
     def _cost(self, n: int, d: int) -> int:
-        """The numbers of one eigenspace in the largest tensor of a layer."""
-        ign = self.config.ign
-        return n * max(d, 3, *ign.vector, *(n * width for width in ign.matrix))
+        """Return the numbers of one eigenspace in the largest tensor of a layer."""
+        return n * max(d, 3, *self.ign.vector, *(n * width for width in self.ign.matrix))
 
 
 def _encoded(
-    ign: nn.Module, bases: Bases, members: Sequence[int], x: Tensor | None
+    ign: nn.Module, bases: Bases, members: Int[Tensor, " some"], x: Tensor | None
 ) -> Float[Tensor, "rows channels"]:
-    """What an IGN makes of some eigenspaces, a row for each node of each of them."""
+    """Return the IGN's output for some eigenspaces, a row for each node of each of them."""
     projectors = bases.projectors(members)
     nodes, factor = projectors.nodes, projectors.left
     features = None
     if x is not None:
         own = nodes.masked(x[bases.rows(members)].mT.contiguous())  # (some, features, n)
+        # V V^T x by two thin products; the factors are sqrt(n) V.
         projected = own @ factor[:, 0] @ factor[:, 0].mT / nodes.counts.to(own)[:, None, None]
         features = torch.cat((own, projected), dim=1)
     constants = bases.constants(members)

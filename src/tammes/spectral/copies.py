@@ -1,4 +1,10 @@
-"""A batch of graphs with one copy of each graph for each of its eigenvectors."""
+"""A batch of graphs with one copy of each graph for each of its eigenvectors.
+
+The obvious ways to apply phi to every eigenvector are a loop over columns, many small operations, or a padded
+tensor (nodes, k, channels), mostly zeros where graphs differ in size. Here every pair of a node and an
+eigenvector of its graph is one row of a flat tensor: one large graph, nothing padded, and one sparse product
+for all messages.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +18,89 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from tammes.spectral.adjacency import check_edges
-from tammes.spectral.eigenpairs import exists
-from tammes.spectral.groups import Groups
+from tammes.spectral.batches import check_edges
+from tammes.spectral.eigen.eigenpairs import eigenvector_mask
 
-TOGETHER = 4096
-"""Rows of a piece on a CPU: with 64 channels, what is made of their two signs takes 2 MiB.
+PIECE_ROWS = 4096
+"""Rows of a piece on a CPU: with 64 channels and both signs, a tensor of a piece takes 2 MiB.
 
-From 32 MiB on glibc asks the system for fresh pages for each tensor, and filling these took as long as all
-arithmetic; from 1 to 16 MiB, speed is much the same.
+glibc fetches every tensor of 32 MiB or more from the system as fresh pages, and filling those pages took as
+long as all arithmetic. Between 1 and 16 MiB the speed hardly depends on the size.
 """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Copies:
-    """One row for each node and eigenvector of its graph, and how rows belong together.
-
-    A network that treats eigenvectors alike sees each of them as a signal on a copy of its graph. All copies
-    of all graphs are one large graph, of which nothing is padded. `Copies.of` makes it.
+class Groups:
+    """Partition of the rows of a flat tensor into sets of different sizes.
 
     Args:
-        node: the node of each row, ascending.
-        column: the column of its eigenvector, ascending within a node.
-        row: `(nodes, k)`, the row of each node and column; -1 where there is none.
-        batch: the graph of each node.
-        graphs: how many there are.
-        edge_index: the edges of the graphs, from the first node to the second.
+        of: set of each row.
+        place: number of each row within its set, from 0.
+        count: number of sets.
+
+    Example:
+        >>> groups = Groups(of=torch.tensor([0, 1, 0]), place=torch.tensor([0, 0, 1]), count=2)
+        >>> groups.mean(torch.tensor([[1.0], [2.0], [3.0]])).tolist()
+        [[2.0], [2.0]]
+        >>> groups.padded(torch.tensor([[1.0], [2.0], [3.0]])).squeeze(-1).tolist()
+        [[1.0, 3.0], [2.0, 0.0]]
+    """
+
+    of: Int[Tensor, " rows"]
+    place: Int[Tensor, " rows"]
+    count: int
+
+    @cached_property
+    def sizes(self) -> Int[Tensor, " sets"]:
+        """Number of rows of each set."""
+        return torch.bincount(self.of, minlength=self.count)
+
+    @cached_property
+    def widest(self) -> int:
+        """Size of the largest set."""
+        return int(self.sizes.max()) if self.count else 0
+
+    @cached_property
+    def _slot(self) -> Int[Tensor, " rows"]:
+        return self.of * self.widest + self.place
+
+    @cached_property
+    def mask(self) -> Bool[Tensor, "sets widest"]:
+        """Whether a place of `padded` holds a row."""
+        return torch.arange(self.widest, device=self.of.device) < self.sizes[:, None]
+
+    def sum(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "sets ..."]:
+        """Return the sum of the rows of each set; 0 for an empty set."""
+        return values.new_zeros(self.count, *values.shape[1:]).index_add(0, self.of, values)
+
+    def mean(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "sets ..."]:
+        """Return the mean of the rows of each set; 0 for an empty set."""
+        sizes = self.sizes.clamp(min=1).view(-1, *[1] * (values.dim() - 1))
+        return self.sum(values) / sizes
+
+    def padded(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "sets widest ..."]:
+        """Return the rows of each set in their places, padded with zeros to the largest set."""
+        empty = values.new_zeros(self.count * self.widest, *values.shape[1:])
+        return empty.index_copy(0, self._slot, values).unflatten(0, (self.count, self.widest))
+
+    def flat(self, padded: Float[Tensor, "sets widest ..."]) -> Float[Tensor, "rows ..."]:
+        """Return the rows of a padded tensor: the inverse of `padded`."""
+        return padded.flatten(0, 1)[self._slot]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Copies:
+    """One row for each node and each eigenvector of its graph; built by `Copies.of`.
+
+    A network that treats eigenvectors alike sees each of them as a signal on its own copy of the graph.
+
+    Args:
+        node: node of each row, ascending.
+        column: column of the eigenvector of each row, ascending within a node.
+        row: row of each node and column; -1 where the graph lacks the column.
+        batch: graph of each node.
+        graphs: number of graphs.
+        edge_index: edges of the graphs, from the first node to the second.
     """
 
     node: Int[Tensor, " rows"]
@@ -49,34 +112,27 @@ class Copies:
 
     @classmethod
     def of(
-        cls,
-        edge_index: Int[Tensor, "2 m"],
-        batch: Int[Tensor, " nodes"],
-        eigenvectors: Float[Tensor, "nodes k"],
-        graphs: int,
+        cls, edge_index: Tensor, batch: Int[Tensor, " nodes"], eigenvectors: Tensor, graphs: int
     ) -> Copies:
-        """The copies that a batch of eigenvectors asks for.
+        """Return the copies of a batch: one for each eigenvector of each graph.
 
         Raises:
             ValueError: where vectors and batch have different numbers of nodes, and for edges that leave the
                 nodes or join graphs.
         """
         check_edges(edge_index, batch)
-        return cls.where(exists(eigenvectors, batch, graphs), batch, edge_index)
+        return cls.where(eigenvector_mask(eigenvectors, batch, graphs), batch, edge_index)
 
     @classmethod
     def where(
-        cls,
-        present: Bool[Tensor, "graphs k"],
-        batch: Int[Tensor, " nodes"],
-        edge_index: Int[Tensor, "2 m"],
+        cls, present: Bool[Tensor, "graphs k"], batch: Int[Tensor, " nodes"], edge_index: Int[Tensor, "2 m"]
     ) -> Copies:
-        """One copy of a graph for each of the columns that it has.
+        """Return one copy of a graph for each column that `present` marks.
 
         Args:
-            present: which columns each graph has.
-            batch: the graph of each node, ascending.
-            edge_index: of the graphs, known to be theirs.
+            present: whether a graph has a column.
+            batch: graph of each node, ascending.
+            edge_index: edges of the graphs, already checked.
 
         Example:
             >>> columns, batch = torch.tensor([[True, True], [True, False]]), torch.tensor([0, 0, 1])
@@ -90,15 +146,15 @@ class Copies:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return len(self.node)
 
     def pieces(self) -> list[Copies]:
-        """The copies of a few graphs at a time, in order; on a device other than a CPU, all together.
+        """Return the copies in order, a few graphs at a time on a CPU, and all together elsewhere.
 
-        Large tensors are slow on a CPU, where memory is fetched from the system anew for each of them.
+        Large tensors are slow on a CPU (see `PIECE_ROWS`); a GPU wants few large operations.
         """
-        if self.node.device.type != "cpu" or self.rows <= TOGETHER:
+        if self.node.device.type != "cpu" or self.rows <= PIECE_ROWS:
             return [self]
         sizes = torch.bincount(self.batch, minlength=self.graphs)
         nodes = [0, *sizes.cumsum(0).tolist()]
@@ -108,7 +164,7 @@ class Copies:
         edge_index = self.edge_index[:, order]
         parts, first = [], 0
         for last in range(1, self.graphs + 1):
-            if last == self.graphs or rows[last + 1] - rows[first] > TOGETHER:
+            if last == self.graphs or rows[last + 1] - rows[first] > PIECE_ROWS:
                 of = slice(rows[first], rows[last])
                 row = self.row[nodes[first] : nodes[last]]
                 parts.append(
@@ -126,14 +182,14 @@ class Copies:
 
     @cached_property
     def by_node(self) -> Groups:
-        """The rows of each node: one for each eigenvector."""
+        """Rows of each node: one for each eigenvector."""
         first = self.row.where(self.row >= 0, self.rows).amin(1)
         place = torch.arange(self.rows, device=self.node.device) - first[self.node]
         return Groups(of=self.node, place=place, count=len(self.batch))
 
     @cached_property
     def by_eigenvector(self) -> Groups:
-        """The rows of each eigenvector: one for each node of its graph."""
+        """Rows of each eigenvector: one for each node of its graph."""
         width = self.row.shape[1]
         number, of = (self.batch[self.node] * width + self.column).unique(return_inverse=True)
         sizes = torch.bincount(self.batch, minlength=self.graphs)
@@ -141,14 +197,10 @@ class Copies:
         return Groups(of=of, place=self.node - starts[self.batch[self.node]], count=len(number))
 
     def neighborhood_sum(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "rows ..."]:
-        """Adds, for each node, what it and its neighbors have in the same copy.
-
-        Args:
-            values: for each row.
-        """
+        """Return the sum of `values` over each row and the rows of its node's neighbors in the same copy."""
         flat = values.flatten(1)
         if flat.dtype in (torch.float16, torch.bfloat16):
-            flat = flat.float()  # sparse products know no half precision
+            flat = flat.float()  # torch has no sparse products in half precision
         with torch.autocast(flat.device.type, enabled=False):
             total = _NeighborhoodSum.apply(flat, self._matrix(flat.dtype), self)  # type: ignore[no-untyped-call]
         return total.view_as(values).to(values.dtype)
@@ -173,7 +225,11 @@ class Copies:
         return torch.cat([self.edge_index, nodes.expand(2, -1)], dim=1)
 
     def _lists(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """The sources of each row, one row after the other, and where those of each begin."""
+        """Return (1 + A) over all copies in CSR form: where the entries of each row begin, and their columns.
+
+        The edges are sorted once, for the graphs; the copies repeat them by index arithmetic. Row r of node i
+        has the neighbors of i, in the same column of eigenvectors.
+        """
         order = (target * len(self.batch) + source).argsort()
         source = source[order]
         degree = torch.bincount(target, minlength=len(self.batch))
@@ -194,7 +250,11 @@ def _as_sparse(ends: Tensor, sources: Tensor, rows: int, dtype: torch.dtype) -> 
 
 
 class _NeighborhoodSum(torch.autograd.Function):
-    """(1 + A) x for a sparse A, whose transpose is made from the edges: torch would sort all of A for it."""
+    """(1 + A) x for a sparse A.
+
+    The backward pass needs the transpose. torch would sort all entries of A for it; sorting the edges of the
+    graphs before they are copied is k times less work.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, matrix: Tensor, copies: Copies) -> Tensor:

@@ -1,4 +1,4 @@
-"""DeepSets, as phi on the nodes of a graph, and as rho on the eigenvectors of a node."""
+"""DeepSets as phi, on the nodes of a graph, and as rho, on the eigenvectors of a node."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from itertools import pairwise
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from typing_extensions import override
 
-from tammes.checks import check_integer
-from tammes.spectral.copies import Copies
-from tammes.spectral.groups import Groups
-from tammes.spectral.layers import SharedDropout, check_share
+from tammes.spectral.copies import Copies, Groups
+from tammes.spectral.layers import SharedDropout, check_sizes
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
 
 
@@ -20,8 +19,8 @@ class SetLayer(nn.Module):
     """h_j := A h_j + B mean(h) + c: the linear maps of sets.
 
     Args:
-        inputs: channels of an element.
-        outputs: channels of an element afterwards.
+        inputs: channels of an element before the layer.
+        outputs: channels of an element after it.
 
     Source: Zaheer et al., Deep Sets, 2017, eq. 4.
     """
@@ -31,6 +30,7 @@ class SetLayer(nn.Module):
         self.own = nn.Linear(inputs, outputs)
         self.all = nn.Linear(inputs, outputs, bias=False)
 
+    @override
     def forward(
         self, values: Float[Tensor, "rows *any inputs"], groups: Groups
     ) -> Float[Tensor, "rows *any outputs"]:
@@ -38,14 +38,15 @@ class SetLayer(nn.Module):
 
 
 class SetLayers(nn.Module):
-    """Set layers with ReLU (and dropout) between them."""
+    """Set layers with ReLU and dropout between them, from `inputs` channels to the width of the settings."""
 
-    def __init__(self, *, inputs: int, width: int, outputs: int, layers: int, dropout: float) -> None:
+    def __init__(self, config: NodeSetsConfig | EigenvectorSetsConfig, inputs: int) -> None:
         super().__init__()
-        widths = [inputs] + [width] * (layers - 1) + [outputs]
+        widths = [inputs] + [config.width] * config.layers
         self.layers = nn.ModuleList(SetLayer(*pair) for pair in pairwise(widths))
-        self.dropout = SharedDropout(dropout)
+        self.dropout = SharedDropout(config.dropout)
 
+    @override
     def forward(
         self, values: Float[Tensor, "rows *any inputs"], groups: Groups
     ) -> Float[Tensor, "rows *any outputs"]:
@@ -56,13 +57,19 @@ class SetLayers(nn.Module):
 
 
 class NodeSets(Phi):
-    """phi by set layers on the nodes of a graph. Arguments are those of `NodeSetsConfig`, and the inputs."""
+    """phi by set layers on the nodes of a graph.
 
-    def __init__(self, *, inputs: int, width: int, layers: int, dropout: float) -> None:
+    Args:
+        config: settings.
+        inputs: channels of a signal.
+    """
+
+    def __init__(self, config: NodeSetsConfig, inputs: int) -> None:
         super().__init__()
-        self.outputs = width
-        self.sets = SetLayers(inputs=inputs, width=width, outputs=width, layers=layers, dropout=dropout)
+        self.outputs = config.width
+        self.sets = SetLayers(config, inputs)
 
+    @override
     def forward(
         self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
     ) -> Float[Tensor, "rows signs outputs"]:
@@ -73,7 +80,7 @@ class NodeSets(Phi):
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSetsConfig(PhiConfig):
-    """Settings of a `NodeSets`; the edges of the graph are not seen.
+    """Settings of a `NodeSets`, which does not see the edges of the graph.
 
     Raises:
         ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
@@ -87,30 +94,35 @@ class NodeSetsConfig(PhiConfig):
     """Channels of the hidden layers and of the output."""
 
     layers: int = 3
-    """Set layers."""
+    """Number of set layers."""
 
     dropout: float = 0.0
     """Share of hidden channels that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_integer("width", self.width)
-        check_integer("layers", self.layers)
-        check_share("dropout", self.dropout)
+        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
 
+    @override
     def build(self, inputs: int) -> NodeSets:
-        """See `PhiConfig.build`."""
-        return NodeSets(inputs=inputs, width=self.width, layers=self.layers, dropout=self.dropout)
+        return NodeSets(self, inputs)
 
 
 class EigenvectorSets(Rho):
-    """rho by set layers on the eigenvectors of a node, then their mean, then a linear map."""
+    """rho by set layers on the eigenvectors of a node, then their mean, then a linear map.
 
-    def __init__(self, *, inputs: int, width: int, outputs: int, layers: int, dropout: float) -> None:
+    Args:
+        config: settings.
+        inputs: channels of one eigenvector.
+        outputs: channels of an encoding.
+    """
+
+    def __init__(self, config: EigenvectorSetsConfig, inputs: int, outputs: int) -> None:
         super().__init__()
         self.outputs = outputs
-        self.sets = SetLayers(inputs=inputs, width=width, outputs=width, layers=layers, dropout=dropout)
-        self.last = nn.Linear(width, outputs)
+        self.sets = SetLayers(config, inputs)
+        self.last = nn.Linear(config.width, outputs)
 
+    @override
     def forward(
         self, encoded: Float[Tensor, "rows inputs"], copies: Copies
     ) -> Float[Tensor, "nodes outputs"]:
@@ -120,7 +132,7 @@ class EigenvectorSets(Rho):
 
 @dataclass(frozen=True, kw_only=True)
 class EigenvectorSetsConfig(RhoConfig):
-    """Settings of an `EigenvectorSets`; any number of eigenvectors, whose order does not matter.
+    """Settings of an `EigenvectorSets`, for any number of eigenvectors, whose order does not matter.
 
     Raises:
         ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
@@ -134,18 +146,14 @@ class EigenvectorSetsConfig(RhoConfig):
     """Channels of the hidden layers."""
 
     layers: int = 2
-    """Set layers."""
+    """Number of set layers."""
 
     dropout: float = 0.0
     """Share of hidden channels that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_integer("width", self.width)
-        check_integer("layers", self.layers)
-        check_share("dropout", self.dropout)
+        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
 
+    @override
     def build(self, inputs: int, outputs: int) -> EigenvectorSets:
-        """See `RhoConfig.build`."""
-        return EigenvectorSets(
-            inputs=inputs, width=self.width, outputs=outputs, layers=self.layers, dropout=self.dropout
-        )
+        return EigenvectorSets(self, inputs, outputs)

@@ -1,4 +1,4 @@
-"""What the networks on eigenvectors are made of: multilayer perceptrons, and dropout that two signs share."""
+"""Multilayer perceptrons, and dropout with one mask for both signs of an eigenvector."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from itertools import pairwise
 
 from jaxtyping import Float
 from torch import Tensor, nn
+from typing_extensions import override
 
-from tammes.checks import is_finite
+from tammes.checks import check_integer, check_number
 from tammes.spectral.normalization import NormalizedReLU
 
 
 class SharedDropout(nn.Module):
-    """Dropout by one mask for a row, whatever axes lie between rows and channels: v and -v lose the same.
+    """Dropout with one mask for each row, shared by all axes between rows and channels, such as signs.
 
     Args:
-        p: the share of channels that become 0 in training.
+        p: share of channels that become 0 in training, in [0, 1).
 
     Raises:
         ValueError: for a share outside [0, 1).
@@ -29,9 +30,10 @@ class SharedDropout(nn.Module):
 
     def __init__(self, p: float) -> None:
         super().__init__()
-        check_share("dropout", p)
+        check_number("dropout", p, minimum=0, below=1)
         self.p = p
 
+    @override
     def forward(self, values: Float[Tensor, "rows *any channels"]) -> Float[Tensor, "rows *any channels"]:
         if not self.training or not self.p:
             return values
@@ -46,7 +48,7 @@ class MLP(nn.Module):
         widths: channels of the input, of the hidden layers and of the output.
         normalize: whether hidden layers are normalized by the batch.
         dropout: share of hidden channels that are dropped in training.
-        bias: of the last layer; where a normalization follows, it has no effect.
+        bias: whether the last layer has a bias, which a normalization after it would cancel.
 
     Raises:
         ValueError: for fewer than two widths, or one below 1.
@@ -70,17 +72,19 @@ class MLP(nn.Module):
             layers += [SharedDropout(dropout)] if dropout else []
         self.layers = nn.ModuleList([*layers, nn.Linear(widths[-2], widths[-1], bias=bias)])
 
+    @override
     def forward(self, values: Float[Tensor, "*any inputs"]) -> Float[Tensor, "*any outputs"]:
         return self.on_pieces([values])[0]
 
     def on_pieces(self, pieces: list[Tensor], *, then: NormalizedReLU | None = None) -> list[Tensor]:
-        """The same on a batch that comes in pieces, which are normalized together.
+        """Return the result for a batch in pieces, which are normalized together.
 
         Args:
-            pieces: of the batch.
-            then: what follows the last layer.
+            pieces: pieces of the batch.
+            then: normalization after the last layer.
         """
         layers = [*self.layers, *([] if then is None else [then])]
+        # A linear layer before a normalization is handed to it: see `NormalizedReLU.forward`.
         for layer, following in zip(layers, [*layers[1:], None], strict=True):
             if isinstance(layer, NormalizedReLU):
                 continue
@@ -91,12 +95,8 @@ class MLP(nn.Module):
         return pieces
 
 
-def check_share(name: str, value: object) -> None:
-    """Raises ValueError where `value` is no number of at least 0 and less than 1.
-
-    Args:
-        name: what the value is called, for the message.
-        value: what came.
-    """
-    if not (is_finite(value) and 0 <= value < 1):
-        raise ValueError(f"{name} must be a number of at least 0 and less than 1, got {value!r}")
+def check_sizes(*, width: int, layers: int, dropout: float = 0.0) -> None:
+    """Raise ValueError unless width and layers are integers of at least 1, and dropout is in [0, 1)."""
+    check_integer("width", width)
+    check_integer("layers", layers)
+    check_number("dropout", dropout, minimum=0, below=1)

@@ -1,4 +1,4 @@
-"""Batch normalization of a batch that comes in pieces, followed by ReLU."""
+"""Batch normalization and ReLU of a batch that is processed in pieces."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from typing_extensions import override
 
 
 class NormalizedReLU(nn.Module):
     """relu(w (z - mean) / std + b), with mean and std over all pieces and all axes but the last.
 
-    v and -v enter the same statistics. Running averages serve in evaluation, as in `nn.BatchNorm1d`, whose
-    numbers these are; only, no tensor need hold the whole batch, which is slow on a CPU.
+    v and -v enter the same statistics. Evaluation uses running averages; the results are those of
+    `nn.BatchNorm1d`, without a tensor that holds the whole batch, which is slow on a CPU.
 
     Args:
-        channels: the size of the last axis.
+        channels: size of the last axis.
 
     Raises:
         ValueError: when called in training on a single row, which has no standard deviation.
@@ -42,16 +43,17 @@ class NormalizedReLU(nn.Module):
         self.register_buffer("mean", torch.zeros(channels))
         self.register_buffer("variance", torch.ones(channels))
 
+    @override
     def forward(
         self,
         pieces: Sequence[Float[Tensor, "*any channels"]],
         linear: nn.Linear | None = None,
     ) -> list[Tensor]:
-        """The result for each piece.
+        """Return the normalized pieces.
 
         Args:
-            pieces: of the batch, z, or what `linear` makes z of.
-            linear: a map without bias that comes before; what it makes of a piece is then used while it is in
+            pieces: pieces of z, or of the inputs of `linear`.
+            linear: map without bias that gives z. Its result for a piece is then normalized while it is in
                 the processor's cache.
         """
         device = self.weight.device.type
@@ -59,9 +61,9 @@ class NormalizedReLU(nn.Module):
             pieces, linear = [linear(piece) for piece in pieces], None
         with torch.autocast(device, enabled=False):  # statistics need full precision
             pieces = [piece.to(self.weight.dtype) for piece in pieces]
-            return self._in_training(pieces, linear) if self.training else self._otherwise(pieces, linear)
+            return self._in_training(pieces, linear) if self.training else self._in_evaluation(pieces, linear)
 
-    def _otherwise(self, pieces: list[Tensor], linear: nn.Linear | None) -> list[Tensor]:
+    def _in_evaluation(self, pieces: list[Tensor], linear: nn.Linear | None) -> list[Tensor]:
         scale = self.weight * (self.variance + self.EPSILON).rsqrt()
         shift = self.bias - self.mean * scale
         mapped = (piece if linear is None else linear(piece) for piece in pieces)
@@ -71,8 +73,8 @@ class NormalizedReLU(nn.Module):
         rows = sum(piece.shape[:-1].numel() for piece in pieces)
         if rows < 2:
             raise ValueError(
-                f"expected at least two rows to normalize in training, got {rows}: a batch of one node; take "
-                "larger batches, normalize=False, or call eval() first"
+                f"expected at least two rows to normalize in training, got {rows}: a batch of one node; use "
+                "larger batches or normalize=False, or call eval() first"
             )
         matrix = None if linear is None else linear.weight
         mean, variance, *normalized = _NormalizedReLU.apply(  # type: ignore[no-untyped-call]
@@ -85,12 +87,12 @@ class NormalizedReLU(nn.Module):
 
 
 class _NormalizedReLU(torch.autograd.Function):
-    """z = A h for each piece h, batch normalization and ReLU, and their derivative, in two passes each.
+    """z = A h for each piece h, then batch normalization and ReLU: two passes forward, two backward.
 
-    The first one goes over pieces for sums, the second one corrects by these. With g the gradient where the
+    The first pass sums over the pieces, the second one applies the sums. With g the gradient where the
     result is positive, and x = (z - mean) / std: d bias = sum g, d weight = sum g x,
-    dz = weight / std (g - mean(g) - x mean(g x)). A piece is kept minus its own mean, which is `shift` away
-    from that of all.
+    dz = weight / std (g - mean(g) - x mean(g x)). Each piece is stored minus its own mean, so that sums of
+    squares do not cancel; `shift` is its mean minus the mean of all pieces, as in Chan's parallel variance.
     """
 
     @staticmethod
@@ -153,6 +155,6 @@ def _derivative(ctx: Any, gradients: tuple[Tensor, ...]) -> tuple[Any, ...]:
 
 
 def _total(piece: Tensor) -> Tensor:
-    """The sum over all axes but the last; on a CPU a product with ones is quicker than `sum`."""
+    """Return the sum over all axes but the last; on a CPU a product with ones is faster than `sum`."""
     flat = piece.flatten(0, -2)
     return flat.new_ones(len(flat)) @ flat

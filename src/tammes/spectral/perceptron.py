@@ -1,54 +1,102 @@
-"""rho as a multilayer perceptron on a node: of its eigenvectors side by side, or of their sum."""
+"""Multilayer perceptrons as phi, on each node by itself, and as rho, on a node's eigenvectors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
+from typing_extensions import override
 
 from tammes.checks import check_integer
+from tammes.spectral.batches import check_columns
 from tammes.spectral.copies import Copies
-from tammes.spectral.layers import MLP, check_share
-from tammes.spectral.phi import Rho, RhoConfig
+from tammes.spectral.layers import MLP, check_sizes
+from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
+
+
+class Elementwise(Phi):
+    """phi(v)_j = MLP(v_j).
+
+    A SignNet with it can do no more than a network on |v_1|, ..., |v_k| (Robinson, 2023, E.2.3).
+
+    Args:
+        config: settings.
+        inputs: channels of a signal.
+    """
+
+    def __init__(self, config: ElementwiseConfig, inputs: int) -> None:
+        super().__init__()
+        self.outputs = config.width
+        widths = [inputs] + [config.width] * config.layers
+        self.mlp = MLP(widths, normalize=config.normalize, dropout=config.dropout)
+
+    @override
+    def forward(
+        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
+    ) -> Float[Tensor, "rows signs outputs"]:
+        parts = signals.split([piece.rows for piece in copies.pieces()])
+        return torch.cat(self.mlp.on_pieces(list(parts)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementwiseConfig(PhiConfig):
+    """Settings of an `Elementwise`.
+
+    Raises:
+        ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
+
+    Example:
+        >>> ElementwiseConfig(width=8).build(1).outputs
+        8
+    """
+
+    width: int = 64
+    """Channels of the hidden layers and of the output."""
+
+    layers: int = 2
+    """Number of linear layers."""
+
+    normalize: bool = False
+    """Whether hidden layers are normalized by the batch."""
+
+    dropout: float = 0.0
+    """Share of hidden channels that are dropped in training."""
+
+    def __post_init__(self) -> None:
+        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
+
+    @override
+    def build(self, inputs: int) -> Elementwise:
+        return Elementwise(self, inputs)
 
 
 class Concatenated(Rho):
-    """MLP([h_1, ..., h_k]), where eigenvectors that a graph does not have count as zeros.
+    """MLP([h_1, ..., h_k]), with zeros for the eigenvectors that a graph lacks.
 
-    Arguments are those of `ConcatenatedConfig`, and the channels of one eigenvector and of the output.
+    Args:
+        config: settings.
+        inputs: channels of one eigenvector.
+        outputs: channels of an encoding.
 
     Raises:
-        ValueError: when called with another number of columns than `eigenvectors`.
+        ValueError: when called with another number of columns than `config.eigenvectors`.
     """
 
-    def __init__(
-        self,
-        *,
-        inputs: int,
-        outputs: int,
-        eigenvectors: int,
-        width: int,
-        layers: int,
-        normalize: bool,
-        dropout: float,
-    ) -> None:
+    def __init__(self, config: ConcatenatedConfig, inputs: int, outputs: int) -> None:
         super().__init__()
         self.outputs = outputs
-        self.eigenvectors = eigenvectors
-        widths = [eigenvectors * inputs] + [width] * (layers - 1) + [outputs]
-        self.mlp = MLP(widths, normalize=normalize, dropout=dropout)
+        self.eigenvectors = config.eigenvectors
+        widths = [config.eigenvectors * inputs] + [config.width] * (config.layers - 1) + [outputs]
+        self.mlp = MLP(widths, normalize=config.normalize, dropout=config.dropout)
 
+    @override
     def forward(
         self, encoded: Float[Tensor, "rows inputs"], copies: Copies
     ) -> Float[Tensor, "nodes outputs"]:
         nodes, columns = copies.row.shape
-        if columns != self.eigenvectors:
-            raise ValueError(
-                f"expected {self.eigenvectors} columns of eigenvectors, as this network was made for, got "
-                f"{columns}; take as many, or a rho for any number of them (SummedConfig, "
-                "EigenvectorSetsConfig, EigenvectorTransformerConfig)"
-            )
+        check_columns(columns, self.eigenvectors)
         empty = encoded.new_zeros(nodes * columns, encoded.shape[1])
         side_by_side = empty.index_copy(0, copies.node * columns + copies.column, encoded)
         return self.mlp(side_by_side.view(nodes, -1))
@@ -56,7 +104,7 @@ class Concatenated(Rho):
 
 @dataclass(frozen=True, kw_only=True)
 class ConcatenatedConfig(RhoConfig):
-    """Settings of a `Concatenated`. The thesis takes 8 layers on molecules, for a fixed k.
+    """Settings of a `Concatenated`. The thesis uses 8 layers on molecules, for a fixed k.
 
     Raises:
         ValueError: for sizes below 1, or a share outside [0, 1).
@@ -67,13 +115,13 @@ class ConcatenatedConfig(RhoConfig):
     """
 
     eigenvectors: int
-    """How many columns of eigenvectors there are, k."""
+    """Number of columns of eigenvectors, k."""
 
     width: int = 64
     """Channels of the hidden layers."""
 
     layers: int = 3
-    """Linear layers."""
+    """Number of linear layers."""
 
     normalize: bool = True
     """Whether hidden layers are normalized by the batch."""
@@ -83,37 +131,29 @@ class ConcatenatedConfig(RhoConfig):
 
     def __post_init__(self) -> None:
         check_integer("eigenvectors", self.eigenvectors)
-        check_integer("width", self.width)
-        check_integer("layers", self.layers)
-        check_share("dropout", self.dropout)
+        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
 
+    @override
     def build(self, inputs: int, outputs: int) -> Concatenated:
-        """See `RhoConfig.build`."""
-        return Concatenated(
-            inputs=inputs,
-            outputs=outputs,
-            eigenvectors=self.eigenvectors,
-            width=self.width,
-            layers=self.layers,
-            normalize=self.normalize,
-            dropout=self.dropout,
-        )
+        return Concatenated(self, inputs, outputs)
 
 
 class Summed(Rho):
     """MLP(h_1 + ... + h_k), for any number of eigenvectors.
 
-    Arguments are those of `SummedConfig`, and the channels of one eigenvector and of the output.
+    Args:
+        config: settings.
+        inputs: channels of one eigenvector.
+        outputs: channels of an encoding.
     """
 
-    def __init__(
-        self, *, inputs: int, outputs: int, width: int, layers: int, normalize: bool, dropout: float
-    ) -> None:
+    def __init__(self, config: SummedConfig, inputs: int, outputs: int) -> None:
         super().__init__()
         self.outputs = outputs
-        widths = [inputs] + [width] * (layers - 1) + [outputs]
-        self.mlp = MLP(widths, normalize=normalize, dropout=dropout)
+        widths = [inputs] + [config.width] * (config.layers - 1) + [outputs]
+        self.mlp = MLP(widths, normalize=config.normalize, dropout=config.dropout)
 
+    @override
     def forward(
         self, encoded: Float[Tensor, "rows inputs"], copies: Copies
     ) -> Float[Tensor, "nodes outputs"]:
@@ -122,7 +162,7 @@ class Summed(Rho):
 
 @dataclass(frozen=True, kw_only=True)
 class SummedConfig(RhoConfig):
-    """Settings of a `Summed`, which the thesis takes on molecules for all eigenvectors (E.11.2).
+    """Settings of a `Summed`, which the thesis uses on molecules for all eigenvectors (E.11.2).
 
     Raises:
         ValueError: for sizes below 1, or a share outside [0, 1).
@@ -136,7 +176,7 @@ class SummedConfig(RhoConfig):
     """Channels of the hidden layers."""
 
     layers: int = 3
-    """Linear layers."""
+    """Number of linear layers."""
 
     normalize: bool = True
     """Whether hidden layers are normalized by the batch."""
@@ -145,17 +185,8 @@ class SummedConfig(RhoConfig):
     """Share of hidden channels that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_integer("width", self.width)
-        check_integer("layers", self.layers)
-        check_share("dropout", self.dropout)
+        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
 
+    @override
     def build(self, inputs: int, outputs: int) -> Summed:
-        """See `RhoConfig.build`."""
-        return Summed(
-            inputs=inputs,
-            outputs=outputs,
-            width=self.width,
-            layers=self.layers,
-            normalize=self.normalize,
-            dropout=self.dropout,
-        )
+        return Summed(self, inputs, outputs)

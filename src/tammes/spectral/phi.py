@@ -1,4 +1,4 @@
-"""What phi and rho of a SignNet are: networks on the copies of a graph, and on what these make of a node."""
+"""The parts of a SignNet: phi, on signals on graphs, and rho, on the eigenvectors of a node."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tammes.spectral.copies import Copies
 class Phi(nn.Module):
     """phi: a network on signals on graphs that treats eigenvectors one by one, and all nodes alike.
 
-    A subclass sets `outputs`, the channels of its output. It gets all eigenvectors of a batch at once, and
-    may take them in `copies.pieces()` where nodes see nothing of other graphs.
+    A subclass sets `outputs`, the number of channels of its output. It gets all eigenvectors of a batch at
+    once. Where nodes see nothing of other graphs it may process `copies.pieces()` one after the other.
     """
 
     outputs: int
@@ -22,28 +22,28 @@ class Phi(nn.Module):
     def forward(
         self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
     ) -> Float[Tensor, "rows signs outputs"]:
-        """What phi makes of v and of -v, which must not see each other.
+        """Return phi(v) and phi(-v), which must not depend on each other.
 
         Args:
-            signals: for each row of `copies` those of v, then those of -v, if these are wanted.
-            copies: which rows belong to one eigenvector, and which of these are neighbors.
+            signals: channels of each row of `copies`, for v and, where `signs` is 2, for -v.
+            copies: eigenvector and neighbors of each row.
         """
         raise NotImplementedError
 
 
 class Rho(nn.Module):
-    """rho: a network on all that phi made of a node's eigenvectors. A subclass sets `outputs`."""
+    """rho: a network on phi's outputs for all eigenvectors of a node. A subclass sets `outputs`."""
 
     outputs: int
 
     def forward(
         self, encoded: Float[Tensor, "rows inputs"], copies: Copies
     ) -> Float[Tensor, "nodes outputs"]:
-        """The encoding of each node.
+        """Return the encoding of each node.
 
         Args:
             encoded: phi(v) + phi(-v) for each row of `copies`, perhaps with the eigenvalue.
-            copies: which rows belong to one node.
+            copies: node and column of each row.
         """
         raise NotImplementedError
 
@@ -53,7 +53,7 @@ class PhiConfig(ABC):
 
     @abstractmethod
     def build(self, inputs: int) -> Phi:
-        """Build it for signals of so many channels, with weights from torch's generator."""
+        """Return the network for signals of `inputs` channels, with weights from torch's generator."""
 
 
 class RhoConfig(ABC):
@@ -61,4 +61,4 @@ class RhoConfig(ABC):
 
     @abstractmethod
     def build(self, inputs: int, outputs: int) -> Rho:
-        """Build it from and to so many channels, with weights from torch's generator."""
+        """Return the network from `inputs` to `outputs` channels, with weights from torch's generator."""

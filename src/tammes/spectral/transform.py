@@ -1,4 +1,4 @@
-"""The torch_geometric transform that adds Laplacian eigenpairs to graphs, and keeps them on disk."""
+"""The torch_geometric transform that adds Laplacian eigenpairs to graphs, with a cache on disk."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 import torch
 from rich.progress import track
 from torch import Tensor
+from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.eigenpairs import Eigenpairs, eigenpairs
-from tammes.spectral.kept_eigenpairs import content_key, keep, kept
-from tammes.spectral.laplacian import Laplacian, Symmetric
+from tammes.spectral.eigen.cache import content_key, load_eigenpairs, save_eigenpairs
+from tammes.spectral.eigen.eigenpairs import Eigenpairs, eigenpairs
+from tammes.spectral.eigen.laplacian import Laplacian, Symmetric
 
 try:
     from torch_geometric.data import Batch, Data
@@ -22,37 +23,36 @@ try:
 except ImportError as error:
     raise ImportError('AddEigenpairs needs torch_geometric: pip install "tammes[graphs]"') from error
 
-TOGETHER = 8192
-"""Graphs that are decomposed, and kept in a file, together."""
+GRAPHS_OF_A_CHUNK = 8192
+"""Largest number of graphs that are decomposed, and saved in a file, together."""
 
-AT_ONCE = 2**24
-"""Entries of their eigenvectors, padded to the largest graph: 128 MiB of float64."""
+ENTRIES_OF_A_CHUNK = 2**24
+"""Largest number of entries of their eigenvectors, padded to the largest graph: 128 MiB of float64."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddEigenpairs(BaseTransform):
-    """Sets `eigenvectors`, (nodes, k), and `eigenvalues`, (1, k), of torch_geometric's graphs.
+    """Transform that sets `eigenvectors`, (nodes, k), and `eigenvalues`, (1, k), of torch_geometric graphs.
 
-    What there is beyond a graph's own number of eigenpairs is 0, so that graphs batch as they are: the batch
-    has `eigenvectors` (nodes, k) and `eigenvalues` (graphs, k). Call it on a list of graphs: those of equal
-    size are decomposed together. As `pre_transform` or `transform` of a data set it sees one graph at a time,
+    Columns beyond a graph's own number of eigenpairs are 0, so graphs batch as usual: the batch has
+    `eigenvectors` (nodes, k) and `eigenvalues` (graphs, k). Call it on a list of graphs: those of equal size
+    are decomposed together. As `pre_transform` or `transform` of a data set it gets one graph at a time,
     and needs a `count` for the graphs to batch.
 
-    Eigenvalues stay float64, so that equal ones can be told from close ones.
+    Eigenvalues stay float64, which separates close eigenvalues from equal ones.
 
     Args:
-        count: how many eigenpairs, k; left out, all of them, as many as the largest graph has nodes.
+        count: number of eigenpairs, k; left out, the number of nodes of the largest graph, which gives all.
         whole_eigenspaces: whether the last eigenspace is left out where `count` cuts it, as BasisNet needs.
-        laplacian: of which matrix; `edge_weight` counts where graphs have it.
-        dtype: of the eigenvectors.
-        folder: where eigenpairs are kept, under a name that is a hash of the graphs and settings; left out,
-            nowhere. A file that is there is read instead of computed anew.
-        progress: whether a bar is shown for a list.
+        laplacian: matrix to decompose; graphs with `edge_weight` are weighted.
+        dtype: float type of the eigenvectors.
+        folder: cache of eigenpairs, in files named by a hash of the graphs and settings; left out, no cache.
+        progress: whether to show a progress bar for a list.
 
     Raises:
         ImportError: where torch_geometric is missing.
-        ValueError: for a count below 1, a dtype of no float type, and, when called, a batch or graphs without
-            nodes, and what `eigenpairs` refuses.
+        ValueError: for a count below 1, a dtype that is no float type, and, when called, for a batch, graphs
+            without nodes, and graphs that `eigenpairs` rejects.
 
     Example:
         >>> from torch_geometric.data import Batch, Data
@@ -77,12 +77,12 @@ class AddEigenpairs(BaseTransform):
             raise ValueError(f"dtype must be a float type, such as torch.float32, got {self.dtype!r}")
 
     def __call__(self, data: Data | Sequence[Data]) -> Data | list[Data]:
-        """The same graph, or graphs, with eigenpairs; what came is not changed."""
+        """Return copies of a graph or of a list of graphs, with eigenpairs."""
         if isinstance(data, Data):
             return self.forward(data)
         graphs = list(data)
-        sizes = [graph.num_nodes or 0 for graph in graphs]  # None where nothing says how many
-        parts = list(_parts(sizes))
+        sizes = [graph.num_nodes or 0 for graph in graphs]  # num_nodes is None where no attribute implies it
+        parts = list(_chunks(sizes))
         shown = track(parts, "eigenpairs", disable=not self.progress or len(parts) < 2)
         found = [self._of(graphs[begin:end], sizes[begin:end]) for begin, end in shown]
         width = max((pairs.values.shape[1] for pairs in found), default=0)
@@ -95,8 +95,8 @@ class AddEigenpairs(BaseTransform):
             added += [_with(graph, *pair) for graph, *pair in rows]
         return added
 
+    @override
     def forward(self, data: Data) -> Data:
-        """One graph with its eigenpairs."""
         pairs = self._of([data], [data.num_nodes or 0])
         return _with(data, pairs.vectors, pairs.values)
 
@@ -107,7 +107,7 @@ class AddEigenpairs(BaseTransform):
         if self.folder is not None:
             path = Path(self.folder) / f"{content_key(settings, edges, batch, weights)}.safetensors"
             if path.exists():
-                return kept(path, nodes=len(batch), graphs=len(graphs))
+                return load_eigenpairs(path, nodes=len(batch), graphs=len(graphs))
         pairs = eigenpairs(
             edges,
             batch,
@@ -118,16 +118,16 @@ class AddEigenpairs(BaseTransform):
         )
         pairs = Eigenpairs(vectors=pairs.vectors.to(self.dtype), values=pairs.values)
         if path is not None:
-            keep(pairs, path)
+            save_eigenpairs(pairs, path)
         return pairs
 
 
-def _parts(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Ranges of graphs that fit the memory together."""
+def _chunks(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield ranges of graphs that fit the memory together."""
     begin = nodes = widest = 0
     for number, size in enumerate(sizes):
         nodes, widest = nodes + size, max(widest, size)
-        if number > begin and (number - begin >= TOGETHER or nodes * widest > AT_ONCE):
+        if number > begin and (number - begin >= GRAPHS_OF_A_CHUNK or nodes * widest > ENTRIES_OF_A_CHUNK):
             yield begin, number
             begin, nodes, widest = number, size, size
     if begin < len(sizes):
@@ -135,7 +135,7 @@ def _parts(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def _joined(graphs: Sequence[Data], sizes: Sequence[int]) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Edges, the graph of each node, and the weights where graphs have them."""
+    """Return the edges, the graph of each node, and the weights, or None where graphs have none."""
     if any(isinstance(graph, Batch) for graph in graphs):
         raise ValueError("expected graphs, got a Batch of several; give the list, batch.to_data_list()")
     empty = [number for number, size in enumerate(sizes) if not size]

@@ -1,4 +1,4 @@
-"""Transformers, as phi on the nodes of a graph, and as rho on the eigenvectors of a node."""
+"""Transformers as phi, on the nodes of a graph, and as rho, on the eigenvectors of a node."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
+from typing_extensions import override
 
 from tammes.checks import check_integer, check_multiple
-from tammes.spectral.copies import Copies
-from tammes.spectral.groups import Groups
-from tammes.spectral.layers import MLP, SharedDropout, check_share
+from tammes.spectral.copies import Copies, Groups
+from tammes.spectral.layers import MLP, SharedDropout, check_sizes
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
 
 
 class SetAttention(nn.Module):
-    """Multi-head attention of the elements of each set to each other.
+    """Multi-head attention among the elements of each set.
 
     Args:
-        width: channels, a multiple of the heads.
-        heads: how many.
+        width: number of channels, a multiple of the heads.
+        heads: number of heads.
     """
 
     def __init__(self, width: int, heads: int) -> None:
@@ -30,6 +30,7 @@ class SetAttention(nn.Module):
         self.project = nn.Linear(width, 3 * width)
         self.join = nn.Linear(width, width)
 
+    @override
     def forward(
         self, values: Float[Tensor, "rows *any width"], groups: Groups
     ) -> Float[Tensor, "rows *any width"]:
@@ -38,9 +39,9 @@ class SetAttention(nn.Module):
         three = self.project(values).unflatten(-1, (3, self.heads, -1))
         three = three.reshape(len(values), -1, *three.shape[-3:])  # (rows, any, 3, heads, part)
         query, key, value = groups.padded(three).permute(3, 0, 2, 4, 1, 5)  # (sets, any, heads, widest, part)
-        mask = groups.exists[:, None, None, None]
-        seen = scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        return self.join(groups.flat(seen.permute(0, 3, 1, 2, 4)).reshape(values.shape))
+        mask = groups.mask[:, None, None, None]
+        joined = scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return self.join(groups.flat(joined.permute(0, 3, 1, 2, 4)).reshape(values.shape))
 
 
 class TransformerLayer(nn.Module):
@@ -58,6 +59,7 @@ class TransformerLayer(nn.Module):
         self.mlp = MLP([width, 2 * width, width])
         self.dropout = SharedDropout(dropout)
 
+    @override
     def forward(
         self, values: Float[Tensor, "rows *any width"], groups: Groups
     ) -> Float[Tensor, "rows *any width"]:
@@ -66,13 +68,16 @@ class TransformerLayer(nn.Module):
 
 
 class TransformerLayers(nn.Module):
-    """A linear map, then transformer layers."""
+    """A linear map from `inputs` channels, then transformer layers."""
 
-    def __init__(self, *, inputs: int, width: int, layers: int, heads: int, dropout: float) -> None:
+    def __init__(self, config: NodeTransformerConfig | EigenvectorTransformerConfig, inputs: int) -> None:
         super().__init__()
-        self.first = nn.Linear(inputs, width)
-        self.layers = nn.ModuleList(TransformerLayer(width, heads, dropout) for _ in range(layers))
+        self.first = nn.Linear(inputs, config.width)
+        self.layers = nn.ModuleList(
+            TransformerLayer(config.width, config.heads, config.dropout) for _ in range(config.layers)
+        )
 
+    @override
     def forward(
         self, values: Float[Tensor, "rows *any inputs"], groups: Groups
     ) -> Float[Tensor, "rows *any width"]:
@@ -83,15 +88,19 @@ class TransformerLayers(nn.Module):
 
 
 class NodeTransformer(Phi):
-    """phi by attention between the nodes of a graph. Arguments are those of its config, and the input's."""
+    """phi by attention between the nodes of a graph.
 
-    def __init__(self, *, inputs: int, width: int, layers: int, heads: int, dropout: float) -> None:
+    Args:
+        config: settings.
+        inputs: channels of a signal.
+    """
+
+    def __init__(self, config: NodeTransformerConfig, inputs: int) -> None:
         super().__init__()
-        self.outputs = width
-        self.transformer = TransformerLayers(
-            inputs=inputs, width=width, layers=layers, heads=heads, dropout=dropout
-        )
+        self.outputs = config.width
+        self.transformer = TransformerLayers(config, inputs)
 
+    @override
     def forward(
         self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
     ) -> Float[Tensor, "rows signs outputs"]:
@@ -102,11 +111,10 @@ class NodeTransformer(Phi):
 
 @dataclass(frozen=True, kw_only=True)
 class NodeTransformerConfig(PhiConfig):
-    """Settings of a `NodeTransformer`; the edges of the graph are not seen.
+    """Settings of a `NodeTransformer`, which does not see the edges of the graph.
 
     Raises:
-        ValueError: for sizes below 1, a share outside [0, 1), or a width that is no
-            multiple of the heads.
+        ValueError: for sizes below 1, a share outside [0, 1), or a width that is no multiple of the heads.
 
     Example:
         >>> NodeTransformerConfig(width=8, heads=2).build(1).outputs
@@ -117,41 +125,38 @@ class NodeTransformerConfig(PhiConfig):
     """Channels of all layers and of the output."""
 
     layers: int = 2
-    """Transformer layers."""
+    """Number of transformer layers."""
 
     heads: int = 4
-    """Heads of attention."""
+    """Number of attention heads."""
 
     dropout: float = 0.0
     """Share of channels of each part of a layer that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_integer("width", self.width)
-        check_integer("layers", self.layers)
-        check_integer("heads", self.heads)
-        check_share("dropout", self.dropout)
-        check_multiple("width", self.width, "heads", self.heads)
+        _check(self)
 
+    @override
     def build(self, inputs: int) -> NodeTransformer:
-        """See `PhiConfig.build`."""
-        return NodeTransformer(
-            inputs=inputs, width=self.width, layers=self.layers, heads=self.heads, dropout=self.dropout
-        )
+        return NodeTransformer(self, inputs)
 
 
 class EigenvectorTransformer(Rho):
-    """rho by attention between the eigenvectors of a node, then their mean, then a linear map."""
+    """rho by attention between the eigenvectors of a node, then their mean, then a linear map.
 
-    def __init__(
-        self, *, inputs: int, width: int, outputs: int, layers: int, heads: int, dropout: float
-    ) -> None:
+    Args:
+        config: settings.
+        inputs: channels of one eigenvector.
+        outputs: channels of an encoding.
+    """
+
+    def __init__(self, config: EigenvectorTransformerConfig, inputs: int, outputs: int) -> None:
         super().__init__()
         self.outputs = outputs
-        self.transformer = TransformerLayers(
-            inputs=inputs, width=width, layers=layers, heads=heads, dropout=dropout
-        )
-        self.last = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, outputs))
+        self.transformer = TransformerLayers(config, inputs)
+        self.last = nn.Sequential(nn.LayerNorm(config.width), nn.Linear(config.width, outputs))
 
+    @override
     def forward(
         self, encoded: Float[Tensor, "rows inputs"], copies: Copies
     ) -> Float[Tensor, "nodes outputs"]:
@@ -161,11 +166,10 @@ class EigenvectorTransformer(Rho):
 
 @dataclass(frozen=True, kw_only=True)
 class EigenvectorTransformerConfig(RhoConfig):
-    """Settings of an `EigenvectorTransformer`; any number of eigenvectors, whose order does not matter.
+    """Settings of an `EigenvectorTransformer`, for any number of eigenvectors, whose order does not matter.
 
     Raises:
-        ValueError: for sizes below 1, a share outside [0, 1), or a width that is no
-            multiple of the heads.
+        ValueError: for sizes below 1, a share outside [0, 1), or a width that is no multiple of the heads.
 
     Example:
         >>> EigenvectorTransformerConfig(width=8).build(4, 2).outputs
@@ -176,28 +180,23 @@ class EigenvectorTransformerConfig(RhoConfig):
     """Channels of all layers."""
 
     layers: int = 1
-    """Transformer layers."""
+    """Number of transformer layers."""
 
     heads: int = 4
-    """Heads of attention."""
+    """Number of attention heads."""
 
     dropout: float = 0.0
     """Share of channels of each part of a layer that are dropped in training."""
 
     def __post_init__(self) -> None:
-        check_integer("width", self.width)
-        check_integer("layers", self.layers)
-        check_integer("heads", self.heads)
-        check_share("dropout", self.dropout)
-        check_multiple("width", self.width, "heads", self.heads)
+        _check(self)
 
+    @override
     def build(self, inputs: int, outputs: int) -> EigenvectorTransformer:
-        """See `RhoConfig.build`."""
-        return EigenvectorTransformer(
-            inputs=inputs,
-            width=self.width,
-            outputs=outputs,
-            layers=self.layers,
-            heads=self.heads,
-            dropout=self.dropout,
-        )
+        return EigenvectorTransformer(self, inputs, outputs)
+
+
+def _check(config: NodeTransformerConfig | EigenvectorTransformerConfig) -> None:
+    check_sizes(width=config.width, layers=config.layers, dropout=config.dropout)
+    check_integer("heads", config.heads)
+    check_multiple("width", config.width, "heads", config.heads)

@@ -19,7 +19,6 @@ from tammes.data.filter_images import FILTERS
 from tammes.spectral import (
     IGN,
     BasisNet,
-    BasisNetConfig,
     ConcatenatedConfig,
     Copies,
     Eigenpairs,
@@ -28,7 +27,6 @@ from tammes.spectral import (
     PhiConfig,
     RelativeGap,
     SignNet,
-    SignNetConfig,
 )
 
 SIGNNET, BASISNET, GPR, ARMA = "SignNet", "BasisNet", "GPR-GNN", "ARMA"
@@ -124,7 +122,7 @@ class OnEdges(nn.Module):
 class Spectral(Phi):
     """phi(v) = (1 + MLP(lambda)) v v^T x, for each node: with it SignNet can be any spectral filter of x.
 
-    Signals are v, lambda and x, so `SignNetConfig` is to give eigenvalues and one feature. Arguments are
+    Signals are v, lambda and x, so `SignNet` must be built with eigenvalues and one feature. Arguments are
     those of `SpectralConfig`.
 
     Source: Robinson (2023), Theorem 7, by the construction of its proof. Differs: the product v v^T x is
@@ -241,17 +239,17 @@ class Arma(nn.Module):
 
 
 def _signnet(grid: Grid) -> OnEigenvectors:
-    config = SignNetConfig(
+    signnet = SignNet(
         dim=ENCODING,
         phi=SpectralConfig(width=2),
         rho=ConcatenatedConfig(eigenvectors=grid.pairs.vectors.shape[1], layers=1),
         features=1,
     )
-    return OnEigenvectors(config.build(), grid)
+    return OnEigenvectors(signnet, grid)
 
 
 def _basisnet(grid: Grid) -> OnEigenvectors:
-    config = BasisNetConfig(
+    network = BasisNet(
         dim=ENCODING,
         ign=IGNConfig(vector=(1,)),
         rho=ConcatenatedConfig(eigenvectors=grid.pairs.vectors.shape[1], layers=1),
@@ -260,7 +258,6 @@ def _basisnet(grid: Grid) -> OnEigenvectors:
         gap=RelativeGap(tolerance=TOLERANCE, warn=False),
         at_once=2**25,
     )
-    network = config.build()
     for ign in network.igns:
         assert isinstance(ign, IGN)
         assert ign.features is not None  # it is told the image

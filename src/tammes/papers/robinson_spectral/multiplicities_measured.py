@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tammes.spectral import RelativeGap, eigenpairs, exists
+from tammes.spectral import RelativeGap, eigenpairs, eigenvector_mask
 
 AT_ONCE = 2**15
 """Nodes of the graphs that are decomposed together."""
@@ -45,7 +45,7 @@ def measure(graphs: Sequence[Graph]) -> Measured:
         batch = torch.arange(len(part)).repeat_interleave(sizes)
         edges = torch.cat([edges + start for (edges, _), start in zip(part, starts, strict=True)], dim=1)
         pairs = eigenpairs(edges, batch)
-        there = exists(pairs.vectors, batch, len(part))
+        there = eigenvector_mask(pairs.vectors, batch, len(part))
         spaces = RelativeGap(warn=False)(pairs.values, there)
         first = torch.nn.functional.pad(spaces.number.diff(dim=1) > 0, (1, 0), value=True) & there
         dimensions.append(spaces.dimension[first])

@@ -16,7 +16,7 @@ from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
 from tammes.papers.robinson_spectral.figures import errors_by_group
 from tammes.papers.robinson_spectral.regression import Encoding, FitConfig, Fitted, Regressor, encoded, fit
-from tammes.spectral import EigenvectorTransformerConfig, GINConfig, SignNetConfig
+from tammes.spectral import EigenvectorTransformerConfig, GINConfig, SignNet
 from tammes.spectral.baselines import RandomFlips
 
 NONE, FLIPS, SIGNNET = "none", "LapPE (flip)", "SignNet"
@@ -83,7 +83,7 @@ def cells(*, budget: float, seed: int, graphs: int, epochs: int) -> list[Cell]:
 def trained(cell: Cell, parts: Parts, *, squared: bool) -> Fitted:
     """Train one cell; each part is decomposed anew, which takes a small part of the time."""
     # torch_geometric is imported here, where it is needed.
-    from tammes.spectral.networks import GINEConfig, ReadoutConfig
+    from tammes.spectral.networks import GINEConfig, Readout
 
     train, validation, test = (encoded(part, count=None) for part in parts)
     most = max(part.vectors.shape[1] for part in (train, validation, test))
@@ -92,7 +92,7 @@ def trained(cell: Cell, parts: Parts, *, squared: bool) -> Fitted:
     encoding = _encoding(cell, most)
     features = cell.width + (0 if encoding is None else encoding.dim)
     base = GINEConfig(width=cell.width, layers=cell.layers).build(features)
-    readout = ReadoutConfig(sums=True).build(base.outputs, parts[0].targets.shape[1])
+    readout = Readout(base.outputs, parts[0].targets.shape[1], sums=True)
     network = Regressor(nodes=1, bonds=0, width=cell.width, encoding=encoding, base=base, readout=readout)
     config = FitConfig(
         epochs=cell.epochs,
@@ -108,11 +108,11 @@ def _encoding(cell: Cell, eigenvectors: int) -> Encoding | None:
     made: Mapping[str, Callable[[], Encoding | None]] = {
         NONE: lambda: None,
         FLIPS: lambda: RandomFlips(eigenvectors, generator=torch.Generator().manual_seed(cell.seed)),
-        SIGNNET: lambda: SignNetConfig(
+        SIGNNET: lambda: SignNet(
             dim=cell.width,
             phi=GINConfig(width=cell.width, layers=cell.layers),
             rho=EigenvectorTransformerConfig(width=cell.width, layers=1),
-        ).build(),
+        ),
     }
     return made[cell.encoding]()
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tammes.spectral import ConcatenatedConfig, Copies, Phi, PhiConfig, SignNet, SignNetConfig
+from tammes.spectral import ConcatenatedConfig, Copies, Phi, PhiConfig, SignNet
 from tammes.spectral.baselines import AbsoluteValues, RandomFlips
 
 INTRINSIC, FLIPS, ABSOLUTE, SIGNNET = "intrinsic neural field", "sign flips", "absolute values", "SignNet"
@@ -180,13 +180,13 @@ def _absolute(eigenvalues: Tensor, seed: int) -> Field:
 
 
 def _signnet(eigenvalues: Tensor, seed: int) -> Field:
-    config = SignNetConfig(
+    signnet = SignNet(
         dim=RHO_OUTPUTS,
         phi=EntrywiseConfig(),
         rho=ConcatenatedConfig(eigenvectors=len(eigenvalues), layers=1),
         phi_sees_eigenvalues=False,
     )
-    return Field(config.build(), Perceptron(RHO_OUTPUTS, width=WIDTH_BEHIND_SIGNNET), eigenvalues)
+    return Field(signnet, Perceptron(RHO_OUTPUTS, width=WIDTH_BEHIND_SIGNNET), eigenvalues)
 
 
 BUILD: dict[str, Callable[[Tensor, int], Field]] = {

@@ -18,7 +18,7 @@ from tammes.data.textured_mesh import TexturedMesh, textured_mesh
 from tammes.papers.robinson_spectral.texture_networks import BUILD, Field
 from tammes.papers.robinson_spectral.texture_views import View, random_cameras, view
 from tammes.spectral import MeshLaplacian
-from tammes.spectral.kept_eigenpairs import content_key, keep, kept
+from tammes.spectral.eigen.cache import content_key, load_eigenpairs, save_eigenpairs
 
 EIGENFUNCTIONS, TRAINING_VIEWS, TEST_VIEWS = 1023, 5, 200
 """Of the paper; the constant eigenfunction is not among them."""
@@ -172,10 +172,10 @@ def decomposed(data: Path, fields: Path) -> Surface:
     count = min(EIGENFUNCTIONS, len(mesh.vertices) - 1)
     path = fields / f"{content_key(f'cotangent {count + 1}', mesh.vertices, mesh.faces)}.safetensors"
     if path.exists():
-        pairs = kept(path, nodes=len(mesh.vertices), graphs=1)
+        pairs = load_eigenpairs(path, nodes=len(mesh.vertices), graphs=1)
     else:
         pairs = laplacian.eigenpairs(count + 1)
-        keep(pairs, path)
+        save_eigenpairs(pairs, path)
     scaled = pairs.vectors[:, 1:] * laplacian.areas.sum().sqrt()
     return Surface(mesh=mesh, eigenfunctions=scaled.float(), eigenvalues=pairs.values[0, 1:].float())
 

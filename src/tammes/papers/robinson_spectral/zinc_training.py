@@ -24,7 +24,7 @@ from tammes.papers.robinson_spectral.regression import (
     fit,
 )
 from tammes.papers.robinson_spectral.zinc_drawing import encoded_fluorescein
-from tammes.spectral import ConcatenatedConfig, GINConfig, PhiConfig, SignNet, SignNetConfig, SummedConfig
+from tammes.spectral import ConcatenatedConfig, GINConfig, PhiConfig, SignNet, SummedConfig
 from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, OneSignConfig, RandomFlips
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _signnet(cell: Cell, phi: PhiConfig) -> SignNet:
         if cell.eigenvectors
         else SummedConfig(width=cell.width, normalize=True)
     )
-    return SignNetConfig(dim=cell.width, phi=phi, rho=rho).build()
+    return SignNet(dim=cell.width, phi=phi, rho=rho)
 
 
 class Laboratory:
@@ -146,7 +146,7 @@ class Laboratory:
 
 
 def _network(cell: Cell, train: Encoded) -> Regressor:
-    from tammes.spectral.networks import ReadoutConfig
+    from tammes.spectral.networks import Readout
 
     encoding = ENCODINGS[cell.encoding](cell)
     bonds = 0 if cell.base in EDGELESS else BONDS
@@ -158,7 +158,7 @@ def _network(cell: Cell, train: Encoded) -> Regressor:
         width=cell.width,
         encoding=encoding,
         base=base,
-        readout=ReadoutConfig().build(base.outputs, 1),
+        readout=Readout(base.outputs, 1),
     )
 
 

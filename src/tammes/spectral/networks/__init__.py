@@ -1,12 +1,20 @@
-"""Networks on graphs to put encodings in front of, from torch_geometric's layers."""
+"""Graph networks of torch_geometric's layers, to which encodings are given as node features."""
 
-from tammes.spectral.networks.gat import GATConfig
-from tammes.spectral.networks.gated_gcn import GatedGCNConfig
-from tammes.spectral.networks.gine import GINEConfig
+try:
+    import torch_geometric  # noqa: F401
+except ImportError as error:
+    raise ImportError('networks on graphs need torch_geometric: pip install "tammes[graphs]"') from error
+
 from tammes.spectral.networks.graph_network import GraphNetwork, GraphNetworkConfig
-from tammes.spectral.networks.pna import PNAConfig, degree_counts
-from tammes.spectral.networks.readout import Readout, ReadoutConfig
-from tammes.spectral.networks.sparse_transformer import SparseTransformerConfig
+from tammes.spectral.networks.layers import (
+    GATConfig,
+    GatedGCNConfig,
+    GINEConfig,
+    PNAConfig,
+    SparseTransformerConfig,
+    degree_counts,
+)
+from tammes.spectral.networks.readout import Readout
 
 __all__ = [
     "GATConfig",
@@ -16,7 +24,6 @@ __all__ = [
     "GraphNetworkConfig",
     "PNAConfig",
     "Readout",
-    "ReadoutConfig",
     "SparseTransformerConfig",
     "degree_counts",
 ]

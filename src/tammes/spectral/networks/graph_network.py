@@ -1,4 +1,4 @@
-"""What every network on graphs is: a linear map, then residual layers that look at neighbors."""
+"""Networks on graphs: a linear map, then residual layers of message passing."""
 
 from __future__ import annotations
 
@@ -9,41 +9,31 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tammes.checks import check_integer
-from tammes.spectral.layers import check_share
+from tammes.spectral.layers import check_sizes
 
 
 class GraphNetwork(nn.Module):
     """h := h + dropout(relu(normalize(layer(h)))), for each of torch_geometric's layers, from h = W x.
 
     Args:
-        features: of a node.
-        width: of h; `outputs`.
-        layers: those that look at neighbors, from width to width.
-        feed_forward: a network on each node by itself after each layer; empty for none.
-        edge_features: of an edge; 0 for none.
-        dropout: share of channels that are dropped in training.
+        config: settings.
+        features: number of features of a node.
+        edge_features: number of features of an edge; 0 for none.
     """
 
-    def __init__(
-        self,
-        *,
-        features: int,
-        width: int,
-        layers: list[nn.Module],
-        feed_forward: list[nn.Module],
-        edge_features: int,
-        dropout: float,
-    ) -> None:
+    def __init__(self, config: GraphNetworkConfig, features: int, edge_features: int) -> None:
         super().__init__()
-        self.features = features
-        self.edge_features = edge_features
-        self.outputs = width
+        self.features = check_integer("features", features)
+        self.edge_features = check_integer("edge_features", edge_features, minimum=0)
+        self.outputs = width = config.width
+        layers = [config.layer(edge_features or None) for _ in range(config.layers)]
+        feed_forward = config.feed_forward()
         self.first = nn.Linear(features, width)
         self.layers = nn.ModuleList(layers)
         self.norms = nn.ModuleList(nn.BatchNorm1d(width) for _ in layers)
         self.feed_forward = nn.ModuleList(feed_forward)
         self.feed_norms = nn.ModuleList(nn.BatchNorm1d(width) for _ in feed_forward)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self,
@@ -51,15 +41,15 @@ class GraphNetwork(nn.Module):
         edge_index: Int[Tensor, "2 m"],
         edge_attr: Float[Tensor, "m edge_features"] | None = None,
     ) -> Float[Tensor, "nodes outputs"]:
-        """The channels of each node.
+        """Return the channels of each node.
 
         Args:
-            x: node features, with encodings beside them.
-            edge_index: messages go from the first node to the second.
-            edge_attr: edge features; not looked at where the network was built for none.
+            x: node features, encodings among them.
+            edge_index: edges; messages go from the first node to the second.
+            edge_attr: edge features; ignored where the network was built for none.
 
         Raises:
-            ValueError: for node or edge features of another number than the network was built for.
+            ValueError: for node or edge features not as many as the network was built for.
         """
         if x.dim() != 2 or x.shape[1] != self.features:
             raise ValueError(
@@ -85,7 +75,7 @@ class GraphNetwork(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class GraphNetworkConfig(ABC):
-    """Settings that all networks on graphs share.
+    """Settings of a `GraphNetwork`; a subclass gives its layers.
 
     Raises:
         ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
@@ -95,37 +85,30 @@ class GraphNetworkConfig(ABC):
     """Channels of a node."""
 
     layers: int = 4
-    """How far a node sees."""
+    """Number of layers: how many edges away a node's channels depend on others."""
 
     dropout: float = 0.0
     """Share of channels that are dropped after each layer, in training."""
 
     def __post_init__(self) -> None:
-        check_integer("width", self.width)
-        check_integer("layers", self.layers)
-        check_share("dropout", self.dropout)
+        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
 
     @abstractmethod
     def layer(self, edges: int | None) -> nn.Module:
-        """One layer of torch_geometric, for edges of so many features, or of none."""
+        """Return one layer of torch_geometric for edges with `edges` features, or None for no features."""
 
     def feed_forward(self) -> list[nn.Module]:
-        """What follows each layer on each node by itself: nothing, unless a network says otherwise."""
+        """Return a network on single nodes to follow each layer; by default none."""
         return []
 
     def build(self, features: int, edge_features: int = 0) -> GraphNetwork:
-        """Build it for nodes and edges of so many features, with weights from torch's generator.
+        """Return the network, with weights from torch's generator.
+
+        Args:
+            features: number of features of a node.
+            edge_features: number of features of an edge; 0 for none.
 
         Raises:
-            ValueError: for fewer than one feature of a node, or fewer than none of an edge.
+            ValueError: for fewer than one feature of a node, or a negative number of features of an edge.
         """
-        check_integer("features", features)
-        check_integer("edge_features", edge_features, minimum=0)
-        return GraphNetwork(
-            features=features,
-            width=self.width,
-            layers=[self.layer(edge_features or None) for _ in range(self.layers)],
-            feed_forward=self.feed_forward(),
-            edge_features=edge_features,
-            dropout=self.dropout,
-        )
+        return GraphNetwork(self, features, edge_features)

@@ -1,4 +1,4 @@
-"""Invariant graph networks of order 2: from matrices to vectors, layer by equivariant layer."""
+"""Invariant graph networks (IGN) of order 2: equivariant layers from matrices to vectors over nodes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from itertools import pairwise
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.equivariant import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
-from tammes.spectral.matrices import Dense, Matrices
-from tammes.spectral.nodes import Nodes
+from tammes.spectral.equivariant.linear import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
+from tammes.spectral.equivariant.matrices import Dense, Matrices, Nodes
 
 
 @dataclass(frozen=True, kw_only=True)
 class IGNConfig:
-    """How wide each layer of an `IGN` is.
+    """Widths of the layers of an `IGN`.
 
     Args:
         matrix: channels of each layer from matrices to matrices; none by default, as in the paper's
             experiments, and then no n-by-n matrix is ever made.
-        vector: channels of each layer from there on: the first goes from matrices to vectors, the others
-            from vectors to vectors; the last is the width of the result.
+        vector: channels of the layer from matrices to vectors, and of the layers from vectors to vectors
+            after it; the last is the width of the result.
 
     Raises:
         ValueError: for fewer than one channel, or no layer to vectors.
@@ -47,20 +47,20 @@ class IGNConfig:
 
     @property
     def dim(self) -> int:
-        """Channels of the result."""
+        """Number of channels of the result."""
         return self.vector[-1]
 
 
 class IGN(nn.Module):
-    """A vector for each node, from a matrix over pairs of nodes, equivariant under permutations of nodes.
+    """Equivariant network from a matrix over pairs of nodes to a vector for each node.
 
-    Rectifiers stand between layers, not after the last. Node features enter the first matrix layer by the
-    linear maps of vectors to matrices, and the first layer of vectors as they are.
+    A ReLU follows each layer but the last. Node features enter the first matrix layer through
+    `VectorToMatrix`, and the first vector layer through `VectorToVector`.
 
     Args:
-        config: the layers.
+        config: widths of the layers.
         inputs: channels of the matrices.
-        constants: numbers given with each matrix, which the first layer is told.
+        constants: numbers given with each matrix, inputs of the first layer.
         features: channels of node features given with each matrix.
 
     Source: Maron et al. (2019); Robinson (2023), eq. 7.4 and E.11.3.
@@ -91,6 +91,7 @@ class IGN(nn.Module):
             VectorToVector(before, after) for before, after in pairwise(config.vector)
         )
 
+    @override
     def forward(
         self,
         x: Matrices,
@@ -98,7 +99,6 @@ class IGN(nn.Module):
         constants: Float[Tensor, "batch constants"] | None = None,
         features: Float[Tensor, "batch features n"] | None = None,
     ) -> Float[Tensor, "batch outputs n"]:
-        """The vectors; zeros where there is no node."""
         for place, layer in enumerate(self.matrix):
             entries = layer(x, nodes, None if place else constants)
             if place == 0 and self.entrance is not None:

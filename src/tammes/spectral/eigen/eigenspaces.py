@@ -1,4 +1,4 @@
-"""Which eigenvalues are equal: eigenspaces by relative gaps, and how close a gap was to the threshold."""
+"""Eigenspaces: eigenvalues grouped by their relative gaps."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tammes.checks import is_finite
+from tammes.checks import check_number
 
 DECADE = 1.0
-"""Gaps within a factor of 10 of the threshold are called ambiguous."""
+"""Gaps within a factor of 10 of the threshold are ambiguous."""
 
 
 class AmbiguousEigenspaces(UserWarning):
-    """A gap between eigenvalues is so close to the threshold that another threshold would group otherwise."""
+    """Warning of a gap so close to the threshold that another threshold would group otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Eigenspaces:
-    """The eigenspaces of each graph of a batch. `RelativeGap` finds them.
+    """The eigenspaces of each graph of a batch, as `RelativeGap` returns them.
 
     Args:
-        number: the eigenspace of each column, from 0 within its graph; -1 where there is no column.
-        dimension: the number of columns of that eigenspace, d_i; 0 where there is no column.
-        count: how many eigenspaces each graph has, l.
-        margin: for each graph, the least |log10(gap / threshold)| over its gaps, in decades; infinite where
-            there is no gap that is larger than 0.
+        number: eigenspace of each column, from 0 within its graph; -1 where there is no column.
+        dimension: number of columns of that eigenspace, d_i; 0 where there is no column.
+        count: number of eigenspaces of each graph, l.
+        margin: smallest |log10(gap / threshold)| over the gaps of each graph, in decades; infinite for a
+            graph without gaps above 0.
     """
 
     number: Int[Tensor, "graphs k"]
@@ -40,17 +40,18 @@ class Eigenspaces:
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeGap:
-    """Neighboring eigenvalues belong together where (lambda_{i+1} - lambda_i) / norm <= tolerance.
+    """Rule that groups neighboring eigenvalues with (lambda_{i+1} - lambda_i) / norm <= tolerance.
 
     The norm is that of the matrix, as far as it is known: the largest |lambda_i|, or `norm` if that is
-    larger. An eigensolver's errors are a multiple of it: whoever rounds eigenvalues to digits calls large
-    ones different that are equal, and separates equal ones on both sides of a rounding boundary.
+    larger. An eigensolver's errors are proportional to it. Rounding eigenvalues to digits instead separates
+    equal ones on both sides of a rounding boundary, and large ones whose error exceeds a digit.
 
     Args:
-        tolerance: relative to the norm; left out, 1e-8 for eigenvalues in float64 and 1.5e-5 in float32.
-        norm: a lower bound of the matrix' norm, in the unit of the eigenvalues. It matters where only small
-            eigenvalues are given. A graph with an edge of weight 1 has at least 1.
-        warn: whether an ambiguous gap is warned of.
+        tolerance: largest gap within an eigenspace, relative to the norm; left out, 1e-8 for eigenvalues in
+            float64 and 1.5e-5 in float32.
+        norm: lower bound of the matrix norm, in the unit of the eigenvalues. It matters where only small
+            eigenvalues are given. A graph with an edge of weight 1 has a norm of at least 1.
+        warn: whether an ambiguous gap raises an `AmbiguousEigenspaces` warning.
 
     Raises:
         ValueError: for a tolerance or norm that is not positive.
@@ -71,35 +72,33 @@ class RelativeGap:
     warn: bool = True
 
     def __post_init__(self) -> None:
-        for name, value in (("tolerance", self.tolerance), ("norm", self.norm)):
-            if value is not None and not (is_finite(value) and value > 0):
-                raise ValueError(f"{name} must be a positive number, got {value!r}")
+        if self.tolerance is not None:
+            check_number("tolerance", self.tolerance, above=0)
+        check_number("norm", self.norm, above=0)
 
-    def __call__(
-        self, eigenvalues: Float[Tensor, "graphs k"], exists: Bool[Tensor, "graphs k"]
-    ) -> Eigenspaces:
+    def __call__(self, eigenvalues: Float[Tensor, "graphs k"], mask: Bool[Tensor, "graphs k"]) -> Eigenspaces:
         """Group the eigenvalues of each graph.
 
         Args:
-            eigenvalues: ascending, those that exist before those that do not.
-            exists: which columns hold an eigenvector: `exists(eigenvectors, batch)`.
+            eigenvalues: ascending eigenvalues; padding in the last columns.
+            mask: whether a column holds an eigenvector: `eigenvector_mask(eigenvectors, batch)`.
 
         Raises:
             ValueError: for other shapes, and for eigenvalues that do not ascend, or are not finite.
         """
-        _check(eigenvalues, exists)
+        _check(eigenvalues, mask)
         values = eigenvalues.detach()
         tolerance = self._tolerance(values.dtype)
-        norm = values.abs().where(exists, 0.0).amax(1, keepdim=True).clamp(min=self.norm)
+        norm = values.abs().where(mask, 0.0).amax(1, keepdim=True).clamp(min=self.norm)
         gaps = values.diff(dim=1) / norm
-        between = exists[:, 1:]
-        opens = torch.cat([exists[:, :1], between & (gaps > tolerance)], dim=1)
-        number = (opens.cumsum(1) - 1).where(exists, -1)
+        between = mask[:, 1:]
+        opens = torch.cat([mask[:, :1], between & (gaps > tolerance)], dim=1)
+        number = (opens.cumsum(1) - 1).where(mask, -1)
         margin = self._margin(gaps, between, tolerance)
-        sizes = torch.zeros_like(number).scatter_add_(1, number.clamp(min=0), exists.long())
+        sizes = torch.zeros_like(number).scatter_add_(1, number.clamp(min=0), mask.long())
         return Eigenspaces(
             number=number,
-            dimension=sizes.gather(1, number.clamp(min=0)).where(exists, 0),
+            dimension=sizes.gather(1, number.clamp(min=0)).where(mask, 0),
             count=opens.sum(1),
             margin=margin,
         )
@@ -117,7 +116,7 @@ class RelativeGap:
             warnings.warn(
                 f"eigenvalues of {close} of {len(margin)} graphs are neither equal nor distinct: graph "
                 f"{graph} has a relative gap of {gap:.1e}, the threshold is {tolerance:.1e}; give "
-                "RelativeGap another tolerance, or compute eigenvalues in float64",
+                "RelativeGap another tolerance, or compute the eigenvalues in float64",
                 AmbiguousEigenspaces,
                 stacklevel=3,
             )
@@ -127,35 +126,37 @@ class RelativeGap:
 def orthonormal_within(
     columns: Float[Tensor, "graphs n k"], spaces: Eigenspaces
 ) -> Float[Tensor, "graphs n k"]:
-    """Turns the columns of each eigenspace into an orthonormal basis of what they span.
+    """Return an orthonormal basis of the span of the columns of each eigenspace.
 
     Args:
-        columns: independent within an eigenspace.
-        spaces: which columns belong together.
+        columns: eigenvectors, independent within an eigenspace.
+        spaces: eigenspace of each column.
 
     Example:
         >>> spaces = RelativeGap()(torch.zeros(1, 2), torch.ones(1, 2, dtype=torch.bool))
         >>> orthonormal_within(torch.tensor([[[2.0, 2.0], [0.0, 3.0]]]), spaces).tolist()
         [[[1.0, 0.0], [0.0, 1.0]]]
     """
+    # With the Gram matrix of each eigenspace G = L L^T, the columns V L^{-T} are orthonormal: Gram-Schmidt,
+    # for all eigenspaces of all graphs in one block-diagonal factorization.
     together = spaces.number[:, :, None] == spaces.number[:, None]
-    gram = (columns.mT @ columns).where(together, 0.0)  # block diagonal
+    gram = (columns.mT @ columns).where(together, 0.0)
     factor = torch.linalg.cholesky(gram)
     return torch.linalg.solve_triangular(factor.mT, columns, upper=True, left=False)
 
 
-def _check(values: Tensor, exists: Tensor) -> None:
-    real = values.is_floating_point() and exists.dtype == torch.bool
-    if not real or values.dim() != 2 or values.shape != exists.shape or values.shape[1] < 1:
+def _check(values: Tensor, mask: Tensor) -> None:
+    real = values.is_floating_point() and mask.dtype == torch.bool
+    if not real or values.dim() != 2 or values.shape != mask.shape or values.shape[1] < 1:
         raise ValueError(
-            "expected real eigenvalues and truth values of one shape (graphs, k), k at least 1, got "
-            f"{values.dtype} {tuple(values.shape)} and {exists.dtype} {tuple(exists.shape)}"
+            "expected real eigenvalues and a boolean mask of one shape (graphs, k), k at least 1, got "
+            f"{values.dtype} {tuple(values.shape)} and {mask.dtype} {tuple(mask.shape)}"
         )
     if not bool(values.isfinite().all()):
         raise ValueError("expected finite eigenvalues, got infinities or NaN")
-    if bool((exists[:, 1:] & ~exists[:, :-1]).any()):
+    if bool((mask[:, 1:] & ~mask[:, :-1]).any()):
         raise ValueError(
             "expected the eigenvectors of each graph in its first columns, got an empty one before"
         )
-    if bool(((values.diff(dim=1) < 0) & exists[:, 1:]).any()):
+    if bool(((values.diff(dim=1) < 0) & mask[:, 1:]).any()):
         raise ValueError("expected ascending eigenvalues; sort them, and their eigenvectors with them")

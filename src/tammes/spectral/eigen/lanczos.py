@@ -1,4 +1,4 @@
-"""The smallest eigenpairs of a large sparse symmetric matrix, none missed."""
+"""The smallest eigenpairs of a large sparse symmetric matrix, by Lanczos iterations that miss none."""
 
 from __future__ import annotations
 
@@ -8,27 +8,30 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-SMALL = 256
-"""Nodes of a component up to which it is decomposed as a whole."""
+DENSE_COMPONENT = 256
+"""Largest number of nodes for which a connected component is decomposed as a dense matrix."""
 
 SHIFT = 1e-4
-"""How far below the lower bound the matrix is inverted, relative to the mean sum of |entries| in a row."""
+"""Distance of the shift below the lower bound, relative to the mean sum of |entries| in a row."""
 
 
-def smallest(matrix: scipy.sparse.csr_array, count: int, *, lower: float = 0.0) -> tuple[NDArray, NDArray]:
-    """Eigenvalues in ascending order and orthonormal eigenvectors, of which equal input gives equal ones.
+def smallest_eigenpairs(
+    matrix: scipy.sparse.csr_array, count: int, *, lower: float = 0.0
+) -> tuple[NDArray, NDArray]:
+    """Return the smallest eigenvalues, ascending, and orthonormal eigenvectors; the result is deterministic.
 
-    Lanczos iterations begin at one vector and may then find a single one of several equal eigenvalues. So
-    connected components are decomposed by themselves, and what is orthogonal to the vectors found is searched
-    again until it holds nothing smaller.
+    A Krylov space contains one vector of each eigenspace, so Lanczos iterations may find a single one of
+    several equal eigenvalues. Two remedies: connected components, the usual cause of equal eigenvalues, are
+    decomposed one by one, and the iterations are repeated on the orthogonal complement of the vectors found
+    until it holds no smaller eigenvalue.
 
     Args:
-        matrix: symmetric, finite.
-        count: how many, at most its size.
-        lower: a number that no eigenvalue is smaller than.
+        matrix: symmetric and finite.
+        count: number of eigenpairs, at most the size of the matrix.
+        lower: lower bound of all eigenvalues.
 
     Example:
-        >>> values, vectors = smallest(scipy.sparse.csr_array(np.diag([3.0, 1.0, 2.0])), 2)
+        >>> values, vectors = smallest_eigenpairs(scipy.sparse.csr_array(np.diag([3.0, 1.0, 2.0])), 2)
         >>> values.tolist(), np.abs(vectors).tolist()
         ([1.0, 2.0], [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     """
@@ -39,11 +42,13 @@ def smallest(matrix: scipy.sparse.csr_array, count: int, *, lower: float = 0.0) 
     for begin, end in zip(np.r_[0, ends[:-1]], ends, strict=True):
         nodes = order[begin:end]
         own = matrix[nodes][:, nodes] if parts > 1 else matrix
-        few = min(count, len(nodes))
-        whole = len(nodes) <= max(SMALL, 4 * few)
-        found, vectors = _whole(own, few) if whole else _by_lanczos(own, few, lower)
-        values.append(found)
-        columns.append(vectors)
+        wanted = min(count, len(nodes))
+        if len(nodes) <= max(DENSE_COMPONENT, 4 * wanted):
+            found, vectors = np.linalg.eigh(own.toarray())
+        else:
+            found, vectors = _by_lanczos(own, wanted, lower)
+        values.append(found[:wanted])
+        columns.append(vectors[:, :wanted])
         owners.append(nodes)
     return _merged(values, columns, owners, count, matrix.shape[0])
 
@@ -51,7 +56,7 @@ def smallest(matrix: scipy.sparse.csr_array, count: int, *, lower: float = 0.0) 
 def _merged(
     values: list[NDArray], columns: list[NDArray], owners: list[NDArray], count: int, size: int
 ) -> tuple[NDArray, NDArray]:
-    """The smallest of all parts, as vectors of the whole."""
+    """Return the smallest eigenvalues of all components, with eigenvectors on all nodes."""
     flat = np.concatenate(values)
     part = np.repeat(np.arange(len(values)), [len(found) for found in values])
     column = np.concatenate([np.arange(len(found)) for found in values])
@@ -62,17 +67,15 @@ def _merged(
     return flat[chosen], vectors
 
 
-def _whole(matrix: scipy.sparse.csr_array, count: int) -> tuple[NDArray, NDArray]:
-    values, vectors = np.linalg.eigh(matrix.toarray())
-    return values[:count], vectors[:, :count]
-
-
 def _by_lanczos(matrix: scipy.sparse.csr_array, count: int, lower: float) -> tuple[NDArray, NDArray]:
+    """Return the smallest eigenpairs of a connected component."""
     size = matrix.shape[0]
     norm = abs(matrix).sum(1).mean()
+    # Shift and invert: the smallest eigenvalues of A are the largest of (A - shift)^{-1}, well separated
+    # where those of A crowd at 0, so few iterations find them.
     shift = lower - SHIFT * norm
     shifted = (matrix - shift * scipy.sparse.eye_array(size)).tocsc()
-    # Positive definite: no pivots are needed, and the order that keeps it sparse may be symmetric.
+    # A - shift is positive definite: LU needs no pivoting, and a symmetric order keeps its factors sparse.
     inverse = splu(
         shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
@@ -83,6 +86,7 @@ def _by_lanczos(matrix: scipy.sparse.csr_array, count: int, lower: float) -> tup
     while wanted:
         known = vectors
 
+        # (1 - K K^T) (A - shift)^{-1} (1 - K K^T): the inverse on the complement of the vectors K found.
         def apply(x: NDArray, known: NDArray = known) -> NDArray:
             y = inverse.solve(x - known @ (known.T @ x))
             return y - known @ (known.T @ y)
@@ -94,11 +98,12 @@ def _by_lanczos(matrix: scipy.sparse.csr_array, count: int, lower: float) -> tup
         values = np.r_[values, found]
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], np.c_[vectors, more][:, order]
+        # Search once more, for one pair at a time, while the complement holds something smaller.
         wanted = 1 if found.min() < last - 1e-9 * norm else 0
     return values[:count], vectors[:, :count]
 
 
 def lower_bound(matrix: scipy.sparse.csr_array) -> float:
-    """A number that no eigenvalue is smaller than, by Gershgorin's circles."""
+    """Return a lower bound of all eigenvalues, by Gershgorin's circles."""
     diagonal = matrix.diagonal()
     return float((diagonal - (abs(matrix).sum(1) - np.abs(diagonal))).min())

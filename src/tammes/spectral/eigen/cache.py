@@ -1,4 +1,4 @@
-"""Eigenpairs on disk, under names that are hashes of the graphs they belong to."""
+"""Files of eigenpairs, named by a hash of the graphs they belong to."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import safetensors.torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from tammes.spectral.eigenpairs import Eigenpairs
+from tammes.spectral.eigen.eigenpairs import Eigenpairs
 
 LAYOUT = "tammes eigenpairs 2"
-"""Changes with what the files hold, so that old ones are not read."""
+"""Version of the files; part of their names, so that files of an older layout are not read."""
 
 CHECKSUM = "checksum"
 
 
 def content_key(settings: str, *tensors: Tensor | None) -> str:
-    """A name for what was computed of these tensors by these settings.
+    """Return a hash of the settings and of the contents of the tensors.
 
     Example:
         >>> import torch
@@ -38,8 +38,8 @@ def content_key(settings: str, *tensors: Tensor | None) -> str:
     return digest.hexdigest()[:40]
 
 
-def keep(pairs: Eigenpairs, path: Path) -> None:
-    """Write eigenpairs to a file that is there as a whole or not at all."""
+def save_eigenpairs(pairs: Eigenpairs, path: Path) -> None:
+    """Write eigenpairs to a file that appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {"vectors": pairs.vectors.cpu().contiguous(), "values": pairs.values.cpu().contiguous()}
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
@@ -52,11 +52,11 @@ def keep(pairs: Eigenpairs, path: Path) -> None:
         raise
 
 
-def kept(path: Path, *, nodes: int, graphs: int) -> Eigenpairs:
-    """Read what `keep` wrote.
+def load_eigenpairs(path: Path, *, nodes: int, graphs: int) -> Eigenpairs:
+    """Read eigenpairs from a file of `save_eigenpairs`.
 
     Raises:
-        ValueError: where the file is damaged, or holds those of other graphs.
+        ValueError: where the file is damaged, or holds the eigenpairs of other graphs.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -66,11 +66,11 @@ def kept(path: Path, *, nodes: int, graphs: int) -> Eigenpairs:
         if (len(pairs.vectors), len(pairs.values)) != (nodes, graphs):
             raise KeyError(f"{len(pairs.vectors)} nodes of {len(pairs.values)} graphs")
         if checksum != _checksum(content):
-            raise KeyError("its numbers are not those that were written")
+            raise KeyError("its numbers do not match its checksum")
         return pairs
     except (SafetensorError, KeyError) as error:
         raise ValueError(
-            f"{path} holds no eigenpairs ({error}); delete it, and they are computed anew"
+            f"{path} holds no eigenpairs ({error}); delete the file, and they are computed again"
         ) from error
 
 

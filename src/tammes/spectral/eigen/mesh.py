@@ -11,20 +11,20 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.checks import check_integer
-from tammes.spectral.eigenpairs import Eigenpairs
-from tammes.spectral.lanczos import smallest
+from tammes.spectral.eigen.eigenpairs import Eigenpairs
+from tammes.spectral.eigen.lanczos import smallest_eigenpairs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeshLaplacian:
-    """L = M^{-1} S on functions of the vertices. `MeshLaplacian.of` makes it of a mesh.
+    """L = M^{-1} S on functions of the vertices of a triangle mesh; built by `MeshLaplacian.of`.
 
     (S f)_i = sum_j (cot a_ij + cot b_ij) / 2 (f_i - f_j), with a_ij and b_ij the angles opposite to the edge
     ij; M is diagonal, with a third of the area of the triangles around each vertex.
 
     Args:
-        stiffness: S, sparse, symmetric; without unit.
-        areas: the diagonal of M, in the square of the unit of length.
+        stiffness: S, sparse and symmetric; without unit.
+        areas: diagonal of M, in the square of the unit of length.
 
     Source: Robinson (2023), E.11.5; Rustamov, Laplace-Beltrami eigenfunctions for deformation invariant shape
     representation, 2007.
@@ -35,15 +35,15 @@ class MeshLaplacian:
 
     @classmethod
     def of(cls, vertices: Float[Tensor, "vertices 3"], faces: Int[Tensor, "faces 3"]) -> MeshLaplacian:
-        """The Laplacian of a mesh, with or without a boundary.
+        """Return the Laplacian of a mesh, with or without a boundary.
 
         Args:
-            vertices: places in space.
-            faces: the numbers of the corners of each triangle.
+            vertices: coordinates in space.
+            faces: vertex numbers of the corners of each triangle.
 
         Raises:
-            ValueError: for other shapes, corners that are no vertices, places that are not finite, triangles
-                without area, and vertices without triangles.
+            ValueError: for other shapes, corners that are no vertices, coordinates that are not finite,
+                triangles without area, and vertices without triangles.
 
         Example:
             >>> square = torch.tensor([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
@@ -62,8 +62,9 @@ class MeshLaplacian:
             raise ValueError(
                 f"expected triangles with an area, got none of triangle {number}; clean the mesh"
             )
-        half_cot = (one * other).sum(2) / double_area[:, None] / 2  # at each corner
-        # Opposite to the edge between the next corner and the one after it.
+        # cot = cos / sin = (a . b) / |a x b|. The angle at a corner is opposite to the edge between the next
+        # corner and the one after it.
+        half_cot = (one * other).sum(2) / double_area[:, None] / 2  # (faces, 3)
         first, second = np.roll(triangles, -1, axis=1).ravel(), np.roll(triangles, 1, axis=1).ravel()
         shape = (count, count)
         off = scipy.sparse.coo_array((half_cot.ravel(), (first, second)), shape=shape).tocsr()
@@ -75,10 +76,10 @@ class MeshLaplacian:
         return cls(stiffness=stiffness, areas=torch.from_numpy(areas))
 
     def eigenpairs(self, count: int) -> Eigenpairs:
-        """The smallest eigenvalues, S v = lambda M v, with V^T M V = 1, as those of one graph.
+        """Return the smallest eigenvalues, S v = lambda M v, with V^T M V = 1, as those of one graph.
 
         Args:
-            count: how many; eigenvalues are in one over the square of the unit of length.
+            count: number of pairs; eigenvalues are in one over the square of the unit of length.
 
         Raises:
             ValueError: for a count below 1.
@@ -91,8 +92,10 @@ class MeshLaplacian:
             [[0.0, 0.6667, 0.6667, 0.6667]]
         """
         check_integer("count", count)
+        # With u = M^{1/2} v the problem is symmetric: M^{-1/2} S M^{-1/2} u = lambda u.
         root = scipy.sparse.diags_array(1 / np.sqrt(self.areas.numpy()))
-        values, vectors = smallest((root @ self.stiffness @ root).tocsr(), min(count, len(self.areas)))
+        matrix = (root @ self.stiffness @ root).tocsr()
+        values, vectors = smallest_eigenpairs(matrix, min(count, len(self.areas)))
         found = torch.zeros(1, count, dtype=torch.float64)
         columns = torch.zeros(len(self.areas), count, dtype=torch.float64)
         found[0, : len(values)] = torch.from_numpy(values)

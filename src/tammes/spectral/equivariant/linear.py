@@ -1,4 +1,4 @@
-"""All linear maps between matrices, vectors and scalars of graphs that do not care for the order of nodes."""
+"""All linear maps between matrices, vectors and scalars over nodes that are equivariant to permutations."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.matrices import Matrices
-from tammes.spectral.nodes import Nodes
+from tammes.spectral.equivariant.matrices import Matrices, Nodes
 
 
-def weights(*shape: int, terms: int) -> nn.Parameter:
-    """Weights or biases of a sum of many terms, from U(-1 / sqrt(terms), 1 / sqrt(terms)) as in nn.Linear."""
+def uniform_weights(*shape: int, terms: int) -> nn.Parameter:
+    """Return weights of a sum of `terms` terms, from U(-1 / sqrt(terms), 1 / sqrt(terms)) as in nn.Linear."""
     bound = 1 / math.sqrt(max(1, terms))
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
 
@@ -26,7 +26,7 @@ class MatrixToMatrix(nn.Module):
     out_ij = (X, X^T)_ij + rows_i + columns_j + all + [i = j] diagonal_i, where rows, columns and diagonal
     are each linear in (diagonal of X, means of its rows, means of its columns), 9 maps, and all and the
     diagonal in (mean of its diagonal, mean of its entries), 4 maps. One bias goes to all entries, one to
-    the diagonal. The 15 are added up in one n-by-n tensor for each output, not kept side by side.
+    the diagonal. All 15 are summed into one n-by-n tensor for each output, instead of 15 tensors.
 
     Args:
         inputs: channels of X.
@@ -34,10 +34,10 @@ class MatrixToMatrix(nn.Module):
         constants: numbers given with each matrix, which enter as constant matrices and diagonals do.
 
     Raises:
-        ValueError: for fewer than one channel, or fewer than no constants.
+        ValueError: for fewer than one channel, or a negative number of constants.
 
     Source: Maron et al. (2019), "Invariant and Equivariant Graph Networks", Table 5; Robinson (2023), 7.1.1.
-    Differs: means over a graph's own nodes, not sums, so that what it gives does not grow with the graph.
+    Differs: means over a graph's own nodes, not sums, so that results do not grow with the graph.
 
     Example:
         >>> from tammes.spectral import Dense, Nodes
@@ -51,19 +51,19 @@ class MatrixToMatrix(nn.Module):
         super().__init__()
         _check(inputs, outputs, constants)
         terms = 15 * inputs + 2 * constants
-        self.entries = weights(2, outputs, inputs, terms=terms)
-        self.vectors = weights(3, outputs, 3, inputs, terms=terms)  # to the diagonal, rows, columns
-        self.scalars = weights(2, outputs, 2, inputs, terms=terms)  # to the diagonal, all
-        self.constants = weights(2, outputs, constants, terms=terms)
-        self.bias = weights(2, outputs, terms=terms)
+        self.entries = uniform_weights(2, outputs, inputs, terms=terms)
+        self.vectors = uniform_weights(3, outputs, 3, inputs, terms=terms)  # to the diagonal, rows, columns
+        self.scalars = uniform_weights(2, outputs, 2, inputs, terms=terms)  # to the diagonal, all
+        self.constants = uniform_weights(2, outputs, constants, terms=terms)
+        self.bias = uniform_weights(2, outputs, terms=terms)
 
+    @override
     def forward(
         self, x: Matrices, nodes: Nodes, constants: Float[Tensor, "batch constants"] | None = None
     ) -> Float[Tensor, "batch outputs n n"]:
-        """The sum of all maps; zeros where an index is no node."""
-        parts = x.contractions()
-        vectors = torch.einsum("poqc,bqcn->pbon", self.vectors, parts.vectors)
-        scalars = torch.einsum("poqc,bqc->pbo", self.scalars, parts.scalars) + self.bias[:, None]
+        vector_parts, scalar_parts = x.contractions()
+        vectors = torch.einsum("poqc,bqcn->pbon", self.vectors, vector_parts)
+        scalars = torch.einsum("poqc,bqc->pbo", self.scalars, scalar_parts) + self.bias[:, None]
         if constants is not None:
             scalars = scalars + torch.einsum("poc,bc->pbo", self.constants, constants)
         diagonal, rows, columns = vectors
@@ -77,7 +77,7 @@ class MatrixToMatrix(nn.Module):
 
 
 class VectorToMatrix(nn.Module):
-    """The 5 linear equivariant maps of a vector to a matrix, without biases, to add to a `MatrixToMatrix`.
+    """The 5 linear equivariant maps of a vector to a matrix, without biases, added to a `MatrixToMatrix`.
 
     out_ij = rows_i + columns_j + all + [i = j] (diagonal_i + same), where the first two and the diagonal are
     multiples of x and the others of its mean.
@@ -100,16 +100,17 @@ class VectorToMatrix(nn.Module):
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         _check(inputs, outputs, 0)
-        self.vectors = weights(3, outputs, inputs, terms=5 * inputs)
-        self.scalars = weights(2, outputs, inputs, terms=5 * inputs)
+        self.vectors = uniform_weights(3, outputs, inputs, terms=5 * inputs)
+        self.scalars = uniform_weights(2, outputs, inputs, terms=5 * inputs)
 
+    @override
     def forward(
         self,
         x: Float[Tensor, "batch inputs n"],
         nodes: Nodes,
         matrices: Float[Tensor, "batch outputs n n"],
     ) -> Float[Tensor, "batch outputs n n"]:
-        """The matrices with the sum of all maps added, in place."""
+        # The sum of all maps is added to `matrices` in place.
         diagonal, rows, columns = torch.einsum("poc,bcn->pbon", self.vectors, x)
         scalars = torch.einsum("poc,bc->pbo", self.scalars, nodes.mean(x, dim=2))[..., None]
         return _spread(matrices, diagonal + scalars[0], rows + scalars[1], columns, nodes)
@@ -119,7 +120,7 @@ class MatrixToVector(nn.Module):
     """The 5 linear equivariant maps of a matrix to a vector, and a bias.
 
     out_i is linear in X_ii, the mean of row i, the mean of column i, the mean of the diagonal and the mean
-    of all entries. From thin factors the matrix is never made.
+    of all entries. For `Factored` matrices the n-by-n matrix is never made.
 
     Args:
         inputs: channels of X.
@@ -127,7 +128,7 @@ class MatrixToVector(nn.Module):
         constants: numbers given with each matrix.
 
     Raises:
-        ValueError: for fewer than one channel, or fewer than no constants.
+        ValueError: for fewer than one channel, or a negative number of constants.
 
     Source: Maron et al. (2019). Differs: means, as in `MatrixToMatrix`.
 
@@ -142,20 +143,20 @@ class MatrixToVector(nn.Module):
         super().__init__()
         _check(inputs, outputs, constants)
         terms = 5 * inputs + constants
-        self.vectors = weights(outputs, 3, inputs, terms=terms)
-        self.scalars = weights(outputs, 2, inputs, terms=terms)
-        self.constants = weights(outputs, constants, terms=terms)
-        self.bias = weights(outputs, terms=terms)
+        self.vectors = uniform_weights(outputs, 3, inputs, terms=terms)
+        self.scalars = uniform_weights(outputs, 2, inputs, terms=terms)
+        self.constants = uniform_weights(outputs, constants, terms=terms)
+        self.bias = uniform_weights(outputs, terms=terms)
 
+    @override
     def forward(
         self, x: Matrices, nodes: Nodes, constants: Float[Tensor, "batch constants"] | None = None
     ) -> Float[Tensor, "batch outputs n"]:
-        """The sum of all maps; zeros where there is no node."""
-        parts = x.contractions()
-        scalars = torch.einsum("oqc,bqc->bo", self.scalars, parts.scalars) + self.bias
+        vector_parts, scalar_parts = x.contractions()
+        scalars = torch.einsum("oqc,bqc->bo", self.scalars, scalar_parts) + self.bias
         if constants is not None:
             scalars = scalars + constants @ self.constants.T
-        vectors = torch.einsum("oqc,bqcn->bon", self.vectors, parts.vectors)
+        vectors = torch.einsum("oqc,bqcn->bon", self.vectors, vector_parts)
         return nodes.masked(vectors + scalars[..., None])
 
 
@@ -183,12 +184,12 @@ class VectorToVector(nn.Module):
         super().__init__()
         _check(inputs, outputs, 0)
         terms = 2 * inputs
-        self.vectors = weights(outputs, inputs, terms=terms)
-        self.scalars = weights(outputs, inputs, terms=terms)
-        self.bias = weights(outputs, terms=terms)
+        self.vectors = uniform_weights(outputs, inputs, terms=terms)
+        self.scalars = uniform_weights(outputs, inputs, terms=terms)
+        self.bias = uniform_weights(outputs, terms=terms)
 
+    @override
     def forward(self, x: Float[Tensor, "batch inputs n"], nodes: Nodes) -> Float[Tensor, "batch outputs n"]:
-        """The sum of both maps; zeros where there is no node."""
         scalars = nodes.mean(x, dim=2) @ self.scalars.T + self.bias
         mixed = torch.bmm(self.vectors.expand(len(x), -1, -1), x)
         return nodes.masked(mixed.add_(scalars[..., None]))
@@ -201,12 +202,16 @@ def _spread(
     columns: Float[Tensor, "batch channels n"],
     nodes: Nodes,
 ) -> Float[Tensor, "batch channels n n"]:
-    """entries_ij + rows_i + columns_j + [i = j] diagonal_i, in place."""
+    """Add rows_i + columns_j + [i = j] diagonal_i to entries_ij, in place; zeros in the padding."""
     return nodes.masked(_Spread.apply(entries, diagonal, rows, columns))  # type: ignore[no-untyped-call]
 
 
 class _Spread(torch.autograd.Function):
-    """The sum in one tensor; autograd would copy the whole gradient for what is added to a diagonal."""
+    """Sum of a matrix, rows, columns and a diagonal, in place.
+
+    Autograd's own backward of an in-place addition to a diagonal copies the whole n-by-n gradient. Here the
+    gradient of the matrix is passed on as it is, and the others are its diagonal and its sums.
+    """
 
     @staticmethod
     def forward(ctx: Any, entries: Tensor, diagonal: Tensor, rows: Tensor, columns: Tensor) -> Tensor:

@@ -1,0 +1,212 @@
+"""Baselines of SignNet: other choices of signs, and SignNet without its invariance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from typing_extensions import override
+
+from tammes.checks import check_integer
+from tammes.spectral.batches import batch_of, check_columns, check_eigenpairs
+from tammes.spectral.copies import Copies
+from tammes.spectral.phi import Phi, PhiConfig
+
+ROUNDING = 1e-5
+"""Entries below this fraction of the largest entry of their vector have no sign."""
+
+
+class Baseline(nn.Module):
+    """k columns of eigenvectors as the encoding of a node; a subclass chooses their signs.
+
+    Args:
+        eigenvectors: number of columns, k.
+
+    Raises:
+        ValueError: for fewer than one eigenvector.
+    """
+
+    def __init__(self, eigenvectors: int) -> None:
+        super().__init__()
+        self.dim = check_integer("eigenvectors", eigenvectors)
+
+    @override
+    def forward(
+        self,
+        x: Float[Tensor, "nodes features"] | None,
+        edge_index: Int[Tensor, "2 m"] | None,
+        batch: Int[Tensor, " nodes"] | None,
+        eigenvectors: Float[Tensor, "nodes k"],
+        eigenvalues: Float[Tensor, "graphs k"],
+    ) -> Float[Tensor, "nodes k"]:
+        batch = batch_of(batch, eigenvectors)
+        check_eigenpairs(batch, eigenvectors, eigenvalues)
+        check_columns(eigenvectors.shape[1], self.dim)
+        return self.signed(eigenvectors, batch, len(eigenvalues))
+
+    def signed(
+        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
+    ) -> Float[Tensor, "nodes k"]:
+        """Return the eigenvectors with other signs.
+
+        Args:
+            eigenvectors: checked eigenvectors of a batch.
+            batch: graph of each node.
+            graphs: number of graphs.
+        """
+        raise NotImplementedError
+
+
+class AbsoluteValues(Baseline):
+    """[|v_1|, ..., |v_k|]: invariant, but nodes on either side of a zero become alike.
+
+    Args:
+        eigenvectors: number of columns, k.
+
+    Raises:
+        ValueError: for fewer than one eigenvector.
+
+    Source: Robinson (2023), E.2.3 and E.11.2.
+
+    Example:
+        >>> AbsoluteValues(1)(None, None, None, torch.tensor([[-0.6], [0.8]]), torch.zeros(1, 1)).tolist()
+        [[0.6000000238418579], [0.800000011920929]]
+    """
+
+    @override
+    def signed(
+        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
+    ) -> Float[Tensor, "nodes k"]:
+        return eigenvectors.abs()
+
+
+class RandomFlips(Baseline):
+    """[s_1 v_1, ..., s_k v_k], with random signs s_i for each graph, drawn at each call in training (LapPE).
+
+    In evaluation the eigenvectors keep their signs. A network behind it has to learn from 2^k cases what does
+    not depend on signs.
+
+    Args:
+        eigenvectors: number of columns, k.
+        generator: random generator of the signs.
+
+    Raises:
+        ValueError: for fewer than one eigenvector.
+
+    Source: Robinson (2023), E.11.2; Dwivedi et al., Benchmarking Graph Neural Networks, 2020.
+
+    Example:
+        >>> flips = RandomFlips(1, generator=torch.Generator().manual_seed(0))
+        >>> vectors, values = torch.full((2, 1), 0.5), torch.zeros(1, 1)
+        >>> flips(None, None, None, vectors, values).abs().tolist()
+        [[0.5], [0.5]]
+    """
+
+    def __init__(self, eigenvectors: int, *, generator: torch.Generator) -> None:
+        super().__init__(eigenvectors)
+        self.generator = generator
+
+    @override
+    def signed(
+        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
+    ) -> Float[Tensor, "nodes k"]:
+        if not self.training:
+            return eigenvectors
+        return eigenvectors * _random_signs(graphs, self.dim, self.generator).to(eigenvectors)[batch]
+
+
+class CanonicalSigns(Baseline):
+    """Each v_i with the sign that makes most of its entries positive.
+
+    A tie is decided by the sum of the entries, which becomes positive (the l1 norm of the positive part is
+    then the larger one). A sum of 0, as for all but one of the eigenvectors of diag(d) - A on a connected
+    graph, leaves a random sign.
+
+    Args:
+        eigenvectors: number of columns, k.
+        generator: random generator of undecided signs, used at each call.
+
+    Raises:
+        ValueError: for fewer than one eigenvector.
+
+    Source: Robinson (2023), E.11.2. Differs: entries that are zero up to rounding count on neither side.
+
+    Example:
+        >>> canonical = CanonicalSigns(1, generator=torch.Generator().manual_seed(0))
+        >>> vectors = torch.tensor([[-0.6], [-0.8], [0.0]])
+        >>> canonical(None, None, None, vectors, torch.zeros(1, 1)).sign().tolist()
+        [[1.0], [1.0], [0.0]]
+    """
+
+    def __init__(self, eigenvectors: int, *, generator: torch.Generator) -> None:
+        super().__init__(eigenvectors)
+        self.generator = generator
+
+    @override
+    def signed(
+        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
+    ) -> Float[Tensor, "nodes k"]:
+        zeros = eigenvectors.new_zeros(graphs, self.dim)
+        index = batch[:, None].expand_as(eigenvectors)
+        largest = zeros.scatter_reduce(0, index, eigenvectors.abs(), "amax")
+        clear = eigenvectors.where(eigenvectors.abs() > ROUNDING * largest[batch], 0.0)
+        majority = zeros.index_add(0, batch, clear.sign())
+        total = zeros.index_add(0, batch, clear)
+        mass = zeros.index_add(0, batch, clear.abs())
+        undecided = _random_signs(graphs, self.dim, self.generator).to(zeros)
+        by_sum = total.sign().where(total.abs() > ROUNDING * mass, undecided)
+        return eigenvectors * majority.sign().where(majority != 0, by_sum)[batch]
+
+
+def _random_signs(graphs: int, columns: int, generator: torch.Generator) -> Int[Tensor, "graphs columns"]:
+    return 2 * torch.randint(2, (graphs, columns), generator=generator, device=generator.device) - 1
+
+
+class OneSign(Phi):
+    """phi(v) for v and 0 for -v, so that a SignNet with it is rho([phi(v_i)]_i), which depends on signs.
+
+    Batch statistics are those of v alone, and phi has half the work that it has with both signs.
+
+    Args:
+        phi: network on signals.
+    """
+
+    def __init__(self, phi: Phi) -> None:
+        super().__init__()
+        self.phi = phi
+        self.outputs = phi.outputs
+
+    @override
+    def forward(
+        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
+    ) -> Float[Tensor, "rows 2 outputs"]:
+        encoded = self.phi(signals[:, :1].contiguous(), copies)
+        return torch.cat([encoded, torch.zeros_like(encoded)], dim=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneSignConfig(PhiConfig):
+    """Settings of a `OneSign`, an ablation: SignNet's network and parameters without its symmetry.
+
+    It separates what SignNet gains by its invariance from what it gains by a network on eigenvectors.
+
+    Source: Robinson (2023), Table 7.1, "SignNet (phi(v) only)".
+
+    Example:
+        >>> from tammes.spectral import GINConfig, SignNet
+        >>> ablation = SignNet(dim=4, phi=OneSignConfig(phi=GINConfig(width=8, layers=2))).eval()
+        >>> edges, values = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.tensor([[1.0]])
+        >>> v = torch.tensor([[0.7], [0.1], [-0.7]])
+        >>> encodings = [ablation(None, edges, None, sign * v, values) for sign in (1, -1)]
+        >>> bool(torch.allclose(*encodings))
+        False
+    """
+
+    phi: PhiConfig
+    """Settings of the network on each eigenvector."""
+
+    @override
+    def build(self, inputs: int) -> OneSign:
+        return OneSign(self.phi.build(inputs))

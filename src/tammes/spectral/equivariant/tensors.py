@@ -1,0 +1,202 @@
+"""All linear equivariant maps between tensors of any order, generated from set partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+from tammes.checks import check_integer
+from tammes.spectral.equivariant.linear import uniform_weights
+from tammes.spectral.equivariant.matrices import Nodes
+
+
+def set_partitions(size: int) -> Iterator[tuple[int, ...]]:
+    """Yield all partitions of {0, ..., size - 1}, each as the block of every element.
+
+    Blocks are numbered in order of appearance, so element 0 lies in block 0 and every partition is yielded
+    once: `bell_number(size)` in all. The order is lexicographic.
+
+    Args:
+        size: number of elements; 0 has one partition, without blocks.
+
+    Raises:
+        ValueError: for a size that is not an integer of at least 0.
+
+    Example:
+        >>> list(set_partitions(3))
+        [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 2)]
+    """
+    check_integer("size", size, minimum=0)
+    return _extended((), size)
+
+
+def _extended(blocks: tuple[int, ...], missing: int) -> Iterator[tuple[int, ...]]:
+    if missing == 0:
+        yield blocks
+        return
+    for block in range(max(blocks, default=-1) + 2):  # the next element joins a block, or opens a new one
+        yield from _extended((*blocks, block), missing - 1)
+
+
+def bell_number(size: int) -> int:
+    """Return the number of partitions of a set, by Bell's triangle.
+
+    Args:
+        size: number of elements.
+
+    Raises:
+        ValueError: for a size that is not an integer of at least 0.
+
+    Example:
+        >>> [bell_number(size) for size in range(7)]
+        [1, 1, 2, 5, 15, 52, 203]
+    """
+    check_integer("size", size, minimum=0)
+    row = [1]
+    for _ in range(size):
+        following = [row[-1]]
+        for number in row:
+            following.append(following[-1] + number)
+        row = following
+    return row[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """One linear map, given by a set partition: indices in one block are equal.
+
+    The input is restricted to the entries whose indices are equal within blocks, averaged over the blocks
+    that the output lacks, and broadcast along the blocks that the input lacks.
+
+    Args:
+        source: block of each index of the input, numbered in order of appearance.
+        kept: blocks of the input that the output has, in the output's order.
+        target: block of each index of the output, numbered in order of appearance.
+        filled: whether each block of the output is one of `kept`; the result is broadcast along the others.
+    """
+
+    source: tuple[int, ...]
+    kept: tuple[int, ...]
+    target: tuple[int, ...]
+    filled: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, blocks: Sequence[int], inputs: int) -> Term:
+        """Return the map of a partition of the indices of the input followed by those of the output."""
+        source, behind = tuple(blocks[:inputs]), blocks[inputs:]
+        appearing = list(dict.fromkeys(behind))
+        return cls(
+            source=source,
+            kept=tuple(block for block in appearing if block in source),
+            target=tuple(appearing.index(block) for block in behind),
+            filled=tuple(block in source for block in appearing),
+        )
+
+
+def terms_between(inputs: int, outputs: int) -> tuple[Term, ...]:
+    """Return a basis of the linear equivariant maps from tensors of order `inputs` to order `outputs`.
+
+    It has Bell(inputs + outputs) elements, which are independent on graphs with at least as many nodes as
+    indices.
+
+    Source: Maron et al. (2019), Proposition 2.
+
+    Example:
+        >>> len(terms_between(2, 2)), len(terms_between(2, 1)), len(terms_between(3, 3))
+        (15, 5, 203)
+    """
+    return tuple(Term.of(blocks, inputs) for blocks in set_partitions(inputs + outputs))
+
+
+class TensorToTensor(nn.Module):
+    """All linear equivariant maps between tensors of given orders, and all constant ones as biases.
+
+    Each map works on the smallest tensor possible: the input is reduced to the blocks that the output has,
+    channels are mixed there, and the results of one output pattern are summed before they are broadcast.
+
+    Args:
+        orders: number of indices of the input and of the output.
+        inputs: channels of the input.
+        outputs: channels of the output.
+        constants: numbers given with each tensor, which enter as the biases do.
+
+    Raises:
+        ValueError: for orders or channels below 1, or a negative number of constants.
+
+    Source: Maron et al. (2019). Differs: means over a graph's own nodes, not sums.
+
+    Example:
+        >>> from tammes.spectral import Nodes
+        >>> layer = TensorToTensor((3, 1), 2, 5)
+        >>> layer(torch.ones(1, 2, 4, 4, 4), Nodes(sizes=(4,))).shape
+        torch.Size([1, 5, 4])
+    """
+
+    def __init__(self, orders: tuple[int, int], inputs: int, outputs: int, constants: int = 0) -> None:
+        super().__init__()
+        for order in orders:
+            check_integer("each order", order)
+        check_integer("inputs", inputs)
+        check_integer("outputs", outputs)
+        check_integer("constants", constants, minimum=0)
+        self.orders, self.outputs = orders, outputs
+        self.terms = terms_between(*orders)
+        self.patterns = tuple(set_partitions(orders[1]))
+        number = len(self.terms) * inputs + bell_number(orders[1]) * constants
+        self.weight = uniform_weights(len(self.terms), outputs, inputs, terms=number)
+        self.constants = uniform_weights(len(self.patterns), outputs, constants, terms=number)
+        self.bias = uniform_weights(len(self.patterns), outputs, terms=number)
+
+    @override
+    def forward(
+        self,
+        x: Float[Tensor, "batch inputs *widths"],
+        nodes: Nodes,
+        constants: Float[Tensor, "batch constants"] | None = None,
+    ) -> Float[Tensor, "batch outputs *output_widths"]:
+        result = x.new_zeros(len(x), self.outputs, *[nodes.width] * self.orders[1])
+        # Several maps share a reduction of the input and differ in where they put it.
+        reduced: dict[tuple[tuple[int, ...], tuple[int, ...]], Tensor] = {}
+        for place, pattern in enumerate(self.patterns):
+            bias = self.bias[place].expand(len(x), -1)
+            if constants is not None:
+                bias = bias + constants @ self.constants[place].T
+            total = bias.reshape(*bias.shape, *[1] * (max(pattern) + 1))
+            for weight, term in zip(self.weight, self.terms, strict=True):
+                if term.target != pattern:
+                    continue
+                key = (term.source, term.kept)
+                if key not in reduced:
+                    reduced[key] = _reduced(x, term, nodes)
+                mixed = torch.einsum("oc,bc...->bo...", weight, reduced[key])
+                total = total + mixed[(..., *(slice(None) if each else None for each in term.filled))]
+            _diagonal(result, pattern).add_(total)
+        return nodes.masked(result)
+
+
+def _diagonal(x: Tensor, blocks: tuple[int, ...]) -> Tensor:
+    """Return the entries whose indices are equal within blocks, with one index for each block, as a view."""
+    labels = list(blocks)
+    while len(set(labels)) < len(labels):
+        first = next(place for place, label in enumerate(labels) if labels.count(label) > 1)
+        label = labels.pop(first)
+        second = labels.index(label)
+        x = x.diagonal(dim1=2 + first, dim2=3 + second)
+        labels.append(labels.pop(second))
+    return x.permute(0, 1, *(2 + labels.index(label) for label in range(len(labels))))
+
+
+def _reduced(x: Tensor, term: Term, nodes: Nodes) -> Tensor:
+    """Return the input on the kept blocks, in their order; means over the others."""
+    x = _diagonal(x, term.source)
+    labels = list(range(x.dim() - 2))
+    for label in labels[::-1]:
+        if label not in term.kept:
+            x = nodes.mean(x, dim=2 + label)
+            labels.remove(label)
+    return x.permute(0, 1, *(2 + labels.index(label) for label in term.kept))

@@ -1,0 +1,189 @@
+"""SignNet and BasisNet without permutation symmetry, for graphs whose nodes have an order."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from typing_extensions import override
+
+from tammes.checks import check_integer
+from tammes.spectral.bases import CONSTANTS, Bases, check_multiplicities
+from tammes.spectral.batches import batch_of, check_eigenpairs
+from tammes.spectral.eigen.eigenpairs import eigenvector_mask
+from tammes.spectral.eigen.eigenspaces import RelativeGap
+from tammes.spectral.layers import MLP
+
+
+class Unconstrained(nn.Module):
+    """rho([h_1, ..., h_k]) with perceptrons on whole graphs of n nodes; a subclass computes the h_i.
+
+    Neither signs nor bases matter; the order of nodes does. Such a network is universal for data whose nodes
+    have an order, such as the eigenspaces of a covariance matrix.
+
+    Args:
+        dim: channels of a node's encoding.
+        nodes: number of nodes of every graph, n.
+        eigenvectors: number of columns of eigenvectors, k; columns that a graph lacks count as zeros.
+        width: channels of the hidden layers, and of each h_i.
+        layers: number of linear layers of phi, and of rho.
+        normalize: whether hidden layers are normalized by the batch.
+
+    Raises:
+        ValueError: for sizes that are not integers of at least 1.
+
+    Source: Robinson (2023), eq. 7.5 and 7.7. Differs: rho gives a vector for each node, which makes the
+    network interchangeable with `SignNet` and `BasisNet`.
+    """
+
+    rho: MLP
+
+    def __init__(
+        self, *, dim: int, nodes: int, eigenvectors: int, width: int, layers: int, normalize: bool
+    ) -> None:
+        super().__init__()
+        self.dim = check_integer("dim", dim)
+        self.nodes = check_integer("nodes", nodes)
+        self.eigenvectors = check_integer("eigenvectors", eigenvectors)
+        self.width = check_integer("width", width)
+        self.layers = check_integer("layers", layers)
+        self.normalize = normalize
+
+    def perceptron(self, inputs: int, outputs: int) -> MLP:
+        """Return a perceptron with the hidden layers of the settings."""
+        return MLP([inputs] + [self.width] * (self.layers - 1) + [outputs], normalize=self.normalize)
+
+    def joining_perceptron(self) -> MLP:
+        """Return rho."""
+        return self.perceptron(self.eigenvectors * self.width, self.nodes * self.dim)
+
+    @override
+    def forward(
+        self,
+        x: Float[Tensor, "nodes features"] | None,
+        edge_index: Int[Tensor, "2 m"] | None,
+        batch: Int[Tensor, " nodes"] | None,
+        eigenvectors: Float[Tensor, "nodes k"],
+        eigenvalues: Float[Tensor, "graphs k"],
+    ) -> Float[Tensor, "nodes dim"]:
+        batch = batch_of(batch, eigenvectors)
+        check_eigenpairs(batch, eigenvectors, eigenvalues)
+        sizes = set(torch.bincount(batch, minlength=len(eigenvalues)).tolist())
+        if sizes != {self.nodes} or eigenvectors.shape[1] != self.eigenvectors:
+            raise ValueError(
+                f"expected graphs of {self.nodes} nodes and {self.eigenvectors} columns of eigenvectors, as "
+                f"this network was built for, got {sorted(sizes)} and {eigenvectors.shape[1]}"
+            )
+        encoded = self.encoded(eigenvectors, eigenvalues, batch)
+        return self.rho(encoded.flatten(1)).view(len(batch), -1)
+
+    def encoded(
+        self, eigenvectors: Tensor, eigenvalues: Tensor, batch: Int[Tensor, " nodes"]
+    ) -> Float[Tensor, "graphs eigenvectors width"]:
+        """Return h_i for each column of each graph; arguments are those of `forward`, checked."""
+        raise NotImplementedError
+
+
+class UnconstrainedSignNet(Unconstrained):
+    """f = rho([phi(v_i, lambda_i) + phi(-v_i, lambda_i)]_i) with perceptrons on all entries of a vector.
+
+    Its arguments are those of `Unconstrained`.
+
+    Source: Robinson (2023), eq. 7.5.
+
+    Example:
+        >>> from tammes.spectral import eigenpairs
+        >>> edges, batch = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3).long()
+        >>> pairs = eigenpairs(edges, batch)
+        >>> network = UnconstrainedSignNet(dim=4, nodes=3, eigenvectors=3)
+        >>> network(None, edges, batch, pairs.vectors, pairs.values).shape
+        torch.Size([3, 4])
+    """
+
+    def __init__(
+        self,
+        *,
+        dim: int,
+        nodes: int,
+        eigenvectors: int,
+        width: int = 64,
+        layers: int = 3,
+        normalize: bool = False,
+    ) -> None:
+        super().__init__(
+            dim=dim, nodes=nodes, eigenvectors=eigenvectors, width=width, layers=layers, normalize=normalize
+        )
+        self.phi = self.perceptron(self.nodes + 1, self.width)
+        self.rho = self.joining_perceptron()
+
+    @override
+    def encoded(
+        self, eigenvectors: Tensor, eigenvalues: Tensor, batch: Int[Tensor, " nodes"]
+    ) -> Float[Tensor, "graphs eigenvectors width"]:
+        dtype = next(self.parameters()).dtype
+        vectors = eigenvectors.to(dtype).view(len(eigenvalues), self.nodes, -1).mT  # (graphs, k, n)
+        signals = torch.stack([vectors, -vectors], dim=2)
+        value = eigenvalues.to(dtype)[..., None, None].expand(-1, -1, 2, 1)
+        encoded = self.phi(torch.cat([signals, value], dim=3)).sum(2)  # (graphs, k, width)
+        mask = eigenvector_mask(eigenvectors, batch, len(eigenvalues))
+        return encoded.where(mask[..., None], 0.0)
+
+
+class UnconstrainedBasisNet(Unconstrained):
+    """f(V_1, ..., V_l) = rho([phi_{d_i}(V_i V_i^T)]_i) with perceptrons on all entries of a projector.
+
+    Args:
+        dim: channels of a node's encoding.
+        nodes: number of nodes of every graph, n.
+        eigenvectors: number of columns of eigenvectors, and largest number of eigenspaces.
+        width: channels of the hidden layers, and of phi's output.
+        layers: number of linear layers of phi, and of rho.
+        multiplicities: dimensions of eigenspaces, with a phi for each; None for one phi for all dimensions.
+        gap: rule for equal eigenvalues; left out, `RelativeGap()`.
+
+    Source: Robinson (2023), eq. 7.7.
+
+    Example:
+        >>> from tammes.spectral import eigenpairs
+        >>> edges, batch = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3).long()
+        >>> pairs = eigenpairs(edges, batch)
+        >>> network = UnconstrainedBasisNet(dim=4, nodes=3, eigenvectors=3)
+        >>> network(None, edges, batch, pairs.vectors, pairs.values).shape
+        torch.Size([3, 4])
+    """
+
+    def __init__(
+        self,
+        *,
+        dim: int,
+        nodes: int,
+        eigenvectors: int,
+        width: int = 64,
+        layers: int = 3,
+        multiplicities: tuple[int, ...] | None = None,
+        gap: RelativeGap | None = None,
+    ) -> None:
+        super().__init__(
+            dim=dim, nodes=nodes, eigenvectors=eigenvectors, width=width, layers=layers, normalize=False
+        )
+        check_multiplicities(multiplicities)
+        self.multiplicities = multiplicities
+        self.gap = gap or RelativeGap()
+        self.phis = nn.ModuleList(
+            self.perceptron(self.nodes**2 + CONSTANTS, self.width) for _ in multiplicities or (None,)
+        )
+        self.rho = self.joining_perceptron()
+
+    @override
+    def encoded(
+        self, eigenvectors: Tensor, eigenvalues: Tensor, batch: Int[Tensor, " nodes"]
+    ) -> Float[Tensor, "graphs eigenvectors width"]:
+        bases = Bases.of(eigenvectors, eigenvalues, batch, self.gap).to(next(self.parameters()).dtype)
+        slots = bases.vectors.new_zeros(len(bases.sizes) * self.eigenvectors, self.width)
+        for phi, members in zip(self.phis, bases.by_multiplicity(self.multiplicities), strict=True):
+            if len(members):
+                entries = bases.projectors(members).entries().flatten(1)
+                found = phi(torch.cat((entries, bases.constants(members)), dim=1))
+                place = bases.graph[members] * self.eigenvectors + bases.number[members]
+                slots = slots.index_copy(0, place.to(slots.device), found)
+        return slots.view(len(bases.sizes), self.eigenvectors, -1)
