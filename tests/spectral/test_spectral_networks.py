@@ -119,7 +119,7 @@ def test_wrong_settings_and_input_are_refused() -> None:
         (lambda: PNAConfig(degrees=(3,)), "at least one node with a neighbor"),
         (lambda: PNAConfig(degrees=(0, 3), width=6, towers=4), "multiple of the towers"),
         (lambda: GINEConfig().build(0), "features"),
-        (lambda: Readout(layers=0), "layers"),
+        (lambda: Readout(1, 1, layers=0), "layers"),
     ):
         with pytest.raises(ValueError, match=message):
             make()

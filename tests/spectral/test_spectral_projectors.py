@@ -71,4 +71,4 @@ def test_wrong_matrices_are_refused() -> None:
     with pytest.raises(ValueError, match="diagonalizable"):
         spaces_of(torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
     with pytest.raises(ValueError, match="tolerance"):
-        Projectors(tolerance=-1.0)
+        spaces_of(torch.eye(2), tolerance=-1.0)

@@ -3,37 +3,20 @@
 from tammes.spectral.basisnet import BasisNet
 from tammes.spectral.copies import Copies, Groups
 from tammes.spectral.deep_sets import EigenvectorSets, EigenvectorSetsConfig, NodeSets, NodeSetsConfig
-from tammes.spectral.eigen import (
+from tammes.spectral.eigen.eigenpairs import Eigenpairs, eigenpairs, eigenvector_mask
+from tammes.spectral.eigen.eigenspaces import (
     AmbiguousEigenspaces,
-    Combinatorial,
-    Eigenpairs,
     Eigenspaces,
-    Laplacian,
-    MeshLaplacian,
-    Projectors,
-    RandomWalk,
     RelativeGap,
-    Symmetric,
-    eigenpairs,
-    eigenvector_mask,
-    laplacian_matrix,
     orthonormal_within,
 )
-from tammes.spectral.equivariant import (
-    IGN,
-    Dense,
-    Factored,
-    IGNConfig,
-    Matrices,
-    MatrixToMatrix,
-    MatrixToVector,
-    Nodes,
-    TensorToTensor,
-    VectorToMatrix,
-    VectorToVector,
-    bell_number,
-    set_partitions,
-)
+from tammes.spectral.eigen.laplacian import Combinatorial, Laplacian, RandomWalk, Symmetric, laplacian_matrix
+from tammes.spectral.eigen.mesh import MeshLaplacian
+from tammes.spectral.eigen.projectors import Projectors
+from tammes.spectral.equivariant.ign import IGN, IGNConfig
+from tammes.spectral.equivariant.linear import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
+from tammes.spectral.equivariant.matrices import Dense, Factored, Matrices, Nodes
+from tammes.spectral.equivariant.tensors import TensorToTensor, bell_number, set_partitions
 from tammes.spectral.expressive_basisnet import ExpressiveBasisNet
 from tammes.spectral.gin import GIN, GINConfig
 from tammes.spectral.perceptron import (

@@ -70,7 +70,7 @@ def load_eigenpairs(path: Path, *, nodes: int, graphs: int) -> Eigenpairs:
         return pairs
     except (SafetensorError, KeyError) as error:
         raise ValueError(
-            f"{path} holds no eigenpairs ({error}); delete the file, and they are computed again"
+            f"{path} holds no eigenpairs ({error}); delete it, and they are computed again"
         ) from error
 
 

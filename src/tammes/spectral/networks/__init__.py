@@ -1,7 +1,8 @@
 """Graph networks of torch_geometric's layers, to which encodings are given as node features."""
 
 try:
-    import torch_geometric  # noqa: F401
+    import torch_geometric.data
+    import torch_geometric.nn  # noqa: F401
 except ImportError as error:
     raise ImportError('networks on graphs need torch_geometric: pip install "tammes[graphs]"') from error
 
