@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tammes import recipes
-from tammes.cli.failures import exit_code_of
+from tammes.cli.failures import exit_code_of, in_words_of_shell
 from tammes.training import Stopped
 
 
@@ -26,6 +26,23 @@ def test_what_the_user_can_mend_is_one_line(capsys: pytest.CaptureFixture[str]) 
     assert output.err.startswith("tammes: temperature must be a positive number, got -1")
     assert output.err.count("\n") == 1
     assert output.out == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("resume it with resume=True, or name another", "resume it with --resume, or name another"),
+        ("for example files='*.md'", "for example --files '*.md'"),
+        ("candidates must be an integer", "--positives.candidates must be an integer"),
+        ("no candidates were drawn", "no candidates were drawn"),
+        ("begin later by increasing warm_up", "begin later by increasing --positives.warm-up"),
+        ("leave them out with strict=False", "leave them out without --strict"),
+        ("class_prior must be a probability", "class_prior must be a probability"),
+        ("RANK=2 is no rank, beta=1 no beta", "RANK=2 is no rank, beta=1 no beta"),
+    ],
+)
+def test_fields_of_the_library_become_flags(message: str, expected: str) -> None:
+    assert in_words_of_shell(message) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from tammes.cli.launched import is_first_here
+from tammes.cli.failures import is_first_on_machine
 from tammes.cli.main import main
 
 TWO = {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
@@ -25,7 +25,7 @@ def test_what_several_processes_would_do_twice_is_refused(
 def test_the_command_line_is_explained_once_on_a_machine(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not is_first_here()
+    assert not is_first_on_machine()
     assert main(["train", "--no-such-flag"]) == 2
     assert capsys.readouterr() == ("", "")
     monkeypatch.setenv("LOCAL_RANK", "0")

@@ -39,7 +39,8 @@ from tammes.training import (
 )
 from tammes.training.active_views import NoBoundaryWarning, NothingNearWarning
 from tammes.training.config_file import from_yaml, to_yaml
-from tammes.training.module import Batch, Contrastive
+from tammes.training.loader import PairBatch
+from tammes.training.module import ContrastiveModule
 from tammes.training.seeds import Purpose, derive
 from tiny import make_config, make_text_config, random_images, random_texts
 
@@ -72,14 +73,16 @@ class Killed(BaseException):
     pass
 
 
-def at_each_step(monkeypatch: pytest.MonkeyPatch, action: Callable[[Contrastive, Batch], None]) -> None:
-    step = Contrastive.training_step
+def at_each_step(
+    monkeypatch: pytest.MonkeyPatch, action: Callable[[ContrastiveModule, PairBatch], None]
+) -> None:
+    step = ContrastiveModule.training_step
 
-    def training_step(module: Contrastive, batch: Batch, index: int) -> Tensor:
+    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> Tensor:
         action(module, batch)
         return step(module, batch, index)
 
-    monkeypatch.setattr(Contrastive, "training_step", training_step)
+    monkeypatch.setattr(ContrastiveModule, "training_step", training_step)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ def test_killed_and_resumed_it_is_the_same_run(
     config = CHOSEN[name]
     go(config, RunFolder(path=tmp_path / "whole"))
 
-    def kill(module: Contrastive, batch: Batch) -> None:
+    def kill(module: ContrastiveModule, batch: PairBatch) -> None:
         if module.global_step == step:
             raise Killed
 
@@ -179,7 +182,7 @@ def test_running_statistics_and_modes_are_those_of_training_alone(monkeypatch: p
     config = replace(make_config(), encoder=ResNetConfig(), positives=CLUSTERS, epochs=1)
     modes = []
 
-    def look(module: Contrastive, batch: Batch) -> None:
+    def look(module: ContrastiveModule, batch: PairBatch) -> None:
         modes.append({part.training for part in module.model.modules()})
 
     at_each_step(monkeypatch, look)
@@ -191,7 +194,7 @@ def test_running_statistics_and_modes_are_those_of_training_alone(monkeypatch: p
 def test_a_classifier_lives_as_long_as_its_round(monkeypatch: pytest.MonkeyPatch) -> None:
     weights: list[Tensor] = []
 
-    def look(module: Contrastive, batch: Batch) -> None:
+    def look(module: ContrastiveModule, batch: PairBatch) -> None:
         assert module.active is not None
         weights.append(module.active.weight.clone())
 
@@ -227,7 +230,7 @@ def test_embeddings_that_fell_together_leave_the_choice_to_chance() -> None:
     assert math.isfinite(train(config, images, machine=Machine(accelerator="cpu")).metrics[-1].loss or 0)
 
 
-def collapse(module: Contrastive, batch: Batch) -> None:
+def collapse(module: ContrastiveModule, batch: PairBatch) -> None:
     """All embeddings become the same one."""
     last = [part for part in module.model.modules() if isinstance(part, torch.nn.Linear)][-1]
     torch.nn.init.zeros_(last.weight)
@@ -239,7 +242,7 @@ def collapse(module: Contrastive, batch: Batch) -> None:
 def test_where_embeddings_collapse_no_distance_is_written_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, acceptance: Nearest | Quantile | Halving
 ) -> None:
-    def collapse_later(module: Contrastive, batch: Batch) -> None:
+    def collapse_later(module: ContrastiveModule, batch: PairBatch) -> None:
         if module.global_step >= 3:
             collapse(module, batch)
 
@@ -267,7 +270,7 @@ def test_a_collapse_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_candidates_that_are_no_numbers_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def overflow(module: Contrastive, batch: Batch) -> None:
+    def overflow(module: ContrastiveModule, batch: PairBatch) -> None:
         if module.global_step == 1:  # in evaluation alone, by which candidates are embedded
             norms = (part for part in module.model.modules() if isinstance(part, torch.nn.BatchNorm2d))
             next(norms).running_mean.fill_(torch.nan)  # type: ignore[union-attr]
@@ -293,7 +296,7 @@ WITHOUT_LABELS = replace(random_images(22), labels=None, classes=None)
         (
             replace(make_config(), positives=replace(CLUSTERS, warm_up=15)),
             random_images(22),
-            r"a warm-up of 15 steps is all of the run \(15 steps\)",
+            r"a warm-up of 15 steps takes the whole run \(15 steps\)",
         ),
     ],
     ids=["no labels", "too many clusters", "warm-up"],
@@ -313,7 +316,7 @@ def test_labels_are_not_needed_for_clusters() -> None:
 
 @pytest.mark.parametrize("positives", [CLUSTERS, Targeted(freely=("noise",))])
 def test_what_does_not_go_together_is_refused(positives: Active | Targeted) -> None:
-    with pytest.raises(ValueError, match="chooses among augmented views, which texts have none of"):
+    with pytest.raises(ValueError, match="needs augmented views, which texts do not have"):
         replace(make_text_config(), positives=positives)
     with pytest.raises(ValueError, match="needs an augmentation, or both views are the same"):
         replace(make_config(), positives=positives, augmentation=Identity())
@@ -338,7 +341,7 @@ def test_other_classes_than_the_run_began_with_are_told(tmp_path: Path) -> None:
     config = replace(CHOSEN["labels"], epochs=1, optimizer=Adam())
     go(config, folder)
     machine, longer = Machine(accelerator="cpu"), replace(config, epochs=2)
-    with pytest.raises(ValueError, match="begun with 2 classes of labels and now there are 3"):
+    with pytest.raises(ValueError, match="started with 2 classes of labels and now there are 3"):
         train(longer, random_images(22, classes=3), folder=replace(folder, resume=True), machine=machine)
     assert train(longer, random_images(22), folder=replace(folder, resume=True), machine=machine)
 

@@ -362,7 +362,7 @@ def test_asking_for_a_temperature_of_the_model_does_not_count_as_a_change() -> N
 
 @pytest.mark.parametrize("chunk", [0, -1, 2.0, True, None, "4"])
 def test_a_chunk_that_is_no_number_of_rows_is_refused(chunk: Any) -> None:
-    with pytest.raises(ValueError, match="chunk must be a number of rows, an integer of at least 1, got"):
+    with pytest.raises(ValueError, match="chunk must be an integer of at least 1, got"):
         GradientCache(dropout_model(), chunk=chunk)
 
 

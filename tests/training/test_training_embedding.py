@@ -42,7 +42,11 @@ def test_every_module_gets_its_mode_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"), [({"batch_size": 0}, "at least 1 row, got 0"), ({"workers": -1}, "got -1")]
+    ("settings", "message"),
+    [
+        ({"batch_size": 0}, "batch_size must be an integer of at least 1, got 0"),
+        ({"workers": -1}, "workers must be an integer of at least 0, got -1"),
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):

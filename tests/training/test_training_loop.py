@@ -27,7 +27,8 @@ from tammes.training import (
     checkpoint,
     train,
 )
-from tammes.training.module import Batch, Contrastive
+from tammes.training.loader import PairBatch
+from tammes.training.module import ContrastiveModule
 from tiny import make_config, random_images
 
 
@@ -43,16 +44,16 @@ def train_in(folder: Path, config: TrainingConfig, images: Images, **how: object
 
 def at_step(monkeypatch: pytest.MonkeyPatch, step: int, action: Callable[[], None]) -> None:
     """Do something at the beginning of a step, once."""
-    whole = Contrastive.training_step
+    whole = ContrastiveModule.training_step
     done = []
 
-    def training_step(module: Contrastive, batch: Batch, batch_idx: int) -> Tensor:
+    def training_step(module: ContrastiveModule, batch: PairBatch, batch_idx: int) -> Tensor:
         if module.global_step == step and not done:
             done.append(step)
             action()
         return whole(module, batch, batch_idx)
 
-    monkeypatch.setattr(Contrastive, "training_step", training_step)
+    monkeypatch.setattr(ContrastiveModule, "training_step", training_step)
 
 
 def kill() -> None:
@@ -123,7 +124,7 @@ def test_ctrl_c_saves_after_the_step(
 ) -> None:
     monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_DFL)  # as in a terminal
     at_step(monkeypatch, step, interrupt)
-    with pytest.raises(Stopped, match=f"stopped after {step + 1} steps.*--resume") as stopped:
+    with pytest.raises(Stopped, match=f"stopped after {step + 1} steps.*resume=True") as stopped:
         train_in(tmp_path / "run", make_config(), random_images(22))
     assert stopped.value.signal_number == signal.SIGINT
     saved = checkpoint.load_checkpoint(tmp_path / "run/checkpoints/last.ckpt")
@@ -139,18 +140,18 @@ SCRIPT = """
     sys.path[:0] = {tests!r}
     import test_training_loop as here
     from tammes.training import atomic
-    from tammes.training.module import Batch, Contrastive
+    from tammes.training.module import ContrastiveModule
     torch.set_num_threads(1)
     {sabotage}
     here.train_in(Path({folder!r}), here.make_config(), here.random_images(22), checkpoint_every=2)
 """
 IN_A_STEP = """
-    whole = Contrastive.training_step
+    whole = ContrastiveModule.training_step
     def step(module, batch, batch_idx):
         if module.global_step == 8:
             os.kill(os.getpid(), signal.SIGKILL)
         return whole(module, batch, batch_idx)
-    Contrastive.training_step = step
+    ContrastiveModule.training_step = step
 """
 WHILE_SAVING = """
     real, calls = os.fsync, []
@@ -193,7 +194,7 @@ def test_after_a_damaged_checkpoint_the_one_before_it_is_used(
         last.unlink()
     else:
         os.truncate(last, last.stat().st_size // 2)
-    message = rf"last\.ckpt is {damage.split()[0]}.*: going on from previous\.ckpt, after step 6"
+    message = rf"last\.ckpt is {damage.split()[0]}.*: resuming from previous\.ckpt, after step 6"
     message = message.replace("cut", "damaged")
     with pytest.warns(checkpoint.DamagedCheckpoint, match=message):
         train_in(tmp_path / "run", make_config(), random_images(22), checkpoint_every=2, resume=True)
@@ -253,9 +254,11 @@ def test_a_full_disk_keeps_the_checkpoint_that_was_there(
 def test_a_loss_gone_wrong_names_the_step_and_spoils_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    modules: list[Contrastive] = []
-    begin = Contrastive.on_train_start
-    monkeypatch.setattr(Contrastive, "on_train_start", lambda self: (modules.append(self), begin(self))[1])
+    modules: list[ContrastiveModule] = []
+    begin = ContrastiveModule.on_train_start
+    monkeypatch.setattr(
+        ContrastiveModule, "on_train_start", lambda self: (modules.append(self), begin(self))[1]
+    )
 
     def spoil() -> None:
         weight = next(modules[0].parameters())
@@ -318,11 +321,19 @@ def test_training_lowers_the_loss() -> None:
 
 
 def test_wrong_settings_are_refused() -> None:
-    with pytest.raises(ValueError, match="epochs must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="epochs must be an integer of at least 1, got 0"):
         replace(make_config(), epochs=0)
-    with pytest.raises(ValueError, match="batch_size must be at least 2"):
+    with pytest.raises(ValueError, match="batch_size must be an integer of at least 2"):
         replace(make_config(), batch_size=1)
-    with pytest.raises(ValueError, match="seed must be 0 or more, got -1"):
+    with pytest.raises(ValueError, match="seed must be an integer of at least 0, got -1"):
         replace(make_config(), seed=-1)
-    with pytest.raises(ValueError, match="workers must be 0 or more, got -1"):
+    with pytest.raises(ValueError, match="workers must be an integer of at least 0, got -1"):
         Machine(workers=-1)
+
+
+def test_epochs_are_counted_from_one(capfd: pytest.CaptureFixture[str]) -> None:
+    machine = Machine(accelerator="cpu", progress=True)
+    train(replace(make_config(), epochs=2), random_images(22), machine=machine)
+    said = "".join(capfd.readouterr())
+    assert "Epoch 2/2" in said
+    assert "Epoch 1/1" not in said

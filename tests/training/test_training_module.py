@@ -28,13 +28,14 @@ from tammes.training import (
     load_run,
     train,
 )
-from tammes.training.batch_norm import with_global_batch_norm
 from tammes.training.checkpoint import load_checkpoint
 from tammes.training.config_file import from_yaml, to_yaml
-from tammes.training.examples import ImageExamples
-from tammes.training.module import Batch, Contrastive
+from tammes.training.distributed.batch_norm import with_global_batch_norm
+from tammes.training.examples import Examples
+from tammes.training.loader import PairBatch
+from tammes.training.module import ContrastiveModule
 from tammes.training.momentum import rising_momentum
-from tammes.training.order import Portion
+from tammes.training.sampler import Shard
 from tiny import make_config, random_images
 
 HCL = recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1)
@@ -72,15 +73,15 @@ def test_killed_and_resumed_it_is_the_same_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig, step: int
 ) -> None:
     go(config, RunFolder(path=tmp_path / "whole"))
-    begin = Contrastive.training_step
+    begin = ContrastiveModule.training_step
 
-    def training_step(module: Contrastive, batch: Batch, index: int) -> object:
+    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> object:
         if module.global_step == step:
             raise Killed
         return begin(module, batch, index)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Contrastive, "training_step", training_step)
+        patch.setattr(ContrastiveModule, "training_step", training_step)
         with pytest.raises(Killed):
             go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1))
     go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
@@ -105,15 +106,17 @@ def test_with_batch_norm_a_chunk_is_another_batch() -> None:
 
 
 @pytest.fixture
-def modules(monkeypatch: pytest.MonkeyPatch) -> list[Contrastive]:
+def modules(monkeypatch: pytest.MonkeyPatch) -> list[ContrastiveModule]:
     """The modules that are trained in a test, to be looked at afterwards."""
-    begun: list[Contrastive] = []
-    begin = Contrastive.on_train_start
-    monkeypatch.setattr(Contrastive, "on_train_start", lambda self: (begun.append(self), begin(self))[1])
+    begun: list[ContrastiveModule] = []
+    begin = ContrastiveModule.on_train_start
+    monkeypatch.setattr(
+        ContrastiveModule, "on_train_start", lambda self: (begun.append(self), begin(self))[1]
+    )
     return begun
 
 
-def test_a_queue_holds_the_keys_of_earlier_batches(modules: list[Contrastive]) -> None:
+def test_a_queue_holds_the_keys_of_earlier_batches(modules: list[ContrastiveModule]) -> None:
     run = go(WITH_QUEUE)
     (module,) = modules
     assert isinstance(module.source, Queue)
@@ -126,7 +129,7 @@ def test_a_queue_holds_the_keys_of_earlier_batches(modules: list[Contrastive]) -
 
 
 def test_the_momentum_encoder_follows_after_each_step(
-    modules: list[Contrastive], monkeypatch: pytest.MonkeyPatch
+    modules: list[ContrastiveModule], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[float, torch.Tensor]] = []
     update = MomentumEncoder.update
@@ -152,15 +155,15 @@ def test_processes_must_take_the_same_number_of_chunks_where_batch_norm_is_globa
     config = replace(make_config(), encoder=ResNetConfig(), batch_size=5, chunk=2)
     images = ImagesSummary.of(random_images(22), "noise")
     model = build_model(RunConfig(training=config, data=images))
-    portion = Portion(batch_size=5, process=1, processes=2)
+    shard = Shard(batch_size=5, rank=1, processes=2)
     with_global_batch_norm(model)
     uneven, even = (
-        Contrastive(
+        ContrastiveModule(
             replace(config, chunk=chunk),
             model,
-            examples=ImageExamples(images=random_images(22)),
+            examples=Examples.of(random_images(22)),
             steps_per_epoch=4,
-            portion=portion,
+            shard=shard,
         )
         for chunk in (2, 3)
     )
@@ -219,9 +222,9 @@ def test_the_settings_survive_the_file_and_old_files_have_none_of_them() -> None
 
 def test_what_is_spread_over_the_epochs_cannot_be_extended(tmp_path: Path) -> None:
     config = replace(make_config(), objective=HCL, optimizer=Adam(), epochs=2)
-    assert config.extendable
-    assert replace(config, negatives=QueueConfig()).extendable
-    assert not replace(config, negatives=QueueConfig(rising=True)).extendable
+    assert config.is_extendable
+    assert replace(config, negatives=QueueConfig()).is_extendable
+    assert not replace(config, negatives=QueueConfig(rising=True)).is_extendable
     annealed = replace(config, annealing=Falling(changes=2))
     go(annealed, RunFolder(path=tmp_path / "run"))
     with pytest.raises(ValueError, match="a schedule over the epochs it was started with"):
@@ -229,11 +232,15 @@ def test_what_is_spread_over_the_epochs_cannot_be_extended(tmp_path: Path) -> No
 
 
 def test_wrong_settings_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"size of the queue must be at least 1 key, .* got 0"):
+    with pytest.raises(
+        ValueError, match="size must be an integer of at least 1, got 0: it counts the keys of the queue"
+    ):
         QueueConfig(size=0)
-    with pytest.raises(ValueError, match=r"momentum must be a number from 0 to below 1, got 1.0"):
+    with pytest.raises(ValueError, match=r"momentum must be a finite number at least 0 and below 1, got 1.0"):
         QueueConfig(momentum=1.0)
-    with pytest.raises(ValueError, match="chunk must be at least 1 view, or None for the whole batch, got 0"):
+    with pytest.raises(
+        ValueError, match="chunk must be an integer of at least 1, got 0: it counts views; None takes"
+    ):
         replace(make_config(), chunk=0)
     with pytest.raises(ValueError, match=r"initial temperature 0.001 lies below the least one, 0.01"):
         replace(make_config(), objective=recipes.simclr(temperature=0.001), learn_temperature=True)
@@ -241,9 +248,9 @@ def test_wrong_settings_are_refused() -> None:
 
 @pytest.mark.parametrize("count", [1.5, True, "4", float("nan")])
 def test_what_is_no_count_is_refused_before_training(count: Any) -> None:
-    with pytest.raises(ValueError, match="the size of the queue must be at least 1 key, as a whole number"):
+    with pytest.raises(ValueError, match="size must be an integer of at least 1"):
         QueueConfig(size=count)
-    with pytest.raises(ValueError, match="chunk must be at least 1 view, or None"):
+    with pytest.raises(ValueError, match="chunk must be an integer of at least 1"):
         replace(make_config(), chunk=count)
 
 

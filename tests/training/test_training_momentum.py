@@ -112,7 +112,7 @@ def test_a_rising_momentum_starts_as_asked_and_ends_at_one() -> None:
 @pytest.mark.parametrize("momentum", [-0.1, 1.1, float("nan")])
 def test_a_momentum_that_is_none_is_refused(momentum: float) -> None:
     model, keys, _ = made()
-    with pytest.raises(ValueError, match="momentum must be a number from 0 to 1, got"):
+    with pytest.raises(ValueError, match="momentum must be a finite number at least 0 and at most 1, got"):
         keys.update(model, momentum=momentum)
 
 

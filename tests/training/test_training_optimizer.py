@@ -31,12 +31,12 @@ def test_the_cosine_rises_to_one_and_falls_to_zero(warmup: float, epochs: int, s
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
 def test_a_learning_rate_that_is_none_is_refused(value: float) -> None:
-    with pytest.raises(ValueError, match="learning_rate must be positive"):
+    with pytest.raises(ValueError, match="learning_rate must be a finite number above 0"):
         Adam(learning_rate=value)
 
 
 def test_negative_decay_and_warmup_are_refused() -> None:
-    with pytest.raises(ValueError, match="weight_decay must be 0 or more, got -1"):
+    with pytest.raises(ValueError, match="weight_decay must be a finite number at least 0, got -1"):
         Adam(weight_decay=-1)
-    with pytest.raises(ValueError, match="warmup_epochs must be 0 or more, got -1"):
+    with pytest.raises(ValueError, match="warmup_epochs must be a finite number at least 0, got -1"):
         Cosine(warmup_epochs=-1)

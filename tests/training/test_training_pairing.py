@@ -3,15 +3,18 @@ import torch
 
 from tammes.data import Texts
 from tammes.positives import Neighbors, SameClass, SameInstance
-from tammes.training.order import Order, Portion
-from tammes.training.pairing import Pairing, Positives
+from tammes.training.config import PositivesConfig
+from tammes.training.pairing import Pairing
+from tammes.training.sampler import PairSampler, Shard
 from tiny import random_images, random_texts
 
 TEXTS = random_texts(documents=3, sentences=8)
 
 
 @pytest.mark.parametrize("positives", [SameInstance(), SameClass(), Neighbors()], ids=repr)
-def test_pairs_follow_from_seed_and_epoch_and_no_epoch_has_fewer_than_it_says(positives: Positives) -> None:
+def test_pairs_follow_from_seed_and_epoch_and_no_epoch_has_fewer_than_it_says(
+    positives: PositivesConfig,
+) -> None:
     pairing, again = (Pairing.of(TEXTS, positives, seed=3) for _ in range(2))
     other = Pairing.of(TEXTS, positives, seed=4)
     epochs = [pairing.epoch(number) for number in range(20)]
@@ -28,7 +31,7 @@ def test_pairs_follow_from_seed_and_epoch_and_no_epoch_has_fewer_than_it_says(po
 def test_every_epoch_has_as_many_batches_though_neighbors_make_more_or_fewer_pairs() -> None:
     pairing = Pairing.of(TEXTS, Neighbors(), seed=0)
     assert len({len(pairing.epoch(number)) for number in range(20)}) > 1
-    order = Order(pairing, Portion(batch_size=2))
+    order = PairSampler(pairing, Shard(batch_size=2))
     for epoch in range(20):
         order.set_epoch(epoch)
         assert len(list(order)) == len(order) == len(pairing) // 2
@@ -46,11 +49,11 @@ def test_neighbors_are_adjacent_in_the_document_also_where_some_are_held_out() -
 
 def test_rows_without_a_positive_are_counted() -> None:
     rest = TEXTS.subset([0, 1, 3, 4, 8, 10, 16])
-    assert Pairing.of(rest, Neighbors(), seed=0).alone == 3
-    assert Pairing.of(rest, SameClass(), seed=0).alone == 1
-    assert Pairing.of(rest, SameInstance(), seed=0).alone == 0
+    assert Pairing.of(rest, Neighbors(), seed=0).unpaired == 3
+    assert Pairing.of(rest, SameClass(), seed=0).unpaired == 1
+    assert Pairing.of(rest, SameInstance(), seed=0).unpaired == 0
     lines = Texts(sentences=TEXTS.sentences, names=TEXTS.names)
-    assert Pairing.of(lines, Neighbors(), seed=0).alone == 0
+    assert Pairing.of(lines, Neighbors(), seed=0).unpaired == 0
 
 
 def test_images_can_be_paired_by_class() -> None:
@@ -69,5 +72,5 @@ def test_what_cannot_be_paired_is_refused() -> None:
         Pairing.of(random_images(4), Neighbors(), seed=0)
     apart = Pairing.of(TEXTS.subset([0, 2, 4]), Neighbors(), seed=0)
     with pytest.raises(ValueError, match=r"none of these sentences has a positive by Neighbors\(\)"):
-        Order(apart, Portion(batch_size=2))
-    assert Pairing.of(lines, Neighbors(), seed=0).words == "11 pairs of sentences"
+        PairSampler(apart, Shard(batch_size=2))
+    assert Pairing.of(lines, Neighbors(), seed=0).size_in_words == "11 pairs of sentences"

@@ -21,5 +21,5 @@ def test_seeds_never_change_between_versions() -> None:
 
 @pytest.mark.parametrize("seed", [-1, -(2**70)])
 def test_a_negative_seed_is_refused(seed: int) -> None:
-    with pytest.raises(ValueError, match="seed must be 0 or more"):
+    with pytest.raises(ValueError, match="seed must be an integer of at least 0, got"):
         derive(seed, Purpose.ORDER)

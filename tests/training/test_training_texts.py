@@ -26,7 +26,8 @@ from tammes.training import (
     train,
 )
 from tammes.training.config_file import from_yaml, to_yaml
-from tammes.training.module import Batch, Contrastive
+from tammes.training.loader import PairBatch
+from tammes.training.module import ContrastiveModule
 from tiny import make_config, make_text_config, random_images, random_texts
 
 FILES = ("model.safetensors", "metrics.csv", "config.yaml", "vocabulary.json")
@@ -79,15 +80,15 @@ def test_killed_and_resumed_it_is_the_same_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig, step: int, every: int
 ) -> None:
     go(config, tmp_path / "whole")
-    begin = Contrastive.training_step
+    begin = ContrastiveModule.training_step
 
-    def training_step(module: Contrastive, batch: Batch, index: int) -> object:
+    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> object:
         if module.global_step == step:
             raise Killed
         return begin(module, batch, index)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Contrastive, "training_step", training_step)
+        patch.setattr(ContrastiveModule, "training_step", training_step)
         with pytest.raises(Killed):
             go(config, tmp_path / "run", checkpoint_every=every)
     go(config, tmp_path / "run", checkpoint_every=every, resume=True)
@@ -97,16 +98,16 @@ def test_killed_and_resumed_it_is_the_same_run(
 
 def test_the_second_view_is_the_positive(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, seen = random_texts(), []
-    begin = Contrastive.training_step
+    begin = ContrastiveModule.training_step
 
-    def training_step(module: Contrastive, batch: Batch, index: int) -> torch.Tensor:
-        seen.append(batch.pairs)
-        for view, rows in ((batch.first, batch.pairs[:, 0]), (batch.second, batch.pairs[:, 1])):
+    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> torch.Tensor:
+        seen.append(batch[2])
+        for view, rows in ((batch[0], batch[2][:, 0]), (batch[1], batch[2][:, 1])):
             expected = module.examples.batch(rows.tolist())
             assert torch.equal(view.ids, expected.ids)  # type: ignore[union-attr]
         return begin(module, batch, index)
 
-    monkeypatch.setattr(Contrastive, "training_step", training_step)
+    monkeypatch.setattr(ContrastiveModule, "training_step", training_step)
     go(make_text_config())
     assert len(seen) == 9
     pairs = torch.cat(seen)
@@ -117,19 +118,19 @@ def test_the_second_view_is_the_positive(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_images_of_one_class_are_positives_without_augmentation(monkeypatch: pytest.MonkeyPatch) -> None:
     config = replace(make_config(), positives=SameClass(), augmentation=Identity(), epochs=1)
     seen = []
-    begin = Contrastive.training_step
+    begin = ContrastiveModule.training_step
 
-    def training_step(module: Contrastive, batch: Batch, index: int) -> torch.Tensor:
+    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> torch.Tensor:
         seen.append(batch)
         return begin(module, batch, index)
 
-    monkeypatch.setattr(Contrastive, "training_step", training_step)
+    monkeypatch.setattr(ContrastiveModule, "training_step", training_step)
     images = random_images(22)
     train(config, images, machine=Machine(accelerator="cpu"))
     assert len(seen) == 2
     for batch in seen:
-        assert torch.equal(batch.second, images.batch(batch.pairs[:, 1].tolist()))
-        assert not torch.equal(batch.first, batch.second)
+        assert torch.equal(batch[1], images.batch(batch[2][:, 1].tolist()))
+        assert not torch.equal(batch[0], batch[1])
 
 
 def test_a_clipped_gradient_has_the_length_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,13 +200,13 @@ def test_overwriting_deletes_the_vocabulary_of_before(whole: Path, tmp_path: Pat
         ({"augmentation": Handwriting()}, "texts are not augmented, got Handwriting.*augmentation=None"),
         ({"positives": SameInstance()}, "its own positive teaches nothing.*SameClass"),
         ({"chunk": 2}, "no activations that chunks would save, got chunk=2"),
-        ({"negatives": QueueConfig()}, r"a queue knows a row that comes again.*SameClass\(\)"),
+        ({"negatives": QueueConfig()}, r"a queue recognizes a repeated row.*SameClass\(\)"),
     ],
 )
 def test_parts_that_do_not_go_with_texts_are_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(make_text_config(), **change)
-    with pytest.raises(ValueError, match=r"clip_norm must be positive, or None, got 0\.0"):
+    with pytest.raises(ValueError, match=r"clip_norm must be a finite number above 0, got 0\.0: None"):
         Adam(clip_norm=0.0)
 
 

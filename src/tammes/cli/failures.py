@@ -1,5 +1,8 @@
 """How a command ends: expected failures in one line, unexpected ones with their traceback."""
 
+import importlib
+import os
+import re
 import signal
 import sys
 import traceback
@@ -10,23 +13,72 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from tammes.cli.launched import is_first_to_say
-
 PACKAGE = Path(__file__).parents[1]
 FAILED = 2
+
+FLAGS = {
+    "resume": "--resume",
+    "overwrite": "--overwrite",
+    "patience": "--patience",
+    "strict": "--strict",
+    "files": "--files",
+    "encoding": "--encoding",
+    "text_column": "--text-column",
+    "label_column": "--label-column",
+    "split": "--split",
+    "candidates": "--positives.candidates",
+    "refresh": "--positives.refresh",
+    "warm_up": "--positives.warm-up",
+    "sample": "--positives.sample",
+    "freely": "--positives.freely",
+    "little": "--positives.little",
+    "lower_bound": "--positives.acceptance.lower-bound",
+}
+"""Fields and arguments that messages of the library name, and the flags that set them."""
+
+# A field in a message: with a value, with an underscore in its name, or as the first word.
+_FIELD = re.compile(
+    r"(?P<off>with (?P<switch>[a-z_]+)=False)"
+    r"|\b(?P<field>[a-z_]+)=(?P<value>True|'[^']*')"
+    r"|\b(?P<name>[a-z]+(?:_[a-z]+)+)\b"
+    r"|^(?P<first>[a-z]+)(?= must be)"
+)
+
+
+def in_words_of_shell(message: str) -> str:
+    """Return a message of the library with flags in the place of the fields and arguments that it names.
+
+    Example:
+        >>> in_words_of_shell("there is a run already: resume it with resume=True")
+        'there is a run already: resume it with --resume'
+        >>> in_words_of_shell("remove them, or leave them out with strict=False")
+        'remove them, or leave them out without --strict'
+        >>> in_words_of_shell("give the pattern of the names, for example files='*.md'")
+        "give the pattern of the names, for example --files '*.md'"
+    """
+
+    def translated(found: re.Match[str]) -> str:
+        flag = FLAGS.get(found["switch"] or found["field"] or found["name"] or found["first"])
+        if flag is None:
+            return found[0]
+        if found["off"] is not None:
+            return f"without {flag}"
+        return flag if found["value"] in (None, "True") else f"{flag} {found['value']}"
+
+    return _FIELD.sub(translated, message)
 
 
 def exit_code_of(command: Callable[[], None]) -> int:
     """Run a command and turn the way it ends into an exit code.
 
-    A `ValueError` that Tammes raises, and whatever the system refuses (a missing file, a full disk), is
-    the user's to mend: one line on stderr, and 2. Anything else is a bug and keeps its traceback.
+    A ValueError that Tammes raises, and an OSError (a missing file, a full disk), are for the user to mend:
+    one line on stderr, and exit code 2. Any other exception is a bug and keeps its traceback.
 
     Args:
-        command: what to run.
+        command: function to run.
 
     Returns:
-        0, 2, 130 after Ctrl-C, 143 after SIGTERM, or what tyro exits with.
+        0, 2, 130 after Ctrl-C, 143 after SIGTERM, or tyro's exit code.
 
     Example:
         >>> exit_code_of(lambda: None)
@@ -36,15 +88,15 @@ def exit_code_of(command: Callable[[], None]) -> int:
         with _warnings_in_a_line():
             command()
     except KeyboardInterrupt as interrupt:
-        _say(str(interrupt) or "stopped")
+        _print_line(str(interrupt) or "stopped")
         return 128 + _signal_of(interrupt)
     except OSError as error:
-        _say(_sentence(error))
+        _print_line(_sentence(error))
         return FAILED
     except ValueError as error:
         if not _is_ours(error.__traceback__):
             raise
-        _say(str(error))
+        _print_line(str(error))
         return FAILED
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -52,7 +104,7 @@ def exit_code_of(command: Callable[[], None]) -> int:
 
 
 def _signal_of(interrupt: KeyboardInterrupt) -> int:
-    """Which signal ended it; the class that knows is only imported where training was."""
+    """Return the signal that ended the command; `Stopped`, which knows it, is imported by training only."""
     training = sys.modules.get("tammes.training.stop")
     if training is not None and isinstance(interrupt, training.Stopped):
         return int(interrupt.signal_number)
@@ -60,7 +112,7 @@ def _signal_of(interrupt: KeyboardInterrupt) -> int:
 
 
 def _is_ours(trace: TracebackType | None) -> bool:
-    """Whether the innermost frame is Tammes' own: a ValueError out of torch or numpy is a bug of ours."""
+    """Return whether Tammes raised the error: a ValueError out of torch or numpy is a bug of ours."""
     frames = traceback.extract_tb(trace)
     return bool(frames) and PACKAGE in Path(frames[-1].filename).parents
 
@@ -71,10 +123,10 @@ def _sentence(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
 
 
-def _say(message: str) -> None:
-    line = " ".join(message.split())
-    if is_first_to_say(line):
-        sys.stderr.write(f"tammes: {line}\n")  # at once: others may write there as well
+def _print_line(message: str) -> None:
+    line = " ".join(in_words_of_shell(message).split())
+    if _is_first_to_print(line):
+        sys.stderr.write(f"tammes: {line}\n")  # in one call: other processes may write there as well
         sys.stderr.flush()
 
 
@@ -93,8 +145,30 @@ def _warnings_in_a_line() -> Iterator[None]:
     ) -> None:
         if category not in seen:
             seen.add(category)
-            _say(f"warning: {message} (further warnings of this kind are not shown)")
+            _print_line(f"warning: {message} (further warnings of this kind are not shown)")
 
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
+
+
+def is_launched() -> bool:
+    """Return whether a launcher such as torchrun has started this command in several processes."""
+    return "RANK" in os.environ and os.environ.get("WORLD_SIZE", "1") != "1"
+
+
+def is_first_on_machine() -> bool:
+    """Return whether this process prints for all processes of its machine."""
+    return not is_launched() or os.environ.get("LOCAL_RANK", "0") == "0"
+
+
+def _is_first_to_print(line: str) -> bool:
+    """Return whether no other process has printed this line yet."""
+    if not is_launched():
+        return True
+    # Torch knows where the processes meet; a command that never trains need not import it.
+    try:
+        launch = importlib.import_module("tammes.training.distributed.launch").Launch.of()
+    except ValueError:  # the environment makes no sense, which training reports
+        return True
+    return launch.is_first_to_say(line)

@@ -2,14 +2,14 @@
 
 import importlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
 import tyro
 
-from tammes.cli.failures import exit_code_of
-from tammes.cli.launched import expect_one_process
+from tammes.cli.failures import exit_code_of, is_launched
 
 
 def train() -> None:
@@ -71,8 +71,11 @@ def _dispatch(words: list[str]) -> None:
     if words and words[0] in names:
         # The commands import torch and lightning, which takes seconds; a look at the help should not.
         module = importlib.import_module(f"tammes.cli.{words[0]}")
-        if words[0] != "train":
-            expect_one_process(words[0])
+        if words[0] != "train" and is_launched():
+            raise ValueError(
+                f"tammes {words[0]} runs in one process, but {os.environ['WORLD_SIZE']} were started: leave "
+                "torchrun out, or start one (only tammes train shares its work)"
+            )
         module.main(words[1:])
         return
     if words == ["--version"]:

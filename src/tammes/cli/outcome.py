@@ -14,8 +14,8 @@ from tammes.objective import Objective
 from tammes.positives import SameInstance
 from tammes.report import Curve, Outcome, Pictures, Sample, Sentences
 from tammes.selection import OtherLabels, Subset
-from tammes.training import Data, QueueConfig, Row, Run, TrainingConfig, embed
-from tammes.training.config import OF_ITSELF
+from tammes.training import Data, EpochMetrics, QueueConfig, Run, TrainingConfig, embed
+from tammes.training.config import VIEWS_OF_ONE_ROW
 from tammes.training.embedding import embed_pairs
 from tammes.training.pairing import Pairing
 from tammes.training.seeds import Purpose, derive
@@ -82,7 +82,7 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
 
 def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
     """int64 (b, 2), rows that are paired as in training, so many at most; none where there are no pairs."""
-    if isinstance(config.positives, OF_ITSELF):
+    if isinstance(config.positives, VIEWS_OF_ONE_ROW):
         return torch.tensor(shuffled_rows(data)[:most]).repeat(2, 1).T
     try:
         return Pairing.of(data, config.positives, seed=config.seed).epoch(0)[:most]
@@ -198,12 +198,12 @@ def objective_at_the_end(run: Run) -> Objective:
     return replace(objective, temperature=row.last.get("temperature", objective.temperature))
 
 
-def _loss_curve(rows: tuple[Row, ...]) -> Curve:
+def _loss_curve(rows: tuple[EpochMetrics, ...]) -> Curve:
     points = [(row.epoch, row.loss) for row in rows if row.loss is not None]
     return Curve(epochs=np.array([e for e, _ in points]), values=np.array([v for _, v in points]))
 
 
-def _knn_curve(rows: tuple[Row, ...]) -> Curve | None:
+def _knn_curve(rows: tuple[EpochMetrics, ...]) -> Curve | None:
     points = [(row.epoch, row.knn) for row in rows if row.knn is not None]
     if not points:
         return None

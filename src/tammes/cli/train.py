@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tammes.cli.data import Split
 from tammes.cli.device import Accelerator, device_of
-from tammes.cli.launched import is_first_here
+from tammes.cli.failures import is_first_on_machine
 from tammes.cli.measure import Measure, encoded
 from tammes.cli.objective import objective_type
 from tammes.cli.outcome import choose_sample, report_outcome, report_settings
@@ -144,7 +144,7 @@ def main(arguments: Sequence[str]) -> None:
     """Run the command with the words after `tammes train`."""
     markers = (tyro.conf.CascadeSubcommandArgs, tyro.conf.FlagCreatePairsOff)
     choice = tyro.cli(
-        Train, prog="tammes train", args=arguments, config=markers, console_outputs=is_first_here()
+        Train, prog="tammes train", args=arguments, config=markers, console_outputs=is_first_on_machine()
     )
     data, held_out = choice.setup.load(choice.source)
     config, folder = choice.config(data), choice.folder()

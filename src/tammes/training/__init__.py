@@ -5,15 +5,13 @@ from tammes.training.caching import GradientCache
 from tammes.training.config import ImagesSummary, RunConfig, TextsSummary, TrainingConfig
 from tammes.training.embedding import embed
 from tammes.training.examples import Data
-from tammes.training.folder import RunFolder
-from tammes.training.loop import Machine, train
-from tammes.training.metrics import Row
+from tammes.training.loop import train
+from tammes.training.machine import Machine
+from tammes.training.metrics import EpochMetrics, Monitor
 from tammes.training.model import Model, build_model
-from tammes.training.momentum import MomentumEncoder
-from tammes.training.monitor import Monitor
+from tammes.training.momentum import MomentumEncoder, QueueConfig
 from tammes.training.optimizer import Adam, Constant, Cosine
-from tammes.training.queue_config import QueueConfig
-from tammes.training.run import Run, load_run
+from tammes.training.run_folder import Run, RunFolder, load_run
 from tammes.training.stop import Stopped
 
 __all__ = [
@@ -21,6 +19,7 @@ __all__ = [
     "Constant",
     "Cosine",
     "Data",
+    "EpochMetrics",
     "Falling",
     "GradientCache",
     "ImagesSummary",
@@ -30,7 +29,6 @@ __all__ = [
     "Monitor",
     "QueueConfig",
     "Rising",
-    "Row",
     "Run",
     "RunConfig",
     "RunFolder",

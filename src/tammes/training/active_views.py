@@ -1,4 +1,4 @@
-"""Active positives in a run: the classifier of the round, and what is chosen by it in a step."""
+"""Active positives in a run: the classifier of each round, and the choice among views in each step."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -8,40 +8,40 @@ from torch import Tensor, nn
 
 from tammes.positives import Active, Boundary, Chosen
 from tammes.positives.acceptance import Nearest
+from tammes.training.distributed.group import ProcessGroup
 from tammes.training.embedding import embed, evaluating
 from tammes.training.examples import Examples, Inputs
 from tammes.training.model import Model
-from tammes.training.order import Portion
-from tammes.training.peers import Peers
+from tammes.training.sampler import Shard
 from tammes.training.seeds import Purpose, derive
 
 
 class NothingNearWarning(UserWarning):
-    """In a whole round no candidate was within the threshold: the nearest were taken."""
+    """No candidate of a round was within the threshold, so that the nearest ones were taken."""
 
 
 class NoBoundaryWarning(UserWarning):
-    """The classifier of a round has the same weights for all classes: its positives are random ones."""
+    """The classifier of a round has equal weights for all classes, so that its positives are random."""
 
 
 class ActiveViews(nn.Module):
-    """Chooses the second view of each pair among several, by a classifier on the present embedding.
+    """Choice of the second view of each pair among several, by a classifier on the current embedding.
 
-    Candidates are embedded in evaluation mode and without gradient, so that running statistics stay as
-    they are and dropout is off. Classifier, threshold and counts are buffers: a run that goes on from a
-    checkpoint chooses as it would have chosen.
+    Candidates are embedded in evaluation mode and without gradient: dropout is off, and running statistics do
+    not change. Classifier, threshold and counts are buffers, so that a resumed run chooses as it would have
+    chosen without the interruption.
 
     Args:
-        positives: how they are chosen.
-        examples: what the run learns from.
-        dim: of the embeddings.
-        seed: of the run.
-        portion: the rows of each batch that come here.
-        peers: the processes that have the others; the first of them makes the classifier.
-        steps_per_epoch: counts are those of an epoch.
+        positives: settings of the choice.
+        examples: training data.
+        dim: dimension of the embeddings.
+        seed: seed of the run.
+        shard: rows of each batch that this process takes.
+        group: processes of the run, of which the first fits the classifier.
+        steps_per_epoch: number of steps in an epoch, over which `numbers` are taken.
 
     Raises:
-        ValueError: for labels that are missing, or more classes than the classifier has images.
+        ValueError: for missing labels, or more classes than the classifier has images.
     """
 
     weight: Tensor
@@ -57,30 +57,30 @@ class ActiveViews(nn.Module):
         examples: Examples,
         dim: int,
         seed: int,
-        portion: Portion,
-        peers: Peers,
+        shard: Shard,
+        group: ProcessGroup,
         steps_per_epoch: int,
     ) -> None:
         super().__init__()
         self.positives = positives
         self.examples = examples
         self.seed = seed
-        self.portion = portion
-        self.peers = peers
+        self.shard = shard
+        self.group = group
         self.steps_per_epoch = steps_per_epoch
-        self.chosen: Chosen | None = None  # and not yet counted
+        self.chosen: Chosen | None = None  # the choice of this step, until it is counted
         classes = class_count(positives, examples)
         self.register_buffer("weight", torch.zeros(classes, dim))
         self.register_buffer("offset", torch.zeros(classes))
         self.register_buffer("threshold", torch.zeros((), dtype=torch.float64))
-        # Of the epoch so far: anchors, accepted candidates, anchors without one, anchors for which there
-        # was a boundary, and their distances kept and drawn.
+        # Sums over the epoch so far: anchors, accepted candidates, anchors without one, anchors with a
+        # boundary, and for these the distances of the kept view and of all candidates.
         self.register_buffer("sums", torch.zeros(6, dtype=torch.float64))
-        self.register_buffer("near", torch.zeros((), dtype=torch.float64))  # accepted, in this round
-        self.register_load_state_dict_pre_hook(_expect_as_many_classes)  # type: ignore[no-untyped-call]
+        self.register_buffer("near", torch.zeros((), dtype=torch.float64))  # accepted in this round
+        self.register_load_state_dict_pre_hook(_check_class_count)  # type: ignore[no-untyped-call]
 
-    def begin(self, step: int, model: Model) -> None:
-        """Make the classifier of a round, where one begins; every process calls this at the same time."""
+    def begin_step(self, step: int, model: Model) -> None:
+        """Fit a new classifier if a round begins at this step; every process calls this in every step."""
         if step % self.steps_per_epoch == 0:
             self.sums.zero_()
         positives = self.positives
@@ -90,11 +90,11 @@ class ActiveViews(nn.Module):
         if round_ > 1 and self._boundary.exists and self.threshold > 0 and self.near == 0:
             self._warn(
                 f"no candidate of round {round_ - 1} was within {float(self.threshold):.3g} of the boundary: "
-                "the nearest were taken; draw more (--positives.candidates), or let the threshold stay "
+                "the nearest were taken; draw more by increasing candidates, or let the threshold stay "
                 "larger",
                 NothingNearWarning,
             )
-        weight, offset, threshold = self.peers.by_first(lambda: self._fitted(round_, model))
+        weight, offset, threshold = self.group.on_first(lambda: self._fitted(round_, model))
         self.weight.copy_(weight)
         self.offset.copy_(offset)
         self.threshold.fill_(threshold)
@@ -103,51 +103,51 @@ class ActiveViews(nn.Module):
             self._warn(
                 f"at step {step} the embeddings had collapsed, and there is no boundary between classes: "
                 f"the positives of round {round_} are random; lower the learning rate, or begin with random "
-                "positives (--positives.warm-up)",
+                "positives by increasing warm_up",
                 NoBoundaryWarning,
             )
 
-    def _warn(self, words: str, category: type[Warning]) -> None:
-        """Say it once, not on each process."""
-        if self.peers.first:
-            warnings.warn(words, category, stacklevel=3)
+    def _warn(self, message: str, category: type[Warning]) -> None:
+        """Warn on the first process only."""
+        if self.group.is_first:
+            warnings.warn(message, category, stacklevel=3)
 
     @property
     def _boundary(self) -> Boundary:
         return Boundary(weight=self.weight, offset=self.offset)
 
     def _fitted(self, round_: int, model: Model) -> tuple[Tensor, Tensor, float]:
-        """Weights, offsets and threshold of a round, from images as they are."""
+        """Return weights, offsets and threshold of a round, fitted to images without augmentation."""
         positives, labels = self.positives, self.examples.labels
         seed = derive(self.seed, Purpose.CLASSIFIER, round_)
         size = min(positives.sample, len(self.examples))
         rows = positives.classes.sample(labels, n=len(self.examples), rows=size, seed=seed)
         _, embeddings = embed(model, self.examples.data.subset(rows.tolist()))
-        torch.clear_autocast_cache()  # of weights converted without a graph, see GradientCache
+        torch.clear_autocast_cache()  # it holds weights converted without a graph, see GradientCache
         own = None if labels is None else labels[rows]
         boundary = positives.classes.boundary(embeddings, own, seed=seed)
         threshold = float(positives.acceptance.threshold(round_, boundary.distance(embeddings)))
         return boundary.weight, boundary.offset, threshold
 
     def choose(self, step: int, model: Model, view: Callable[[int], Inputs], *, chunk: int | None) -> Inputs:
-        """The second views of a step.
+        """Choose the second views of a step.
 
         Args:
-            step: from 0; in the warm-up there is nothing to choose.
-            model: by which candidates are embedded.
-            view: makes the candidate of a number, from 0.
-            chunk: the most rows that are embedded at a time; None for all.
+            step: number of the step, from 0; during the warm-up candidate 0 is taken.
+            model: model that embeds the candidates.
+            view: function from the number of a candidate, from 0, to its views.
+            chunk: largest number of rows to embed at a time; None for all.
 
         Raises:
-            ValueError: For candidates whose embeddings are not finite.
+            ValueError: for candidates whose embeddings are not finite.
         """
-        positives, portion = self.positives, self.portion
+        positives, shard = self.positives, self.shard
         if positives.round_at(step) == 0:
             return view(0)
         boundary = self._boundary
-        # Drawn for the batch of all processes, so that a row's fate does not depend on how many there are.
+        # Drawn for the batch of all processes, so that the choice does not depend on their number.
         generator = torch.Generator().manual_seed(derive(self.seed, Purpose.ACCEPTANCE, step))
-        draws = torch.rand(portion.batch_size, positives.candidates, generator=generator)[portion.rows]
+        draws = torch.rand(shard.batch_size, positives.candidates, generator=generator)[shard.rows]
 
         def distance(images: Tensor) -> Tensor:
             parts = images.split(chunk or len(images))
@@ -162,16 +162,16 @@ class ActiveViews(nn.Module):
             )
         torch.clear_autocast_cache()
         if self.chosen.drawn.isnan().any():
-            # Of a network with BatchNorm it may be these alone: its running statistics lag behind.
+            # With BatchNorm only the candidates may be affected, since its running statistics lag behind.
             raise ValueError(
                 f"the embeddings of candidates became NaN or infinite at step {step} (steps count from 0): "
-                "lower the learning rate, let random positives come first (--positives.warm-up), or look for "
-                "odd data"
+                "lower the learning rate, begin with random positives by increasing warm_up, or look for odd "
+                "data"
             )
         return self.chosen.views
 
-    def count(self) -> None:
-        """Add what was chosen to the numbers of the epoch; every process calls this at the same time."""
+    def count_choices(self) -> None:
+        """Add the choices of this step to the sums of the epoch; every process calls this in every step."""
         chosen, self.chosen = self.chosen, None
         if chosen is None:
             return
@@ -184,16 +184,16 @@ class ActiveViews(nn.Module):
             "drawn": chosen.drawn.where(measured, 0.0),
         }
         own = {name: float(values.double().mean()) for name, values in means.items()}
-        everyones = self.peers.means(own, weight=self.portion.size)
-        added = self.sums.new_tensor([1.0, *everyones.values()]) * self.portion.batch_size
-        self.sums += added
-        self.near += added[1]
+        of_batch = self.group.means(own, weight=self.shard.size)
+        counts = self.sums.new_tensor([1.0, *of_batch.values()]) * self.shard.batch_size
+        self.sums += counts
+        self.near += counts[1]
 
     def numbers(self) -> dict[str, float]:
-        """Of the epoch so far: candidates tried and accepted, anchors without an accepted one, distances.
+        """Return numbers of the epoch so far: candidates tried and accepted, and mean distances.
 
-        Distances are means over the anchors for which there was a boundary. Where there was none they are
-        left out, and so is a threshold that follows from such distances.
+        Distances are means over the anchors for which there was a boundary. Without any such anchor they are
+        left out, and so is a threshold computed from them.
         """
         anchors, accepted, without, measured, kept, drawn = self.sums.tolist()
         if anchors == 0:
@@ -213,41 +213,39 @@ def _images(views: Inputs) -> Tensor:
     return views
 
 
-def _expect_as_many_classes(
-    views: ActiveViews, state: Mapping[str, Tensor], prefix: str, *others: object
-) -> None:
-    """Other labels than those that the run began with are not told by the number and size of images."""
+def _check_class_count(views: ActiveViews, state: Mapping[str, Tensor], prefix: str, *others: object) -> None:
+    """Refuse labels with another number of classes, which the number and size of images do not reveal."""
     now, before = views.weight.shape, state[f"{prefix}weight"].shape
     if now != before:
         raise ValueError(
-            f"the run was begun with {before[0]} classes of labels and now there are {now[0]}: give it the "
+            f"the run was started with {before[0]} classes of labels and now there are {now[0]}: give it the "
             "same data, or start a new run"
         )
 
 
 def class_count(positives: Active, examples: Examples) -> int:
-    """How many classes the boundary lies between.
+    """Return the number of classes that the boundary separates.
 
     Raises:
-        ValueError: for labels that are missing, or more classes than the classifier has images.
+        ValueError: for missing labels, or more classes than the classifier has images.
     """
     return positives.classes.count(examples.labels, rows=min(positives.sample, len(examples)))
 
 
-def expect_possible(positives: Active, examples: Examples, *, steps: int) -> None:
-    """Refuse, before anything is written, what could not be chosen by.
+def check_active(positives: Active, examples: Examples, *, steps: int) -> None:
+    """Check, before anything is written, that a run can choose its positives.
 
     Args:
-        positives: how they are chosen.
-        examples: what the run learns from.
-        steps: of the whole run.
+        positives: settings of the choice.
+        examples: training data.
+        steps: number of steps of the whole run.
 
     Raises:
-        ValueError: as `ActiveViews` does, and for a warm-up that is all of the run.
+        ValueError: as `ActiveViews`, and for a warm-up as long as the run.
     """
     class_count(positives, examples)
     if positives.warm_up >= steps:
         raise ValueError(
-            f"a warm-up of {positives.warm_up} steps is all of the run ({steps} steps), and nothing would be "
-            "chosen: shorten it (--positives.warm-up), or train for more epochs"
+            f"a warm-up of {positives.warm_up} steps takes the whole run ({steps} steps), and nothing would "
+            "be chosen: reduce warm_up, or train for more epochs"
         )

@@ -1,21 +1,23 @@
-"""How the concentration of hard negatives changes over the epochs of a run."""
+"""Annealing of the concentration beta of hard negatives over the epochs of a run."""
 
 from dataclasses import dataclass
+
+from tammes.checks import check_integer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Falling:
-    """Beta falls from its value towards 0, by beta / l once every e / l of the e epochs.
+    """Schedule in which beta falls from its value towards 0, by beta / l once every e / l of the e epochs.
 
-    With t epochs finished, beta (1 - floor(t l / e) / l) : hard negatives early on, for informative
-    gradients, and fewer of them later, when many of the hardest are false. The change that would reach 0
+    With t epochs finished it is beta (1 - floor(t l / e) / l) : hard negatives early on, for informative
+    gradients, and less hard ones later, when many of the hardest are false. The change that would reach 0
     falls on the end of the run.
 
     Args:
-        changes: l, from 1 to the number of epochs.
+        changes: Number l of changes, from 1 to the number of epochs.
 
     Raises:
-        ValueError: for a number of changes that is no integer of at least 1.
+        ValueError: unless the number of changes is an integer of at least 1.
 
     Source: Robinson (2023), appendix A.4.1.
 
@@ -27,25 +29,25 @@ class Falling:
     changes: int
 
     def __post_init__(self) -> None:
-        _check_changes(self.changes)
+        check_integer("changes", self.changes)
 
     def beta(self, beta: float, *, epoch: int, epochs: int) -> float:
-        """The concentration after so many finished epochs, from the one that is annealed."""
-        return beta * (1 - _done(self.changes, epoch, epochs) / self.changes)
+        """Return the beta after `epoch` finished epochs, given the beta that is annealed."""
+        return beta * (1 - _changes_until(epoch, epochs, self.changes) / self.changes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rising:
-    """Beta rises from 0 towards its value, by beta / l once every e / l of the e epochs.
+    """Schedule in which beta rises from 0 towards its value, by beta / l once every e / l of the e epochs.
 
-    With t epochs finished, beta floor(t l / e) / l ; the change that would reach beta falls on the end of
-    the run.
+    With t epochs finished it is beta floor(t l / e) / l ; the change that would reach beta falls on the end
+    of the run.
 
     Args:
-        changes: l, from 1 to the number of epochs.
+        changes: Number l of changes, from 1 to the number of epochs.
 
     Raises:
-        ValueError: for a number of changes that is no integer of at least 1.
+        ValueError: unless the number of changes is an integer of at least 1.
 
     Source: Robinson (2023), appendix A.4.1, "in the opposite direction".
 
@@ -57,18 +59,13 @@ class Rising:
     changes: int
 
     def __post_init__(self) -> None:
-        _check_changes(self.changes)
+        check_integer("changes", self.changes)
 
     def beta(self, beta: float, *, epoch: int, epochs: int) -> float:
-        """The concentration after so many finished epochs, from the one that is annealed."""
-        return beta * (_done(self.changes, epoch, epochs) / self.changes)
+        """Return the beta after `epoch` finished epochs, given the beta that is annealed."""
+        return beta * (_changes_until(epoch, epochs, self.changes) / self.changes)
 
 
-def _done(changes: int, epoch: int, epochs: int) -> int:
-    """How many changes have been made: change i after i e / l epochs, the last at the end."""
+def _changes_until(epoch: int, epochs: int, changes: int) -> int:
+    """Return the number of changes until an epoch: change i comes after i e / l epochs."""
     return min(epoch, epochs) * changes // epochs
-
-
-def _check_changes(changes: int) -> None:
-    if not isinstance(changes, int) or isinstance(changes, bool) or changes < 1:
-        raise ValueError(f"changes must be an integer of at least 1, got {changes!r}")

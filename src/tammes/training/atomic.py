@@ -1,4 +1,4 @@
-"""Writing a file so that whoever looks finds the old one or the new one, never a part."""
+"""Atomic writes: a reader finds the old file or the new one, never a part."""
 
 import os
 from pathlib import Path
@@ -7,15 +7,15 @@ from pathlib import Path
 def write_atomically(path: Path, content: bytes, *, before: Path | None = None) -> None:
     """Write beside the file, flush to the disk, then rename.
 
-    A full disk or a kill while writing leaves the file that was there before untouched.
+    A full disk or a kill while writing leaves the old file untouched.
 
     Args:
-        path: the file; its folder must exist.
-        content: everything that shall stand in it.
-        before: where the file that was there before is kept, beside it; None does not keep it.
+        path: file to write; its folder must exist.
+        content: all bytes of the file.
+        before: new name for the old file, in the same folder; None does not keep the old file.
 
     Raises:
-        OSError: where the content cannot be written, for example on a full disk.
+        OSError: if the content cannot be written, for example on a full disk.
 
     Example:
         >>> import tempfile

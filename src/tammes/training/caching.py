@@ -1,4 +1,4 @@
-"""Gradient caching: any batch through a large encoder, in the activation memory of one chunk of it."""
+"""Gradient caching: a large batch through an encoder, in the activation memory of one of its chunks."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -8,11 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from tammes.checks import check_integer
 from tammes.reduce.autograd import first_order_only
 
 
 class GradientCache(nn.Module):
-    """A model that is run chunk by chunk, and keeps the activations of one chunk at a time.
+    """Model that runs chunk by chunk, and holds the activations of one chunk at a time.
 
     With embeddings z_c = f(x_c; theta) of the chunks c and a loss L(z_1, ..., z_C) over all of them,
 
@@ -22,27 +23,27 @@ class GradientCache(nn.Module):
     chunk a second time, now with activations, and adds up the sum. The gradient is that of the model run
     on the same chunks in one pass, up to rounding; the price is one more forward pass.
 
-    To the rest of the graph the model is a single operation: gradients reach each parameter once in a
-    step, added to those it holds. So it works with GradScaler, gradient accumulation and hooks that run after
-    it (`register_post_accumulate_grad_hook`), and with
-    `DistributedDataParallel(GradientCache(model, chunk=64))`, which then reduces once in a step. Only
-    `weight.register_hook` sees the gradient of each chunk as well, and changes it once more than it should.
+    In the graph the model is a single operation: its gradient reaches each parameter once a step, added to
+    the gradient that the parameter holds. So it works with GradScaler, gradient accumulation,
+    `register_post_accumulate_grad_hook`, and `DistributedDataParallel(GradientCache(model, chunk=64))`, which
+    then reduces once a step. Only `weight.register_hook` also sees the gradient of each chunk, and changes it
+    once more than it should.
 
     Both passes draw the same random numbers from torch's generators (dropout is the same), run under the
     autocast of the call, and see the same buffers. Afterwards generators and buffers are as after one
-    pass: running statistics are updated once. Randomness from elsewhere, such as Python's `random`, is
-    not repeated, and the gradient is then that of another network.
+    pass: running statistics are updated once. Random numbers from other sources, such as Python's `random`,
+    are not repeated, and the gradient is then that of another network.
 
     BatchNorm in training mode normalizes with the statistics of a chunk, not of the batch: embeddings,
     loss and running statistics then depend on `chunk`. Normalization by groups, layers or instances does not.
 
     Args:
-        model: from rows (rows, ...) to embeddings (rows, dim).
-        chunk: the most rows that go through the model at a time; a view is cut into chunks of sizes
-            that differ by at most one row.
+        model: module from rows (rows, ...) to embeddings (rows, dim).
+        chunk: largest number of rows that go through the model at a time; a view is cut into chunks whose
+            sizes differ by at most one row.
 
     Raises:
-        ValueError: for a chunk that is no integer of at least 1, a model that is no module, or one inside
+        ValueError: for a chunk that is no integer of at least 1, a model that is no module, or a
             DistributedDataParallel, which belongs outside.
 
     Source: Gao et al., Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup, 2021.
@@ -61,8 +62,7 @@ class GradientCache(nn.Module):
 
     def __init__(self, model: nn.Module, *, chunk: int) -> None:
         super().__init__()
-        if not isinstance(chunk, int) or isinstance(chunk, bool) or chunk < 1:
-            raise ValueError(f"chunk must be a number of rows, an integer of at least 1, got {chunk!r}")
+        check_integer("chunk", chunk, reason="it counts rows")
         if not isinstance(model, nn.Module):
             raise ValueError(f"the model must be an nn.Module, whose weights can be found, got {model!r}")
         if isinstance(model, nn.parallel.DistributedDataParallel):
@@ -74,19 +74,19 @@ class GradientCache(nn.Module):
         self.chunk = chunk
 
     def forward(self, *views: Tensor) -> tuple[Tensor, ...]:
-        """The embeddings of each view, in order; a tuple also for one.
+        """Return the embeddings of each view, in order; a tuple even for one view.
 
         Args:
-            views: one or more tensors (rows, ...), each of its own number of rows.
+            views: one or more tensors (rows, ...), whose numbers of rows may differ.
 
         Returns:
             A tensor (rows, dim) for each view.
 
         Raises:
-            ValueError: for views that are no tensors of at least one row, or that want a gradient; for
+            ValueError: for views that are no tensors of at least one row, or that require a gradient; for
                 a model that does not return (rows, dim) or that writes to its input; and, in the backward
-                pass, where weights or modes of the model are no longer those of the call, or where it
-                holds a reentrant checkpoint.
+                pass, if weights or modes of the model have changed since the call, or if the model holds a
+                reentrant checkpoint.
         """
         _check_views(views)
         step = _Step(self.model, views, self.chunk)
@@ -102,40 +102,40 @@ class GradientCache(nn.Module):
 
 
 class _Step:
-    """The chunks of one step, and all that the second pass must find as the first one found it."""
+    """Chunks of one step, and the state of the first pass that the second pass must restore."""
 
     def __init__(self, model: nn.Module, views: Sequence[Tensor], chunk: int) -> None:
         self.model = model
         self.chunk = chunk
         self.state = _weights_and_modes(model)
-        # Copies, since a pass may write to them, as to running statistics; one of each that is shared.
+        # Copies, since a pass may write to them (running statistics); one copy of a shared buffer.
         self.buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}
         self.autocast = _current_autocast(views[0].device.type)
         tensors = (*views, *model.parameters())
         self.devices = sorted({tensor.get_device() for tensor in tensors if tensor.is_cuda})
-        self.random: list[list[Tensor]] = []  # before each chunk
+        self.random: list[list[Tensor]] = []  # generator states before each chunk
 
     @property
     def weights(self) -> list[Tensor]:
-        """Those that take a gradient."""
+        """Weights that take a gradient."""
         return [weight for weight in self.model.parameters() if weight.requires_grad]
 
     def first(self, views: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """All embeddings, without a graph."""
+        """Return all embeddings, without a graph."""
         embeddings = []
         for view in views:
             parts = []
             for rows in self._chunks(view):
                 self.random.append(_random_state(self.devices))
-                parts.append(_expect_embeddings(self.model(rows), rows))
+                parts.append(_check_embeddings(self.model(rows), rows))
             embeddings.append(torch.cat(parts))
-        # Autocast remembers the weights that it converted, here without a graph. Torch before 2.13 would
-        # hand these to a pass that wants gradients, which would not reach the weights.
+        # Autocast caches the weights that it converted, here without a graph. Torch before 2.13 would reuse
+        # them in a pass with gradients, which would not reach the weights.
         torch.clear_autocast_cache()
         return tuple(embeddings)
 
     def second(self, views: Sequence[Tensor], gradients: Sequence[Tensor]) -> list[Tensor | None]:
-        """The gradient of each weight that takes one, from those of the embeddings."""
+        """Return the gradient of each weight, given the gradients of the embeddings."""
         if _weights_and_modes(self.model) != self.state:
             raise ValueError(
                 "weights or training modes of the model changed between the call of GradientCache and the "
@@ -143,7 +143,8 @@ class _Step:
                 "train() or eval()"
             )
         weights = self.weights
-        totals = _Totals(len(weights))
+        totals: list[Tensor | None] = [None] * len(weights)
+        is_own = [False] * len(weights)
         buffers = {name: buffer.clone() for name, buffer in self.buffers.items()}
         chunks = [rows for view in views for rows in self._chunks(view)]
         pieces = [piece for gradient in gradients for piece in self._chunks(gradient)]
@@ -154,9 +155,9 @@ class _Step:
                 if embeddings.requires_grad:
                     found = torch.autograd.grad(embeddings, weights, piece, allow_unused=True)
                     if any(part is None for part in found):
-                        _expect_no_reentrant_checkpoint(embeddings)
-                    totals.add(found)
-        return totals.sums
+                        _check_no_reentrant_checkpoint(embeddings)
+                    _accumulate(totals, is_own, found)
+        return totals
 
     def _chunks(self, rows: Tensor) -> tuple[Tensor, ...]:
         # As even as they can be: a last chunk of one row would be hard on BatchNorm.
@@ -164,12 +165,12 @@ class _Step:
 
 
 class _TwoPasses(torch.autograd.Function):
-    """A step as one operation on views and weights, differentiable in the weights."""
+    """The step as one operation on views and weights, differentiable in the weights."""
 
     @staticmethod
     def forward(ctx: Any, step: _Step, views: int, *tensors: Tensor) -> tuple[Tensor, ...]:
         ctx.step = step
-        ctx.save_for_backward(*tensors[:views])  # so that torch frees them, and notices a change
+        ctx.save_for_backward(*tensors[:views])  # torch then frees them, and detects a change
         return step.first(tensors[:views])
 
     @staticmethod
@@ -193,7 +194,7 @@ def _check_views(views: Sequence[Tensor]) -> None:
             )
 
 
-def _expect_embeddings(embeddings: object, rows: Tensor) -> Tensor:
+def _check_embeddings(embeddings: object, rows: Tensor) -> Tensor:
     if not isinstance(embeddings, Tensor):
         got = type(embeddings).__name__
     elif embeddings.ndim != 2 or len(embeddings) != len(rows) or not embeddings.is_floating_point():
@@ -207,23 +208,23 @@ def _expect_embeddings(embeddings: object, rows: Tensor) -> Tensor:
 
 
 def _weights_and_modes(model: nn.Module) -> tuple[list[tuple[int, bool]], list[bool]]:
-    """Equal where no weight was written to, frozen or thawed, and no mode was switched.
+    """Return a value that changes when a weight is written to, frozen or thawed, or a mode is switched.
 
-    Written to as far as torch counts it, which leaves out the steps of fused optimizers.
+    Writes are those that torch counts, which leaves out the steps of fused optimizers.
     """
     weights = [(weight._version, weight.requires_grad) for weight in model.parameters()]
     return weights, [module.training for module in model.modules()]
 
 
 def _times_written(view: Tensor) -> int:
-    """How often torch saw the view written to; it does not count for tensors made in inference mode."""
+    """Return how often the view was written to; torch does not count writes to inference tensors."""
     return 0 if view.is_inference() else view._version
 
 
-def _expect_no_reentrant_checkpoint(embeddings: Tensor) -> None:
-    """Such a checkpoint runs a backward pass of its own, whose weights `torch.autograd.grad` does not see.
+def _check_no_reentrant_checkpoint(embeddings: Tensor) -> None:
+    """Refuse a reentrant checkpoint, whose inner backward pass `torch.autograd.grad` does not see.
 
-    Where something before it takes a gradient, torch refuses it; else its weights look like unused ones.
+    If its input takes a gradient, torch refuses it; otherwise its weights look unused.
     """
     ahead, seen = [embeddings.grad_fn], set()
     while ahead:
@@ -259,25 +260,19 @@ def _set_random_state(state: Sequence[Tensor], devices: Sequence[int]) -> None:
         torch.cuda.set_rng_state(numbers, device)
 
 
-class _Totals:
-    """Sums of gradients over chunks, in memory of their own: fresh memory costs as much as adding.
+def _accumulate(totals: list[Tensor | None], is_own: list[bool], found: Sequence[Tensor | None]) -> None:
+    """Add the gradients of one chunk to the totals.
 
-    A gradient that was found may be somebody else's as well: a view, a constant, or what a hook has kept.
+    A gradient from autograd may be shared: a view, a constant, or one that a hook has kept. Only sums made
+    here (`is_own`) are added to in place, which saves memory whose first use costs as much as the addition.
     """
-
-    def __init__(self, weights: int) -> None:
-        self.sums: list[Tensor | None] = [None] * weights
-        self._own = [False] * weights
-
-    def add(self, found: Sequence[Tensor | None]) -> None:
-        """Adds the gradients of one chunk, one for each weight, or None."""
-        for number, part in enumerate(found):
-            total = self.sums[number]
-            if part is None:
-                continue
-            if total is None:
-                self.sums[number] = part
-            elif self._own[number] and total.layout == part.layout:
-                total += part
-            else:
-                self.sums[number], self._own[number] = total + part, True
+    for number, part in enumerate(found):
+        total = totals[number]
+        if part is None:
+            continue
+        if total is None:
+            totals[number] = part
+        elif is_own[number] and total.layout == part.layout:
+            total += part
+        else:
+            totals[number], is_own[number] = total + part, True

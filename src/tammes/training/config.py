@@ -1,9 +1,10 @@
-"""What determines the weights of a run: same configuration, same data, same weights."""
+"""Configuration of a run: the same configuration and data give the same weights."""
 
 import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from tammes.checks import check_integer
 from tammes.coupling import Hard
 from tammes.data.images import Images
 from tammes.data.texts import Texts
@@ -23,48 +24,50 @@ from tammes.positives import (
 from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Rising
-from tammes.training.config_file import FORMERLY
+from tammes.training.config_file import FORMER_KEY
+from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
-from tammes.training.queue_config import QueueConfig
 
+EncoderConfig = ConvNetConfig | ResNetConfig | BagOfWordsConfig
 AugmentationConfig = Photographs | Handwriting | Identity
-OF_ITSELF = SameInstance | Active | Targeted
-"""Positives that are views of the anchor's own row."""
+PositivesConfig = SameInstance | SameClass | Neighbors | Active | Targeted
+VIEWS_OF_ONE_ROW = SameInstance | Active | Targeted
+"""Positives that show the same row of the data as their anchor."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
-    """Everything about a run but its data and the machine it runs on.
+    """Settings of a run, without its data and the machine it runs on.
 
-    The two views of a pair are made of a row of the data and its positive: of images both are augmented,
-    and the usual positive is the image itself; of texts neither is, and the positive is another sentence.
+    The two views of a pair show a row of the data and its positive. Both views of images are augmented, and
+    the usual positive is the image itself; texts are not augmented, and the positive is another sentence.
 
     Args:
-        objective: What is minimized.
-        encoder: The network whose features are wanted.
-        head: The small network between features and the embeddings that are compared; None compares the
+        objective: Objective to minimize.
+        encoder: Network whose features are wanted.
+        head: Small network between features and the embeddings that are compared; None compares the
             features.
-        augmentation: How a view of an image is made; None for texts, which are taken as they are.
-        positives: What the second view of a pair shows: the image of the first, chosen among several views
-            or made by another augmentation, or another row of its class, or the sentence beside it.
-        optimizer: How the weights are moved.
-        batch_size: Pairs per step, which are two views each.
-        epochs: How often every image is visited, or every sentence paired.
-        seed: Of the weights, the pairs, their order and their views.
-        precision: Of the network's arithmetic; the objective is computed in float32 either way.
-        chunk: Views that go through the network at a time, to save memory (see `GradientCache`); None for
-            all of the batch. The result is the same up to rounding, except that BatchNorm, which is in the
-            residual networks, then takes the statistics of a chunk.
-        annealing: How the beta of hard negatives changes over the epochs; None leaves it as it is.
-        learn_temperature: Learn the temperature with the network, from the objective's on.
-        negatives: Where negatives come from: the batch, or a queue of earlier batches besides.
+        augmentation: Augmentation of images; None for texts.
+        positives: What the second view of a pair shows: the image of the first (chosen among several views,
+            or made by another augmentation), another row of its class, or the sentence beside it.
+        optimizer: Optimizer with its learning rate.
+        batch_size: Pairs per step, over all processes; the negatives of a pair are the others of its batch.
+        epochs: Number of times that every image is visited, or every sentence paired.
+        seed: Random seed of the weights, the pairs, their order and their views.
+        precision: Precision of the network's arithmetic; bf16-mixed is faster on recent GPUs. The objective
+            is computed in float32 either way.
+        chunk: Number of views that go through the network at a time, for a batch that does not fit into
+            memory (see `GradientCache`); None takes all at once. It costs one more forward pass, and the
+            residual networks' BatchNorm then takes the statistics of a chunk instead of the batch.
+        annealing: Change of the beta of hard negatives over the epochs; None leaves it constant.
+        learn_temperature: Whether the temperature is learned with the network, from the objective's on.
+        negatives: Negatives from the batch alone, or also from a queue of earlier batches.
 
     Raises:
-        ValueError: for a batch of fewer than two pairs, fewer than one epoch, a negative seed, a chunk
-            below 1, annealing where there is no beta or with more changes than epochs, or parts that do not
-            go together: texts with augmentation, chunks, or a sentence as its own positive; a queue, which
-            knows a row that comes again by its view, with other positives than the row itself; a factor
-            that is to vary freely and that the augmentation does not have.
+        ValueError: for numbers outside their ranges, and for parts that do not go together: annealing
+            without a beta, or with more changes than epochs; texts with augmentation, chunks, or a sentence
+            as its own positive; a queue with positives from other rows; a factor for `Targeted` that the
+            augmentation does not have.
 
     Example:
         >>> import tammes
@@ -76,10 +79,10 @@ class TrainingConfig:
     """
 
     objective: Objective
-    encoder: ConvNetConfig | ResNetConfig | BagOfWordsConfig = field(default_factory=ResNetConfig)
+    encoder: EncoderConfig = field(default_factory=ResNetConfig)
     head: ProjectionHeadConfig | None = field(default_factory=ProjectionHeadConfig)
     augmentation: AugmentationConfig | None = field(default_factory=Photographs)
-    positives: SameInstance | SameClass | Neighbors | Active | Targeted = field(default_factory=SameInstance)
+    positives: PositivesConfig = field(default_factory=SameInstance)
     optimizer: Adam = field(default_factory=Adam)
     batch_size: int = 256
     epochs: int = 100
@@ -91,27 +94,28 @@ class TrainingConfig:
     negatives: InBatch | QueueConfig = field(default_factory=InBatch)
 
     def __post_init__(self) -> None:
-        if self.batch_size < 2:
-            raise ValueError(
-                f"batch_size must be at least 2 (negatives come from the batch), got {self.batch_size}"
-            )
-        if self.epochs < 1:
-            raise ValueError(f"epochs must be at least 1, got {self.epochs}")
-        if self.seed < 0:
-            raise ValueError(f"seed must be 0 or more, got {self.seed}")
-        if self.chunk is not None and not _is_count(self.chunk):
-            raise ValueError(
-                f"chunk must be at least 1 view, or None for the whole batch, got {self.chunk!r}"
-            )
+        check_integer("batch_size", self.batch_size, minimum=2, reason="negatives come from the batch")
+        check_integer("epochs", self.epochs)
+        check_integer("seed", self.seed, minimum=0)
+        if self.chunk is not None:
+            check_integer("chunk", self.chunk, reason="it counts views; None takes the whole batch")
         if not isinstance(self.negatives, InBatch | QueueConfig):
             raise ValueError(f"negatives must be InBatch() or a QueueConfig(...), got {self.negatives!r}")
         if not isinstance(self.annealing, Falling | Rising | None):
             raise ValueError(f"annealing must be Falling(...), Rising(...) or None, got {self.annealing!r}")
         if self.annealing is not None:
             self._check_annealing(self.annealing)
-        self._check_views()
+        if isinstance(self.encoder, BagOfWordsConfig):
+            self._check_texts()
+        else:
+            self._check_images()
+        if isinstance(self.negatives, QueueConfig) and not isinstance(self.positives, VIEWS_OF_ONE_ROW):
+            raise ValueError(
+                "a queue recognizes a repeated row by its key, which shows another row if the positives "
+                f"are {self.positives!r}: take negatives from the batch, or SameInstance() as the positives"
+            )
         if self.learn_temperature:
-            LearnedTemperature(initial=self.objective.temperature)  # refuses one that it cannot start from
+            LearnedTemperature(initial=self.objective.temperature)  # refuses a start below its lower bound
 
     def _check_annealing(self, annealing: Falling | Rising) -> None:
         if not isinstance(self.objective.coupling, Hard):
@@ -124,60 +128,54 @@ class TrainingConfig:
                 f"beta changes at most once an epoch: got {annealing.changes} changes in {self.epochs} epochs"
             )
 
-    def _check_views(self) -> None:
-        if isinstance(self.encoder, BagOfWordsConfig):
-            if self.augmentation is not None:
-                raise ValueError(
-                    f"texts are not augmented, got {self.augmentation!r}: choose augmentation=None"
-                )
-            if isinstance(self.positives, Active | Targeted):
-                raise ValueError(
-                    f"{type(self.positives).__name__} chooses among augmented views, which texts have none "
-                    "of: choose positives=SameClass() or Neighbors()"
-                )
-            if isinstance(self.positives, SameInstance):
-                raise ValueError(
-                    "a sentence that is its own positive teaches nothing, since both views are the same: "
-                    "choose positives=SameClass() or Neighbors()"
-                )
-            if self.chunk is not None:
-                raise ValueError(
-                    f"a bag of words has no activations that chunks would save, got chunk={self.chunk}: "
-                    "leave it out"
-                )
-        elif self.augmentation is None:
+    def _check_texts(self) -> None:
+        if self.augmentation is not None:
+            raise ValueError(f"texts are not augmented, got {self.augmentation!r}: choose augmentation=None")
+        if isinstance(self.positives, Active | Targeted):
+            raise ValueError(
+                f"{type(self.positives).__name__} needs augmented views, which texts do not have: choose "
+                "positives=SameClass() or Neighbors()"
+            )
+        if isinstance(self.positives, SameInstance):
+            raise ValueError(
+                "a sentence that is its own positive teaches nothing, since both views are the same: "
+                "choose positives=SameClass() or Neighbors()"
+            )
+        if self.chunk is not None:
+            raise ValueError(
+                f"a bag of words has no activations that chunks would save, got chunk={self.chunk}: "
+                "leave it out"
+            )
+
+    def _check_images(self) -> None:
+        if self.augmentation is None:
             raise ValueError(
                 "views of images are made by an augmentation, got None: choose Photographs(), Handwriting(), "
-                "or Identity() where the positive is another image"
+                "or Identity() if the positive is another image"
             )
-        elif isinstance(self.augmentation, Identity) and isinstance(self.positives, OF_ITSELF):
+        if isinstance(self.augmentation, Identity) and isinstance(self.positives, VIEWS_OF_ONE_ROW):
             raise ValueError(
                 "an image that is its own positive needs an augmentation, or both views are the same: choose "
                 "Photographs(), Handwriting(), or other positives"
             )
-        if self.augmentation is not None and isinstance(self.positives, Targeted):
+        if isinstance(self.positives, Targeted):
             self.positives.augmentations(self.augmentation)  # refuses a factor that it does not have
-        if isinstance(self.negatives, QueueConfig) and not isinstance(self.positives, OF_ITSELF):
-            raise ValueError(
-                "a queue knows a row that comes again by its key, which is another row's where the positives "
-                f"are {self.positives!r}: take negatives from the batch, or SameInstance() as the positives"
-            )
 
     @property
     def augmentations(self) -> tuple[AugmentationConfig | None, AugmentationConfig | None]:
-        """What makes the first view of a pair, and the second; None for texts."""
+        """Augmentations of the first and the second view of a pair; None for texts."""
         if self.augmentation is not None and isinstance(self.positives, Targeted):
             return self.positives.augmentations(self.augmentation)
         return self.augmentation, self.augmentation
 
     @property
-    def extendable(self) -> bool:
-        """Whether more epochs later are the same as more epochs at once: nothing is spread over them."""
+    def is_extendable(self) -> bool:
+        """Whether a run may be given more epochs later, because nothing is spread over their number."""
         rises = isinstance(self.negatives, QueueConfig) and self.negatives.rising
         return isinstance(self.optimizer.schedule, Constant) and self.annealing is None and not rises
 
     def objective_at(self, epoch: int) -> Objective:
-        """The objective after so many finished epochs: where beta is annealed, with the beta of that time.
+        """Return the objective after `epoch` finished epochs, with the annealed beta of that time.
 
         Example:
             >>> import tammes
@@ -193,17 +191,13 @@ class TrainingConfig:
         return replace(self.objective, coupling=replace(coupling, beta=beta))
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
 @dataclass(frozen=True, kw_only=True)
 class ImagesSummary:
-    """What is written down about the images of a run, so that it is continued with the same ones.
+    """Description of a run's images, by which a resume recognizes them.
 
     Args:
-        source: Where they came from, in the user's words: "digits", or a folder.
-        count: How many there are.
+        source: Origin of the images in the user's words: "digits", or a folder.
+        count: Number of images.
         channels: 1 or 3.
         size: Height and width in pixels.
 
@@ -219,21 +213,20 @@ class ImagesSummary:
 
     @classmethod
     def of(cls, images: Images, source: str) -> "ImagesSummary":
-        """The summary of these images."""
+        """Describe images."""
         return cls(source=source, count=len(images), channels=images.channels, size=images.size)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextsSummary:
-    """What is written down about the texts of a run, so that it is continued with the same ones.
+    """Description of a run's texts, by which a resume recognizes them.
 
     Args:
-        source: Where they came from, in the user's words: a folder, a file, the name of a data set.
-        count: How many sentences there are.
-        documents: How many documents they come from; 0 where that is not known.
-        vocabulary: How many words the encoder knows.
-        digest: Of the sentences, the documents they come from, and these words: all are small enough to be
-            looked at whole.
+        source: Origin of the texts in the user's words: a folder, a file, the name of a data set.
+        count: Number of sentences.
+        documents: Number of documents; 0 if they are not known.
+        vocabulary: Number of words in the vocabulary.
+        digest: Checksum of the sentences, their documents, and the vocabulary.
 
     Example:
         >>> texts = Texts(sentences=("a cat", "a dog"), names=("1", "2"))
@@ -249,7 +242,7 @@ class TextsSummary:
 
     @classmethod
     def of(cls, texts: Texts, vocabulary: Vocabulary, source: str) -> "TextsSummary":
-        """The summary of these texts, and of the words that an encoder knows."""
+        """Describe texts and the vocabulary of their encoder."""
         content = "\0".join([*vocabulary.words, "", *texts.sentences])
         digest = hashlib.sha256(content.encode(errors="surrogatepass"))
         if texts.labels is not None:
@@ -265,20 +258,20 @@ class TextsSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """The content of a run's config.yaml.
+    """Content of a run's config.yaml.
 
     Args:
-        training: What determines the weights.
-        data: What the run was trained on.
+        training: Settings of the run.
+        data: Description of the training data.
 
     Raises:
-        ValueError: where the encoder takes texts and the data are images, or the other way round.
+        ValueError: if the encoder takes texts and the data are images, or the other way round.
     """
 
     training: TrainingConfig
-    data: ImagesSummary | TextsSummary = field(metadata={FORMERLY: "images"})
+    data: ImagesSummary | TextsSummary = field(metadata={FORMER_KEY: "images"})
 
     def __post_init__(self) -> None:
         reads_texts = isinstance(self.training.encoder, BagOfWordsConfig)
         if reads_texts != isinstance(self.data, TextsSummary):
-            raise ValueError(f"{self.training.encoder!r} does not take what the data are, {self.data!r}")
+            raise ValueError(f"{self.training.encoder!r} does not take data of this kind: {self.data!r}")

@@ -1,4 +1,4 @@
-"""Frozen dataclasses as YAML and back, with every key and type checked and nothing else constructed."""
+"""Frozen dataclasses as YAML and back, with every key and type checked and no other class constructed."""
 
 import dataclasses
 import inspect
@@ -13,12 +13,12 @@ T = TypeVar("T")
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
 
 KIND = "kind"
-FORMERLY = "formerly"
-"""Metadata of a field: the key under which older files have it."""
+FORMER_KEY = "former key"
+"""Metadata of a field: its key in files of older versions."""
 
 
 def to_yaml(config: object) -> str:
-    """The configuration as YAML; a part is a mapping whose `kind` names its class.
+    """Return the configuration as YAML, where a part is a mapping whose `kind` names its class.
 
     Raises:
         ValueError: for a value that YAML cannot hold, such as a function of the user's own.
@@ -34,9 +34,9 @@ def to_yaml(config: object) -> str:
 
 
 def from_yaml(cls: type[T], text: str) -> T:
-    """The configuration that `to_yaml` wrote.
+    """Read a configuration that `to_yaml` wrote.
 
-    Only the class asked for and the classes its annotations name can come out.
+    Only `cls` and the classes that its annotations name can be constructed.
 
     Raises:
         ValueError: for text that is no YAML, an unknown or missing key, a value of another type, or one
@@ -61,10 +61,10 @@ def from_yaml(cls: type[T], text: str) -> T:
 
 
 def to_plain(value: object, where: str = "") -> Plain:
-    """The configuration as mappings, lists and scalars.
+    """Return the configuration as mappings, lists and scalars.
 
     Raises:
-        ValueError: for a value that is none of these, with its place.
+        ValueError: for a value that is none of these; the message names its path.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
@@ -75,13 +75,13 @@ def to_plain(value: object, where: str = "") -> Plain:
     if isinstance(value, tuple | list):
         return [to_plain(part, _join(where, str(i))) for i, part in enumerate(value)]
     raise ValueError(
-        f"{where} cannot be written to a file: expected numbers, words and the parts that Tammes has, "
-        f"got {value!r}. Train without a run folder, or make it a frozen dataclass of such"
+        f"{where} cannot be written to a file: expected numbers, strings and the parts of Tammes, "
+        f"got {value!r}. Train without a run folder, or make it a frozen dataclass of these"
     )
 
 
 def differences(old: object, new: object) -> Iterator[tuple[str, Plain, Plain]]:
-    """Where two configurations differ: the path of each field, its old and its new value.
+    """Yield where two configurations differ: the path of each field, its old and its new value.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _differences(old: Plain, new: Plain, where: str) -> Iterator[tuple[str, Plai
 
 
 def _name(value: Plain) -> Plain:
-    """A part by its class where another part stands in its place: the fields inside say nothing more."""
+    """Return the class of a part that another part replaces: its fields would say nothing more."""
     return value[KIND] if isinstance(value, dict) and KIND in value else value
 
 
@@ -132,7 +132,7 @@ def _read(value: Plain, annotation: Any, where: str) -> object:
 
 
 def _read_scalar(value: Plain, kind: type, where: str) -> object:
-    # A bool is an int to Python, and YAML writes 1.0 as 1 when a person does: only the latter is meant well.
+    # People write 1 for 1.0 in YAML, which is meant well; a bool, which Python takes for an int, is not.
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
@@ -167,7 +167,7 @@ def _read_union(value: Plain, members: tuple[Any, ...], where: str) -> object:
 
 
 def _classes(annotation: Any) -> list[type]:
-    """The dataclasses an annotation stands for: itself, or where it is abstract those derived from it."""
+    """Return the dataclasses an annotation stands for: itself, or those derived from an abstract class."""
     if typing.get_origin(annotation) is typing.Annotated:
         annotation = typing.get_args(annotation)[0]
     if not inspect.isclass(annotation):
@@ -193,9 +193,9 @@ def _build(cls: type, values: dict[str, Plain], where: str) -> object:
     hints = typing.get_type_hints(cls)
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
     renamed = {
-        f.metadata[FORMERLY]: name
+        f.metadata[FORMER_KEY]: name
         for name, f in fields.items()
-        if FORMERLY in f.metadata and name not in values
+        if FORMER_KEY in f.metadata and name not in values
     }
     values = {renamed.get(key, key): value for key, value in values.items()}
     for key in values:

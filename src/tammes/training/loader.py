@@ -1,51 +1,131 @@
-"""Pairs of rows, read batch by batch."""
+"""Batches of rows and of pairs, read in this process or by worker processes."""
 
-from collections.abc import Sequence
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from ctypes import Array, c_long
+from functools import partial
+from multiprocessing import active_children
+from multiprocessing.sharedctypes import RawArray
+from multiprocessing.util import Finalize
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from tammes.training.examples import Examples
-from tammes.training.module import Batch
-from tammes.training.order import Order
-from tammes.training.workers import SignalsLeftToParent
+from tammes.training.examples import Examples, Inputs
+from tammes.training.sampler import PairSampler
+
+PairBatch = tuple[Inputs, Inputs | None, Tensor]
+"""Anchors, positives (None if each anchor is its own positive), and int64 (batch, 2), the rows of both."""
+
+CAUGHT = "Caught ValueError in DataLoader worker process"
 
 
-class _Pairs(Dataset[Batch]):
-    """Pairs of rows as a DataLoader wants them: it asks for whole batches."""
-
-    def __init__(self, examples: Examples) -> None:
-        self.examples = examples
-
-    def __getitems__(self, pairs: Sequence[Sequence[int]]) -> Batch:
-        first, second = ([pair[side] for pair in pairs] for side in (0, 1))
-        return Batch(
-            first=self.examples.batch(first),
-            second=None if first == second else self.examples.batch(second),
-            pairs=torch.tensor(pairs),
-        )
-
-
-def _as_read(batch: Any) -> Any:
-    """The batch: it comes as a whole, and there is nothing to collate."""
-    return batch
-
-
-def batches(examples: Examples, order: Order, *, workers: int) -> DataLoader[Batch]:
-    """The batches of an order.
+def row_loader(examples: Examples, *, batch_size: int, workers: int) -> DataLoader[Inputs]:
+    """Return a loader of all rows in their order.
 
     Args:
-        examples: what is read.
-        order: which pairs make a batch.
-        workers: processes that read; 0 reads in this one.
+        examples: data to read.
+        batch_size: rows at a time.
+        workers: number of processes that read; 0 reads in this process.
     """
-    return DataLoader(
-        _Pairs(examples),
-        batch_sampler=order,
+    rows = _Batches(examples.batch, len(examples))
+    return _loader(rows, batch_size=batch_size, num_workers=workers)
+
+
+def pair_loader(examples: Examples, sampler: PairSampler, *, workers: int) -> DataLoader[PairBatch]:
+    """Return a loader of the pairs of a sampler.
+
+    Args:
+        examples: data to read.
+        sampler: sampler of batches of pairs.
+        workers: number of processes that read; 0 reads in this process.
+    """
+
+    return _loader(
+        _Batches(partial(_read_pairs, examples), len(examples)),
+        batch_sampler=sampler,
         num_workers=workers,
         persistent_workers=workers > 0,
         worker_init_fn=SignalsLeftToParent(workers) if workers > 0 else None,
-        collate_fn=_as_read,
-        generator=torch.Generator(),  # so that torch's global one is left alone
     )
+
+
+def _read_pairs(examples: Examples, pairs: Sequence[Sequence[int]]) -> PairBatch:
+    anchors, positives = ([pair[side] for pair in pairs] for side in (0, 1))
+    second = None if anchors == positives else examples.batch(positives)
+    return examples.batch(anchors), second, torch.tensor(pairs)
+
+
+def _loader(batches: "_Batches", **settings: Any) -> DataLoader[Any]:
+    # With its own generator, the loader leaves torch's global one alone.
+    return DataLoader(batches, collate_fn=_identity, generator=torch.Generator(), **settings)
+
+
+class _Batches(Dataset[Any]):
+    """Dataset for a DataLoader that asks for whole batches."""
+
+    def __init__(self, read: Callable[[Sequence[Any]], Any], size: int) -> None:
+        self.read = read
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitems__(self, indices: Sequence[Any]) -> Any:
+        return self.read(indices)
+
+
+def _identity(batch: Any) -> Any:
+    return batch
+
+
+class SignalsLeftToParent:
+    """Initializer of a DataLoader's workers, which then ignore signals sent to all processes at once.
+
+    The training process finishes its step and ends the workers, which also notice if it dies. If it exits
+    with a DataLoader still alive, multiprocessing would send them SIGTERM and wait forever: an exit handler
+    kills them before.
+
+    Args:
+        workers: number of processes of the DataLoader.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.pids = RawArray("l", workers)
+        Finalize(None, _kill, (self.pids,), exitpriority=0)
+
+    def __call__(self, worker: int) -> None:
+        self.pids[worker] = os.getpid()  # first: a process that ignores SIGTERM must be known
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _kill(pids: Array[c_long]) -> None:
+    workers = set(pids)
+    for child in active_children():
+        if child.pid in workers:
+            child.kill()
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Raise a worker's ValueError with its own message; torch's message holds the worker's whole traceback.
+
+    Example:
+        >>> with plain_errors():
+        ...     raise ValueError(f"{CAUGHT} 0.\\n  its traceback\\nValueError: cat.png is cut off\\n")
+        Traceback (most recent call last):
+            ...
+        ValueError: cat.png is cut off
+    """
+    try:
+        yield
+    except ValueError as error:
+        text = str(error)
+        if not text.startswith(CAUGHT):
+            raise
+        raise ValueError(text.rpartition("\nValueError: ")[2].strip()) from error

@@ -10,26 +10,68 @@ from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
+from typing_extensions import override
 
+from tammes.checks import check_integer
+from tammes.evaluation import KNN, LabeledFeatures
 from tammes.training.atomic import write_atomically
-from tammes.training.module import Contrastive
-from tammes.training.monitor import Monitor
-from tammes.training.peers import Peers
+from tammes.training.distributed.group import ProcessGroup
+from tammes.training.embedding import embed
+from tammes.training.examples import Data
+from tammes.training.model import Model
+from tammes.training.module import ContrastiveModule
 
-LEADING = ("epoch", "step", "loss", "knn")
+LEADING_COLUMNS = ("epoch", "step", "loss", "knn")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Monitor:
+    """Accuracy of nearest neighbors on held-out data, measured after epochs.
+
+    Args:
+        bank: labeled images or texts, the possible neighbors.
+        held_out: labeled images or texts to classify, not used for training.
+        every: epochs from one measurement to the next; the first and the last weights are always measured.
+        neighbors: number of neighbors that vote (all of a smaller bank).
+
+    Raises:
+        ValueError: for data without labels, or of one class.
+    """
+
+    bank: Data
+    held_out: Data
+    every: int = 1
+    neighbors: int = 20
+
+    def __post_init__(self) -> None:
+        self.bank.required_labels()
+        self.held_out.required_labels()
+        check_integer("every", self.every)
+
+    def is_due(self, epoch: int, epochs: int) -> bool:
+        """Return whether to measure after an epoch of a run of `epochs`; 0 is before the first."""
+        return epoch % self.every == 0 or epoch == epochs
+
+    def accuracy(self, model: Model) -> float:
+        """Return the share of held-out rows whose class the neighbors name."""
+        bank, held_out = (
+            LabeledFeatures(features=embed(model, data)[0], labels=data.required_labels())
+            for data in (self.bank, self.held_out)
+        )
+        return KNN(neighbors=min(self.neighbors, len(bank))).accuracy(bank, held_out)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    """The numbers after an epoch; epoch 0 is before the first step and has no loss.
+class EpochMetrics:
+    """Numbers after an epoch; epoch 0 is before the first step and has no loss.
 
     Args:
-        epoch: epochs finished.
-        step: steps taken.
+        epoch: number of finished epochs.
+        step: number of steps taken.
         loss: mean over the steps of the epoch.
-        knn: nearest-neighbor accuracy on held-out images, where it was measured.
-        last: `objective.last` after the last step of the epoch; with an annealed `beta` or a learned
-            `temperature`, these as well.
+        knn: nearest-neighbor accuracy on held-out data; None if it was not measured.
+        last: `objective.last` after the last step of the epoch, with the annealed `beta` and the learned
+            `temperature` of a run that has them.
     """
 
     epoch: int
@@ -39,32 +81,32 @@ class Row:
     last: Mapping[str, float] = field(default_factory=dict)
 
     def cells(self) -> dict[str, str]:
-        """The row as text, exact: reading it gives the same numbers."""
+        """Return the numbers as text, from which the same numbers can be read."""
         leading = {"epoch": self.epoch, "step": self.step, "loss": self.loss, "knn": self.knn}
         numbers = {**leading, **self.last}
         return {name: "" if value is None else repr(value) for name, value in numbers.items()}
 
 
-class Metrics(Callback):
-    """Collects a row at the end of each epoch and keeps a file of them.
+class MetricsRecorder(Callback):
+    """Records the metrics of each epoch and keeps them in a file.
 
-    The rows and the sums of the epoch under way are part of a checkpoint, and the file is nothing but the
-    rows: after resuming, none is missing, repeated, or from after the checkpoint.
+    The rows and the sums of the current epoch are part of a checkpoint, and the file is written from the rows
+    alone: after a resume no row is missing, repeated, or later than the checkpoint.
 
     Args:
-        file: metrics.csv of the run, or None to keep the rows in memory only.
-        monitor: measures the nearest-neighbor accuracy, or None.
-        peers: the processes that train; the first of them measures and writes.
+        file: metrics.csv of the run; None keeps the rows in memory only.
+        monitor: measures the nearest-neighbor accuracy; None measures nothing.
+        group: processes of the run, of which the first measures and writes.
 
     Attributes:
-        rows: one for each epoch so far.
+        rows: metrics of each epoch so far.
     """
 
-    def __init__(self, file: Path | None, monitor: Monitor | None, peers: Peers | None = None) -> None:
+    def __init__(self, file: Path | None, monitor: Monitor | None, group: ProcessGroup | None = None) -> None:
         self.file = file
         self.monitor = monitor
-        self.peers = peers or Peers()
-        self.rows: list[Row] = []
+        self.group = group or ProcessGroup()
+        self.rows: list[EpochMetrics] = []
         self.loss_sum = 0.0
         self.steps = 0
         self.seconds_before = 0.0
@@ -76,70 +118,76 @@ class Metrics(Callback):
         running = 0.0 if self.start is None else time.perf_counter() - self.start
         return self.seconds_before + running
 
+    @property
+    @override
+    def state_key(self) -> str:
+        return "Metrics"  # the name in checkpoints, older ones included
+
+    @override
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Start the file, or cut it back to the checkpoint."""
-        assert isinstance(pl_module, Contrastive)
+        assert isinstance(pl_module, ContrastiveModule)
         self.start = time.perf_counter()
         if not self.rows and trainer.global_step == 0 and self.monitor is not None:
-            self.rows.append(Row(epoch=0, step=0, knn=self._measure(pl_module, 0)))
+            self.rows.append(EpochMetrics(epoch=0, step=0, knn=self._measure(pl_module, 0)))
         self._write()
 
+    @override
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Add a step to the epoch's mean."""
         loss = outputs["loss"]
         assert isinstance(loss, Tensor)
         self.loss_sum += loss.item()
         self.steps += 1
 
+    @override
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Finish the row of the epoch."""
-        assert isinstance(pl_module, Contrastive)
+        assert isinstance(pl_module, ContrastiveModule)
         epoch = trainer.current_epoch + 1
-        last = self.peers.means(pl_module.numbers(), weight=pl_module.portion.size)
-        row = Row(
+        last = self.group.means(pl_module.numbers(), weight=pl_module.shard.size)
+        row = EpochMetrics(
             epoch=epoch,
             step=trainer.global_step,
             loss=self.loss_sum / self.steps,
             knn=self._measure(pl_module, epoch),
-            last={name: value for name, value in last.items() if name not in LEADING},
+            last={name: value for name, value in last.items() if name not in LEADING_COLUMNS},
         )
         self.rows.append(row)
         self.loss_sum, self.steps = 0.0, 0
         self._write()
 
+    @override
     def state_dict(self) -> dict[str, Any]:
-        """Plain numbers, so that checkpoints load without unpickling anything."""
+        # Plain numbers, so that a checkpoint loads with `weights_only=True`.
         rows = [[row.epoch, row.step, row.loss, row.knn, dict(row.last)] for row in self.rows]
         return {"rows": rows, "loss_sum": self.loss_sum, "steps": self.steps, "seconds": self.seconds}
 
+    @override
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go back to where the checkpoint was written."""
-        names = ("epoch", "step", "loss", "knn", "last")
-        self.rows = [Row(**dict(zip(names, row, strict=True))) for row in state_dict["rows"]]
+        names = (*LEADING_COLUMNS, "last")
+        self.rows = [EpochMetrics(**dict(zip(names, row, strict=True))) for row in state_dict["rows"]]
         self.loss_sum, self.steps = state_dict["loss_sum"], state_dict["steps"]
         self.seconds_before = state_dict["seconds"]
 
-    def _measure(self, module: Contrastive, epoch: int) -> float | None:
+    def _measure(self, module: ContrastiveModule, epoch: int) -> float | None:
         monitor = self.monitor
-        if monitor is None or not monitor.due(epoch, module.config.epochs):
+        if monitor is None or not monitor.is_due(epoch, module.config.epochs):
             return None
         assert self.start is not None
         before = time.perf_counter()
-        accuracy = self.peers.by_first(lambda: monitor.accuracy(module.model))
-        self.start += time.perf_counter() - before  # as if no time had passed
+        accuracy = self.group.on_first(lambda: monitor.accuracy(module.model))
+        self.start += time.perf_counter() - before  # measuring does not count as training time
         return accuracy
 
     def _write(self) -> None:
         file = self.file
         if file is not None:
-            self.peers.by_first(lambda: write_atomically(file, to_csv(self.rows).encode()))
+            self.group.on_first(lambda: write_atomically(file, to_csv(self.rows).encode()))
 
 
-def to_csv(rows: Sequence[Row]) -> str:
-    """All rows under a header; a cell is empty where a number was not measured."""
-    names = [*LEADING, *dict.fromkeys(name for row in rows for name in row.last)]
+def to_csv(rows: Sequence[EpochMetrics]) -> str:
+    """Return the metrics as CSV with a header; a cell is empty if a number was not measured."""
+    names = [*LEADING_COLUMNS, *dict.fromkeys(name for row in rows for name in row.last)]
     stream = io.StringIO(newline="")
     writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
     writer.writeheader()
@@ -147,25 +195,22 @@ def to_csv(rows: Sequence[Row]) -> str:
     return stream.getvalue()
 
 
-def read_csv(path: Path) -> tuple[Row, ...]:
-    """The rows of a metrics.csv.
-
-    Args:
-        path: the file.
+def read_csv(path: Path) -> tuple[EpochMetrics, ...]:
+    """Read a metrics.csv.
 
     Raises:
-        ValueError: where a cell is no number.
+        ValueError: if a cell is no number.
     """
     with open(path, newline="", encoding="utf-8") as file:
-        return tuple(_read_row(path, cells) for cells in csv.DictReader(file))
+        return tuple(_from_cells(path, cells) for cells in csv.DictReader(file))
 
 
-def _read_row(path: Path, cells: dict[str, str]) -> Row:
+def _from_cells(path: Path, cells: dict[str, str]) -> EpochMetrics:
     try:
         numbers = {name: float(cell) for name, cell in cells.items() if cell}
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: expected numbers, got {cells}") from error
-    return Row(
+    return EpochMetrics(
         epoch=int(numbers.pop("epoch")),
         step=int(numbers.pop("step")),
         loss=numbers.pop("loss", None),

@@ -1,4 +1,4 @@
-"""The network of a run: an encoder, the projection head that training puts behind it, and its vocabulary."""
+"""The network of a run: an encoder, its projection head, and the vocabulary of a model of texts."""
 
 import torch
 from torch import Tensor, nn
@@ -11,12 +11,12 @@ from tammes.training.seeds import Purpose, derive
 
 
 class Model(nn.Module):
-    """An encoder and its projection head.
+    """Encoder and projection head.
 
     Args:
-        encoder: from inputs to features.
-        head: from features to embeddings; None where the features themselves are compared.
-        vocabulary: by which texts are read; None where the encoder takes images.
+        encoder: network from inputs to features.
+        head: network from features to embeddings; None if the objective compares the features.
+        vocabulary: vocabulary of a model of texts; None for images.
 
     Example:
         >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
@@ -37,7 +37,7 @@ class Model(nn.Module):
         self.vocabulary = vocabulary
 
     def forward(self, inputs: Tensor | Tokens) -> tuple[Tensor, Tensor]:
-        """Features and embeddings, a row for each of the inputs.
+        """Return features (batch, features) and embeddings (batch, dim).
 
         Args:
             inputs: images (batch, channels, size, size) in [0, 1], or sentences as tokens.
@@ -47,25 +47,24 @@ class Model(nn.Module):
 
 
 def build_model(config: RunConfig, vocabulary: Vocabulary | None = None) -> Model:
-    """The network of a configuration with its first weights, which depend on the seed alone.
+    """Build the network of a configuration with its initial weights, which depend on the seed alone.
 
     Args:
-        config: of the run.
-        vocabulary: of a run on texts.
+        config: configuration of the run.
+        vocabulary: vocabulary of a run on texts.
 
     Raises:
-        ValueError: where the encoder cannot take images of this size, or the vocabulary is not that of the
-            configuration.
+        ValueError: if the encoder cannot take images of this size, or the vocabulary is not the run's.
     """
     training = config.training
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(training.seed, Purpose.WEIGHTS))
-        encoder = _encoder(config, vocabulary)
+        encoder = _build_encoder(config, vocabulary)
         head = None if training.head is None else training.head.build(features=encoder.features)
         return Model(encoder, head, vocabulary)
 
 
-def _encoder(config: RunConfig, vocabulary: Vocabulary | None) -> Encoder:
+def _build_encoder(config: RunConfig, vocabulary: Vocabulary | None) -> Encoder:
     settings, data = config.training.encoder, config.data
     if isinstance(data, ImagesSummary):
         assert not isinstance(settings, BagOfWordsConfig)  # the configuration refuses it

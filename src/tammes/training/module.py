@@ -1,8 +1,8 @@
-"""One step of training, for lightning's Trainer: two views, one network, one objective."""
+"""One training step, for lightning's Trainer: two views, one network, one objective."""
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from lightning.pytorch import LightningModule
@@ -11,6 +11,7 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
+from typing_extensions import override
 
 from tammes.coupling import Hard
 from tammes.pairs import Pairs
@@ -18,51 +19,39 @@ from tammes.positives import Active, Augmentation
 from tammes.sources import Gather, InBatch, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
-from tammes.training.batch_norm import has_global_batch_norm
 from tammes.training.caching import GradientCache
 from tammes.training.config import TrainingConfig
-from tammes.training.examples import Examples, Inputs
+from tammes.training.distributed.batch_norm import has_global_batch_norm
+from tammes.training.distributed.group import ProcessGroup
+from tammes.training.distributed.strategy import GradientMaxima
+from tammes.training.examples import Examples, Inputs, concatenate, to_inputs
+from tammes.training.loader import PairBatch
 from tammes.training.model import Model
-from tammes.training.momentum import MomentumEncoder
-from tammes.training.order import Portion
-from tammes.training.peers import Peers
-from tammes.training.queue_config import QueueConfig
+from tammes.training.momentum import MomentumEncoder, QueueConfig
+from tammes.training.sampler import Shard
 from tammes.training.seeds import Purpose, derive
-from tammes.training.strategy import OwnGradients
 
 
-class Batch(NamedTuple):
-    """The pairs of a step as they were read.
+class ContrastiveModule(LightningModule):
+    """Training of a model on pairs: a step makes two views of each pair, embeds them, and takes the loss.
 
-    Attributes:
-        first: the anchors.
-        second: the positives; None where each is the anchor itself.
-        pairs: int64 (batch, 2), the rows of both.
-    """
-
-    first: Inputs
-    second: Inputs | None
-    pairs: Tensor
-
-
-class Contrastive(LightningModule):
-    """Two views of each pair of the batch, embedded and handed to the objective.
-
-    All randomness of a step comes from the seed and the number of the step.
+    All random numbers of a step are drawn from the seed of the run and the number of the step.
 
     Args:
-        config: of the run.
+        config: configuration of the run.
         model: encoder and head.
-        examples: what the run learns from; their labels go to objectives that use them.
-        steps_per_epoch: for what changes over the steps or epochs.
-        portion: the rows of each batch that come here; None where these are all.
-        peers: the processes that have the others; None where there are none.
+        examples: training data, whose labels go to objectives that use them.
+        steps_per_epoch: number of steps in an epoch.
+        shard: rows of each batch that this process takes; None for all rows.
+        group: processes of the run; None for one process.
 
     Attributes:
-        objective: of the present epoch.
-        temperature: the learned one, or None.
-        keys: what embeds the second views where negatives come from a queue, or None.
-        active: what chooses second views among several, or None.
+        objective: objective of the current epoch.
+        temperature: learned temperature, or None.
+        source: source of the negatives: the batch, the batches of all processes, or a queue.
+        keys: momentum encoder of the second views if negatives come from a queue, or None.
+        active: choice among several second views, or None.
+        local_maxima: largest gradient entries of this process, filled by the DDP strategy.
     """
 
     def __init__(
@@ -72,110 +61,32 @@ class Contrastive(LightningModule):
         *,
         examples: Examples,
         steps_per_epoch: int,
-        portion: Portion | None = None,
-        peers: Peers | None = None,
+        shard: Shard | None = None,
+        group: ProcessGroup | None = None,
     ) -> None:
         super().__init__()
         self.config = config
         self.model = model
         self.examples = examples
         self.steps_per_epoch = steps_per_epoch
-        self.portion = portion or Portion(batch_size=config.batch_size)
-        self.peers = peers or Peers()
-        self.source = self._source()
-        self.keys = MomentumEncoder(model) if isinstance(self.source, Queue) else None
-        self.active = self._active()
-        self.own_gradients = OwnGradients()
+        self.shard = shard or Shard(batch_size=config.batch_size)
+        self.group = group or ProcessGroup()
         self.objective = config.objective
+        self.source = self._build_source()
+        self.keys = MomentumEncoder(model) if isinstance(self.source, Queue) else None
+        self.active = self._build_active()
+        self.local_maxima: GradientMaxima = {}
         self.temperature = None
         if config.learn_temperature:
             self.temperature = LearnedTemperature(initial=config.objective.temperature)
 
-    def on_fit_start(self) -> None:
-        """Refuse chunks of which one process would take more than another where they must keep pace."""
-        chunk, images, processes = self.config.chunk, self.portion.batch_size, self.portion.processes
-        if chunk is None or not has_global_batch_norm(self.model):
-            return
-        fewest, most = images // processes, math.ceil(images / processes)
-        if math.ceil(fewest / chunk) != math.ceil(most / chunk):
-            raise ValueError(
-                f"BatchNorm takes its statistics from a chunk of every process, but {most} images make more "
-                f"chunks of {chunk} than {fewest}: choose another chunk, or a batch size that the "
-                f"{processes} processes share evenly"
-            )
+    def _build_source(self) -> InBatch | Gather | Queue:
+        gather = None if self.group.is_single else Gather()
+        if isinstance(self.config.negatives, QueueConfig):
+            return Queue(size=self.config.negatives.size, dim=self.model.dim, gather=gather)
+        return gather or InBatch()
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The loss of a batch of pairs."""
-        rows = batch.pairs[:, 0]
-        step = self.global_step
-        if self.active is not None:
-            self.active.begin(step, self.model)
-        with self.peers.failing_together():
-            first, second = self._views(batch, step)
-            with torch.random.fork_rng(devices=[rows.device] if rows.is_cuda else []):
-                torch.manual_seed(self._seed(Purpose.STEP))
-                view_a, view_b = self._embedded(first, second)
-            for view in (view_a, view_b):
-                _expect_finite("embeddings", view, step)
-        if self.active is not None:
-            self.active.count()
-        labels = self.examples.labels
-        labels = None if labels is None else labels[rows.cpu()].to(view_a.device)
-        generator = torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE))
-        temperature = None if self.temperature is None else self.temperature()
-        self._anneal(step)
-        pairs = self._pairs(view_a, view_b, rows, labels)
-        loss = self.objective(pairs, generator=generator, temperature=temperature)
-        _expect_finite("loss", loss, step)
-        self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
-        return loss
-
-    def _views(self, batch: Batch, step: int) -> tuple[Inputs, Inputs]:
-        """The two views of each pair."""
-        first = self.examples.inputs(batch.first)
-        second = first if batch.second is None else self.examples.inputs(batch.second)
-        of_first, of_second = self.config.augmentations
-        first = self._view(first, of_first, self._seed(Purpose.FIRST_VIEW))
-
-        def candidate(number: int) -> Inputs:
-            place = (number,) if number else ()  # the first is the view that there is without a choice
-            return self._view(second, of_second, self._seed(Purpose.SECOND_VIEW, *place))
-
-        if self.active is None:
-            return first, candidate(0)
-        return first, self.active.choose(step, self.model, candidate, chunk=self.config.chunk)
-
-    def _view(self, inputs: Inputs, augmentation: Augmentation | None, seed: int) -> Inputs:
-        """A view of each row, as it is in the batch of all processes."""
-        if augmentation is None:
-            return inputs
-        assert isinstance(inputs, Tensor)  # the configuration has no augmentation for others
-        first_row, batch_size = self.portion.first_row, self.portion.batch_size
-        return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size)
-
-    def _embedded(self, first: Inputs, second: Inputs) -> tuple[Tensor, ...]:
-        """Both views through the network, or the second through its momentum encoder."""
-        if self.keys is not None:
-            return *self._through(self.model, first), *self._through(self.keys, second)
-        if self.config.chunk is not None:
-            return self._through(self.model, first, second)
-        return self.model(self.examples.together(first, second))[1].chunk(2)
-
-    def _through(self, network: nn.Module, *views: Inputs) -> tuple[Tensor, ...]:
-        """Views through a network, each by itself."""
-        if self.config.chunk is None:
-            return tuple(network(view)[1] for view in views)
-        return GradientCache(_Embeddings(network), chunk=self.config.chunk)(*views)
-
-    def _source(self) -> InBatch | Gather | Queue:
-        """What makes pairs of embeddings."""
-        negatives, gather = self.config.negatives, None if self.peers.alone else Gather()
-        if isinstance(negatives, QueueConfig):
-            return Queue(size=negatives.size, dim=self.model.dim, gather=gather)
-        return negatives if gather is None else gather
-
-    def _active(self) -> ActiveViews | None:
-        """What chooses second views, where there is anything to choose from."""
+    def _build_active(self) -> ActiveViews | None:
         positives = self.config.positives
         if not (isinstance(positives, Active) and positives.chooses):
             return None
@@ -184,24 +95,110 @@ class Contrastive(LightningModule):
             examples=self.examples,
             dim=self.model.dim,
             seed=self.config.seed,
-            portion=self.portion,
-            peers=self.peers,
+            shard=self.shard,
+            group=self.group,
             steps_per_epoch=self.steps_per_epoch,
         )
 
-    def _pairs(self, view_a: Tensor, view_b: Tensor, rows: Tensor, labels: Tensor | None) -> Pairs:
-        if isinstance(self.source, Queue):  # which must know an image that comes again
+    @override
+    def on_fit_start(self) -> None:
+        chunk, pairs, processes = self.config.chunk, self.shard.batch_size, self.shard.processes
+        if chunk is None or not has_global_batch_norm(self.model):
+            return
+        # Each chunk waits for the same chunk of the other processes, so all must have equally many.
+        fewest, most = pairs // processes, math.ceil(pairs / processes)
+        if math.ceil(fewest / chunk) != math.ceil(most / chunk):
+            raise ValueError(
+                f"BatchNorm takes its statistics from a chunk of every process, but {most} images make more "
+                f"chunks of {chunk} than {fewest}: choose another chunk, or a batch size that the "
+                f"{processes} processes share evenly"
+            )
+
+    @override
+    def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
+        step = self.global_step
+        rows = batch[2][:, 0]
+        if self.active is not None:
+            self.active.begin_step(step, self.model)
+        # From here to the loss, an error on one process (an image that cannot be decoded, a NaN) must not
+        # leave the others waiting in a collective: it is raised on all.
+        with self.group.failing_together():
+            first, second = self._views(batch, step)
+            with torch.random.fork_rng(devices=[rows.device] if rows.is_cuda else []):
+                torch.manual_seed(self._seed(Purpose.STEP))  # of dropout
+                view_a, view_b = self._embed(first, second)
+            for view in (view_a, view_b):
+                _check_finite("embeddings", view, step)
+        if self.active is not None:
+            self.active.count_choices()
+        self._anneal(step)
+        loss = self.objective(
+            self._pairs(view_a, view_b, rows),
+            generator=torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE)),
+            temperature=None if self.temperature is None else self.temperature(),
+        )
+        _check_finite("loss", loss, step)
+        self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
+        return loss
+
+    def _views(self, batch: PairBatch, step: int) -> tuple[Inputs, Inputs]:
+        """Make the two views of each pair."""
+        anchors, positives, _ = batch
+        first = to_inputs(anchors)
+        second = first if positives is None else to_inputs(positives)
+        of_first, of_second = self.config.augmentations
+        first = self._augment(first, of_first, self._seed(Purpose.FIRST_VIEW))
+
+        def candidate(number: int) -> Inputs:
+            # Candidate 0 is the view that a run without a choice would take.
+            position = (number,) if number else ()
+            return self._augment(second, of_second, self._seed(Purpose.SECOND_VIEW, *position))
+
+        if self.active is None:
+            return first, candidate(0)
+        return first, self.active.choose(step, self.model, candidate, chunk=self.config.chunk)
+
+    def _augment(self, inputs: Inputs, augmentation: Augmentation | None, seed: int) -> Inputs:
+        """Augment this process's rows as they would be augmented in the batch of all processes."""
+        if augmentation is None:
+            return inputs
+        assert isinstance(inputs, Tensor)  # the configuration has no augmentation for texts
+        first_row, batch_size = self.shard.first_row, self.shard.batch_size
+        return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size)
+
+    def _embed(self, first: Inputs, second: Inputs) -> tuple[Tensor, ...]:
+        """Embed both views by the network, or the second by its momentum encoder."""
+        if self.keys is not None:
+            assert isinstance(self.keys.model, Model)
+            return *self._embed_by(self.model, first), *self._embed_by(self.keys.model, second)
+        if self.config.chunk is not None:
+            return self._embed_by(self.model, first, second)
+        # One pass over both views, so that BatchNorm sees both at once.
+        return self.model(concatenate(first, second))[1].chunk(2)
+
+    def _embed_by(self, model: Model, *views: Inputs) -> tuple[Tensor, ...]:
+        """Embed each view by itself, chunk by chunk if the configuration says so."""
+        network = nn.Sequential(model.encoder, model.head)
+        if self.config.chunk is None:
+            return tuple(network(view) for view in views)
+        return GradientCache(network, chunk=self.config.chunk)(*views)
+
+    def _pairs(self, view_a: Tensor, view_b: Tensor, rows: Tensor) -> Pairs:
+        labels = self.examples.labels
+        if labels is not None:
+            labels = labels[rows.cpu()].to(view_a.device)
+        if isinstance(self.source, Queue):  # by its ids, a queue recognizes an image that comes again
             return self.source(view_a, view_b, ids=rows, labels=labels)
         return self.source(view_a, view_b, labels=labels)
 
     def _anneal(self, step: int) -> None:
-        """Take the objective of the epoch; it changes when an epoch begins, or a run goes on."""
+        """Replace the objective when its beta changes, at the start of an epoch or of a resumed run."""
         objective = self.config.objective_at(step // self.steps_per_epoch)
         if objective != self.objective:
             self.objective = objective
 
     def numbers(self) -> dict[str, float]:
-        """What the last step was like: the objective's numbers, and what changes over the run."""
+        """Return the objective's numbers of the last step, and the parameters that change during the run."""
         numbers = dict(self.objective.last)
         if self.config.annealing is not None and isinstance(self.objective.coupling, Hard):
             numbers["beta"] = self.objective.coupling.beta
@@ -211,17 +208,18 @@ class Contrastive(LightningModule):
             numbers |= self.active.numbers()
         return numbers
 
+    @override
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
-        """Refuse a step that would spoil the weights."""
         gradients = [p.grad for p in self.parameters() if p.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients)
-        if not self.peers.alone and not torch.isfinite(norm):
-            # The average is spoiled on all processes; this names those that spoiled it.
-            with self.peers.failing_together():
-                if not self.own_gradients.finite:
-                    _expect_finite("gradient", norm, self.global_step)
-        _expect_finite("gradient", norm, self.global_step)
+        if not self.group.is_single and not torch.isfinite(norm):
+            # DDP's average is spoiled on all processes; this names the process that spoiled it.
+            with self.group.failing_together():
+                if not all(torch.isfinite(maximum) for maximum in self.local_maxima.values()):
+                    _check_finite("gradient", norm, self.global_step)
+        _check_finite("gradient", norm, self.global_step)
 
+    @override
     def optimizer_step(
         self,
         epoch: int,
@@ -229,15 +227,14 @@ class Contrastive(LightningModule):
         optimizer: Optimizer | LightningOptimizer,
         optimizer_closure: Callable[[], Any] | None = None,
     ) -> None:
-        """Move the weights, and let the momentum encoder follow."""
         super().optimizer_step(epoch, batch_idx, optimizer, optimizer_closure)
         negatives = self.config.negatives
         if self.keys is not None and isinstance(negatives, QueueConfig):
             steps = self.config.epochs * self.steps_per_epoch
             self.keys.update(self.model, momentum=negatives.momentum_at(step=self.global_step, steps=steps))
 
+    @override
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Adam, and the learning rate over the steps."""
         settings = self.config.optimizer
         undecayed = [] if self.temperature is None else list(self.temperature.parameters())
         optimizer = settings.build(self.model.parameters(), undecayed=undecayed)
@@ -248,27 +245,15 @@ class Contrastive(LightningModule):
             "lr_scheduler": {"scheduler": LambdaLR(optimizer, factor), "interval": "step"},
         }
 
-    def _seed(self, purpose: Purpose, *place: int) -> int:
-        return derive(self.config.seed, purpose, self.global_step, *place)
+    def _seed(self, purpose: Purpose, *position: int) -> int:
+        return derive(self.config.seed, purpose, self.global_step, *position)
 
 
-class _Embeddings(nn.Module):
-    """The part of a model that the objective sees."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        embeddings: Tensor = self.model(inputs)[1]
-        return embeddings
-
-
-def _expect_finite(what: str, value: Tensor, step: int) -> None:
-    """Raise at the step where training went wrong, before it reaches the weights or a checkpoint."""
-    if not torch.isfinite(value).all():
+def _check_finite(name: str, values: Tensor, step: int) -> None:
+    """Raise at the step at which training fails, before NaN reaches the weights or a checkpoint."""
+    if not torch.isfinite(values).all():
         raise ValueError(
-            f"the {what} became NaN or infinite at step {step} (steps count from 0): "
+            f"the {name} became NaN or infinite at step {step} (steps count from 0): "
             "lower the learning rate, raise the temperature, or look for odd data; "
             "the last checkpoint is from before"
         )

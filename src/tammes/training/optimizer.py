@@ -1,4 +1,4 @@
-"""How the weights are moved: Adam, and the learning rate over the steps."""
+"""The optimizer, and the schedules of its learning rate."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
+from tammes.checks import check_number
+
 
 @dataclass(frozen=True, kw_only=True)
 class Constant:
-    """The same learning rate from the first step to the last.
+    """Constant learning rate.
 
     Example:
         >>> Constant().factor(step=7, steps=10, steps_per_epoch=5)
@@ -18,16 +20,16 @@ class Constant:
     """
 
     def factor(self, *, step: int, steps: int, steps_per_epoch: int) -> float:
-        """What the learning rate is multiplied by at this step."""
+        """Return the factor of the learning rate at a step, from 0."""
         return 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cosine:
-    """Warm up linearly, then fall to zero along half a cosine.
+    """Linear warm-up, then half a cosine down to zero.
 
-    Step k (from 0) of K with W steps of warm-up has (k + 1) / W of the learning rate while k < W, and
-    (1 + cos(pi (k - W) / (K - W))) / 2 of it from then on.
+    Step k (from 0) of K with W steps of warm-up has the factor (k + 1) / W while k < W, and
+    (1 + cos(pi (k - W) / (K - W))) / 2 from then on.
 
     Args:
         warmup_epochs: Length of the linear warm-up, in epochs (a fraction is allowed).
@@ -43,11 +45,10 @@ class Cosine:
     warmup_epochs: float = 10.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.warmup_epochs) and self.warmup_epochs >= 0):
-            raise ValueError(f"warmup_epochs must be 0 or more, got {self.warmup_epochs}")
+        check_number("warmup_epochs", self.warmup_epochs, minimum=0)
 
     def factor(self, *, step: int, steps: int, steps_per_epoch: int) -> float:
-        """What the learning rate is multiplied by at this step."""
+        """Return the factor of the learning rate at a step, from 0."""
         warmup = round(self.warmup_epochs * steps_per_epoch)
         if step < warmup:
             return (step + 1) / warmup
@@ -62,9 +63,9 @@ class Adam:
     Args:
         learning_rate: Step size of Adam.
         weight_decay: Weight of the L2 penalty that is added to the gradient.
-        schedule: The learning rate over the steps.
-        clip_norm: Greatest length of the gradient of all weights together; a longer one is made as short.
-            None leaves it as it is.
+        schedule: Schedule of the learning rate over the steps.
+        clip_norm: Largest norm of the gradient of all weights together; a longer gradient is scaled down to
+            it. None leaves the gradient as it is.
 
     Raises:
         ValueError: for a learning rate or a length that is not positive, or a negative weight decay.
@@ -80,17 +81,15 @@ class Adam:
     clip_norm: float | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
-        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
-            raise ValueError(f"weight_decay must be 0 or more, got {self.weight_decay}")
-        if self.clip_norm is not None and not (math.isfinite(self.clip_norm) and self.clip_norm > 0):
-            raise ValueError(f"clip_norm must be positive, or None, got {self.clip_norm}")
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("weight_decay", self.weight_decay, minimum=0)
+        if self.clip_norm is not None:
+            check_number("clip_norm", self.clip_norm, above=0, reason="None leaves the gradient as it is")
 
     def build(
         self, parameters: Iterable[nn.Parameter], *, undecayed: Iterable[nn.Parameter] = ()
     ) -> torch.optim.Adam:
-        """The optimizer of these parameters, and of others that no weight decay draws to zero."""
+        """Build the optimizer of `parameters`, and of others (`undecayed`) without weight decay."""
         optimizer = torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
         others = list(undecayed)
         if others:
@@ -98,5 +97,5 @@ class Adam:
         return optimizer
 
     def rate_factor(self, *, steps: int, steps_per_epoch: int) -> Callable[[int], float]:
-        """The schedule as the function of the step that torch's LambdaLR wants."""
+        """Return the schedule as a function of the step, for torch's LambdaLR."""
         return lambda step: self.schedule.factor(step=step, steps=steps, steps_per_epoch=steps_per_epoch)

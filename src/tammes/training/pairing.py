@@ -1,4 +1,4 @@
-"""Which rows are positives of each other in an epoch, and how many such pairs there always are."""
+"""Pairs of anchors and positives in each epoch."""
 
 from dataclasses import dataclass
 
@@ -6,29 +6,26 @@ import torch
 from torch import Tensor
 
 from tammes.data.texts import Texts
-from tammes.positives import Active, Neighbors, SameClass, SameInstance, Targeted
-from tammes.training.config import OF_ITSELF
+from tammes.positives import Neighbors, SameClass
+from tammes.training.config import VIEWS_OF_ONE_ROW, PositivesConfig
 from tammes.training.examples import Data
 from tammes.training.seeds import Purpose, derive
 
 
 class UnpairedWarning(UserWarning):
-    """Some rows have no positive, and are not trained on."""
-
-
-Positives = SameInstance | SameClass | Neighbors | Active | Targeted
+    """Some rows have no positive, and are left out of training."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pairing:
-    """The pairs of every epoch, drawn from the seed and the number of the epoch alone.
+    """Pairs of every epoch, drawn from the seed and the number of the epoch alone.
 
     Args:
-        positives: how rows are paired.
+        positives: rule by which rows are paired.
         labels: int64 (n,), the class or document of each row.
-        positions: int64 (n,), the place of each row in its document, or None.
-        seed: of the run.
-        noun: what the rows are called, in messages.
+        positions: int64 (n,), the place of each row in its document; None without a reading order.
+        seed: seed of the run.
+        noun: name of the rows in messages.
 
     Example:
         >>> pairing = Pairing(positives=SameClass(), labels=torch.tensor([0, 0, 1, 1, 1]), seed=0)
@@ -36,18 +33,18 @@ class Pairing:
         (2, torch.Size([2, 2]))
     """
 
-    positives: Positives
+    positives: PositivesConfig
     labels: Tensor
     positions: Tensor | None = None
     seed: int
     noun: str = "rows"
 
     @classmethod
-    def of(cls, data: Data, positives: Positives, *, seed: int) -> "Pairing":
-        """The pairs of these images or texts.
+    def of(cls, data: Data, positives: PositivesConfig, *, seed: int) -> "Pairing":
+        """Pair the rows of images or texts.
 
         Raises:
-            ValueError: where they have no labels to pair by, or no reading order.
+            ValueError: for data without the labels or the reading order that the rule needs.
         """
         labels, positions, noun = data.labels, None, "images"
         if isinstance(data, Texts):
@@ -67,27 +64,27 @@ class Pairing:
         return cls(positives=positives, labels=labels, positions=positions, seed=seed, noun=noun)
 
     def epoch(self, number: int) -> Tensor:
-        """int64 (pairs, 2): rows of anchors and their positives, in the order in which they come."""
+        """Return int64 (pairs, 2): rows of anchors and their positives, in the order of the epoch."""
         seed = derive(self.seed, Purpose.ORDER, number)
         if isinstance(self.positives, Neighbors):
             return self.positives.pairs(self.labels, seed=seed, positions=self.positions)
         return self.positives.pairs(self.labels, seed=seed)
 
     def __len__(self) -> int:
-        """How many pairs every epoch has at least."""
+        """Return the smallest number of pairs of any epoch."""
         if isinstance(self.positives, Neighbors):
             return self.positives.fewest(self.labels, positions=self.positions)
         return len(self.epoch(0))
 
     @property
-    def alone(self) -> int:
-        """How many rows have nobody to be paired with in any epoch."""
+    def unpaired(self) -> int:
+        """Number of rows that have no positive in any epoch."""
         if isinstance(self.positives, Neighbors):
             return len(self.positives.unpaired(self.labels, positions=self.positions))
         return len(self.positives.unpaired(self.labels))
 
     @property
-    def words(self) -> str:
-        """How much there is to learn from, in words."""
-        pairs = "" if isinstance(self.positives, OF_ITSELF) else "pairs of "
+    def size_in_words(self) -> str:
+        """Size of an epoch, for messages."""
+        pairs = "" if isinstance(self.positives, VIEWS_OF_ONE_ROW) else "pairs of "
         return f"{len(self)} {pairs}{self.noun}"

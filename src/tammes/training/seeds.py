@@ -1,12 +1,14 @@
-"""Every random number of a run as a pure function of its seed, what it is for, and where training stands."""
+"""Random seeds of a run, each a pure function of the run's seed, a purpose, and the position in training."""
 
 from enum import IntEnum
 
 import numpy as np
 
+from tammes.checks import check_integer
+
 
 class Purpose(IntEnum):
-    """What a seed is for. The numbers are part of the result: changing one changes every run."""
+    """Purpose of a seed. The numbers are part of the result: changing one changes every run."""
 
     WEIGHTS = 0
     ORDER = 1
@@ -20,15 +22,15 @@ class Purpose(IntEnum):
 
 
 def derive(seed: int, purpose: Purpose, *position: int) -> int:
-    """A seed of its own for each purpose and position, independent of all others.
+    """Derive the seed of a purpose and a position, independent of all others.
 
-    Nothing is carried from step to step, so a run that is continued in the middle draws what it would
-    have drawn without the interruption.
+    No random state is carried from step to step, so that a resumed run draws the numbers that it would have
+    drawn without the interruption.
 
     Args:
-        seed: the seed of the run, 0 or more.
-        purpose: what the random numbers are for.
-        position: where training stands, for example epoch and step, each 0 or more.
+        seed: seed of the run, 0 or more.
+        purpose: purpose of the random numbers.
+        position: position in training, for example epoch and step, each 0 or more.
 
     Returns:
         An integer in [0, 2^63) for `torch.manual_seed`.
@@ -42,7 +44,6 @@ def derive(seed: int, purpose: Purpose, *position: int) -> int:
         >>> derive(0, Purpose.ORDER, 3) == derive(0, Purpose.ORDER, 4)
         False
     """
-    if seed < 0:
-        raise ValueError(f"seed must be 0 or more, got {seed}")
+    check_integer("seed", seed, minimum=0)
     sequence = np.random.SeedSequence(entropy=seed, spawn_key=(int(purpose), *position))
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))

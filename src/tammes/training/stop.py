@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill: finish the step, save, then stop."""
+"""Ctrl-C and SIGTERM: finish the step, save, then stop."""
 
 import signal
 import threading
@@ -6,16 +6,17 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
+from typing_extensions import override
 
-from tammes.training.peers import Peers
+from tammes.training.distributed.group import ProcessGroup
 
 
 class Stopped(KeyboardInterrupt):
-    """Training was asked to stop, and did after a step, with a checkpoint where there is a run folder.
+    """Training stopped after a step because of a signal, with a checkpoint in the run folder, if any.
 
     Args:
-        message: where it stopped and how to go on.
-        signal_number: SIGINT for Ctrl-C, SIGTERM for a polite kill.
+        message: step at which it stopped, and how to resume.
+        signal_number: SIGINT or SIGTERM.
     """
 
     def __init__(self, message: str, signal_number: int) -> None:
@@ -24,13 +25,13 @@ class Stopped(KeyboardInterrupt):
 
 
 class StopRequest(Callback):
-    """While entered, the first SIGINT or SIGTERM is noted instead of raised; a second one acts at once.
+    """Context that records the first SIGINT or SIGTERM instead of raising; a second signal acts at once.
 
-    A step is never cut in half: half an optimizer step would be neither the old weights nor the new ones.
-    Outside of the main thread, where Python sets no handlers, it does nothing.
+    So a step is never interrupted: half an optimizer step would be neither the old weights nor the new ones.
+    Outside of the main thread, where Python sets no handlers, the context does nothing.
 
     Args:
-        peers: the processes that stop after the same step, whichever of them was asked.
+        group: processes of the run, all of which stop after the same step when one receives a signal.
 
     Example:
         >>> with StopRequest() as request:
@@ -38,45 +39,46 @@ class StopRequest(Callback):
         True
     """
 
-    def __init__(self, peers: Peers | None = None) -> None:
-        self.peers = peers or Peers()
+    def __init__(self, group: ProcessGroup | None = None) -> None:
+        self.group = group or ProcessGroup()
         self.signal_number: int | None = None
         self.before: dict[int, Any] = {}
 
     def __enter__(self) -> "StopRequest":
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                # What is ignored from the start (a job in the background) stays ignored.
+                # A background job ignores the signal from the start, and continues to.
                 if signal.getsignal(number) is not signal.SIG_IGN:
-                    self.before[number] = signal.signal(number, self._note)
+                    self.before[number] = signal.signal(number, self._record)
         return self
 
+    @override
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Take the signals back from lightning, whose handler talks to the other processes at once."""
+        # Take the signals back from lightning, whose handler would contact the other processes at once.
         if self.signal_number is None:
             for number in self.before:
-                signal.signal(number, self._note)
+                signal.signal(number, self._record)
 
     @property
-    def listens(self) -> bool:
-        """Whether it has taken any signal: it is entered, in the main thread."""
+    def is_active(self) -> bool:
+        """Whether signals are recorded: in the main thread, within the context."""
         return bool(self.before)
 
-    def is_noted(self) -> bool:
-        """Whether a stop has been asked for here."""
+    def is_recorded(self) -> bool:
+        """Return whether this process has recorded a signal."""
         return self.signal_number is not None
 
-    def heard(self) -> bool:
-        """Whether a stop is asked for, here or on another process; all must ask at the same time."""
-        self.signal_number = self.peers.largest(self.signal_number or 0) or None
-        return self.is_noted()
+    def is_recorded_anywhere(self) -> bool:
+        """Return whether any process has recorded a signal; all processes must call this at the same time."""
+        self.signal_number = self.group.maximum(self.signal_number or 0) or None
+        return self.is_recorded()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._restore()
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _record(self, number: int, frame: FrameType | None) -> None:
         self.signal_number = number
         self._restore()
 

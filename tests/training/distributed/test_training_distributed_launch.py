@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tammes.training import Machine
-from tammes.training.launch import Launch
+from tammes.training.distributed.launch import Launch
 
 SECOND = Launch(rank=1, count=2, local_rank=1, local_count=2, address="127.0.0.1", port=1)
 
@@ -29,7 +29,7 @@ def test_what_torchrun_says_is_understood() -> None:
     ("more", "message"),
     [
         ({"RANK": "2"}, r"RANK=2, WORLD_SIZE=2, .* do not fit together: start the processes by torchrun"),
-        ({"MASTER_PORT": "http"}, "expected a whole number as MASTER_PORT in the environment, got 'http'"),
+        ({"MASTER_PORT": "http"}, "MASTER_PORT in the environment must be an integer, got 'http'"),
     ],
 )
 def test_an_environment_that_makes_no_sense_is_refused(more: dict[str, str], message: str) -> None:
@@ -65,5 +65,5 @@ def test_fewer_gpus_than_processes_are_refused_with_the_rank(monkeypatch: pytest
 
 
 def test_patience_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="patience must be a positive number of seconds, got 0"):
+    with pytest.raises(ValueError, match="patience must be a finite number above 0, got 0: it is in seconds"):
         Machine(patience=0)

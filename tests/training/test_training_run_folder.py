@@ -2,15 +2,27 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
 
 from tammes import recipes
 from tammes.encoders import ConvNetConfig
-from tammes.training import Adam, Constant, ImagesSummary, RunConfig, RunFolder
+from tammes.training import (
+    Adam,
+    Constant,
+    ImagesSummary,
+    Machine,
+    RunConfig,
+    RunFolder,
+    build_model,
+    embed,
+    load_run,
+    train,
+)
 from tammes.training.checkpoint import CONFIG, NEEDED, load_checkpoint
 from tammes.training.config_file import to_yaml
-from tammes.training.folder import read_config
-from tiny import make_config
+from tammes.training.run_folder import read_config
+from tiny import make_config, random_images
 
 
 def run_config() -> RunConfig:
@@ -32,7 +44,7 @@ def test_a_new_folder_gets_its_config(tmp_path: Path) -> None:
 
 def test_a_run_that_exists_is_refused(tmp_path: Path) -> None:
     RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
-    with pytest.raises(ValueError, match=r"there is a run in .* already.*--resume.*--overwrite"):
+    with pytest.raises(ValueError, match=r"there is a run in .* already.*resume=True.*overwrite=True"):
         RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
 
 
@@ -62,7 +74,7 @@ def test_overwriting_deletes_what_a_run_writes_and_nothing_else(tmp_path: Path) 
 def test_resume_and_overwrite_exclude_each_other(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="exclude each other"):
         RunFolder(path=tmp_path, resume=True, overwrite=True)
-    with pytest.raises(ValueError, match="checkpoint_every must be at least 1 step, got 0"):
+    with pytest.raises(ValueError, match="checkpoint_every must be an integer of at least 1, got 0"):
         RunFolder(path=tmp_path, checkpoint_every=0)
 
 
@@ -129,7 +141,7 @@ def test_more_epochs_are_allowed_and_fewer_only_while_they_are_ahead(tmp_path: P
     assert ask_for(2)
     assert ask_for(30)
     assert read_config(folder.config).training.epochs == 30
-    with pytest.raises(ValueError, match="has gone 8 steps already, beyond the 1 epochs"):
+    with pytest.raises(ValueError, match="has taken 8 steps already, more than 1 epochs have"):
         ask_for(1)
 
 
@@ -155,7 +167,9 @@ def test_a_checkpoint_cut_off_or_changed_anywhere_is_damaged(tmp_path: Path) -> 
     content = folder.checkpoint.read_bytes()
     for at in range(0, len(content), len(content) // 40):
         folder.checkpoint.write_bytes(content[:at])
-        with pytest.raises(ValueError, match=r"is damaged or no checkpoint .* anew by --overwrite") as raised:
+        with pytest.raises(
+            ValueError, match=r"is damaged or no checkpoint .* anew with overwrite=True"
+        ) as raised:
             load_checkpoint(folder.checkpoint)
         assert "weights_only" not in str(raised.value)
     in_weights = content.index(torch.arange(3.0).numpy().tobytes())
@@ -182,7 +196,7 @@ def test_a_file_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> Non
 
 def test_a_part_of_a_checkpoint_is_refused(tmp_path: Path) -> None:
     torch.save({CONFIG: "", "state_dict": {}}, tmp_path / "last.ckpt")
-    with pytest.raises(ValueError, match="no whole checkpoint: global_step, optimizer_states"):
+    with pytest.raises(ValueError, match="incomplete checkpoint: it lacks global_step, optimizer_states"):
         load_checkpoint(tmp_path / "last.ckpt")
 
 
@@ -203,3 +217,73 @@ def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
     torch.save({"state_dict": {}}, tmp_path / "last.ckpt")
     with pytest.raises(ValueError, match="is no checkpoint of a Tammes run"):
         load_checkpoint(tmp_path / "last.ckpt")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("trained") / "run"
+    train(make_config(), random_images(22), folder=RunFolder(path=path), machine=Machine(accelerator="cpu"))
+    return path
+
+
+def copy(trained: Path, target: Path, *names: str) -> Path:
+    target.mkdir()
+    for name in names:
+        (target / name).write_bytes((trained / name).read_bytes())
+    return target
+
+
+def test_a_run_reads_back_as_it_was(trained: Path, tmp_path: Path) -> None:
+    again = train(make_config(), random_images(22), machine=Machine(accelerator="cpu"))
+    run = load_run(trained)
+    assert run.config.training == make_config()
+    assert run.metrics == again.metrics
+    images = random_images(9, seed=5)
+    for first, second in zip(embed(run.model, images), embed(again.model, images), strict=True):
+        assert torch.equal(first, second)
+
+
+def test_the_weights_are_plain_safetensors_of_encoder_and_head(trained: Path) -> None:
+    weights = safetensors.torch.load_file(trained / "model.safetensors")
+    assert {name.split(".")[0] for name in weights} == {"encoder", "head"}
+
+
+def test_the_first_weights_depend_on_the_seed_alone() -> None:
+    config = RunConfig(training=make_config(), data=ImagesSummary(source="", count=22, channels=1, size=8))
+    torch.manual_seed(1)
+    first = build_model(config).state_dict()
+    torch.manual_seed(2)
+    second = build_model(config).state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_what_is_missing_is_named(trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"there is no run in .*nowhere"):
+        load_run(tmp_path / "nowhere")
+    half = copy(trained, tmp_path / "half", "config.yaml")
+    with pytest.raises(ValueError, match="has not finished"):
+        load_run(half)
+
+
+def test_a_config_of_the_users_own_making_is_checked(trained: Path, tmp_path: Path) -> None:
+    edited = copy(trained, tmp_path / "edited", "config.yaml", "model.safetensors")
+    text = (edited / "config.yaml").read_text()
+    (edited / "config.yaml").write_text(text.replace("beta: 1.0", "betta: 1.0"))
+    with pytest.raises(ValueError, match=r"config\.yaml: unknown key training\.objective\.coupling\.betta"):
+        load_run(edited)
+
+
+@pytest.mark.parametrize("content", [b"", b"not what it should be, and long enough for a header"])
+def test_damaged_weights_are_named(trained: Path, tmp_path: Path, content: bytes) -> None:
+    damaged = copy(trained, tmp_path / "damaged", "config.yaml")
+    (damaged / "model.safetensors").write_bytes(content)
+    with pytest.raises(ValueError, match=r"model\.safetensors does not fit"):
+        load_run(damaged)
+
+
+def test_weights_of_another_encoder_are_refused(trained: Path, tmp_path: Path) -> None:
+    other = copy(trained, tmp_path / "other", "config.yaml", "model.safetensors")
+    text = (other / "config.yaml").read_text()
+    (other / "config.yaml").write_text(text.replace("width: 8", "width: 16"))
+    with pytest.raises(ValueError, match=r"does not fit .*size mismatch"):
+        load_run(other)

@@ -1,4 +1,4 @@
-"""A run that ends badly or is asked to stop, as `tammes train` would: `together_faults.py KIND FOLDER`."""
+"""A run that ends badly or is asked to stop, as `tammes train` would: `process_faults.py KIND FOLDER`."""
 
 import faulthandler
 import os
@@ -6,23 +6,23 @@ import signal
 import sys
 from pathlib import Path
 
-import together
+import process_runner
 import torch
-from together_cases import at_step, train_in
+from process_cases import at_step, train_in
 
 from tammes.cli.failures import exit_code_of
-from tammes.training.module import Contrastive
+from tammes.training.module import ContrastiveModule
 
 
-def kill(module: Contrastive) -> None:
+def kill(module: ContrastiveModule) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def terminate_launcher(module: Contrastive) -> None:
+def terminate_launcher(module: ContrastiveModule) -> None:
     os.kill(os.getppid(), signal.SIGTERM)
 
 
-def terminate(module: Contrastive) -> None:
+def terminate(module: ContrastiveModule) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -34,7 +34,7 @@ ACTIONS = {
 }
 
 if __name__ == "__main__":
-    faulthandler.dump_traceback_later(together.FAULT_LIMIT - 10, exit=True)  # who waits says where
+    faulthandler.dump_traceback_later(process_runner.FAULT_LIMIT - 10, exit=True)  # who waits says where
     torch.set_num_threads(1)
     kind, folder = sys.argv[1], Path(sys.argv[2])
     with at_step(8, ACTIONS[kind]):

@@ -6,14 +6,14 @@ import threading
 
 import pytest
 
-from tammes.training.stuck import leaving_if_stuck
+from tammes.training.distributed.watchdog import watchdog
 
 STUCK = """
 import hashlib, os, signal, time
-from tammes.training.stuck import leaving_if_stuck
+from tammes.training.distributed.watchdog import watchdog
 heard = []
 signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
-with leaving_if_stuck(lambda: bool(heard), "the other has died", seconds=0.3):
+with watchdog(lambda: bool(heard), "the other has died", seconds=0.3):
     if os.fork() == 0:
         os.kill(os.getpid(), signal.SIGTERM)
         os._exit(0)
@@ -37,7 +37,7 @@ def test_a_signal_that_is_heeded_ends_nothing() -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
     try:
-        with leaving_if_stuck(lambda: bool(heard), "never said", seconds=0.0):
+        with watchdog(lambda: bool(heard), "never said", seconds=0.0):
             threads = threading.active_count()
             os.kill(os.getpid(), signal.SIGTERM)
             assert heard == [signal.SIGTERM]
@@ -51,7 +51,7 @@ def test_outside_of_the_main_thread_it_says_so() -> None:
 
     def enter() -> None:
         try:
-            with leaving_if_stuck(lambda: True, ""):
+            with watchdog(lambda: True, ""):
                 pass
         except ValueError as error:
             errors.append(error)

@@ -5,13 +5,14 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from typing_extensions import override
 
 
 class GlobalBatchNorm(nn.BatchNorm2d):
     """Batch normalization with the mean and variance over the rows of all processes, on a CPU.
 
-    How many rows a process has may differ. In evaluation, and without other processes, it is `BatchNorm2d`,
-    whose parameters and buffers it has.
+    Processes may have different numbers of rows. In evaluation mode, and with one process, it computes what
+    `BatchNorm2d` computes; parameters and buffers have the same names.
 
     With x the rows of all processes, N values per channel, g the gradient of the normalized values x',
 
@@ -26,9 +27,10 @@ class GlobalBatchNorm(nn.BatchNorm2d):
         True
     """
 
-    def forward(self, input: Tensor) -> Tensor:  # the name is torch's
-        alone = not dist.is_initialized() or dist.get_world_size() == 1
-        if alone or not self.training:
+    @override
+    def forward(self, input: Tensor) -> Tensor:
+        is_single = not dist.is_initialized() or dist.get_world_size() == 1
+        if is_single or not self.training:
             return super().forward(input)
         assert self.running_mean is not None
         assert self.running_var is not None
@@ -46,11 +48,11 @@ class GlobalBatchNorm(nn.BatchNorm2d):
 
 
 def with_global_batch_norm(model: nn.Module, *, on_gpu: bool = False) -> nn.Module:
-    """The model with every `BatchNorm2d` in it replaced; the parameters are the same objects.
+    """Replace every `BatchNorm2d` of a model by one over all processes; the parameters stay the same objects.
 
     Args:
-        model: changed in place, unless it is itself a `BatchNorm2d`.
-        on_gpu: take torch's own, which knows no CPU.
+        model: model that is changed in place, unless it is itself a `BatchNorm2d`.
+        on_gpu: whether to use torch's `SyncBatchNorm`, which does not run on a CPU.
 
     Example:
         >>> with_global_batch_norm(nn.Sequential(nn.BatchNorm2d(8)))[0].__class__.__name__
@@ -66,7 +68,7 @@ def with_global_batch_norm(model: nn.Module, *, on_gpu: bool = False) -> nn.Modu
 
 
 def has_global_batch_norm(model: nn.Module) -> bool:
-    """Whether processes must run the model equally often, for their normalizations to meet.
+    """Return whether a forward pass of the model waits for the other processes.
 
     Example:
         >>> has_global_batch_norm(nn.Sequential(nn.BatchNorm2d(8)))
@@ -86,22 +88,22 @@ def _replaced(layer: nn.BatchNorm2d) -> GlobalBatchNorm:
 
 
 class _Normalize(torch.autograd.Function):
-    """Rows (n, channels, ...) of this process, normalized; and the mean and unbiased variance of all rows."""
+    """Normalization of this process's rows (n, channels, ...) by the mean and variance of all rows."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
-        channels, dims, shape = values.shape[1], _but_channels(values), (-1, *(1,) * (values.ndim - 2))
+        channels, dims, shape = values.shape[1], _all_but_channels(values), (-1, *(1,) * (values.ndim - 2))
         variance, mean = torch.var_mean(values, dims, correction=0)
-        number = values.new_tensor([values.numel() // channels])
-        own = torch.cat([mean, variance, number])
+        count = values.new_tensor([values.numel() // channels])
+        own = torch.cat([mean, variance, count])
         gathered = [torch.empty_like(own) for _ in range(dist.get_world_size())]
         dist.all_gather(gathered, own)
         # (processes, channels), (processes, channels), (processes, 1)
-        means, variances, numbers = torch.stack(gathered).split([channels, channels, 1], dim=1)
-        total = numbers.sum()
-        mean = (numbers * means).sum(dim=0) / total
-        # Within the processes and between them: no difference of large squares.
-        squares = (numbers * (variances + (means - mean).square())).sum(dim=0)
+        means, variances, counts = torch.stack(gathered).split([channels, channels, 1], dim=1)
+        total = counts.sum()
+        mean = (counts * means).sum(dim=0) / total
+        # Variance within the processes plus variance between them: no difference of large squares.
+        squares = (counts * (variances + (means - mean).square())).sum(dim=0)
         inverse = torch.rsqrt(squares / total + eps).view(shape)
         normalized = (values - mean.view(shape)) * inverse
         unbiased = squares / (total - 1)
@@ -112,7 +114,7 @@ class _Normalize(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         normalized, inverse, total = ctx.saved_tensors
-        gradient, dims = gradients[0], _but_channels(gradients[0])
+        gradient, dims = gradients[0], _all_but_channels(gradients[0])
         sums = torch.stack([gradient.sum(dims), (gradient * normalized).sum(dims)])
         dist.all_reduce(sums)
         shape = (-1, *(1,) * (gradient.ndim - 2))
@@ -120,5 +122,5 @@ class _Normalize(torch.autograd.Function):
         return inverse * (gradient - (plain + normalized * weighted) / total), None
 
 
-def _but_channels(values: Tensor) -> list[int]:
+def _all_but_channels(values: Tensor) -> list[int]:
     return [0, *range(2, values.ndim)]

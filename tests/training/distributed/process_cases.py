@@ -1,4 +1,4 @@
-"""What several processes do together, one case after the other; run as `together_cases.py FOLDER CASE...`.
+"""What several processes do together, one case after the other; run as `process_cases.py FOLDER CASE...`.
 
 Each case hands back tensors, numbers or words, which are saved for each process.
 """
@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import together
+import process_runner
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -36,14 +36,15 @@ from tammes.training import (
     atomic,
     examples,
     loop,
-    strategy,
     train,
 )
-from tammes.training.batch_norm import with_global_batch_norm
-from tammes.training.launch import Launch
-from tammes.training.module import Batch, Contrastive
-from tammes.training.order import Portion
-from tammes.training.peers import joined
+from tammes.training.distributed import strategy
+from tammes.training.distributed.batch_norm import with_global_batch_norm
+from tammes.training.distributed.group import joined
+from tammes.training.distributed.launch import Launch
+from tammes.training.loader import PairBatch
+from tammes.training.module import ContrastiveModule
+from tammes.training.sampler import Shard
 from tiny import make_config, make_text_config, random_images, random_texts
 
 RANK = int(os.environ.get("RANK", "0"))
@@ -109,21 +110,21 @@ class Killed(BaseException):
 
 @contextmanager
 def at_step(
-    step: int, action: Callable[[Contrastive], None], *, ranks: tuple[int, ...] = (1,)
+    step: int, action: Callable[[ContrastiveModule], None], *, ranks: tuple[int, ...] = (1,)
 ) -> Iterator[None]:
     """Do something at the beginning of a step on some of the processes."""
-    whole = Contrastive.training_step
+    whole = ContrastiveModule.training_step
 
-    def training_step(self: Contrastive, batch: Batch, batch_idx: int) -> Tensor:
+    def training_step(self: ContrastiveModule, batch: PairBatch, batch_idx: int) -> Tensor:
         if self.global_step == step and RANK in ranks:
             action(self)
         return whole(self, batch, batch_idx)
 
-    Contrastive.training_step = training_step
+    ContrastiveModule.training_step = training_step
     try:
         yield
     finally:
-        Contrastive.training_step = whole
+        ContrastiveModule.training_step = whole
 
 
 def error_of(work: Callable[[], object]) -> str:
@@ -134,15 +135,15 @@ def error_of(work: Callable[[], object]) -> str:
     return "no error"
 
 
-def kill(module: Contrastive) -> None:
+def kill(module: ContrastiveModule) -> None:
     raise Killed
 
 
-def spoil_weights(module: Contrastive) -> None:
+def spoil_weights(module: ContrastiveModule) -> None:
     next(module.parameters()).data.fill_(torch.nan)
 
 
-def spoil_gradient(module: Contrastive) -> None:
+def spoil_gradient(module: ContrastiveModule) -> None:
     next(module.parameters()).register_hook(lambda gradient: gradient * torch.inf)
 
 
@@ -181,14 +182,17 @@ def ended_outright(folder: Path) -> dict[str, Tensor]:
 
 def reductions(folder: Path) -> list[int]:
     """How often gradients are averaged in four steps: of the whole batch at once, and of chunks of it."""
-    counts, averaged = [], strategy.averaged
+    counts, average = [], strategy.average_gradients
     for chunk in (None, 1):
         calls: list[int] = []
-        strategy.averaged = lambda own, bucket, calls=calls: (calls.append(1), averaged(own, bucket))[1]
+        strategy.average_gradients = lambda maxima, bucket, calls=calls: (
+            calls.append(1),
+            average(maxima, bucket),
+        )[1]
         try:
             train_in(None, replace(CONFIG, objective=HCL, chunk=chunk, epochs=1))
         finally:
-            strategy.averaged = averaged
+            strategy.average_gradients = average
         counts.append(len(calls))
     return counts
 
@@ -251,13 +255,12 @@ def too_small_a_batch(folder: Path) -> str:
 
 
 def agreements(folder: Path) -> list[object]:
-    with joined(Launch.of(), backend="gloo", patience=60, settings={}) as peers:
+    with joined(Launch.of(), backend="gloo", patience=60, settings={}) as group:
         return [
-            peers.largest(RANK),
-            peers.where(RANK == 1),
-            peers.by_first(lambda: f"from rank {RANK}"),
-            peers.means({"number": float(RANK)}, weight=1 + 2 * RANK),
-            error_of(lambda: peers.by_first(fail)),
+            group.maximum(RANK),
+            group.on_first(lambda: f"from rank {RANK}"),
+            group.means({"number": float(RANK)}, weight=1 + 2 * RANK),
+            error_of(lambda: group.on_first(fail)),
         ]
 
 
@@ -268,28 +271,28 @@ def fail() -> None:
 def step(folder: Path) -> dict[str, Tensor]:
     """Gradients, statistics and embeddings of one step in double precision, with batch normalization."""
     launch = Launch.of()
-    portion = Portion(batch_size=11, process=launch.rank, processes=launch.count)
+    shard = Shard(batch_size=11, rank=launch.rank, processes=launch.count)
     with joined(launch, backend="gloo", patience=60, settings={}):
-        return one_step(portion, with_global_batch_norm)
+        return one_step(shard, with_global_batch_norm)
 
 
-def one_step(portion: Portion, normalized: Callable[[nn.Module], nn.Module]) -> dict[str, Tensor]:
+def one_step(shard: Shard, normalized: Callable[[nn.Module], nn.Module]) -> dict[str, Tensor]:
     torch.manual_seed(0)
     layers = [nn.Conv2d(1, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 6, 3, bias=False)]
     model = normalized(nn.Sequential(*layers, nn.BatchNorm2d(6), nn.Flatten())).double()
-    images = torch.randn(portion.batch_size, 1, 8, 8, dtype=torch.float64)[portion.rows]
+    images = torch.randn(shard.batch_size, 1, 8, 8, dtype=torch.float64)[shard.rows]
     views = torch.cat([images, images.flip(3) + 1])
     embeddings = model(views)
-    source = Gather() if portion.processes > 1 else None
+    source = Gather() if shard.processes > 1 else None
     pair = embeddings.chunk(2)
     loss = HCL(*pair) if source is None else HCL(source(*pair))
     loss.backward()
     found = dict(model.named_buffers())
     for name, weight in model.named_parameters():
         assert weight.grad is not None
-        if portion.processes > 1:
+        if shard.processes > 1:
             dist.all_reduce(weight.grad)
-            weight.grad /= portion.processes
+            weight.grad /= shard.processes
         found[f"gradient of {name}"] = weight.grad
     return {**found, "loss": loss.detach()}
 
@@ -315,7 +318,9 @@ CASES: dict[str, Callable[[Path], Any]] = {
 
 
 if __name__ == "__main__":
-    faulthandler.dump_traceback_later(together.LIMIT - 10, exit=True)  # who waits for another says where
+    faulthandler.dump_traceback_later(
+        process_runner.LIMIT - 10, exit=True
+    )  # who waits for another says where
     torch.set_num_threads(1)
     place = Path(sys.argv[1])
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,7 +14,7 @@ from typing import IO
 
 LIMIT = 150.0
 FAULT_LIMIT = 60.0  # for runs that end badly
-PLACES = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+PLACES = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
 
 @dataclass(frozen=True)

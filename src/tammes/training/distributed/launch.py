@@ -1,4 +1,4 @@
-"""What a launcher such as torchrun tells each of the processes that it starts."""
+"""The environment variables through which torchrun describes the processes that it starts."""
 
 import functools
 import hashlib
@@ -13,22 +13,22 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
 # A launcher that keeps the store answers at once; a process 0 that has to start may take longer.
-ANSWER = timedelta(seconds=60)
+LAUNCHER_TIMEOUT = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """Which of how many processes this is, and where they meet.
+    """Rank of this process, number of processes, and the address where they meet.
 
     Args:
-        rank: which process, from 0.
-        count: how many there are, on all machines.
-        local_rank: which process of this machine, from 0.
-        local_count: how many there are on this machine.
-        address: of the machine of process 0, its MASTER_ADDR.
-        port: where the processes meet there, its MASTER_PORT.
+        rank: rank of this process, from 0 (RANK).
+        count: number of processes on all machines (WORLD_SIZE).
+        local_rank: rank among the processes of this machine, from 0 (LOCAL_RANK).
+        local_count: number of processes on this machine (LOCAL_WORLD_SIZE).
+        address: host name of process 0's machine (MASTER_ADDR).
+        port: port on that machine (MASTER_PORT).
         launcher_serves: whether the launcher, and not process 0, keeps the store where they meet.
-        restart: how often the launcher has started the processes anew.
+        restart: number of times that the launcher has restarted the processes.
 
     Raises:
         ValueError: for numbers that do not fit together.
@@ -57,7 +57,7 @@ class Launch:
 
     @classmethod
     def of(cls, environment: Mapping[str, str] = os.environ) -> "Launch":
-        """What stands in the environment; one process where no launcher left word.
+        """Read the environment variables of a launcher; without them, there is one process.
 
         Example:
             >>> Launch.of({"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2",
@@ -67,10 +67,10 @@ class Launch:
         if not {"RANK", "WORLD_SIZE", "LOCAL_RANK"} <= set(environment) or environment["WORLD_SIZE"] == "1":
             return cls()
 
-        def number(name: str, usual: str) -> int:
-            value = environment.get(name, usual)
+        def number(name: str, default: str) -> int:
+            value = environment.get(name, default)
             if not value.isdecimal():
-                raise ValueError(f"expected a whole number as {name} in the environment, got {value!r}")
+                raise ValueError(f"{name} in the environment must be an integer, got {value!r}")
             return int(value)
 
         for name in ("MASTER_ADDR", "MASTER_PORT"):
@@ -91,32 +91,32 @@ class Launch:
 
     @property
     def name(self) -> str:
-        """This process, for messages."""
+        """Name of this process in messages."""
         return f"rank {self.rank} of {self.count}"
 
     def store(self, patience: timedelta) -> Store:
-        """Where the processes leave word for each other before they are a group.
+        """Connect to the store through which the processes exchange messages before they form a group.
 
         Args:
-            patience: how long to wait for process 0, where it keeps the store, and then for any word.
+            patience: longest time to wait for process 0 if it keeps the store, and then for any key.
 
         Raises:
-            ValueError: where nobody answers.
+            ValueError: if the store cannot be reached.
         """
-        keeper = self.rank == 0 and not self.launcher_serves
-        if not keeper:
-            self._expect_answer(min(patience, ANSWER) if self.launcher_serves else patience)
+        is_keeper = self.rank == 0 and not self.launcher_serves
+        if not is_keeper:
+            self._await_answer(min(patience, LAUNCHER_TIMEOUT) if self.launcher_serves else patience)
         try:
-            store = _connected(self.address, self.port, keeper)
+            store = _connected(self.address, self.port, is_keeper)
             store.set_timeout(patience)
             return PrefixStore(f"tammes/{self.restart}", store)
         except RuntimeError as error:
             raise self._unreachable(str(error).partition("\n")[0]) from error
 
     def is_first_to_say(self, message: str) -> bool:
-        """Whether no other process has said this before, but for its own name.
+        """Return whether no other process has printed this message, apart from the name of its rank.
 
-        Where they cannot be asked, everyone is the first.
+        If the store cannot be reached, every process counts as the first.
 
         Example:
             >>> Launch().is_first_to_say("the disk is full")
@@ -125,15 +125,15 @@ class Launch:
         if self.count == 1:
             return True
         try:
-            self._expect_answer(timedelta(seconds=1))
+            self._await_answer(timedelta(seconds=1))
             store = _connected(self.address, self.port, False)
             key = hashlib.sha256(message.replace(self.name, "").encode()).hexdigest()
             return store.add(f"tammes/{self.restart}/said/{key}", 1) == 1
         except (RuntimeError, ValueError):
             return True
 
-    def _expect_answer(self, patience: timedelta) -> None:
-        """Wait until someone listens. Torch would wait as well, and print a page at every try."""
+    def _await_answer(self, patience: timedelta) -> None:
+        """Wait until the port is open. Torch would wait as well, but print a page at every attempt."""
         end = time.monotonic() + patience.total_seconds()
         while True:
             try:
@@ -151,12 +151,12 @@ class Launch:
         )
 
 
-@functools.cache  # for as long as the process lives: process 0 must not take the store from under the others
-def _connected(address: str, port: int, keeper: bool) -> TCPStore:
+@functools.cache  # until the process ends: process 0 must not close the store while others use it
+def _connected(address: str, port: int, is_keeper: bool) -> TCPStore:
     return TCPStore(
         address,
         port,
-        is_master=keeper,
+        is_master=is_keeper,
         timeout=timedelta(seconds=20),
         wait_for_workers=False,
         multi_tenant=True,

@@ -25,13 +25,13 @@ def test_a_worker_names_the_damaged_image_in_a_line(tmp_path: Path) -> None:
 HELD = """
 import sys
 sys.path[:0] = {places}
-from tammes.training.examples import examples_of
-from tammes.training.loader import batches
+from tammes.training.examples import Examples
+from tammes.training.loader import pair_loader
 from tiny import random_images
 
 if __name__ == "__main__":
     order = [[(0, 0), (1, 1)]] * 100
-    held = [iter(batches(examples_of(random_images(4), None), order, workers=2))]
+    held = [iter(pair_loader(Examples.of(random_images(4)), order, workers=2))]
     next(held[0])
     held.append(held)  # a cycle, which nothing takes away before Python ends
     sys.exit(3)

@@ -6,25 +6,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import process_cases as cases
+import process_runner
 import pytest
-import together
-import together_cases as cases
 import torch
 from torch import Tensor, nn
 
 from tammes.cli.main import main
 from tammes.training import load_run
-from tammes.training.order import Portion
+from tammes.training.sampler import Shard
 from tiny import write_images
 
 SCRIPT = str(Path(cases.__file__))
-FAULTS = str(Path(cases.__file__).with_name("together_faults.py"))
+FAULTS = str(Path(cases.__file__).with_name("process_faults.py"))
 Found = dict[str, Any]
 
 
 def found(folder: Path, count: int, *names: str) -> list[Found]:
     """What each process found in the cases."""
-    for rank, process in enumerate(together.run_together(count, [SCRIPT, str(folder), *names])):
+    for rank, process in enumerate(process_runner.run_together(count, [SCRIPT, str(folder), *names])):
         assert process.code == 0, f"rank {rank}: {process.output}"
     return [torch.load(folder / f"found {rank}.pt") for rank in range(count)]
 
@@ -46,8 +46,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def under_torchrun(kind: str, folder: Path) -> str:
     """What is printed where a run ends as `kind` says; torchrun says that it failed, within a minute."""
     start = time.monotonic()
-    launcher = together.start_by_torchrun(2, [FAULTS, kind, str(folder)])
-    (process,) = together.ended([launcher], together.FAULT_LIMIT)
+    launcher = process_runner.start_by_torchrun(2, [FAULTS, kind, str(folder)])
+    (process,) = process_runner.ended([launcher], process_runner.FAULT_LIMIT)
     assert process.code != 0, process.output
     assert time.monotonic() - start < 60
     assert sorted(file.name for file in (folder / "checkpoints").iterdir()) == ["last.ckpt", "previous.ckpt"]
@@ -77,7 +77,7 @@ def said(output: str) -> list[str]:
 def test_where_a_process_is_killed_the_others_say_so_and_end(folder: Path, killed: str) -> None:
     (line,) = said(killed)
     assert line.startswith("tammes: another process was killed, or could not be reached for too long (")
-    assert line.endswith(f": go on with the run in {folder / 'killed'} by --resume")
+    assert line.endswith(f": resume the run in {folder / 'killed'} with --resume")
     assert "rank 0 exits with 2" in killed
     assert "[rank0]: Traceback" not in killed
 
@@ -86,7 +86,7 @@ def test_where_the_launcher_is_asked_to_stop_all_stop_after_the_same_step(
     folder: Path, terminated: str
 ) -> None:
     where = folder / "terminated"
-    assert said(terminated) == [f"tammes: stopped after 9 steps: go on with the run in {where} by --resume"]
+    assert said(terminated) == [f"tammes: stopped after 9 steps: resume the run in {where} with --resume"]
     assert "rank 0 exits with 143" in terminated
     assert "rank 1 exits with 143" in terminated
 
@@ -143,7 +143,7 @@ def test_one_process_goes_on_with_the_run_of_two(folder: Path, both: list[Found]
         ("full_disk", "OSError: [Errno 28] No space left on device"),
         (
             "other_settings",
-            "ValueError: the processes do not want the same: training.seed is 0 on rank 0, 1 on rank 1; "
+            "ValueError: the processes have different settings: training.seed is 0 on rank 0, 1 on rank 1; "
             "data.count is 22 on rank 0, 23 on rank 1; ",
         ),
         ("an_existing_run", "ValueError: there is a run in "),
@@ -166,11 +166,11 @@ def test_gradients_are_averaged_once_a_step_with_chunks_as_without(both: list[Fo
 
 def test_processes_agree(both: list[Found]) -> None:
     for each in both:
-        assert each["agreements"] == [1, [1], "from rank 0", {"number": 0.75}, "ValueError: rank 0 cannot"]
+        assert each["agreements"] == [1, "from rank 0", {"number": 0.75}, "ValueError: rank 0 cannot"]
 
 
 def test_a_step_with_batch_normalization_is_that_of_one_process(both: list[Found], tmp_path: Path) -> None:
-    one = cases.one_step(Portion(batch_size=11), nn.Identity())
+    one = cases.one_step(Shard(batch_size=11), nn.Identity())
     for each in (*both, *found(tmp_path, 4, "step")):
         assert difference(one, each["step"]) < 1e-10
 
@@ -179,8 +179,10 @@ def test_the_command_trains_under_torchrun(tmp_path: Path) -> None:
     data = write_images(tmp_path / "pets", "cat", "dog", count=9)
     words = f"train simclr --data {data} --temperature 0.5 --size 8 --batch-size 5 --epochs 2 --workers 1"
     words += " --accelerator cpu encoder:convnet --encoder.width 8 --head.dim 8"
-    launcher = together.start_by_torchrun(2, ["-m", "tammes", *words.split(), "--out", str(tmp_path / "two")])
-    (process,) = together.ended([launcher])
+    launcher = process_runner.start_by_torchrun(
+        2, ["-m", "tammes", *words.split(), "--out", str(tmp_path / "two")]
+    )
+    (process,) = process_runner.ended([launcher])
     assert process.code == 0, process.output
     assert process.output.count("The run is in") == 1
     assert main([*words.split(), "--out", str(tmp_path / "one")]) == 0
@@ -199,7 +201,7 @@ def test_the_command_trains_under_torchrun(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_signal_to_one_process_stops_all(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    processes = together.run_together(2, [FAULTS, "terminated", str(run)])
+    processes = process_runner.run_together(2, [FAULTS, "terminated", str(run)])
     assert [process.code for process in processes] == [143, 143]
     assert "stopped after 9 steps" in "".join(process.output for process in processes)
 
@@ -208,6 +210,6 @@ def test_a_signal_to_one_process_stops_all(tmp_path: Path) -> None:
 def test_without_a_launcher_the_survivor_of_a_kill_ends_too(tmp_path: Path) -> None:
     # The workers of the one that was killed hold its connections until they notice.
     words = [FAULTS, "killed, with workers", str(tmp_path / "run")]
-    survivor, victim = together.run_together(2, words, together.FAULT_LIMIT)
+    survivor, victim = process_runner.run_together(2, words, process_runner.FAULT_LIMIT)
     assert (survivor.code, victim.code) == (2, -signal.SIGKILL)
     assert len(said(survivor.output)) == 1

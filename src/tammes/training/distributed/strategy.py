@@ -1,0 +1,65 @@
+"""Data-parallel training for lightning's Trainer, with failures that all processes share."""
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvironment
+from lightning.pytorch.strategies import DDPStrategy
+from torch import Tensor
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from torch.nn.parallel import DistributedDataParallel
+from typing_extensions import override
+
+from tammes.training.distributed.group import ProcessGroup
+
+GradientMaxima = dict[int, Tensor]
+"""Largest absolute gradient entry of this process in the last step, for each bucket of DDP."""
+
+
+class LaunchedDDPStrategy(DDPStrategy):
+    """Lightning's DDP for processes that a launcher has started and that have met already.
+
+    Args:
+        group: the processes of the run.
+        local_maxima: dictionary that every step fills, before gradients are averaged. The average cannot
+            tell which process had the NaN.
+    """
+
+    def __init__(self, group: ProcessGroup, local_maxima: GradientMaxima) -> None:
+        super().__init__(cluster_environment=TorchElasticEnvironment())
+        self.group = group
+        self.local_maxima = local_maxima
+
+    @override
+    def configure_ddp(self) -> None:
+        super().configure_ddp()
+        assert isinstance(self.model, DistributedDataParallel)
+        self.model.register_comm_hook(self.local_maxima, average_gradients)
+
+    @override
+    def teardown(self) -> None:
+        # DDP's reducer holds the process group, and the frames of an exception keep the reducer alive. Closed
+        # that late, the group would be closed under Python's lock, which its threads need in order to end.
+        wrapped = self.model
+        super().teardown()
+        if isinstance(wrapped, DistributedDataParallel):
+            wrapped.reducer = wrapped.logger = None  # type: ignore[assignment]
+
+    @override
+    def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
+        # On process 0 alone; a full disk there is an error on all.
+        self.group.on_first(
+            lambda: self.checkpoint_io.save_checkpoint(checkpoint, filepath, storage_options=storage_options)
+        )
+
+
+def average_gradients(
+    local_maxima: GradientMaxima,
+    bucket: dist.GradBucket,  # type: ignore[name-defined]
+) -> torch.futures.Future[Tensor]:
+    """Average a bucket of gradients as DDP does, and note this process's largest entry first."""
+    local_maxima[bucket.index()] = torch.linalg.vector_norm(bucket.buffer(), ord=torch.inf)
+    world = dist.group.WORLD
+    assert world is not None
+    return allreduce_hook(world, bucket)

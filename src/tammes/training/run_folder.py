@@ -1,0 +1,283 @@
+"""The folder of a run: its files, when they may be written, and how a run is read back."""
+
+import dataclasses
+import shutil
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from safetensors import SafetensorError
+
+from tammes.checks import check_integer
+from tammes.data.vocabulary import Vocabulary
+from tammes.training.atomic import write_atomically
+from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
+from tammes.training.config import RunConfig, TextsSummary
+from tammes.training.config_file import differences, from_yaml, to_yaml
+from tammes.training.metrics import EpochMetrics, read_csv
+from tammes.training.model import Model, build_model
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFolder:
+    """Folder of one run.
+
+    Args:
+        path: the folder, which is created if it does not exist.
+        resume: whether to resume the run in the folder.
+        overwrite: whether to delete the run in the folder (its files only) and start anew.
+        checkpoint_every: steps from one checkpoint to the next within an epoch; the end of an epoch has one
+            as well.
+
+    Raises:
+        ValueError: for both resume and overwrite, or a checkpoint_every below 1.
+
+    Example:
+        >>> RunFolder(path=Path("runs/first")).metrics.as_posix()
+        'runs/first/metrics.csv'
+    """
+
+    path: Path
+    resume: bool = False
+    overwrite: bool = False
+    checkpoint_every: int = 500
+
+    def __post_init__(self) -> None:
+        if self.resume and self.overwrite:
+            raise ValueError("resume and overwrite exclude each other: choose one")
+        check_integer("checkpoint_every", self.checkpoint_every)
+
+    @property
+    def config(self) -> Path:
+        """File of the configuration, from which the model can be built again."""
+        return self.path / "config.yaml"
+
+    @property
+    def vocabulary(self) -> Path:
+        """File of the vocabulary of a run on texts."""
+        return self.path / "vocabulary.json"
+
+    @property
+    def weights(self) -> Path:
+        """File of the trained encoder and head."""
+        return self.path / "model.safetensors"
+
+    @property
+    def metrics(self) -> Path:
+        """File with a row of numbers for each epoch."""
+        return self.path / "metrics.csv"
+
+    @property
+    def report(self) -> Path:
+        """File of the report."""
+        return self.path / "report.html"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Last checkpoint, from which training resumes."""
+        return self.path / "checkpoints" / LAST
+
+    @property
+    def previous(self) -> Path:
+        """Checkpoint before the last, in case the last is damaged."""
+        return self.path / "checkpoints" / PREVIOUS
+
+    def open(self, config: RunConfig, *, steps_per_epoch: int) -> dict[str, Any] | None:
+        """Prepare the folder for a run.
+
+        Args:
+            config: configuration of the run that starts or resumes.
+            steps_per_epoch: number of steps in an epoch.
+
+        Returns:
+            The checkpoint to resume from, or None to start from the beginning.
+
+        Raises:
+            ValueError: if the folder holds a run already (and neither resume nor overwrite is set), no run to
+                resume, a run of another configuration, or files of other origin.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise ValueError(f"{self.path} is a file: name a folder for the run")
+        if self.resume:
+            return self._resume(config, steps_per_epoch)
+        if self.config.exists():
+            if not self.overwrite:
+                raise ValueError(
+                    f"there is a run in {self.path} already: resume it with resume=True, replace it with "
+                    "overwrite=True, or name another folder"
+                )
+            self._delete()
+        elif self.path.exists() and any(self.path.iterdir()):
+            raise ValueError(f"{self.path} is not empty and holds no run: name another folder")
+        self._write(config)
+        return None
+
+    def _resume(self, config: RunConfig, steps_per_epoch: int) -> dict[str, Any] | None:
+        if not self.config.exists():
+            raise ValueError(f"there is no run to resume in {self.path} (no config.yaml)")
+        check_same(read_config(self.config), config, str(self.path))
+        if not self.has_checkpoint:
+            return None  # the run stopped before its first checkpoint
+        checkpoint = self._readable_checkpoint()
+        check_same(from_yaml(RunConfig, checkpoint[CONFIG]), config, str(self.checkpoint))
+        steps, epochs = checkpoint["global_step"], config.training.epochs
+        if steps > epochs * steps_per_epoch:
+            raise ValueError(
+                f"{self.path} has taken {steps} steps already, more than {epochs} epochs have: "
+                "train for more epochs, or start a new run"
+            )
+        self._write(config)
+        return checkpoint
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is a checkpoint to resume from."""
+        return self.checkpoint.exists() or self.previous.exists()
+
+    def _readable_checkpoint(self) -> dict[str, Any]:
+        """Return the last checkpoint, or the one before it if the last is damaged or missing."""
+        if not self.previous.exists():
+            return load_checkpoint(self.checkpoint)
+        try:
+            return load_checkpoint(self.checkpoint)
+        except (ValueError, FileNotFoundError) as error:
+            state = "missing" if isinstance(error, FileNotFoundError) else "damaged"
+            damage = error
+        try:
+            checkpoint = load_checkpoint(self.previous)
+        except ValueError as error:
+            raise ValueError(f"{damage}. The one before it, {PREVIOUS}, cannot be read either") from error
+        warnings.warn(
+            f"{self.checkpoint} is {state}: resuming from {PREVIOUS}, after step {checkpoint['global_step']}",
+            DamagedCheckpoint,
+            stacklevel=2,
+        )
+        return checkpoint
+
+    def _write(self, config: RunConfig) -> None:
+        text = to_yaml(config)
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.config, text.encode())
+
+    def forget_unstarted(self) -> None:
+        """Delete the files of a run that failed before its first checkpoint, since nothing can be resumed."""
+        if not self.has_checkpoint:
+            self._delete()
+
+    def _delete(self) -> None:
+        """Delete the files that a run writes and nothing else.
+
+        config.yaml goes last, so that a folder whose deletion was interrupted still counts as a run.
+        """
+        if self.checkpoint.parent.exists():
+            shutil.rmtree(self.checkpoint.parent)
+        for file in (self.weights, self.vocabulary, self.metrics, self.report, self.config):
+            file.unlink(missing_ok=True)
+
+
+def read_config(path: Path) -> RunConfig:
+    """Read a run's config.yaml.
+
+    Raises:
+        ValueError: naming the file and the key that is wrong.
+    """
+    try:
+        return from_yaml(RunConfig, path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def check_same(old: RunConfig, new: RunConfig, name: str) -> None:
+    """Raise ValueError if a run would resume with another configuration; only more epochs are allowed.
+
+    Args:
+        old: configuration that the run was started with.
+        new: configuration to resume with.
+        name: name of the run in the message.
+    """
+    if old.training.is_extendable:
+        longer = dataclasses.replace(old.training, epochs=new.training.epochs)
+        old = dataclasses.replace(old, training=longer)
+    changes = [f"{path} was {was!r}, now {now!r}" for path, was, now in differences(old, new)]
+    if not changes:
+        return
+    hint = "give the same settings, or start a new run"
+    if changes == [f"training.epochs was {old.training.epochs!r}, now {new.training.epochs!r}"]:
+        hint = "start a new run: this one spreads a schedule over the epochs it was started with"
+    raise ValueError(f"{name} belongs to a run with other settings: {'; '.join(changes)}. Instead, {hint}")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """A trained run, in memory.
+
+    Args:
+        config: settings of the run, and the description of its data.
+        model: trained encoder and head, on the CPU.
+        metrics: metrics of each epoch.
+        seconds: wall-clock time of training, without measuring accuracies; None for a run read back.
+    """
+
+    config: RunConfig
+    model: Model = field(repr=False)
+    metrics: tuple[EpochMetrics, ...] = field(repr=False)
+    seconds: float | None = None
+
+
+def save_weights(path: Path, model: Model) -> None:
+    """Write the weights of encoder and head.
+
+    Args:
+        path: the .safetensors file.
+        model: encoder and head, on any device.
+
+    Raises:
+        OSError: if the disk is full; the old file survives.
+    """
+    weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
+    write_atomically(path, safetensors.torch.save(weights))
+
+
+def load_run(path: Path) -> Run:
+    """Read a run back from its folder; nothing in the files is executed.
+
+    Args:
+        path: folder that training wrote.
+
+    Raises:
+        ValueError: for a folder without a run, a run that has not finished, or files that do not fit
+            together.
+    """
+    folder = RunFolder(path=path)
+    if not folder.config.exists():
+        raise ValueError(f"there is no run in {path} (no config.yaml): name a folder that tammes train wrote")
+    config = read_config(folder.config)
+    if not folder.weights.exists():
+        raise ValueError(
+            f"the run in {path} has not finished (no model.safetensors): resume it with resume=True"
+        )
+    vocabulary = None
+    if isinstance(config.data, TextsSummary):
+        vocabulary = _vocabulary(folder)
+    model = build_model(config, vocabulary)
+    try:
+        # Copies, because safetensors maps the file, which may be replaced while the model is in use.
+        weights = {name: value.clone() for name, value in safetensors.torch.load_file(folder.weights).items()}
+        model.load_state_dict(weights)
+    except (SafetensorError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{folder.weights} does not fit {folder.config}: {reason}") from error
+    metrics = read_csv(folder.metrics) if folder.metrics.exists() else ()
+    return Run(config=config, model=model.requires_grad_(True), metrics=metrics)
+
+
+def _vocabulary(folder: RunFolder) -> Vocabulary:
+    try:
+        return Vocabulary.load(folder.vocabulary)
+    except FileNotFoundError as error:
+        raise ValueError(
+            f"the run in {folder.path} was trained on texts, but its {folder.vocabulary.name} is missing: "
+            "put it back"
+        ) from error

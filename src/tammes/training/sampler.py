@@ -1,0 +1,116 @@
+"""Batches of pairs in the order of an epoch, and the shard of each batch that a process takes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torch.utils.data import Sampler
+
+from tammes.training.pairing import Pairing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shard:
+    """Rows of every batch that one process takes: a contiguous part, the first processes one row more.
+
+    Args:
+        batch_size: rows of the whole batch.
+        rank: rank of the process, from 0.
+        processes: number of processes.
+
+    Raises:
+        ValueError: for more processes than would get two rows each.
+
+    Example:
+        >>> [Shard(batch_size=8, rank=rank, processes=3).rows for rank in range(3)]
+        [slice(0, 3, None), slice(3, 6, None), slice(6, 8, None)]
+    """
+
+    batch_size: int
+    rank: int = 0
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        assert 0 <= self.rank < self.processes
+        if self.processes > 1 and self.batch_size < 2 * self.processes:
+            raise ValueError(
+                f"a batch of {self.batch_size} pairs is too small for {self.processes} processes, each of "
+                f"which takes 2 or more: start at most {self.batch_size // 2}, or choose a batch size of at "
+                f"least {2 * self.processes} (it counts the pairs of all processes together)"
+            )
+
+    @property
+    def first_row(self) -> int:
+        """First row of the shard within the batch."""
+        each, remainder = divmod(self.batch_size, self.processes)
+        return self.rank * each + min(self.rank, remainder)
+
+    @property
+    def size(self) -> int:
+        """Number of rows in the shard."""
+        return self.batch_size // self.processes + (self.rank < self.batch_size % self.processes)
+
+    @property
+    def rows(self) -> slice:
+        """Slice of the batch."""
+        return slice(self.first_row, self.first_row + self.size)
+
+
+class PairSampler(Sampler[list[list[int]]]):
+    """Batches of pairs, every pair once an epoch, in an order that depends on seed and epoch alone.
+
+    A run that stopped in the middle of an epoch continues with the remaining batches: the first epoch leaves
+    out the batches before `first_step`. The last, partial batch of an epoch is dropped, and so are the pairs
+    by which an epoch exceeds the smallest epoch: all epochs have the same number of batches.
+
+    Args:
+        pairing: pairs of each epoch.
+        shard: rows of each batch that this process takes.
+        first_step: number of steps taken before.
+
+    Raises:
+        ValueError: for a batch larger than the data, or data without a single pair.
+
+    Example:
+        >>> import torch
+        >>> from tammes.positives import SameInstance
+        >>> pairing = Pairing(positives=SameInstance(), labels=torch.zeros(5), seed=0)
+        >>> shard = Shard(batch_size=2)
+        >>> all_batches, rest = PairSampler(pairing, shard), PairSampler(pairing, shard, first_step=1)
+        >>> list(all_batches)[1:] == list(rest)
+        True
+    """
+
+    def __init__(self, pairing: Pairing, shard: Shard, *, first_step: int = 0) -> None:
+        pairs = len(pairing)
+        if pairs == 0:
+            raise ValueError(
+                f"there is nothing to pair: none of these {pairing.noun} has a positive by "
+                f"{pairing.positives!r}; give more, or choose other positives"
+            )
+        if shard.batch_size > pairs:
+            raise ValueError(
+                f"the batch ({shard.batch_size}) is larger than the data ({pairing.size_in_words}): "
+                f"choose a batch size of at most {pairs}"
+            )
+        self.pairing = pairing
+        self.shard = shard
+        self.batches = pairs // shard.batch_size
+        self.epoch, self.skipped = divmod(first_step, self.batches)
+
+    @property
+    def sampler(self) -> "PairSampler":
+        """This object, on which lightning calls `set_epoch`."""
+        return self
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin an epoch; lightning announces the epoch that a resumed run is in a second time."""
+        if epoch != self.epoch:
+            self.epoch, self.skipped = epoch, 0
+
+    def __len__(self) -> int:
+        return self.batches
+
+    def __iter__(self) -> Iterator[list[list[int]]]:
+        pairs = self.pairing.epoch(self.epoch)
+        for batch in pairs.split(self.shard.batch_size)[self.skipped : self.batches]:
+            yield batch[self.shard.rows].tolist()
