@@ -24,7 +24,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 from machine import description
 from tammes.latent import Anchors, LabeledObservations, Laboratory, RoundState, Strategy, Streams
-from tammes.papers.weber.settings import ROWS_2, TABLE_2
+from tammes.papers.weber.settings import TABLE_2
 from times_table import times_table
 
 BATCHED, ONE_BY_ONE, PLAIN = "one batched model", "one by one", "plain torch, one by one"
@@ -112,7 +112,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     console = Console(width=max(110, Console().width))
     console.print(description(), highlight=False)
-    laboratory = dataclasses.replace(TABLE_2, width=options.width).laboratory(ROWS_2[0], updates=10**9)
+    laboratory = dataclasses.replace(TABLE_2, width=options.width).laboratory(10**9)
     strategies = TABLE_2.strategies()
     check(laboratory, strategies)
     for count in options.seeds:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tammes.papers import Entry, entries
-from tammes.papers.entry import check_budget
+from tammes.papers.entry import Request, check_budget
 
 
-def nothing(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
+def nothing(request: Request) -> None:
     """An entry that tries nothing."""
 
 
@@ -36,7 +36,7 @@ def test_names_can_be_typed(name):
 
 @pytest.mark.parametrize("texts", [{"statement": " ", "source": "s"}, {"statement": "s", "source": ""}])
 def test_texts_are_not_empty(texts):
-    with pytest.raises(ValueError, match="expected a statement and a source"):
+    with pytest.raises(ValueError, match="must have a statement and a source"):
         Entry(name="a", run=nothing, **texts)
 
 
@@ -51,7 +51,7 @@ def test_data_is_given_where_it_is_asked_for(tmp_path):
     with pytest.raises(ValueError, match="a has all the data it needs"):
         plain.reproduce(tmp_path, budget=1.0, seed=0, data=tmp_path)
     asking = Entry(name="b", statement="s", source="s", run=nothing, data="a folder of texts")
-    with pytest.raises(ValueError, match="b needs --data: a folder of texts"):
+    with pytest.raises(ValueError, match="b needs data: a folder of texts"):
         asking.reproduce(tmp_path, budget=1.0, seed=0, data=None)
 
 

@@ -4,8 +4,11 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
-from tammes.papers.study import Results, complete, complete_and_show
+from tammes.papers.entry import Entry, Request
+from tammes.papers.page import Numbers, PaperPage
+from tammes.papers.study import Results, Study, complete
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,21 +72,73 @@ def test_a_stopped_study_goes_on_and_ends_as_an_unbroken_one(tmp_path, stop):
     assert broken.read_bytes() == unbroken.read_bytes()
 
 
-@pytest.mark.parametrize("stop", [0, 3, 8])
-def test_a_study_shows_what_it_has_measured_though_it_is_stopped(tmp_path, stop):
+def page_of(known: dict[Setting, Score]) -> PaperPage:
+    return PaperPage(
+        title=f"{len(known)} settings",
+        overview=Figure(),
+        findings=(),
+        figures=(),
+        numbers=Numbers(header=("k",), rows=(), note=""),
+        settings={},
+    )
+
+
+def request_to(out: Path) -> Request:
+    entry = Entry(name="a", statement="It is so.", source="Theorem 1", run=lambda request: None)
+    return Request(entry=entry, out=out, budget=0.5, seed=3)
+
+
+def study_of(measure, *, page=page_of, partial=False) -> Study[Setting, Score]:
+    return Study(cells=CELLS, scores=Score, measure=measure, name=str, page=page, partial=partial)
+
+
+def stopping(stop: int):
     def interrupted(cell: Setting) -> Score:
-        if cell == CELLS[stop]:
+        if stop < len(CELLS) and cell == CELLS[stop]:
             raise KeyboardInterrupt
         return score(cell)
 
+    return interrupted
+
+
+def test_a_study_writes_a_table_a_figure_and_a_page(tmp_path):
+    out = tmp_path / "new" / "folder"
+    study_of(score).run(request_to(out))
+    assert sorted(path.name for path in out.iterdir()) == ["figure.svg", "report.html", "table.csv"]
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for words in ("8 settings", "It is so.", "Theorem 1", "tammes reproduce a --budget 0.5 --seed 3"):
+        assert words in page
+
+
+@pytest.mark.parametrize("stop", [0, 3, 8])
+def test_a_partial_study_shows_what_it_has_measured_though_it_is_stopped(tmp_path, stop):
     shown: list[dict[Setting, Score]] = []
-    results = Results(tmp_path / "table.csv", Setting, Score)
+
+    def page(known: dict[Setting, Score]) -> PaperPage:
+        shown.append(known)
+        return page_of(known)
+
+    study = study_of(stopping(stop), page=page, partial=True)
     if stop == len(CELLS):
-        complete_and_show(results, CELLS, score, shown.append, name=str)
+        study.run(request_to(tmp_path))
     else:
         with pytest.raises(KeyboardInterrupt, match=f"stopped with {stop} of 8 cells measured"):
-            complete_and_show(results, CELLS, interrupted, shown.append, name=str)
+            study.run(request_to(tmp_path))
     assert shown == ([{cell: score(cell) for cell in CELLS[:stop]}] if stop else [])
+    assert (tmp_path / "report.html").exists() == bool(stop)
+
+
+def test_another_study_has_no_page_until_it_is_complete(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        study_of(stopping(5)).run(request_to(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+    study_of(score).run(request_to(tmp_path))
+    assert "8 settings" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_there_may_be_nothing_to_show(tmp_path):
+    study_of(score, page=lambda known: None).run(request_to(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
 @pytest.mark.parametrize("cut", [1, 7, 20])
@@ -130,7 +185,7 @@ def test_a_table_that_is_not_utf_8_is_refused_in_words(tmp_path):
     path.write_bytes(path.read_bytes() + b"na\xefve,1,0.1,True,0.5\n")
     content = path.read_bytes()
     with pytest.raises(
-        ValueError, match=r"expected a CSV table in UTF-8 in .*table\.csv.*choose another --out"
+        ValueError, match=r"expected a CSV table in UTF-8 in .*table\.csv.*choose another folder"
     ):
         Results(path, Setting, Score)
     assert path.read_bytes() == content

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> None:
         raise ValueError(f"there is no entry {choice.name}; there is {', '.join(known)}")
     entry = known[choice.name]
     out = choice.out or Path("reproductions") / entry.name
-    entry.expect_possible(budget=choice.budget, data=choice.data)
+    entry.check(budget=choice.budget, data=choice.data)
     console = Console(markup=False)
     console.print(f"{entry.statement} ({entry.source})", highlight=False)
     entry.reproduce(out, budget=choice.budget, seed=choice.seed, data=choice.data)

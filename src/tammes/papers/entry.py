@@ -1,102 +1,111 @@
-"""An entry of `tammes reproduce`, and how the entries are found."""
+"""An entry of `tammes reproduce`, what a user asks of it, and how the entries are found."""
 
 import importlib
 import pkgutil
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import tammes.papers
 
 
-class Reproduction(Protocol):
-    """Does the work of an entry and writes `table.csv`, `figure.svg` and `report.html` into a folder.
-
-    An entry calls it with what `Entry.expect_possible` has let through.
-    """
-
-    def __call__(self, out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-        """Write the entry's files.
-
-        Args:
-            out: the folder, made where it is missing; files of these names are replaced, or, where an entry
-                says so, gone on with.
-            budget: the part of the full work to be done, in (0, 1]; the docs say whose numbers they show.
-            seed: of everything that is drawn.
-            data: what the entry's `data` asks for; None where it asks for nothing.
-        """
-
-
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Something a paper states, and the work that tries it.
+    """Statement of a paper, and the experiment that tries it.
 
     Args:
-        name: as it is typed after `tammes reproduce`, in lower case with hyphens.
-        statement: what the paper states, in a sentence or two.
-        source: where it states it, to the number of the theorem, table or figure.
-        run: tries it and writes what came of it.
-        data: what must be given to work on, in a few words ("a folder of texts"); None where the entry has
-            everything it needs.
+        name: name after `tammes reproduce`, in lower case with hyphens.
+        statement: claim of the paper, in a sentence or two.
+        source: place of the claim, with the number of the theorem, table or figure.
+        run: function that does the experiment and writes `table.csv`, `figure.svg` and `report.html`.
+        data: description of the data that the user must give, in a few words ("a folder of texts"); None for
+            an entry that needs none.
 
     Raises:
-        ValueError: for a name with other than lower-case letters, digits and hyphens, or an empty text.
+        ValueError: a name with anything but lower-case letters, digits and hyphens, or an empty text.
     """
 
     name: str
     statement: str
     source: str
-    run: Reproduction
+    run: "Callable[[Request], None]"
     data: str | None = None
 
     def __post_init__(self) -> None:
         letters = self.name.replace("-", "")
         if not letters.isalnum() or not letters.isascii() or letters != letters.lower():
-            raise ValueError(f"Entry.name expected lower-case letters, digits and hyphens, got {self.name!r}")
+            raise ValueError(f"expected lower-case letters, digits and hyphens in a name, got {self.name!r}")
         if not self.statement.strip() or not self.source.strip():
-            raise ValueError(f"Entry {self.name!r} expected a statement and a source, got an empty one")
+            raise ValueError(f"Entry {self.name!r} must have a statement and a source, got an empty one")
 
-    def expect_possible(self, *, budget: float, data: Path | None) -> None:
-        """Refuse, before anything is written, what cannot be run.
+    def check(self, *, budget: float, data: Path | None) -> None:
+        """Refuse a request that cannot be run, before anything is written.
 
         Raises:
-            ValueError: for a budget outside (0, 1], and where data is missing, not there or not wanted.
+            ValueError: a budget outside (0, 1], or data that are missing, not there or not needed.
         """
         check_budget(budget)
         if self.data is not None and data is None:
-            raise ValueError(f"{self.name} needs --data: {self.data}")
+            raise ValueError(f"{self.name} needs data: {self.data}")
         if self.data is None and data is not None:
-            raise ValueError(f"{self.name} has all the data it needs: leave --data {data} out")
+            raise ValueError(f"{self.name} has all the data it needs: leave the data {data} out")
         if data is not None and not data.exists():
-            raise ValueError(f"there is no {data}: --data of {self.name} is {self.data}")
+            raise ValueError(f"there is no {data}: the data of {self.name} are {self.data}")
 
-    def command(self, *, budget: float, seed: int, data: Path | None = None) -> str:
-        """What is typed to have it run so, for its page; of the data only the last part of the path.
-
-        Example:
-            >>> entry = Entry(name="a", statement="It is so.", source="Theorem 1", run=lambda *_, **__: None)
-            >>> entry.command(budget=0.5, seed=0)
-            'tammes reproduce a --budget 0.5 --seed 0'
-        """
-        given = "" if data is None else f" --data {shlex.quote(data.name)}"
-        return f"tammes reproduce {self.name}{given} --budget {budget:g} --seed {seed}"
-
-    def reproduce(self, out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-        """Run it; the arguments are those of `Reproduction`.
+    def reproduce(self, out: Path, *, budget: float, seed: int, data: Path | None = None) -> None:
+        """Run the experiment; `Request` describes the arguments.
 
         Raises:
-            ValueError: as `expect_possible` does, and for data that are others.
+            ValueError: a request that `check` refuses, or data that the experiment cannot read.
         """
-        self.expect_possible(budget=budget, data=data)
-        self.run(out, budget=budget, seed=seed, data=data)
+        self.check(budget=budget, data=data)
+        self.run(Request(entry=self, out=out, budget=budget, seed=seed, data=data))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Arguments of one run of an entry.
+
+    Args:
+        entry: entry to be run.
+        out: folder for the results, made if missing. A study resumes from the table in it.
+        budget: fraction of the full work to be done, in (0, 1]; docs/papers.md says what the tables there
+            were made with.
+        seed: first random seed.
+        data: file or folder given by the user; None for an entry that needs none.
+    """
+
+    entry: Entry
+    out: Path
+    budget: float
+    seed: int
+    data: Path | None = None
+
+    def required_data(self) -> Path:
+        """Return the data of an entry that needs some."""
+        assert self.data is not None, "Entry.check has refused this request"
+        return self.data
+
+    @property
+    def command(self) -> str:
+        """Command line that repeats the run, with the last part of the data's path only.
+
+        Example:
+            >>> entry = Entry(name="a", statement="It is so.", source="Theorem 1", run=lambda request: None)
+            >>> Request(entry=entry, out=Path("out"), budget=0.5, seed=0, data=Path("texts/wiki")).command
+            'tammes reproduce a --data wiki --budget 0.5 --seed 0'
+        """
+        given = "" if self.data is None else f" --data {shlex.quote(self.data.name)}"
+        return f"tammes reproduce {self.entry.name}{given} --budget {self.budget:g} --seed {self.seed}"
 
 
 def entries() -> tuple[Entry, ...]:
     """Return all entries by name: each module of `tammes.papers` that defines ENTRY offers one.
 
-    >>> "transport-degeneracy" in [entry.name for entry in entries()]
-    True
+    Example:
+        >>> "transport-degeneracy" in [entry.name for entry in entries()]
+        True
     """
     modules = [
         importlib.import_module(found.name)
@@ -109,7 +118,8 @@ def entries() -> tuple[Entry, ...]:
 def check_budget(budget: float) -> None:
     """Raise ValueError for a budget outside (0, 1].
 
-    >>> check_budget(0.5)
+    Example:
+        >>> check_budget(0.5)
     """
     if not 0 < budget <= 1:
-        raise ValueError(f"budget expected a part of the full work, above 0 and at most 1, got {budget}")
+        raise ValueError(f"budget must be a fraction of the full work, above 0 and at most 1, got {budget}")

@@ -1,12 +1,11 @@
 """The page of an entry: the paper's statements beside our numbers, the figures, the table."""
 
-import csv
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from zlib import crc32
 
 from matplotlib.figure import Figure as Drawing
 
+from tammes.papers.entry import Request
 from tammes.report.panels import Panel
 from tammes.report.render import render
 from tammes.report.svg import inline_svg
@@ -15,12 +14,12 @@ from tammes.training.atomic import write_atomically
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One statement and what we saw.
+    """Statement of the paper beside our measurement.
 
     Args:
-        paper: what the paper states, with its number.
-        ours: what we measured, in numbers.
-        agrees: whether the one bears out the other; None where the paper states nothing to compare.
+        paper: statement of the paper, with its number.
+        ours: measurement, in numbers.
+        agrees: verdict; None if the paper states nothing to compare.
     """
 
     paper: str
@@ -30,25 +29,24 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A row of panels under a heading, with a sentence that says what is to be seen."""
+    """Row of panels under a heading.
+
+    Args:
+        title: heading.
+        words: sentence that says what the panels show.
+        panels: drawings, side by side.
+        wide: whether a panel takes more than a third of the page.
+    """
 
     title: str
     words: str
     panels: tuple[Panel, ...]
     wide: bool = False
 
-    @classmethod
-    def of(
-        cls, drawing: Drawing, *, name: str, title: str, words: str, description: str = "", wide: bool = True
-    ) -> "Figure":
-        """One drawing alone, with its title and words as its description where none is given."""
-        svg = inline_svg(drawing, name=name, description=description or f"{title}. {words}")
-        return cls(title=title, words=words, panels=(Panel(svg=svg),), wide=wide)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """A table: a header, and rows of text of the same length, the first cell naming the row."""
+    """Table of the page: a header, and rows of equal length that begin with the name of the row."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -57,32 +55,46 @@ class Numbers:
 
 @dataclass(frozen=True, kw_only=True)
 class PaperPage:
-    """What the page of an entry shows, from top to bottom.
+    """Content of an entry's page, from top to bottom.
 
-    Where there is no lead, it is what was measured for each finding, one after the other.
+    Args:
+        title: heading of the page.
+        overview: drawing that becomes `figure.svg`.
+        findings: statements of the paper beside our measurements.
+        figures: rows of panels.
+        numbers: table of all results.
+        lead: first sentence of the page; left out, it is what was measured for each finding.
+        remarks: paragraphs that say how to read the page.
+        settings: names and values of what the paper leaves open or the budget decides.
     """
 
     title: str
-    statement: str
-    source: str
-    lead: str = ""
+    overview: Drawing
     findings: tuple[Finding, ...]
     figures: tuple[Figure, ...]
     numbers: Numbers
-    remarks: tuple[str, ...]
+    lead: str = ""
+    remarks: tuple[str, ...] = ()
     settings: dict[str, str]
-    command: str
 
 
-def write_page(path: Path, page: PaperPage) -> None:
-    """Write the page as one self-contained HTML file."""
-    content = render("paper.html.jinja", {"title": page.title, "page": page})
-    write_atomically(path, content.encode("utf-8", "replace"))
+def panel(drawing: Drawing, description: str, *, name: str = "", caption: str = "", color: str = "") -> Panel:
+    """Return a drawing as a panel of a page.
+
+    Args:
+        drawing: figure in the colors of `tammes.report.palette`.
+        description: text that a screen reader reads in place of the drawing; different for each panel of a
+            page, since the ids in the drawing derive from it.
+        name: title of the panel.
+        caption: line of numbers below the drawing.
+        color: CSS color of the title.
+    """
+    svg = inline_svg(drawing, name=f"panel-{crc32(description.encode()):08x}", description=description)
+    return Panel(name=name, color=color, svg=svg, caption=caption)
 
 
-def write_table(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write rows with the same keys as comma-separated values, with a header."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+def write_page(page: PaperPage, request: Request) -> None:
+    """Write `figure.svg` and `report.html`, one self-contained HTML file, into the folder of the request."""
+    page.overview.savefig(request.out / "figure.svg", facecolor="white", dpi=200)
+    content = render("paper.html.jinja", {"title": page.title, "page": page, "request": request})
+    write_atomically(request.out / "report.html", content.encode("utf-8", "replace"))

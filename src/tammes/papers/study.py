@@ -1,21 +1,25 @@
-"""A study: many cells, each measured once and written down at once, so that a stopped study goes on."""
+"""A study: measures many cells, writes each into a table at once, and resumes from that table."""
 
 import csv
 import dataclasses
 import io
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from tammes.papers.entry import Request
+from tammes.papers.page import PaperPage, write_page
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Cell = TypeVar("Cell", bound="DataclassInstance")
-Measured = TypeVar("Measured", bound="DataclassInstance")
+Score = TypeVar("Score", bound="DataclassInstance")
 
 _READ: dict[type, Callable[[str], Any]] = {
     str: str,
@@ -25,61 +29,143 @@ _READ: dict[type, Callable[[str], Any]] = {
 }
 
 
-class Results(Generic[Cell, Measured]):
-    """What was measured, cell by cell, in a CSV file that grows by a line when a cell is done.
+@dataclass(frozen=True, kw_only=True)
+class Study(Generic[Cell, Score]):
+    """Cells to be measured, one after the other, and the page that shows them.
 
-    A line is written whole and flushed to the disk. One that was cut off all the same (the power failed, the
-    disk was full) is taken away when the file is opened again: its cell counts as not measured.
+    Running a study makes the folder, reads the table in it, measures the cells that the table lacks, appends
+    each to the table at once, and writes the figure and the page. A study that was stopped resumes.
 
     Args:
-        path: the file; it is made with the first line, and its folder must exist by then.
-        cell: a frozen dataclass of whole numbers, numbers, words and truth values: every setting that the
-            numbers depend on, so that a cell of other settings is another cell.
-        measured: a dataclass likewise: what a cell is measured for.
-
-    Attributes:
-        known: what the file has, in its order.
-
-    Raises:
-        ValueError: a file that is no CSV in UTF-8 or has other columns, or a line that cannot be read; the
-            file is left as it is.
+        cells: frozen dataclasses with integer, float, string or bool fields: all settings that a score
+            depends on, so that a cell with other settings is another cell. The most important come first.
+        scores: dataclass likewise, of what is measured.
+        measure: function that measures one cell; the same cell gives the same score.
+        name: function that names a cell in the progress bar.
+        page: function from the scores of the cells to the page; None if they show nothing yet.
+        partial: whether `page` also takes some of the cells, so that a stopped study has a page.
 
     Example:
         >>> import tempfile
-        >>> @dataclasses.dataclass(frozen=True)
-        ... class Size:
+        >>> from matplotlib.figure import Figure
+        >>> from tammes.papers.entry import Entry
+        >>> from tammes.papers.page import Finding, Numbers
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class Square:
         ...     width: int
-        >>> @dataclasses.dataclass(frozen=True)
-        ... class Area:
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class SquareScore:
         ...     area: float
+        >>> def page(results):
+        ...     rows = tuple((str(square.width), f"{score.area:g}") for square, score in results.items())
+        ...     return PaperPage(
+        ...         title="Squares",
+        ...         overview=Figure(),
+        ...         findings=(Finding(paper="Area grows.", ours="It grows.", agrees=True),),
+        ...         figures=(),
+        ...         numbers=Numbers(header=("width", "area"), rows=rows, note="In square meters."),
+        ...         settings={},
+        ...     )
+        >>> def run(request):
+        ...     Study(
+        ...         cells=[Square(width=width) for width in (1, 2)],
+        ...         scores=SquareScore,
+        ...         measure=lambda square: SquareScore(area=square.width**2),
+        ...         name=str,
+        ...         page=page,
+        ...     ).run(request)
+        >>> entry = Entry(name="squares", statement="Area grows.", source="Euclid, book I", run=run)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Results(Path(folder, "table.csv"), Size, Area).append(Size(width=2), Area(area=4.0))
-        ...     Results(Path(folder, "table.csv"), Size, Area).known
-        {Size(width=2): Area(area=4.0)}
+        ...     entry.reproduce(Path(folder), budget=1.0, seed=0)
+        ...     print(Path(folder, "table.csv").read_text(), end="")
+        ...     sorted(file.name for file in Path(folder).iterdir())
+        width,area
+        1,1
+        2,4
+        ['figure.svg', 'report.html', 'table.csv']
     """
 
-    def __init__(self, path: Path, cell: type[Cell], measured: type[Measured]) -> None:
+    cells: Sequence[Cell]
+    scores: type[Score]
+    measure: Callable[[Cell], Score]
+    name: Callable[[Cell], str]
+    page: Callable[[dict[Cell, Score]], PaperPage | None]
+    partial: bool = False
+
+    def run(self, request: Request) -> None:
+        """Measure the missing cells, then write the figure and the page into the folder of the request.
+
+        Raises:
+            ValueError: a table of another study in the folder.
+            KeyboardInterrupt: after Ctrl-C; a `partial` study has written its page by then.
+        """
+        request.out.mkdir(parents=True, exist_ok=True)
+        results = Results(request.out / "table.csv", type(self.cells[0]), self.scores)
+        try:
+            complete(results, self.cells, self.measure, name=self.name)
+        finally:
+            known = {cell: results.known[cell] for cell in self.cells if cell in results.known}
+            if len(known) == len(set(self.cells)) or (self.partial and known):
+                page = self.page(known)
+                if page is not None:
+                    write_page(page, request)
+
+
+class Results(Generic[Cell, Score]):
+    """Scores by cell, in a CSV file that grows by a line for each measured cell.
+
+    A line is written whole and flushed to the disk. If a line was cut off all the same (the power failed, the
+    disk was full), opening the file again removes it, and its cell counts as not measured.
+
+    Args:
+        path: CSV file; the first line makes it, and its folder must exist by then.
+        cell: type of the cells; see `Study`.
+        scores: type of the scores; see `Study`.
+
+    Attributes:
+        known: scores in the file, in its order.
+
+    Raises:
+        ValueError: a file that is no CSV in UTF-8 or has other columns, or an unreadable line; the file stays
+            as it is.
+
+    Example:
+        >>> import tempfile
+        >>> @dataclass(frozen=True)
+        ... class Square:
+        ...     width: int
+        >>> @dataclass(frozen=True)
+        ... class SquareScore:
+        ...     area: float
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "table.csv")
+        ...     Results(path, Square, SquareScore).append(Square(width=2), SquareScore(area=4.0))
+        ...     Results(path, Square, SquareScore).known
+        {Square(width=2): SquareScore(area=4.0)}
+    """
+
+    def __init__(self, path: Path, cell: type[Cell], scores: type[Score]) -> None:
         self.path = path
-        self._kinds = cell, measured
+        self._kinds = cell, scores
         self._columns = [field.name for kind in self._kinds for field in dataclasses.fields(kind)]
-        self.known: dict[Cell, Measured] = {}
+        self.known: dict[Cell, Score] = {}
         if path.exists():
             self._read()
 
-    def append(self, cell: Cell, measured: Measured) -> None:
-        """Write one more line, and have it on the disk before going on.
+    def append(self, cell: Cell, score: Score) -> None:
+        """Write one more line, flushed to the disk.
 
         Raises:
-            OSError: where it cannot be written.
+            OSError: a line that cannot be written.
         """
-        values = [*dataclasses.asdict(cell).values(), *dataclasses.asdict(measured).values()]
+        values = [*dataclasses.asdict(cell).values(), *dataclasses.asdict(score).values()]
         with self.path.open("ab") as file:
             if file.tell() == 0:
                 file.write(_line(self._columns))
             file.write(_line(values))
             file.flush()
             os.fsync(file.fileno())
-        self.known[cell] = measured
+        self.known[cell] = score
 
     def _read(self) -> None:
         content = self.path.read_bytes()
@@ -90,7 +176,7 @@ class Results(Generic[Cell, Measured]):
             except (UnicodeDecodeError, csv.Error) as error:
                 raise ValueError(
                     f"expected a CSV table in UTF-8 in {self.path}, got something else ({error}); "
-                    "save it so, move it away, or choose another --out"
+                    "save it as CSV in UTF-8, move it away, or choose another folder"
                 ) from error
         if whole < len(content):
             os.truncate(self.path, whole)
@@ -101,13 +187,13 @@ class Results(Generic[Cell, Measured]):
         if header != self._columns:
             raise ValueError(
                 f"{self.path} has the columns {', '.join(header)} and not {', '.join(self._columns)}: it "
-                "comes from something else; move it away, or choose another --out"
+                "belongs to another study; move it away, or choose another folder"
             )
         for row in rows:
-            cell, measured = self._parsed(row, rows.line_num)
-            self.known[cell] = measured
+            cell, score = self._parsed(row, rows.line_num)
+            self.known[cell] = score
 
-    def _parsed(self, row: list[str], line: int) -> tuple[Cell, Measured]:
+    def _parsed(self, row: list[str], line: int) -> tuple[Cell, Score]:
         def filled(kind: type[Any]) -> Any:
             types = get_type_hints(kind)
             return kind(
@@ -128,24 +214,24 @@ class Results(Generic[Cell, Measured]):
 
 
 def complete(
-    results: Results[Cell, Measured],
+    results: Results[Cell, Score],
     cells: Sequence[Cell],
-    measure: Callable[[Cell], Measured],
+    measure: Callable[[Cell], Score],
     *,
     name: Callable[[Cell], str],
-) -> dict[Cell, Measured]:
-    """Measure the cells that are not known yet, one after the other, and give what is known of all.
+) -> dict[Cell, Score]:
+    """Measure the cells that the results lack, one after the other, and return the scores of all cells.
 
-    A bar on stderr shows how far it is; where that is no terminal, each cell has a line when it is done.
+    A bar on stderr shows the progress; without a terminal, each measured cell prints a line.
 
     Args:
-        results: what is known, which grows.
-        cells: what is wanted, in the order in which it is to be measured: what matters most comes first.
-        measure: measures one cell; the same cell gives the same numbers.
-        name: what the bar, or the line, calls a cell.
+        results: known scores; each measured cell is appended.
+        cells: cells in the order of measurement.
+        measure: function that measures one cell.
+        name: function that names a cell in the bar, or the line.
 
     Raises:
-        KeyboardInterrupt: after Ctrl-C; it says how many cells are done.
+        KeyboardInterrupt: after Ctrl-C, with the number of measured cells.
     """
     missing = [cell for cell in cells if cell not in results.known]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -161,41 +247,13 @@ def complete(
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(
                     f"stopped with {done} of {len(cells)} cells measured, which {results.path} keeps; the "
-                    "same command goes on from there"
+                    "same command resumes from there"
                 ) from None
             done += 1
             progress.advance(bar)
             if not on_terminal:
                 console.print(f"{done} of {len(cells)}: {name(cell)}", soft_wrap=True)
     return {cell: results.known[cell] for cell in cells}
-
-
-def complete_and_show(
-    results: Results[Cell, Measured],
-    cells: Sequence[Cell],
-    measure: Callable[[Cell], Measured],
-    show: Callable[[dict[Cell, Measured]], None],
-    *,
-    name: Callable[[Cell], str],
-) -> None:
-    """`complete`, and then show what has been measured; also where the study is stopped, or fails, halfway.
-
-    Args:
-        results: see `complete`.
-        cells: see `complete`.
-        measure: see `complete`.
-        show: of the cells that are known, if there are any; writes the page.
-        name: see `complete`.
-
-    Raises:
-        KeyboardInterrupt: see `complete`; what is known has been shown by then.
-    """
-    try:
-        complete(results, cells, measure, name=name)
-    finally:
-        known = {cell: results.known[cell] for cell in cells if cell in results.known}
-        if known:
-            show(known)
 
 
 def _line(values: Sequence[object]) -> bytes:

@@ -16,14 +16,15 @@ from tammes.papers.ash.text_findings import findings
 from tammes.papers.ash.text_plan import AN_HOUR, PLANS, Plan, cells, plan_of
 from tammes.papers.ash.text_summary import Summary, linear, mean
 from tammes.papers.ash.text_training import (
-    Cell,
-    Scores,
+    TextRun,
+    TextScore,
     batches,
     first_encoder,
     has_true_negatives,
     measure,
     training,
 )
+from tammes.papers.entry import Request
 
 PLAN = Plan(
     least_budget=0.0,
@@ -58,7 +59,7 @@ def corpus(tmp_path):
     return load_corpus(write_corpus(tmp_path), seed=0, minimum_count=5)
 
 
-def cell(corpus, **settings) -> Cell:
+def cell(corpus, **settings) -> TextRun:
     first = cells(PLAN.within(corpus), corpus, seed=0)[0]
     return dataclasses.replace(first, **settings)
 
@@ -249,12 +250,17 @@ def test_the_entry_writes_its_files_and_says_what_the_corpus_is(tmp_path, monkey
 
 def test_a_stopped_study_goes_on_and_ends_as_an_unbroken_one(tmp_path, corpus, monkeypatch):
     # What the page shows of the table is another test's; drawing it takes most of the time.
-    monkeypatch.setattr(module, "write_report", lambda out, summary, corpus, command: None)
+    monkeypatch.setattr(module, "page", lambda summary, corpus: None)
     plan = dataclasses.replace(PLAN, classes=(3,), at_classes=(), seeds=1).within(corpus)
-    study(tmp_path / "unbroken", plan, corpus, seed=0, command="tammes")
+
+    def run(name: str) -> None:
+        request = Request(entry=ENTRY, out=tmp_path / name, budget=1.0, seed=0, data=tmp_path)
+        study(plan, corpus, seed=0).run(request)
+
+    run("unbroken")
     measured = []
 
-    def interrupted(cell: Cell, corpus) -> Scores:
+    def interrupted(cell: TextRun, corpus) -> TextScore:
         if len(measured) == 3:
             raise KeyboardInterrupt
         measured.append(cell)
@@ -262,11 +268,11 @@ def test_a_stopped_study_goes_on_and_ends_as_an_unbroken_one(tmp_path, corpus, m
 
     monkeypatch.setattr(module, "measure", interrupted)
     with pytest.raises(KeyboardInterrupt, match="stopped with 3 of 7 cells"):
-        study(tmp_path / "broken", plan, corpus, seed=0, command="tammes")
+        run("broken")
     assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == ["table.csv"]
     again = []
     monkeypatch.setattr(module, "measure", lambda cell, corpus: again.append(cell) or measure(cell, corpus))
-    study(tmp_path / "broken", plan, corpus, seed=0, command="tammes")
+    run("broken")
     assert len(again) == 4
     assert not set(again) & set(measured)
     tables = [(tmp_path / name / "table.csv").read_bytes() for name in ("broken", "unbroken")]
@@ -282,7 +288,7 @@ def made_up(accuracy, *, plan: Plan = PLAN) -> Summary:
     results = {}
     for each in cells(plan, corpus, seed=0):
         value = accuracy(each) + 0.001 * each.seed
-        results[each] = Scores(
+        results[each] = TextScore(
             mean=value,
             linear=value + 0.1,
             loss=1.0,
@@ -294,7 +300,7 @@ def made_up(accuracy, *, plan: Plan = PLAN) -> Summary:
     return Summary(corpus="made up", plan=plan, results=results)
 
 
-def as_the_paper_says(cell: Cell) -> float:
+def as_the_paper_says(cell: TextRun) -> float:
     """Up to k = N - 1 or so and slowly down; collisions cost more where classes are few; batches help."""
     best = {3: 1, 6: 5}[cell.classes] if cell.negatives > 1 or cell.classes == 3 else 0
     up = 0.02 * min(math.log(cell.negatives + 0.5), math.log(best + 0.5)) if best else -0.05

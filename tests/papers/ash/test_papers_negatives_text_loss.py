@@ -8,7 +8,7 @@ from torch import Tensor
 
 from tammes import recipes
 from tammes.objective import Objective
-from tammes.papers.ash.text_training import Cell, objective
+from tammes.papers.ash.text_training import TextRun, objective
 from tammes.reduce import Dense, Tiled
 from tammes.selection import All, OtherLabels, Subset
 
@@ -103,10 +103,10 @@ def test_appendix_d1_as_printed_leaves_the_positive_out_and_is_not_followed():
     assert abs(ours.item() - printed.item()) > 1e-3
 
 
-def cell(**settings) -> Cell:
+def cell(**settings) -> TextRun:
     usual = {"corpus": "", "digest": "", "classes": 5, "batch": PAIRS, "negatives": K, "collisions": True}
     usual |= {"seed": 0, "dim": DIM, "epochs": 1, "linear_epochs": 1, "early": 0}
-    return Cell(**(usual | settings))
+    return TextRun(**(usual | settings))
 
 
 def test_the_study_trains_by_it():

@@ -24,12 +24,12 @@ from tammes.papers.ash.vision_settings import (
 )
 from tammes.papers.ash.vision_training import (
     Augmented,
-    Cell,
-    Laboratory,
-    Measured,
     Parts,
     Real,
     Views,
+    VisionRun,
+    VisionRuns,
+    VisionScore,
     balanced,
 )
 from tammes.papers.ash.vision_trends import arms
@@ -47,8 +47,8 @@ def bars(count: int, *, size: int = 28, seed: int = 0) -> Images:
     return Images(pixels=TensorPixels(pixels), names=names, labels=labels, classes=tuple("abcd"))
 
 
-def cell(**changes: object) -> Cell:
-    usual = Cell(
+def cell(**changes: object) -> VisionRun:
+    usual = VisionRun(
         data="bars",
         positives="real",
         batch_size=16,
@@ -61,9 +61,9 @@ def cell(**changes: object) -> Cell:
     return dataclasses.replace(usual, **changes)
 
 
-def laboratory() -> Laboratory:
+def laboratory() -> VisionRuns:
     scale = dataclasses.replace(scale_of(0.01), images=40)
-    return Laboratory({"bars": Parts(train=bars(40), test=bars(20, seed=1))}, scale)
+    return VisionRuns({"bars": Parts(train=bars(40), test=bars(20, seed=1))}, scale)
 
 
 def write_idx(path: Path, array: np.ndarray) -> None:
@@ -165,12 +165,12 @@ def test_all_batch_sizes_are_measured_after_the_steps_of_the_largest():
     scale = dataclasses.replace(scale_of(0.01), encoder=SmallNetConfig(width=8), images=64)
     parts = Parts(train=bars(64), test=bars(20, seed=1))
     small, large = (
-        Laboratory({"bars": parts}, scale).measure(cell(images=64, batch_size=size, epochs=2))
+        VisionRuns({"bars": parts}, scale).measure(cell(images=64, batch_size=size, epochs=2))
         for size in (16, 64)
     )
     assert (small.steps, large.steps) == (8, 2)
     assert (large.linear_early, large.mean_early) == (large.linear, large.mean)
-    shorter = Laboratory({"bars": parts}, scale)
+    shorter = VisionRuns({"bars": parts}, scale)
     half = shorter.measure(cell(images=64, batch_size=16, epochs=1))  # 4 steps, of which the first is early
     assert half.linear_early != half.linear or half.mean_early != half.mean
 
@@ -178,10 +178,10 @@ def test_all_batch_sizes_are_measured_after_the_steps_of_the_largest():
 # The trends.
 
 
-def invented(value) -> dict[Cell, Measured]:
+def invented(value) -> dict[VisionRun, VisionScore]:
     """Accuracies as a function of the cell."""
     return {
-        each: Measured(
+        each: VisionScore(
             linear=value(each),
             mean=value(each) - 0.1,
             linear_early=value(each),
@@ -201,15 +201,15 @@ def test_trends_are_read_off_as_they_were_put_in():
     found = arms(invented(lambda each: 0.3 + 0.01 * BATCH_SIZES.index(each.batch_size) + 1e-4 * each.k))
     assert [arm.name for arm in found][:2] == ["CIFAR-10, real positives", "CIFAR-10, augmented positives"]
     for arm in found:
-        assert arm.by_batch_size(linear).seeds == pytest.approx((0.02, 0.02))
-        assert arm.by_count(linear).seeds == pytest.approx((1e-4 * (29 + 125 + 509) / 3,) * 2)
+        assert arm.by_batch_size(linear).values == pytest.approx((0.02, 0.02))
+        assert arm.by_count(linear).values == pytest.approx((1e-4 * (29 + 125 + 509) / 3,) * 2)
         assert arm.best(linear)[:2] == (256, 510)
         assert arm.spread(linear) == pytest.approx(0.02 + 509e-4)
         assert np.isnan(arm.matrix(linear)[0]).tolist() == [False, False, False, True, True]
 
 
 def test_findings_follow_the_numbers():
-    def as_in_the_paper(each: Cell) -> float:
+    def as_in_the_paper(each: VisionRun) -> float:
         if each.positives == "augmented":
             return 0.6 + 1e-4 * each.batch_size + 1e-4 * each.k
         return 0.5 - 1e-4 * each.batch_size if each.data == "CIFAR-10" else 0.9
@@ -228,7 +228,7 @@ def test_findings_follow_the_numbers():
 
 def test_the_study_runs_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     data = write_mnist(tmp_path / "data" / "mnist", bars(40)).parent
-    monkeypatch.setattr(Laboratory, "measure", stopping(Laboratory.measure, after=2))
+    monkeypatch.setattr(VisionRuns, "measure", stopping(VisionRuns.measure, after=2))
     with pytest.raises(KeyboardInterrupt, match="stopped with 2 of 6 cells"):
         ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, data=data)
     begun = (tmp_path / "out" / "table.csv").read_text(encoding="utf-8")
@@ -256,7 +256,7 @@ def stopping(measure, *, after: int):
     """Measure so many cells, then press Ctrl-C."""
     done = []
 
-    def stopped(self: Laboratory, wanted: Cell) -> Measured:
+    def stopped(self: VisionRuns, wanted: VisionRun) -> VisionScore:
         if len(done) == after:
             raise KeyboardInterrupt
         done.append(wanted)
@@ -292,7 +292,7 @@ def test_the_first_seed_comes_first():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_the_whole_budget_asks_for_a_gpu(tmp_path: Path):
-    with pytest.raises(ValueError, match=r"no GPU here: choose --budget 0\.1"):
+    with pytest.raises(ValueError, match=r"no GPU here: choose budget 0\.1"):
         ENTRY.reproduce(tmp_path / "out", budget=1.0, seed=0, data=tmp_path)
     assert not (tmp_path / "out").exists()
 

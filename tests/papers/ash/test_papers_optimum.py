@@ -57,8 +57,8 @@ def test_a_fall_by_chance_is_none():
 def test_a_real_fall_is_seen_and_one_seed_says_nothing():
     values = np.array([[0.1, 0.5, 0.4], [0.2, 0.6, 0.4], [0.1, 0.5, 0.3]])
     rise, fall = rise_and_fall(values)
-    assert rise.seeds == pytest.approx((0.4, 0.4, 0.4))
-    assert fall.seeds == pytest.approx((-0.1, -0.2, -0.2))
+    assert rise.values == pytest.approx((0.4, 0.4, 0.4))
+    assert fall.values == pytest.approx((-0.1, -0.2, -0.2))
     assert rise.rises
     assert fall.falls
-    assert rise_and_fall(values[:1])[0].seeds == ()
+    assert rise_and_fall(values[:1])[0].values == ()

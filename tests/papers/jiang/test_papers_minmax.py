@@ -93,8 +93,8 @@ def test_the_encoder_is_the_same_for_every_adversary_of_a_seed():
 def test_theorem_1_in_sixty_steps():
     """The claim of the entry, small: marginals alone collapse, entropy does not."""
     batches = draw_batches(60, seed=0)
-    collapsed = train(MARGINALS, batches, seed=0).measured
-    spread = train(logistic(Transport(epsilon=0.3)), batches, seed=0).measured
+    collapsed = train(MARGINALS, batches, seed=0).score
+    spread = train(logistic(Transport(epsilon=0.3)), batches, seed=0).score
     assert collapsed.cosine > 0.99
     assert collapsed.loss == pytest.approx(math.log(2), abs=1e-3)
     assert collapsed.value == pytest.approx(0, abs=1e-3)

@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from tammes.papers.jiang.minmax import Measured, Trained
+from tammes.papers.jiang.minmax import EncoderScore
 from tammes.papers.jiang.transport_degeneracy import ADVERSARIES, ENTRY, UNTRAINED, findings
-from tammes.report import Curve
 
-SPREAD = Measured(
+SPREAD = EncoderScore(
     loss=0.65,
     value=-0.1,
     value_marginals=0.15,
@@ -24,17 +22,12 @@ POINT = replace(
 )
 
 
-def repeated(measured: Measured) -> list[Trained]:
-    curve = Curve(epochs=np.array([0]), values=np.array([0.7]))
-    return [Trained(measured=measured, embeddings=np.eye(3), loss=curve, cosine=curve)]
-
-
 @pytest.fixture
-def results() -> dict[str, list[Trained]]:
+def results() -> dict[str, list[EncoderScore]]:
     names = (UNTRAINED, *ADVERSARIES)
-    seen = {name: repeated(SPREAD) for name in names}
-    seen[UNTRAINED] = repeated(replace(SPREAD, cosine=0.8, knn=0.35))
-    return seen | {name: repeated(POINT) for name in ("marginals only", "no self-coupling")}
+    seen = {name: [SPREAD] for name in names}
+    seen[UNTRAINED] = [replace(SPREAD, cosine=0.8, knn=0.35)]
+    return seen | {name: [POINT] for name in ("marginals only", "no self-coupling")}
 
 
 def test_findings_agree_where_the_numbers_do(results):
@@ -43,17 +36,17 @@ def test_findings_agree_where_the_numbers_do(results):
 
 
 def test_an_encoder_that_did_not_collapse_is_no_support(results):
-    results["marginals only"] += repeated(replace(POINT, cosine=0.7, loss=0.71, value=0.03))
+    results["marginals only"] += [replace(POINT, cosine=0.7, loss=0.71, value=0.03)]
     assert [finding.agrees for finding in findings(results)][1:3] == [False, False]
 
 
 def test_an_entropic_collapse_is_no_support(results):
-    results["entropy, ε = 0.1"] = repeated(replace(POINT))
+    results["entropy, ε = 0.1"] = [replace(POINT)]
     assert findings(results)[3].agrees is False
 
 
 def test_a_worst_case_below_zero_would_contradict_lemma_2(results):
-    results["uniform"] = repeated(replace(SPREAD, value_marginals=-0.1))
+    results["uniform"] = [replace(SPREAD, value_marginals=-0.1)]
     assert findings(results)[1].agrees is False
 
 

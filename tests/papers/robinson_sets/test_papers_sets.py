@@ -10,7 +10,14 @@ import pytest
 from tammes.papers.entry import Entry
 from tammes.papers.robinson_sets import combinatorial, eigenvectors, k_clique
 from tammes.papers.robinson_sets.combinatorial import METHODS, cells
-from tammes.papers.robinson_sets.training import CLIQUE, GREEDY, INDEPENDENT, OF_SIZE, Cell, Laboratory
+from tammes.papers.robinson_sets.training import (
+    CLIQUE,
+    GREEDY,
+    INDEPENDENT,
+    OF_SIZE,
+    GraphSets,
+    GraphTraining,
+)
 from tiny import write_graphs
 
 ON_GRAPHS = [combinatorial.ENTRY, k_clique.ENTRY, eigenvectors.ENTRY]
@@ -56,34 +63,33 @@ def test_all_methods_meet_all_problems() -> None:
 
 
 def test_a_table_may_have_other_epochs_for_each_data_set(data: Path, tmp_path: Path) -> None:
-    laboratory = Laboratory(data, tmp_path / "answers.jsonl")
+    laboratory = GraphSets(data, tmp_path / "answers.jsonl")
     wanted = [
-        Cell(data=name, problem=problem, method=GREEDY, epochs=epochs)
+        GraphTraining(data=name, problem=problem, method=GREEDY, epochs=epochs)
         for name, epochs in (("ENZYMES", 200), ("PROTEINS", 50))
         for problem in (CLIQUE, INDEPENDENT)
     ]
     results = {cell: laboratory.measure(cell) for cell in wanted}
-    combinatorial.write(tmp_path, results, "a study")
-    assert "ENZYMES 200, PROTEINS 50 (the paper" in (tmp_path / "report.html").read_text()
+    assert combinatorial.page(results).settings["epochs"].startswith("ENZYMES 200, PROTEINS 50 (the paper")
 
 
 def test_a_cell_is_measured_the_same_again(data: Path, tmp_path: Path) -> None:
-    laboratory = Laboratory(data, tmp_path / "answers.jsonl")
-    cell = Cell(data="ENZYMES", problem=CLIQUE, method="neural Lovász", epochs=2, width=8, layers=1)
+    laboratory = GraphSets(data, tmp_path / "answers.jsonl")
+    cell = GraphTraining(data="ENZYMES", problem=CLIQUE, method="neural Lovász", epochs=2, width=8, layers=1)
     first, again = laboratory.measure(cell), laboratory.measure(cell)
     assert first.ratio == again.ratio
     assert first.validation == again.validation
     assert first.graphs == 3
     assert 0 < first.largest <= first.four_largest <= 1 + 1e-9
-    greedy = laboratory.measure(Cell(data="ENZYMES", problem=CLIQUE, method=GREEDY, epochs=2))
+    greedy = laboratory.measure(GraphTraining(data="ENZYMES", problem=CLIQUE, method=GREEDY, epochs=2))
     assert greedy.four_largest == greedy.seconds_per_epoch == 0
     assert greedy.ratio > 0.5
 
 
 def test_f1_counts_cliques_that_are_there(data: Path, tmp_path: Path) -> None:
-    laboratory = Laboratory(data, tmp_path / "answers.jsonl")
-    cell = Cell(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=2)
+    laboratory = GraphSets(data, tmp_path / "answers.jsonl")
+    cell = GraphTraining(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=2)
     assert laboratory.measure(cell).f1 == 1.0
-    none = Cell(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=9)
+    none = GraphTraining(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=9)
     assert laboratory.measure(none).f1 == 0.0
     assert laboratory.measure(none).ratio == 1.0

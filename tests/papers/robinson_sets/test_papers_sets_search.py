@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tammes.papers.robinson_sets import search as module
 from tammes.papers.robinson_sets.search import ENTRY, METHODS, rounds, search
-from tammes.papers.robinson_sets.training import CLIQUE, INDEPENDENT, Cell, Laboratory, Measured
+from tammes.papers.robinson_sets.training import CLIQUE, INDEPENDENT, GraphScore, GraphSets, GraphTraining
 from tammes.papers.study import Results
 from tiny import write_graphs
 
 TASK = ("MUTAG", CLIQUE, "Lovász")
-NOTHING = Measured(
+NOTHING = GraphScore(
     graphs=1,
     ratio=0.0,
     deviation=0.0,
@@ -28,21 +28,21 @@ NOTHING = Measured(
 )
 
 
-class Told(Laboratory):
+class Told(GraphSets):
     """A laboratory where the width and the batch alone make a ratio, which more epochs spread."""
 
     def __init__(self, widest: float) -> None:
         self.widest = widest
-        self.asked: list[Cell] = []
+        self.asked: list[GraphTraining] = []
 
-    def measure(self, cell: Cell) -> Measured:
+    def measure(self, cell: GraphTraining) -> GraphScore:
         self.asked.append(cell)
         ratio = 0.5 + self.widest * cell.width / 1000 - cell.batch_size / 1000
         return replace(NOTHING, validation=ratio, ratio=ratio, best_epoch=cell.epochs)
 
 
-def table(folder: Path) -> Results[Cell, Measured]:
-    return Results(folder / "table.csv", Cell, Measured)
+def table(folder: Path) -> Results[GraphTraining, GraphScore]:
+    return Results(folder / "table.csv", GraphTraining, GraphScore)
 
 
 @pytest.mark.parametrize(("widest", "width"), [(1.0, 256), (-1.0, 64)])
@@ -58,7 +58,7 @@ def test_the_best_setting_is_trained_for_all_epochs(tmp_path: Path, widest: floa
 
 def test_of_equal_settings_the_one_that_came_to_it_first_goes_on(tmp_path: Path) -> None:
     class Early(Told):
-        def measure(self, cell: Cell) -> Measured:
+        def measure(self, cell: GraphTraining) -> GraphScore:
             self.asked.append(cell)
             return replace(NOTHING, validation=1.0, best_epoch=1 if cell.layers == 16 else 2)
 
@@ -68,7 +68,7 @@ def test_of_equal_settings_the_one_that_came_to_it_first_goes_on(tmp_path: Path)
 
 def test_a_search_that_was_stopped_goes_on(tmp_path: Path) -> None:
     class Stopped(Told):
-        def measure(self, cell: Cell) -> Measured:
+        def measure(self, cell: GraphTraining) -> GraphScore:
             if len(self.asked) == 30:
                 raise KeyboardInterrupt
             return super().measure(cell)
@@ -111,14 +111,13 @@ def test_it_writes_a_table_a_figure_and_a_page(tmp_path: Path, monkeypatch: pyte
     assert (out / "table.csv").read_bytes() == before
 
 
-def test_there_is_a_page_from_the_first_task_on(tmp_path: Path) -> None:
-    cell = Cell(data="ENZYMES", problem=CLIQUE, method="Lovász", epochs=200)
-    module.write(tmp_path, {("ENZYMES", CLIQUE, "Lovász"): (cell, NOTHING)}, "the command")
-    page = (tmp_path / "report.html").read_text()
-    assert "have not both been measured yet" in page
-    assert "MUTAG has" not in page
-    module.write(tmp_path, {TASK: (replace(cell, data="MUTAG"), NOTHING)}, "the command")
-    assert "MUTAG has 18 graphs" in (tmp_path / "report.html").read_text()
+def test_there_is_a_page_from_the_first_task_on() -> None:
+    cell = GraphTraining(data="ENZYMES", problem=CLIQUE, method="Lovász", epochs=200)
+    page = module.page({("ENZYMES", CLIQUE, "Lovász"): (cell, NOTHING)})
+    assert "have not both been measured yet" in page.findings[0].ours
+    assert not any("MUTAG has" in remark for remark in page.remarks)
+    page = module.page({TASK: (replace(cell, data="MUTAG"), NOTHING)})
+    assert any("MUTAG has 18 graphs" in remark for remark in page.remarks)
 
 
 def test_a_folder_without_the_sets_is_refused(tmp_path: Path) -> None:

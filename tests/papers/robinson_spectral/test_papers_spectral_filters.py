@@ -11,8 +11,8 @@ import torch
 from scipy.io import savemat
 
 from tammes.data.filter_images import FILTERS
+from tammes.papers.figures import FLOOR, grouped_dots
 from tammes.papers.robinson_spectral import filters
-from tammes.papers.robinson_spectral.figures import FLOOR, errors_by_group
 from tammes.papers.robinson_spectral.filters import cells, summary
 from tammes.papers.robinson_spectral.filters_networks import (
     ARMA,
@@ -161,7 +161,7 @@ def test_the_best_setting_on_average_counts() -> None:
 
 
 def test_small_errors_are_drawn_at_the_floor() -> None:
-    figure = errors_by_group({"a": {"low": 0.0, "high": 0.1}}, {"a": {"low": 0.2}}, label="error")
+    figure = grouped_dots({"a": {"low": 0.0, "high": 0.1}}, {"a": {"low": 0.2}}, label="error")
     ours, paper = figure.axes[0].lines
     assert ours.get_ydata().tolist() == [FLOOR, 0.1]
     assert paper.get_ydata().tolist() == [0.2]

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from tammes.data.labeled_graphs import LabeledGraphs
-from tammes.papers.page import Finding
+from tammes.papers.entry import Request
+from tammes.papers.page import Finding, write_page
 from tammes.papers.robinson_spectral import multiplicities, properties, substructures, zinc
 from tammes.papers.robinson_spectral.molecules import components, flat, fluorescein, molecules
 from tammes.papers.robinson_spectral.multiplicities_measured import measure
@@ -19,6 +20,7 @@ from tammes.papers.robinson_spectral.synthetic import cells as synthetic_cells
 from tammes.papers.robinson_spectral.synthetic import findings as synthetic_findings
 from tammes.papers.robinson_spectral.synthetic import summary as synthetic_summary
 from tammes.papers.robinson_spectral.zinc import cells
+from tammes.papers.robinson_spectral.zinc_drawing import drawn
 from tammes.papers.robinson_spectral.zinc_findings import ABLATION, MAIN, PAPER, findings, summary
 from tammes.papers.robinson_spectral.zinc_training import (
     ENCODINGS,
@@ -248,7 +250,8 @@ def test_the_page_on_molecules_is_written(data: Path, tmp_path: Path) -> None:
         for seed in (0, 1)
     }
     np.save(tmp_path / zinc.DRAWN, np.random.default_rng(0).random((25, 8)))
-    zinc.write(tmp_path, results, "tammes reproduce spectral-zinc", training="zinc_REBUILT.npz")
+    shown = zinc.page(results, training="zinc_REBUILT.npz", fluorescein=drawn(tmp_path / zinc.DRAWN))
+    write_page(shown, Request(entry=zinc.ENTRY, out=tmp_path, budget=1.0, seed=0, data=data))
     page = (tmp_path / "report.html").read_text()
     assert "zinc_REBUILT.npz" in page
     assert "component 4" in page
@@ -301,7 +304,7 @@ def test_what_is_within_the_spread_of_seeds_does_not_agree() -> None:
             cell: [{"none": 0.5, "LapPE (flip)": 0.4, "SignNet": 0.3}[cell.encoding] + spread * cell.seed] * 3
             for cell in made
         }
-        (finding,) = synthetic_findings(properties.STUDY, synthetic_summary(results))
+        (finding,) = synthetic_findings(properties.EXPERIMENT, synthetic_summary(results))
         assert "least mean error for 3 of 3 targets" in finding.ours
         return finding.agrees
 

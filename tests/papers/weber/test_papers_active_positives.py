@@ -8,12 +8,14 @@ import pytest
 from tammes.data import digits
 from tammes.papers import entries
 from tammes.papers.ash.vision_training import Parts, balanced
+from tammes.papers.entry import Request
+from tammes.papers.statistics import Interval
 from tammes.papers.study import Results
 from tammes.papers.weber import active
 from tammes.papers.weber.active import KINDS, findings, page, study
-from tammes.papers.weber.active_differences import Difference, arms_of
+from tammes.papers.weber.active_differences import arms_of
 from tammes.papers.weber.active_settings import SETTINGS, Scale, arms, augmentation_for, scale_of
-from tammes.papers.weber.active_training import Cell, Laboratory, Measured, wanted_cells
+from tammes.papers.weber.active_training import ActiveRun, ActiveRuns, ActiveScore, wanted_cells
 from tammes.positives import Active, SameInstance, Targeted
 
 SMALL = Scale(images=60, test_images=60, width=8, batch_size=20, part=0.1, seeds=2)
@@ -27,10 +29,10 @@ def small_sets() -> dict[str, Parts]:
     }
 
 
-def fake(cell: Cell, gain: float) -> Measured:
+def fake(cell: ActiveRun, gain: float) -> ActiveScore:
     base = 0.8 + 0.01 * cell.seed + (0 if cell.positives == "random" else gain)
     late = base + (0.05 if cell.positives == "random" else 0)
-    return Measured(
+    return ActiveScore(
         probe=base,
         few=base,
         knn=base,
@@ -45,7 +47,7 @@ def fake(cell: Cell, gain: float) -> Measured:
     )
 
 
-def cells() -> list[Cell]:
+def cells() -> list[ActiveRun]:
     return wanted_cells(small_sets(), Scale(seeds=3), seed=0)
 
 
@@ -79,7 +81,7 @@ def test_a_smaller_budget_has_fewer_seeds_then_fewer_epochs() -> None:
 
 
 def test_random_positives_are_trained_on_for_as_long_as_active_ones_take() -> None:
-    laboratory = Laboratory(small_sets(), SMALL)
+    laboratory = ActiveRuns(small_sets(), SMALL)
     cell = wanted_cells(small_sets(), SMALL, seed=0)[0]
     measured = laboratory.measure(cell)
     assert (measured.steps, measured.steps_as_long) == (2 * 3, 3 * 3)
@@ -94,11 +96,12 @@ def test_random_positives_are_trained_on_for_as_long_as_active_ones_take() -> No
 
 def test_the_study_goes_on_and_writes_its_page(tmp_path: Path) -> None:
     scale = Scale(images=60, test_images=60, width=8, batch_size=30, part=0.01, seeds=1)
-    study(tmp_path, small_sets(), scale, seed=0, command="tammes reproduce positives-real-data --data x")
-    known = Results(tmp_path / "table.csv", Cell, Measured).known
+    request = Request(entry=active.ENTRY, out=tmp_path, budget=0.1, seed=0, data=Path("x"))
+    study(small_sets(), scale, seed=0).run(request)
+    known = Results(tmp_path / "table.csv", ActiveRun, ActiveScore).known
     assert len(known) == 5
     before = (tmp_path / "table.csv").read_bytes()
-    study(tmp_path, small_sets(), scale, seed=0, command="again")
+    study(small_sets(), scale, seed=0).run(request)
     assert (tmp_path / "table.csv").read_bytes() == before
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     for words in ("digits, random, for longer", "one seed", "Table II", "The stand-ins"):
@@ -111,23 +114,23 @@ def test_differences_are_paired_and_a_gain_above_the_noise_is_clear() -> None:
     for arm in arms_of(results):
         _, pick, late = KINDS[0]
         assert arm.at_equal_updates(pick).mean == pytest.approx(0.02)
-        assert arm.at_equal_updates(pick).is_clear, "the seeds themselves differ by one point and two"
+        assert arm.at_equal_updates(pick).above_zero, "the seeds themselves differ by one point and two"
         assert arm.at_equal_time(pick, late).mean == pytest.approx(-0.03)
     assert [found.agrees for found in findings(arms_of(results))] == [True] * 4 + [None] * 3
     worse = findings(arms_of({cell: fake(cell, -0.02) for cell in cells()}))
     assert [found.agrees for found in worse] == [False] * 4 + [None] * 3
-    lead = page(results, Scale(seeds=3), "x").lead
+    lead = page(results, Scale(seeds=3)).lead
     assert "clearly better in 9 and clearly worse in 0 after as many updates, and in 0 and 9" in lead
 
 
 def test_the_interval_is_students() -> None:
-    difference = Difference(seeds=(0.0, 0.01, 0.02, 0.03))
+    difference = Interval((0.0, 0.01, 0.02, 0.03))
     # t(0.975; 3) = 3.1824, the standard deviation is 0.01291.
-    assert difference.half_width == pytest.approx(3.1824 * 0.0129099 / 2, rel=1e-4)
-    assert not Difference(seeds=(0.5,)).is_clear
-    assert math.isinf(Difference(seeds=(0.5,)).half_width)
+    assert difference.half == pytest.approx(3.1824 * 0.0129099 / 2, rel=1e-4)
+    assert not Interval((0.5,)).above_zero
+    assert math.isinf(Interval((0.5,)).half)
 
 
 def test_without_data_it_says_what_it_needs(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="needs --data"):
+    with pytest.raises(ValueError, match="needs data"):
         active.ENTRY.reproduce(tmp_path, budget=0.1, seed=0, data=None)

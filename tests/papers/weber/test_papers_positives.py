@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tammes.papers.entry import entries
-from tammes.papers.interval import Interval
-from tammes.papers.weber import figure_3, table_1, table_2, training
+from tammes.papers.entry import Entry, Request, entries
+from tammes.papers.page import PaperPage, write_page
+from tammes.papers.statistics import Interval
+from tammes.papers.weber import figure_3, table_1, table_2
 from tammes.papers.weber.settings import (
     ACTIVE,
     BASELINE,
@@ -24,7 +25,7 @@ from tammes.papers.weber.settings import (
     TABLE_1,
     TABLE_2,
 )
-from tammes.papers.weber.training import Cell, Measured, Runs, part_of, study
+from tammes.papers.weber.training import Runs, RunScore, StrategyRun, part_of, study
 
 TINY = 1e-3
 
@@ -34,10 +35,10 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def made_up(work: Sequence[Runs], accuracy: Mapping[str, float]) -> dict[Cell, Measured]:
+def made_up(work: Sequence[Runs], accuracy: Mapping[str, float]) -> dict[StrategyRun, RunScore]:
     """A table in which each strategy has its accuracy, a little different for every seed."""
     return {
-        cell: Measured(
+        cell: RunScore(
             accuracy=accuracy[cell.strategy] + 0.001 * cell.seed * len(cell.strategy) % 0.003,
             last=0.5,
             ceiling=1.0,
@@ -47,6 +48,16 @@ def made_up(work: Sequence[Runs], accuracy: Mapping[str, float]) -> dict[Cell, M
         for runs in work
         for cell in runs.cells()
     }
+
+
+def measured_all(work: Sequence[Runs]) -> dict[StrategyRun, RunScore]:
+    planned = study(work, lambda results: table_1.page(work, results))
+    return {cell: planned.measure(cell) for cell in planned.cells}
+
+
+def written(page: PaperPage, entry: Entry, out: Path) -> str:
+    write_page(page, Request(entry=entry, out=out, budget=1.0, seed=0))
+    return (out / "report.html").read_text()
 
 
 def test_intervals_are_students() -> None:
@@ -75,9 +86,9 @@ def test_the_papers_rows_are_ours() -> None:
         "positives-figure-3",
     }
     assert list(map(str, ROWS_2))[3] == "8 classes, 2 + 6 latents"
-    assert PAPER_2[ROWS_2[3]][CLASS_PRESERVING] == 0.687
+    assert PAPER_2[str(ROWS_2[3])][CLASS_PRESERVING] == 0.687
     for row in ROWS_1:
-        laboratory = TABLE_1.laboratory(row, updates=row.updates)
+        laboratory = dataclasses.replace(TABLE_1, row=row).laboratory(row.updates)
         assert laboratory.rounds * laboratory.updates == row.updates
 
 
@@ -92,9 +103,9 @@ def test_table_2_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     # What is kept of a stopped run is not trained again.
     (tmp_path / "table.csv").write_bytes(before[: before.rindex(b"\n", 0, -1) + 1])
     trained: list[str] = []
-    measured = training.Runs2.measured
+    measured = Runs.measured
     monkeypatch.setattr(
-        training.Runs2, "measured", lambda runs: trained.append(str(runs.row)) or measured(runs)
+        Runs, "measured", lambda runs: trained.append(str(runs.settings.row)) or measured(runs)
     )
     table_2.ENTRY.reproduce(tmp_path, budget=TINY, seed=3, data=None)
     assert trained == [str(ROWS_2[-1])]
@@ -103,10 +114,10 @@ def test_table_2_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_table_1_counts_tries(tmp_path: Path) -> None:
     work = [
-        dataclasses.replace(runs, settings=dataclasses.replace(TABLE_1, pairs=16, batch=16, width=16))
+        dataclasses.replace(runs, settings=dataclasses.replace(runs.settings, pairs=16, batch=16, width=16))
         for runs in table_1.plan(TINY, 0)
     ]
-    table = study(tmp_path / "table.csv", work)
+    table = measured_all(work)
     for cell, measured in table.items():
         assert measured.last <= measured.accuracy
         assert measured.tries >= 1
@@ -114,8 +125,7 @@ def test_table_1_counts_tries(tmp_path: Path) -> None:
             assert (measured.tries, measured.missed) == (1.0, 0.0)
         if cell.strategy == ACTIVE:
             assert measured.tries > 1.05
-    table_1.write(tmp_path, table, work, "")
-    assert "Positives near the boundary" in (tmp_path / "report.html").read_text()
+    assert "Positives near the boundary" in written(table_1.page(work, table), table_1.ENTRY, tmp_path)
 
 
 def test_findings_agree_where_the_numbers_do_and_not_elsewhere() -> None:
@@ -139,12 +149,11 @@ def test_figure_3_shows_the_perturbation_and_every_setting(tmp_path: Path) -> No
     perturbed, varied = figure_3.plans(TINY, 0)
     work = [*perturbed.values(), *(runs for each in varied.values() for runs in each.values())]
     table = {
-        cell: Measured(accuracy=0.5 + 0.01 * cell.seed, last=0.5, ceiling=1.0, tries=1.0, missed=0.0)
+        cell: RunScore(accuracy=0.5 + 0.01 * cell.seed, last=0.5, ceiling=1.0, tries=1.0, missed=0.0)
         for runs in work
         for cell in runs.cells()
     }
-    figure_3.write(tmp_path, table, perturbed, varied, "")
-    page = (tmp_path / "report.html").read_text()
+    page = written(figure_3.page(table, perturbed, varied), figure_3.ENTRY, tmp_path)
     assert page.count("<svg") == 1 + len(varied)
     values = sum(len(by_value) for by_value in varied.values())
     others = f"beyond chance at 0 of {values} values; the panels and the table show the other {values}."
@@ -153,9 +162,9 @@ def test_figure_3_shows_the_perturbation_and_every_setting(tmp_path: Path) -> No
         assert (getattr(TABLE_2, name) or 8) in values, name
 
 
-def test_figure_3_is_trained_as_planned(tmp_path: Path) -> None:
+def test_figure_3_is_trained_as_planned() -> None:
     perturbed, varied = figure_3.plans(TINY, 0)
     work = [next(iter(perturbed.values())), varied["scale"][1.0]]
-    table = study(tmp_path / "table.csv", work)
+    table = measured_all(work)
     assert len(table) == 2 * len(figure_3.SCALES) + 2 * 3
     assert len({cell.settings for cell in table}) == 2

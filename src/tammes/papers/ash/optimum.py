@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from tammes.papers.change import Change
+from tammes.papers.statistics import Interval
 
 DRAWS = 2000
 
@@ -103,7 +103,7 @@ def growth(
     return float(((x - x.mean()) @ y > 1e-9).mean())
 
 
-def rise_and_fall(values: Float[np.ndarray, "seeds settings"]) -> tuple[Change, Change]:
+def rise_and_fall(values: Float[np.ndarray, "seeds settings"]) -> tuple[Interval, Interval]:
     """From the first setting to the best, and from the best to the last.
 
     What is best for a seed is chosen by the other seeds: chosen by itself, the best would be above the last
@@ -114,18 +114,18 @@ def rise_and_fall(values: Float[np.ndarray, "seeds settings"]) -> tuple[Change, 
 
     Example:
         >>> rise, fall = rise_and_fall(np.array([[0.1, 0.5, 0.4], [0.1, 0.4, 0.3]]))
-        >>> str(rise), str(fall)
+        >>> rise.change, fall.change
         ('+35.0 ± 7.1 points', '−10.0 ± 0.0 points')
     """
     values = _comparable(values)
     measured = np.flatnonzero(np.isfinite(values[0]))
     if len(values) < 2 or len(measured) < 2:
-        return Change(seeds=()), Change(seeds=())
+        return Interval(()), Interval(())
     best = [int(np.delete(values, seed, axis=0).mean(axis=0).argmax()) for seed in range(len(values))]
     chosen = values[range(len(values)), best]
     return (
-        Change(seeds=tuple((chosen - values[:, measured[0]]).tolist())),
-        Change(seeds=tuple((values[:, measured[-1]] - chosen).tolist())),
+        Interval.of((chosen - values[:, measured[0]]).tolist()),
+        Interval.of((values[:, measured[-1]] - chosen).tolist()),
     )
 
 

@@ -7,7 +7,7 @@ independently. What f is worth is read by the classes' means and by a trained li
 from a sentence which of N documents it comes from.
 """
 
-from pathlib import Path
+from functools import partial
 
 from tammes.papers.ash.text_corpus import MINIMUM_COUNT, Corpus, load_corpus
 from tammes.papers.ash.text_figures import (
@@ -22,10 +22,10 @@ from tammes.papers.ash.text_figures import (
 from tammes.papers.ash.text_findings import best_count, count_with_range, findings
 from tammes.papers.ash.text_plan import Plan, cells, plan_of
 from tammes.papers.ash.text_summary import Summary, linear, mean
-from tammes.papers.ash.text_training import CLIP, LEARNING_RATE, Cell, Scores, measure
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Numbers, PaperPage, write_page
-from tammes.papers.study import Results, complete
+from tammes.papers.ash.text_training import CLIP, LEARNING_RATE, TextRun, TextScore, measure
+from tammes.papers.entry import Entry, Request
+from tammes.papers.page import Figure, Numbers, PaperPage
+from tammes.papers.study import Study
 from tammes.report.wording import listed, percent
 from tammes.theory import ClassDistribution, best_k, collision_probability_in_batch
 
@@ -43,53 +43,40 @@ REMARKS = (
 )
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    assert data is not None  # the entry asks for it
-    corpus = load_corpus(data, seed=seed)
-    command = ENTRY.command(budget=budget, seed=seed, data=data)
-    study(out, plan_of(budget).within(corpus), corpus, seed=seed, command=command)
+def run(request: Request) -> None:
+    """Measure the plan of the budget, as far as the corpus is large enough."""
+    corpus = load_corpus(request.required_data(), seed=request.seed)
+    study(plan_of(request.budget).within(corpus), corpus, seed=request.seed).run(request)
 
 
-def study(out: Path, plan: Plan, corpus: Corpus, *, seed: int, command: str) -> None:
-    """Measure what the table has not yet, then write the figure and the page.
+def study(plan: Plan, corpus: Corpus, *, seed: int) -> Study[TextRun, TextScore]:
+    """Return the study of a corpus.
 
     Args:
-        out: the folder, made where it is missing.
-        plan: what is to be measured, within the corpus.
-        corpus: the data.
-        seed: the first of the seeds.
-        command: what was typed, for the page.
+        plan: settings to be measured, within the corpus.
+        corpus: documents and their sentences.
+        seed: first random seed.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    results = complete(
-        Results(out / "table.csv", Cell, Scores),
-        cells(plan, corpus, seed=seed),
-        lambda cell: measure(cell, corpus),
+    return Study(
+        cells=cells(plan, corpus, seed=seed),
+        scores=TextScore,
+        measure=partial(measure, corpus=corpus),
         name=str,
+        page=lambda results: page(Summary(corpus=corpus.name, plan=plan, results=results), corpus),
     )
-    write_report(out, Summary(corpus=corpus.name, plan=plan, results=results), corpus, command)
 
 
-def write_report(out: Path, summary: Summary, corpus: Corpus, command: str) -> None:
-    """Write the figure and the page of what was measured."""
-    overview(summary).savefig(out / "figure.svg", facecolor="white")
-    write_page(out / "report.html", page(summary, corpus, command))
-
-
-def page(summary: Summary, corpus: Corpus, command: str) -> PaperPage:
-    """The page."""
+def page(summary: Summary, corpus: Corpus) -> PaperPage:
+    """Return the page of what has been measured."""
     return PaperPage(
         title="How many negatives, on text",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=overview(summary),
         lead=_lead(summary),
         findings=findings(summary),
         figures=(*_over_classes(summary), *_over_batches(summary), *_without_collisions(summary)),
         numbers=_numbers(summary),
         remarks=REMARKS,
         settings=_settings(summary, corpus),
-        command=command,
     )
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tammes.papers.ash.heat_map import WITHIN, HeatMap, by_best, by_row, draw_heat_map, heat_map
 from tammes.papers.ash.optimum import optimum
 from tammes.papers.ash.text_summary import Pick, Summary, linear, linear_early, mean, mean_early
-from tammes.papers.heat_map import WITHIN, HeatMap, by_best, by_row, draw_heat_map, heat_map
 from tammes.report.figures.canvas import TEXT, canvas, quiet
 from tammes.report.palette import GRID, MUTED, objective_color
 from tammes.report.panels import Panel, css_color

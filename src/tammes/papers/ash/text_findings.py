@@ -7,8 +7,8 @@ from jaxtyping import Float
 
 from tammes.papers.ash.optimum import growth, optimum, rise_and_fall
 from tammes.papers.ash.text_summary import Pick, Summary, linear, mean, mean_early
-from tammes.papers.change import Change
 from tammes.papers.page import Finding
+from tammes.papers.statistics import Interval
 from tammes.report.wording import listed, percent
 from tammes.theory import ClassDistribution, best_k
 
@@ -42,7 +42,7 @@ def rises_and_falls(summary: Summary) -> Finding:
         "and then slowly decays.",
         ours=_each(
             {
-                n: f"{rise} from k = {first} to the best k, {fall} from there to k = {last}"
+                n: f"{rise.change} from k = {first} to the best k, {fall.change} from there to k = {last}"
                 for n, (rise, fall) in changes.items()
             },
         ),
@@ -132,7 +132,7 @@ def batch_and_negatives(summary: Summary, classes: int) -> Finding:
     """Fig. 3 center: a large batch, and not all of it."""
     values = summary.over_batches(mean, classes).mean(axis=0)
     row, column = np.unravel_index(np.nanargmax(values), values.shape)
-    change = by_batch(summary, mean, classes)
+    change = by_batch(summary, mean, classes).change
     return Finding(
         paper="Section 4, Fig. 3 and 7: at the same k a larger batch can be better; the best is the largest "
         "batch with an intermediate k.",
@@ -150,7 +150,7 @@ def after_equal_steps(summary: Summary, classes: int) -> Finding:
     return Finding(
         paper="(No statement: batches after equally many steps.)",
         ours=f"N = {classes}, mean classifier, from the smallest batch to the largest at the same k: "
-        f"{change}; here the larger batch has seen more sentences.",
+        f"{change.change}; here the larger batch has seen more sentences.",
     )
 
 
@@ -158,8 +158,8 @@ def collisions_removed(summary: Summary) -> Finding:
     """Fig. 3 right: the oracle that knows the true negatives."""
     gains = {n: without_collisions(summary, mean, n) for n in summary.plan.true}
     words = {
-        n: f"{gain} at k = {k}, {over_all_counts(summary, mean, n)} over all k, "
-        f"{over_all_counts(summary, linear, n)} for the trained linear classifier"
+        n: f"{gain.change} at k = {k}, {over_all_counts(summary, mean, n).change} over all k, "
+        f"{over_all_counts(summary, linear, n).change} for the trained linear classifier"
         for n, (k, gain) in gains.items()
     }
     means = [gain.mean for _, gain in gains.values()]
@@ -177,12 +177,12 @@ def decay_without(summary: Summary) -> Finding:
     for n in summary.plan.true:
         k, _ = without_collisions(summary, mean, n)
         given, true = (_fall_to(summary, n, k, collisions=collisions) for collisions in (True, False))
-        words[n] = f"from the best k to k = {k} {given} with collisions, {true} without"
+        words[n] = f"from the best k to k = {k} {given.change} with collisions, {true.change} without"
         falls.append((given, true))
     return Finding(
         paper="Section 4: without collisions accuracy decays only slightly for very large k.",
         ours=_each(words),
-        agrees=all(bool(true.seeds) and true.mean > given.mean for given, true in falls),
+        agrees=all(bool(true.values) and true.mean > given.mean for given, true in falls),
     )
 
 
@@ -214,26 +214,26 @@ def count_with_range(summary: Summary, pick: Pick, classes: int) -> str:
     return f"k = {best}" if first == last else f"k = {best} ({first} to {last})"
 
 
-def by_batch(summary: Summary, pick: Pick, classes: int) -> Change:
+def by_batch(summary: Summary, pick: Pick, classes: int) -> Interval:
     """From the smallest batch to the largest, averaged over every k that both have."""
     values = summary.over_batches(pick, classes)
     change = values[:, -1] - values[:, 0]  # (seeds, k)
     both = np.isfinite(change).all(axis=0)
-    return Change(seeds=tuple(change[:, both].mean(axis=1).tolist()) if both.any() else ())
+    return Interval.of(change[:, both].mean(axis=1).tolist() if both.any() else ())
 
 
-def without_collisions(summary: Summary, pick: Pick, classes: int) -> tuple[int, Change]:
+def without_collisions(summary: Summary, pick: Pick, classes: int) -> tuple[int, Interval]:
     """The largest k that was also measured without collisions, and what accuracy gains there without them."""
     gain = _gain(summary, pick, classes)
     at = int(np.flatnonzero(np.isfinite(gain).all(axis=0))[-1])
-    return summary.plan.counts(summary.plan.batch)[at], Change(seeds=tuple(gain[:, at].tolist()))
+    return summary.plan.counts(summary.plan.batch)[at], Interval.of(gain[:, at].tolist())
 
 
-def over_all_counts(summary: Summary, pick: Pick, classes: int) -> Change:
+def over_all_counts(summary: Summary, pick: Pick, classes: int) -> Interval:
     """What accuracy gains without collisions, averaged over every k."""
     gain = _gain(summary, pick, classes)
     both = np.isfinite(gain).all(axis=0)
-    return Change(seeds=tuple(gain[:, both].mean(axis=1).tolist()))
+    return Interval.of(gain[:, both].mean(axis=1).tolist())
 
 
 def _gain(summary: Summary, pick: Pick, classes: int) -> Float[np.ndarray, "seeds counts"]:
@@ -241,7 +241,7 @@ def _gain(summary: Summary, pick: Pick, classes: int) -> Float[np.ndarray, "seed
     return summary.over_counts(pick, classes, collisions=False) - summary.over_counts(pick, classes)
 
 
-def _fall_to(summary: Summary, classes: int, k: int, *, collisions: bool) -> Change:
+def _fall_to(summary: Summary, classes: int, k: int, *, collisions: bool) -> Interval:
     """From the best k to this one; both kinds of negatives are compared over the same k."""
     counts = summary.plan.counts(summary.plan.batch)
     values = summary.over_counts(mean, classes, collisions=collisions)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tammes.papers.ash.text_corpus import Corpus
-from tammes.papers.ash.text_training import Cell
+from tammes.papers.ash.text_training import TextRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Plan:
         return self.epochs * (corpus.pairs_of_first(classes) // max(self.batch, *self.batches, 0))
 
 
-def cells(plan: Plan, corpus: Corpus, *, seed: int) -> list[Cell]:
+def cells(plan: Plan, corpus: Corpus, *, seed: int) -> list[TextRun]:
     """All cells of a plan, without repetition: seed by seed, the cheapest first.
 
     Args:
@@ -89,7 +89,7 @@ def cells(plan: Plan, corpus: Corpus, *, seed: int) -> list[Cell]:
         corpus: the data.
         seed: the first one.
     """
-    wanted: dict[Cell, None] = {}
+    wanted: dict[TextRun, None] = {}
     for each in range(seed, seed + plan.seeds):
         settings = [
             *((n, plan.batch, k, True) for n in plan.classes for k in plan.counts(plan.batch)),
@@ -97,7 +97,7 @@ def cells(plan: Plan, corpus: Corpus, *, seed: int) -> list[Cell]:
             *((n, b, k, True) for n in plan.at_classes for b in plan.batches for k in plan.counts(b)),
         ]
         for classes, batch, negatives, collisions in sorted(settings, key=lambda setting: setting[0]):
-            cell = Cell(
+            cell = TextRun(
                 corpus=corpus.name,
                 digest=corpus.digest,
                 classes=classes,

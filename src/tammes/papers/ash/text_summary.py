@@ -8,28 +8,28 @@ import numpy as np
 from jaxtyping import Float
 
 from tammes.papers.ash.text_plan import Plan
-from tammes.papers.ash.text_training import Cell, Scores
+from tammes.papers.ash.text_training import TextRun, TextScore
 
-Pick = Callable[[Scores], float]
+Pick = Callable[[TextScore], float]
 """Which of the accuracies is looked at."""
 
 
-def mean(scores: Scores) -> float:
+def mean(scores: TextScore) -> float:
     """Accuracy of the mean classifier."""
     return scores.mean
 
 
-def linear(scores: Scores) -> float:
+def linear(scores: TextScore) -> float:
     """Accuracy of the trained linear classifier."""
     return scores.linear
 
 
-def mean_early(scores: Scores) -> float:
+def mean_early(scores: TextScore) -> float:
     """Accuracy of the mean classifier after as many steps as the largest batch takes."""
     return scores.mean_early
 
 
-def linear_early(scores: Scores) -> float:
+def linear_early(scores: TextScore) -> float:
     """Accuracy of the trained linear classifier, likewise."""
     return scores.linear_early
 
@@ -46,7 +46,7 @@ class Summary:
 
     corpus: str
     plan: Plan
-    results: Mapping[Cell, Scores]
+    results: Mapping[TextRun, TextScore]
 
     @cached_property
     def seeds(self) -> tuple[int, ...]:
@@ -54,7 +54,7 @@ class Summary:
         return tuple(sorted({cell.seed for cell in self.results}))
 
     @cached_property
-    def _by_setting(self) -> dict[tuple[int, int, int, bool, int], Scores]:
+    def _by_setting(self) -> dict[tuple[int, int, int, bool, int], TextScore]:
         return {
             (cell.classes, cell.batch, cell.negatives, cell.collisions, cell.seed): scores
             for cell, scores in self.results.items()
@@ -98,6 +98,6 @@ class Summary:
         return np.moveaxis(np.array(rows), -1, 0)  # (B, k, seeds) -> (seeds, B, k)
 
     @property
-    def skipped(self) -> dict[Cell, Scores]:
+    def skipped(self) -> dict[TextRun, TextScore]:
         """Cells with batches that had no update, for want of true negatives."""
         return {cell: scores for cell, scores in self.results.items() if scores.skipped}

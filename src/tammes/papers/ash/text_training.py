@@ -23,7 +23,7 @@ _ROWS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class TextRun:
     """One representation of the study.
 
     Args:
@@ -58,7 +58,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scores:
+class TextScore:
     """What came of it.
 
     Args:
@@ -85,7 +85,7 @@ def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def measure(cell: Cell, corpus: Corpus) -> Scores:
+def measure(cell: TextRun, corpus: Corpus) -> TextScore:
     """Train and try one cell.
 
     Raises:
@@ -103,7 +103,7 @@ def measure(cell: Cell, corpus: Corpus) -> Scores:
             early = accuracies(cell, encoder, train, test)
     mean, linear = accuracies(cell, encoder, train, test)
     last = losses[-max(1, len(losses) // cell.epochs) :]
-    return Scores(
+    return TextScore(
         mean=mean,
         linear=linear,
         loss=float(torch.stack(last).mean()) if last else math.nan,
@@ -114,7 +114,7 @@ def measure(cell: Cell, corpus: Corpus) -> Scores:
     )
 
 
-def objective(cell: Cell) -> Objective:
+def objective(cell: TextRun) -> Objective:
     """The logistic loss of Definition 1 with k negatives, averaged over both sentences of a pair.
 
     Raises:
@@ -132,14 +132,14 @@ def objective(cell: Cell) -> Objective:
     return recipes.logistic(selection=All() if cell.negatives == most else Subset(k=cell.negatives))
 
 
-def first_encoder(cell: Cell, vocabulary: int) -> BagOfWords:
+def first_encoder(cell: TextRun, vocabulary: int) -> BagOfWords:
     """The encoder before training, the same for all cells of a seed and a width."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(cell.seed)
         return BagOfWords(vocabulary_size=vocabulary, dim=cell.dim)
 
 
-def training(cell: Cell, encoder: BagOfWords, train: Sentences) -> Iterator[Tensor | None]:
+def training(cell: TextRun, encoder: BagOfWords, train: Sentences) -> Iterator[Tensor | None]:
     """Train the encoder; for each batch its loss, or None where it has too few true negatives.
 
     Raises:
@@ -163,7 +163,7 @@ def training(cell: Cell, encoder: BagOfWords, train: Sentences) -> Iterator[Tens
             yield loss.detach()
 
 
-def batches(labels: Int[Tensor, " n"], cell: Cell, epoch: int) -> Iterator[Int[Tensor, "batch 2"]]:
+def batches(labels: Int[Tensor, " n"], cell: TextRun, epoch: int) -> Iterator[Int[Tensor, "batch 2"]]:
     """The pairs of an epoch, (B, 2) rows at a time; those that do not fill a batch are left out.
 
     Raises:
@@ -190,7 +190,7 @@ def has_true_negatives(labels: Int[Tensor, " batch"], k: int) -> bool:
     return 2 * (len(labels) - int(torch.bincount(labels).max())) >= k
 
 
-def accuracies(cell: Cell, encoder: BagOfWords, train: Sentences, test: Sentences) -> tuple[float, float]:
+def accuracies(cell: TextRun, encoder: BagOfWords, train: Sentences, test: Sentences) -> tuple[float, float]:
     """Of the mean classifier and of the trained linear classifier."""
     learned, tried = embedded(encoder, train), embedded(encoder, test)
     linear = LinearClassifier(

@@ -7,8 +7,7 @@ augmented, or another view of the anchor, everything augmented (SimCLR). What f 
 classifier trained on the labels, and by the classes' means.
 """
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -17,11 +16,12 @@ from tammes.data.published import CIFAR10, MNIST, SVHN
 from tammes.papers.ash.vision_figures import heat_panels, line_panels, overview
 from tammes.papers.ash.vision_findings import findings, linear, linear_early, mean, mean_early
 from tammes.papers.ash.vision_settings import LATENT, MEASURED_HERE, PAPER, Scale, grid, scale_of
-from tammes.papers.ash.vision_training import POSITIVES, Cell, Laboratory, Measured, Parts, device
+from tammes.papers.ash.vision_training import POSITIVES, Parts, VisionRun, VisionRuns, VisionScore, device
 from tammes.papers.ash.vision_trends import Arm, Pick, arms
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Numbers, PaperPage, write_page
-from tammes.papers.study import Results, complete
+from tammes.papers.entry import Entry, Request
+from tammes.papers.page import Figure, Numbers, PaperPage
+from tammes.papers.statistics import Interval
+from tammes.papers.study import Study
 from tammes.report.wording import listed
 
 REMARKS = (
@@ -37,47 +37,25 @@ REMARKS = (
 )
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with.
+def run(request: Request) -> None:
+    """Measure every batch size and number of negatives on each set.
 
     Raises:
-        ValueError: for the whole budget where there is no GPU.
+        ValueError: the whole budget without a GPU, or a folder without a set that can be read.
     """
-    assert data is not None  # the entry asks for it
-    if budget == 1 and device().type == "cpu":
+    if request.budget == 1 and device().type == "cpu":
         raise ValueError(
             f"the whole budget trains ResNet-18 for {PAPER.epochs} epochs, hundreds of times, and PyTorch "
-            f"finds no GPU here: choose --budget {MEASURED_HERE:g}, which takes about an hour, or less"
+            f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes about an hour, or less"
         )
-    study(out, scale_of(budget), budget=budget, seed=seed, data=data)
-
-
-def study(out: Path, scale: Scale, *, budget: float, seed: int, data: Path) -> None:
-    """Measure what the table has not yet, then write the figure and the page.
-
-    Args:
-        out: the folder, made where it is missing.
-        scale: how large the study is.
-        budget: as it was typed, for the page.
-        seed: the first of the seeds.
-        data: a folder with the sets in it.
-
-    Raises:
-        ValueError: where no set is found, or one cannot be read.
-    """
-    sets = load(data)
-    out.mkdir(parents=True, exist_ok=True)
-    results = complete(
-        Results(out / "table.csv", Cell, Measured),
-        cells(sets, scale, seed=seed),
-        Laboratory(sets, scale).measure,
+    scale, sets = scale_of(request.budget), load(request.required_data())
+    Study(
+        cells=cells(sets, scale, seed=request.seed),
+        scores=VisionScore,
+        measure=VisionRuns(sets, scale).measure,
         name=lambda cell: f"{cell.data}, {cell.positives}, B = {cell.batch_size}, k = {cell.k}",
-    )
-    command = ENTRY.command(budget=budget, seed=seed, data=data)
-    found = arms(results)
-    picks = (("trained linear classifier", linear), ("mean classifier", mean))
-    overview(found, picks).savefig(out / "figure.svg", facecolor="white")
-    write_page(out / "report.html", _page(found, scale, command))
+        page=lambda results: page(arms(results), scale),
+    ).run(request)
 
 
 def load(data: Path) -> Mapping[str, Parts]:
@@ -102,13 +80,13 @@ def load(data: Path) -> Mapping[str, Parts]:
     }
 
 
-def cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[Cell]:
+def cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[VisionRun]:
     """All cells, those of the first seed first: after it a stopped study is a whole one, with fewer seeds."""
     wanted = []
     for each in range(seed, seed + scale.seeds):
         for data, parts in sets.items():
             images = len(parts.train) if scale.images is None else min(scale.images, len(parts.train))
-            cell = partial(Cell, data=data, seed=each, images=images, epochs=scale.epochs)
+            cell = partial(VisionRun, data=data, seed=each, images=images, epochs=scale.epochs)
             wanted += [
                 cell(positives=positives, batch_size=batch_size, k=k, encoder=scale.encoder_name)
                 for positives in POSITIVES
@@ -119,11 +97,12 @@ def cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[Cell]:
     return wanted
 
 
-def _page(found: tuple[Arm, ...], scale: Scale, command: str) -> PaperPage:
+def page(found: tuple[Arm, ...], scale: Scale) -> PaperPage:
+    """Return the page of what has been measured."""
+    picks = (("trained linear classifier", linear), ("mean classifier", mean))
     return PaperPage(
         title="Batch size and number of negatives, on images",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=overview(found, picks),
         lead=_lead(found),
         findings=findings(found),
         figures=(
@@ -154,13 +133,12 @@ def _page(found: tuple[Arm, ...], scale: Scale, command: str) -> PaperPage:
         numbers=_numbers(found),
         remarks=REMARKS,
         settings=_settings(found, scale),
-        command=command,
     )
 
 
 def _lead(found: tuple[Arm, ...]) -> str:
     """What the number of negatives does, in a sentence."""
-    changes = [f"{arm.by_count(linear)} ({arm.name})" for arm in found]
+    changes = [f"{arm.by_count(linear).change} ({arm.name})" for arm in found]
     return f"From one negative to all that a batch has, accuracy changes by {listed(changes)}."
 
 
@@ -182,7 +160,7 @@ def _numbers(found: tuple[Arm, ...]) -> Numbers:
     rows = [
         (
             f"{arm.name}, B = {batch_size}, k = {k}",
-            *(_over_seeds(arm.values(batch_size, k, pick)) for pick in picks),
+            *(Interval.of(arm.values(batch_size, k, pick)).percent for pick in picks),
         )
         for arm in found
         for batch_size in arm.batch_sizes
@@ -194,11 +172,6 @@ def _numbers(found: tuple[Arm, ...]) -> Numbers:
         note="Accuracy in percent on test images; mean ± standard deviation over "
         f"{len(found[0].seeds)} seeds.",
     )
-
-
-def _over_seeds(values: Sequence[float]) -> str:
-    average = f"{100 * statistics.fmean(values):.1f}"
-    return average if len(values) == 1 else f"{average} ± {100 * statistics.stdev(values):.1f}"
 
 
 ENTRY = Entry(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tammes.papers.ash.heat_map import HeatMap, by_best, draw_heat_map, heat_map
 from tammes.papers.ash.vision_settings import COUNTS
 from tammes.papers.ash.vision_trends import Arm, Pick
-from tammes.papers.heat_map import HeatMap, by_best, draw_heat_map, heat_map
 from tammes.report.figures.canvas import TEXT, canvas, quiet, spread
 from tammes.report.palette import GRID, objective_color
 from tammes.report.panels import Panel

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from tammes.papers.ash.vision_training import Measured
+from tammes.papers.ash.vision_training import VisionScore
 from tammes.papers.ash.vision_trends import Arm
-from tammes.papers.change import Change
 from tammes.papers.page import Finding
+from tammes.papers.statistics import Interval
 from tammes.report.wording import percent
 
 ALIKE = 0.02
@@ -15,22 +15,22 @@ WORSE = 0.05
 """Five points: what we take for significantly worse."""
 
 
-def linear(measured: Measured) -> float:
+def linear(measured: VisionScore) -> float:
     """Of the trained linear classifier, all batch sizes after equal epochs, as in Fig. 4."""
     return measured.linear
 
 
-def mean(measured: Measured) -> float:
+def mean(measured: VisionScore) -> float:
     """Of the mean classifier, all batch sizes after equal epochs, as in Fig. 8."""
     return measured.mean
 
 
-def linear_early(measured: Measured) -> float:
+def linear_early(measured: VisionScore) -> float:
     """Of the trained linear classifier, all batch sizes after equally many steps."""
     return measured.linear_early
 
 
-def mean_early(measured: Measured) -> float:
+def mean_early(measured: VisionScore) -> float:
     """Of the mean classifier, all batch sizes after equally many steps."""
     return measured.mean_early
 
@@ -71,7 +71,7 @@ def _photographs(arm: Arm) -> list[Finding]:
     return _batch_sizes(arm, paper, agrees=lambda change: change.falls)
 
 
-def _batch_sizes(arm: Arm, paper: str, *, agrees: Callable[[Change], bool]) -> list[Finding]:
+def _batch_sizes(arm: Arm, paper: str, *, agrees: Callable[[Interval], bool]) -> list[Finding]:
     """A statement on batch sizes, after equal epochs as in the paper, and after equally many steps."""
     ends = f"{arm.name}, B from {arm.batch_sizes[0]} to {arm.batch_sizes[-1]} at equal k"
     epochs, steps = arm.by_batch_size(linear), arm.by_batch_size(linear_early)
@@ -80,12 +80,12 @@ def _batch_sizes(arm: Arm, paper: str, *, agrees: Callable[[Change], bool]) -> l
     return [
         Finding(
             paper=paper,
-            ours=f"{ends}: {epochs} (mean classifier {by_means}).",
+            ours=f"{ends}: {epochs.change} (mean classifier {by_means.change}).",
             agrees=agrees(epochs) if comparable else None,
         ),
         Finding(
             paper="(The same, where all batch sizes take equally many steps. Not in the paper.)",
-            ours=f"{ends}: {steps} (mean classifier {by_means_early}).",
+            ours=f"{ends}: {steps.change} (mean classifier {by_means_early.change}).",
             agrees=agrees(steps) if comparable else None,
         ),
     ]
@@ -130,6 +130,6 @@ def _counts_in_words(arm: Arm) -> str:
     """How accuracy changes from one negative to all, and from a few to all."""
     few = arm.counts(arm.batch_sizes[0])[1]
     return (
-        f"{arm.name}, k from 1 to all of the batch: {arm.by_count(linear)} (mean classifier "
-        f"{arm.by_count(mean)}); from {few} to all: {arm.by_count(linear, since=few)}."
+        f"{arm.name}, k from 1 to all of the batch: {arm.by_count(linear).change} (mean classifier "
+        f"{arm.by_count(mean).change}); from {few} to all: {arm.by_count(linear, since=few).change}."
     )

@@ -24,7 +24,7 @@ KEPT = 2**30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class VisionRun:
     """One representation to be trained, with all that its numbers depend on.
 
     Args:
@@ -49,7 +49,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class VisionScore:
     """What a representation is worth, on test images.
 
     Args:
@@ -144,7 +144,7 @@ class Views:
         return drawn
 
 
-class Laboratory:
+class VisionRuns:
     """Trains and measures cells, one after the other.
 
     Args:
@@ -157,12 +157,12 @@ class Laboratory:
         self.scale = scale
         self._last: tuple[tuple[str, str, int], Parts, Views] | None = None
 
-    def measure(self, cell: Cell) -> Measured:
+    def measure(self, cell: VisionRun) -> VisionScore:
         """Train the representation of a cell and measure it."""
         parts, views = self._prepared(cell)
         return train(cell, self.scale, parts, views)
 
-    def _prepared(self, cell: Cell) -> tuple[Parts, Views]:
+    def _prepared(self, cell: VisionRun) -> tuple[Parts, Views]:
         """The images of a cell and their views; cells that differ by B and k alone have the same."""
         key = cell.data, cell.positives, cell.seed
         if self._last is None or self._last[0] != key:
@@ -196,7 +196,7 @@ def balanced(images: Images, count: int | None, *, seed: int) -> Images:
     return images.subset(sorted(rows))
 
 
-def train(cell: Cell, scale: Scale, parts: Parts, views: Views) -> Measured:
+def train(cell: VisionRun, scale: Scale, parts: Parts, views: Views) -> VisionScore:
     """Train f by the logistic loss with k negatives out of the batch, and measure it on test images."""
     network = _network(scale, parts.train, seed=cell.seed)
     objective = recipes.logistic(selection=Subset(k=cell.k))
@@ -221,7 +221,7 @@ def train(cell: Cell, scale: Scale, parts: Parts, views: Views) -> Measured:
                 early = accuracies(network, parts)
     linear, mean = accuracies(network, parts)
     early = early or (linear, mean)
-    return Measured(
+    return VisionScore(
         linear=linear,
         mean=mean,
         linear_early=early[0],

@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Float
 
 from tammes.papers.ash.vision_settings import COUNTS
-from tammes.papers.ash.vision_training import Cell, Measured
-from tammes.papers.change import Change
+from tammes.papers.ash.vision_training import VisionRun, VisionScore
+from tammes.papers.statistics import Interval
 
-Pick = Callable[[Measured], float]
+Pick = Callable[[VisionScore], float]
 """Which of the accuracies is looked at."""
 
 
@@ -27,7 +27,7 @@ class Arm:
 
     data: str
     positives: str
-    results: Mapping[Cell, Measured]
+    results: Mapping[VisionRun, VisionScore]
 
     @property
     def name(self) -> str:
@@ -76,27 +76,27 @@ class Arm:
         matrix = self.matrix(pick)
         return float(np.nanmax(matrix) - np.nanmin(matrix))
 
-    def by_batch_size(self, pick: Pick) -> Change:
+    def by_batch_size(self, pick: Pick) -> Interval:
         """From the smallest batch to the largest, averaged over every k that both have."""
         smallest, largest = self.batch_sizes[0], self.batch_sizes[-1]
         if smallest == largest:
-            return Change(seeds=())
+            return Interval(())
         steps = [
             np.subtract(self.values(largest, k, pick), self.values(smallest, k, pick))
             for k in self.counts(smallest)
         ]
-        return Change(seeds=tuple(np.mean(steps, axis=0).tolist()))
+        return Interval.of(np.mean(steps, axis=0).tolist())
 
-    def by_count(self, pick: Pick, *, since: int = COUNTS[0]) -> Change:
+    def by_count(self, pick: Pick, *, since: int = COUNTS[0]) -> Interval:
         """From k = `since` to all negatives of the batch, averaged over the batch sizes."""
         steps = [
             np.subtract(self.values(each, self.counts(each)[-1], pick), self.values(each, since, pick))
             for each in self.batch_sizes
         ]
-        return Change(seeds=tuple(np.mean(steps, axis=0).tolist()))
+        return Interval.of(np.mean(steps, axis=0).tolist())
 
 
-def arms(results: Mapping[Cell, Measured]) -> tuple[Arm, ...]:
+def arms(results: Mapping[VisionRun, VisionScore]) -> tuple[Arm, ...]:
     """The results set by set, real positives before augmented ones."""
     names = dict.fromkeys((cell.data, cell.positives) for cell in results)
     return tuple(

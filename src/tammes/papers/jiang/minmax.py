@@ -1,4 +1,4 @@
-"""Training an encoder against an adversary who chooses the negatives: min over f of max over P."""
+"""Training of an encoder against an adversary that chooses the negatives: min over f of max over P."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ PAIRS, DIM, HIDDEN, LEARNING_RATE = 64, 3, 128, 1e-3
 
 
 class Adversary(Protocol):
-    """Chooses the negatives of a batch of two views, (pairs, dim) each."""
+    """Choice of the negatives of a batch of two views, (pairs, dim) each."""
 
     def loss(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        """The mean of psi(v) under the chosen negatives, a scalar; no gradient flows through the choice."""
+        """Return the mean of psi(v) under the chosen negatives; no gradient flows through the choice."""
 
     def weights(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        """The chosen distribution of negatives, (2 pairs, 2 pairs), rows that sum to one."""
+        """Return the chosen distribution of negatives, (2 pairs, 2 pairs); each row sums to one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Matching:
-    """The exact worst case: the permutation of the batch with the greatest sum of similarities.
+    """Exact worst case: the permutation of the batch with the greatest sum of similarities.
 
     Args:
         with_itself: whether x- may be x or x+ (all of Omega_mar) or neither.
@@ -43,45 +43,41 @@ class Matching:
     with_itself: bool
 
     def matched(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        """The row that is the negative of each row, (2 pairs,)."""
+        """Return the index of each row's negative, (2 pairs,)."""
         z = normalize(torch.cat([view_a, view_b]), dim=1).detach().double()
         similarity = z @ z.T
         if not self.with_itself:
             ids = torch.arange(len(view_a)).repeat(2)
-            # Lower than any sum of similarities can make good.
+            # No sum of similarities outweighs a single forbidden pair.
             similarity[ids[:, None] == ids[None]] = -4.0 * len(z)
         return torch.as_tensor(linear_sum_assignment(similarity.numpy(), maximize=True)[1])
 
     def loss(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        """See `Adversary`."""
         z = normalize(torch.cat([view_a, view_b]), dim=1)
         positives = normalize(torch.cat([view_b, view_a]), dim=1)
         v = (z * z[self.matched(view_a, view_b)]).sum(dim=1) - (z * positives).sum(dim=1)
         return softplus(v).mean()
 
     def weights(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        """See `Adversary`."""
         matched = self.matched(view_a, view_b)
         return torch.eye(len(matched))[matched]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Weighting:
-    """The negatives of a Tammes objective."""
+    """Negatives of a Tammes objective."""
 
     objective: Objective
 
     def loss(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        """See `Adversary`."""
         return self.objective(view_a, view_b)
 
     def weights(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        """See `Adversary`."""
         return self.objective.weights(view_a, view_b)
 
 
 def logistic(coupling: Transport | Uniform) -> Weighting:
-    """The logistic loss of eq. 1 with q = 1 on unit vectors, under a coupling."""
+    """Return the logistic loss of eq. 1 with q = 1 on unit vectors, under a coupling."""
     raw = recipes.logistic(weight=1.0, coupling=coupling)
     return Weighting(objective=dataclasses.replace(raw, normalize=True))
 
@@ -90,16 +86,16 @@ MARGINALS, NO_SELF = Matching(with_itself=True), Matching(with_itself=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """One encoder on test images.
+class EncoderScore:
+    """Measurements of one encoder on test images.
 
     Args:
         loss: mean of psi(v) under the adversary it was trained against.
-        value: mean of v under the same.
+        value: mean of v under that adversary.
         value_marginals: mean of v under the worst coupling of Omega_mar.
         value_no_self: mean of v under the worst permutation without self-coupling.
-        self_matched: the share of anchors that the worst coupling of Omega_mar matches with themselves.
-        cosine: mean over pairs of images; 1 for a constant map, 0 for one spread evenly.
+        self_matched: share of the anchors that the worst coupling of Omega_mar matches with themselves.
+        cosine: mean cosine of two images; 1 for a constant map, 0 for one spread evenly.
         rank: effective rank of the embeddings, not centered: 1 for a constant map, at most 3.
         knn: accuracy of 20 nearest neighbors on the embeddings.
     """
@@ -116,23 +112,23 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trained:
-    """An encoder after training, with what was seen on the way.
+    """Encoder after training, with its curves.
 
     Args:
-        measured: at the end.
-        embeddings: (test images, 3), of unit length.
-        loss: over steps, under its own adversary; the last point is on test images.
+        score: measurements after training.
+        embeddings: embeddings of the test images, (test images, 3), of unit length.
+        loss: loss under its own adversary over steps; the last point is on test images.
         cosine: mean cosine of the batch's images over steps; the last point is on test images.
     """
 
-    measured: Measured
+    score: EncoderScore
     embeddings: np.ndarray
     loss: Curve
     cosine: Curve
 
 
 class Encoder(nn.Module):
-    """A small network from images (n, 1, 8, 8) to the sphere (n, 3)."""
+    """Small network from images (n, 1, 8, 8) to the sphere (n, 3)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -154,11 +150,11 @@ Batches = tuple[tuple[Tensor, Tensor], ...]
 
 
 def draw_batches(steps: int, *, seed: int) -> Batches:
-    """The views that all adversaries of one seed are trained on.
+    """Draw the views that all adversaries of one seed are trained on.
 
     Args:
-        steps: how many batches.
-        seed: of the batches and the views.
+        steps: number of batches.
+        seed: random seed of the batches and the views.
     """
     images = _pixels(digits("train"))
     generator = torch.Generator().manual_seed(seed)
@@ -169,12 +165,12 @@ def draw_batches(steps: int, *, seed: int) -> Batches:
 
 
 def train(adversary: Adversary, batches: Batches, *, seed: int) -> Trained:
-    """Train an encoder on digits against an adversary, and measure it on others.
+    """Train an encoder on digits against an adversary, and measure it on test digits.
 
     Args:
-        adversary: who chooses the negatives, afresh in every step.
-        batches: one for each step; none leaves the encoder untrained.
-        seed: of the encoder's first weights and of the test views.
+        adversary: choice of the negatives, made afresh in every step.
+        batches: one batch for each step; an empty tuple leaves the encoder untrained.
+        seed: random seed of the encoder's first weights and of the test views.
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
@@ -190,22 +186,22 @@ def train(adversary: Adversary, batches: Batches, *, seed: int) -> Trained:
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        measured, embeddings = measure(encoder, adversary, torch.Generator().manual_seed(seed))
-    seen.append((len(batches), measured.loss, measured.cosine))
+        score, embeddings = measure(encoder, adversary, torch.Generator().manual_seed(seed))
+    seen.append((len(batches), score.loss, score.cosine))
     at, losses, cosines = np.array(seen).T
     return Trained(
-        measured=measured,
+        score=score,
         embeddings=embeddings.numpy(),
         loss=Curve(epochs=at, values=losses),
         cosine=Curve(epochs=at, values=cosines),
     )
 
 
-def measure(encoder: Encoder, adversary: Adversary, generator: torch.Generator) -> tuple[Measured, Tensor]:
-    """Measure an encoder on the test images; embeddings of these, (n, 3), come along."""
+def measure(
+    encoder: Encoder, adversary: Adversary, generator: torch.Generator
+) -> tuple[EncoderScore, Tensor]:
+    """Return the score of an encoder on the test images, and its embeddings of them, (n, 3)."""
     test, fit = digits("test"), digits("train")
-    assert test.labels is not None  # the digits have them
-    assert fit.labels is not None
     pixels = _pixels(test)
     embeddings = encoder(pixels)
     batches = []
@@ -222,7 +218,7 @@ def measure(encoder: Encoder, adversary: Adversary, generator: torch.Generator) 
             )
         )
     loss, value, value_marginals, value_no_self, self_matched = np.mean(batches, axis=0).tolist()
-    measured = Measured(
+    score = EncoderScore(
         loss=loss,
         value=value,
         value_marginals=value_marginals,
@@ -230,30 +226,30 @@ def measure(encoder: Encoder, adversary: Adversary, generator: torch.Generator) 
         self_matched=self_matched,
         cosine=_mean_cosine(embeddings),
         rank=effective_rank(torch.linalg.svdvals(embeddings.double())),
-        knn=knn_accuracy(encoder(_pixels(fit)), fit.labels, embeddings, test.labels),
+        knn=knn_accuracy(encoder(_pixels(fit)), fit.required_labels(), embeddings, test.required_labels()),
     )
-    return measured, embeddings
+    return score, embeddings
 
 
 def _value(adversary: Adversary, view_a: Tensor, view_b: Tensor) -> float:
-    """The mean of v = f(x).f(x-) - f(x).f(x+), Lemma 2's quantity, under an adversary's negatives."""
+    """Return the mean of v = f(x).f(x-) - f(x).f(x+), Lemma 2's quantity, under an adversary's negatives."""
     z = torch.cat([view_a, view_b])
     negatives = (adversary.weights(view_a, view_b) * (z @ z.T)).sum(dim=1).mean()
     return (negatives - (view_a * view_b).sum(dim=1).mean()).item()
 
 
 def _mean_cosine(unit: Tensor) -> float:
-    """The mean over pairs of different rows of unit vectors (n, dim)."""
+    """Return the mean cosine of two different rows of unit vectors (n, dim)."""
     n = len(unit)
     return ((unit.sum(dim=0).square().sum() - n) / (n * (n - 1))).item()
 
 
 def _pixels(images: Images) -> Tensor:
-    """All images as floats, (n, 1, 8, 8)."""
+    """Return all images as floats, (n, 1, 8, 8)."""
     return as_floats(images.batch(range(len(images))))
 
 
 def _two_views(images: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Two random views of each image, (n, 1, 8, 8)."""
+    """Return two random views of each image, (n, 1, 8, 8)."""
     seed_a, seed_b = torch.randint(2**31, (2,), generator=generator).tolist()
     return Handwriting()(images, seed=seed_a), Handwriting()(images, seed=seed_b)

@@ -5,14 +5,14 @@ theirs. Let f map into the unit sphere, v(x, x+, x-) = f(x).f(x-) - f(x).f(x+), 
 non-decreasing; here the logistic loss psi(v) = log(1 + q e^v) of eq. 1 with one negative and q = 1.
 Omega_mar holds every coupling under which x- has the distribution of x.
 
-The inner maximum. Since f(x).f(x-) <= 1 = f(x).f(x), no negative is worse than the anchor itself, for any
+The inner maximum. Since f(x).f(x-) <= 1 = f(x).f(x), the anchor itself is its worst negative, for any
 non-decreasing psi and for each anchor singly, and the choice x- = x meets the marginals. So
 
     max over Omega_mar of E[psi(v)]  =  E[psi(1 - f(x).f(x+))],                      (a)
 
-which for psi(v) = v is eq. 2. (Theorem 1 goes by Jensen's inequality instead, and needs psi convex.) On a
-batch Omega_mar is the set of doubly stochastic matrices, the maximum is at a permutation, and finding it is
-the assignment problem.
+which for psi(v) = v is eq. 2. (The proof of Theorem 1 uses Jensen's inequality instead, and needs a convex
+psi.) On a batch Omega_mar is the set of doubly stochastic matrices, the maximum is at a permutation, and
+finding it is the assignment problem.
 
 The outer minimum. (a) is at least psi(0), with equality exactly when f(x) = f(x+) with probability one. A
 constant map does that: Lemma 2 (value 0) and Theorem 1 (loss psi(0)). It is the only one if any two inputs
@@ -23,39 +23,50 @@ The gradient. With the maximizer held fixed (the envelope theorem) the negatives
 f(x).f(x) = 1, which is zero on the sphere. What is left is alignment alone: nothing pushes apart.
 
 Without entropy, but with x- neither x nor x+ (eq. 5 as epsilon goes to 0). The constant map still has loss
-psi(0), but this is no lower bound any more, because the batch may hold nothing as close to x as x+ is. For
-a continuous distribution the constraint is empty: negatives as close as one likes are allowed.
+psi(0), but psi(0) is no longer a lower bound, because the batch may hold nothing as close to x as x+ is. For
+a continuous distribution the constraint is empty: it allows negatives arbitrarily close to x.
 
 With entropy (eq. 5, epsilon > 0). A plan then has weight on every allowed pair, so E_P[f(x).f(x-)] < 1 unless
 f is constant. For psi(v) = v the gradient with the plan held fixed is, again by the envelope theorem, that of
 
     max over P of { E_P[f(x).f(x-)] - epsilon KL(P || p x p) }  -  E[f(x).f(x+)],      (b)
 
-and at every f that is aligned and not constant (b) is below its value at a constant map: there the first term
-is 1 less the least divergence, here less than 1 less at least as much. So no constant map is optimal.
+and every f that is aligned and not constant has a smaller (b) than a constant map. At a constant map the
+first term is 1 minus epsilon times the least divergence; at f the plan's mean similarity is below 1 and its
+divergence at least as large. So no constant map is optimal.
 """
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from statistics import fmean
+
+import numpy as np
+from matplotlib.figure import Figure as Drawing
 
 from tammes.coupling import Transport, Uniform
-from tammes.papers.entry import Entry
+from tammes.data import digits
+from tammes.papers.entry import Entry, Request
 from tammes.papers.jiang.minmax import (
     LEARNING_RATE,
     MARGINALS,
     NO_SELF,
     PAIRS,
     Adversary,
-    Measured,
+    EncoderScore,
     Trained,
     draw_batches,
     logistic,
     train,
 )
-from tammes.papers.jiang.minmax_figures import Results, line_panels, numbers, overview, sphere_panels
-from tammes.papers.page import Figure, Finding, PaperPage, write_page, write_table
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
+from tammes.papers.study import Study
+from tammes.report.figures.curves import draw_lines, lines_over_steps
+from tammes.report.figures.sphere import draw_sphere, sphere_map
+from tammes.report.palette import MUTED, objective_color
+from tammes.report.panels import css_color
+from tammes.report.scores import Curve
 
 STEPS, SEEDS = 400, 3
 LOSS_OF_A_POINT = math.log(2)
@@ -69,64 +80,168 @@ ADVERSARIES: Mapping[str, Adversary] = {
     "entropy, ε = 0.3": logistic(Transport(epsilon=0.3)),
     "uniform": logistic(Uniform()),
 }
+COLORS = {name: objective_color(index) for index, name in enumerate(ADVERSARIES)}
+COLUMNS = (
+    ("loss", "loss, own adversary", 4),
+    ("value", "E[v], own adversary", 3),
+    ("value_marginals", "E[v], marginals only", 3),
+    ("value_no_self", "E[v], no self-coupling", 3),
+    ("cosine", "mean cosine", 3),
+    ("rank", "effective rank", 2),
+    ("knn", "kNN", 3),
+)
+"""Field of a score, title of its column and digits."""
+Scores = Mapping[str, Sequence[EncoderScore]]
+"""Scores by adversary, one for each seed; among them those of the untrained encoders."""
 REMARKS = (
     "The theorem says that the solutions contain a constant map, not that training must find one. It is "
     "found here because the worst negative of an image is the image itself, whose similarity to itself is 1 "
-    "and has no gradient on the sphere: what is left of the loss only pulls positives together.",
+    "and has no gradient on the sphere: the rest of the loss only pulls positives together.",
     "Every constant map has the loss log 2 under every adversary, so a loss near log 2 is no success. Under "
-    "entropy the loss that is printed is not what training descends: the plan is held fixed, and its "
+    "entropy, training does not descend the printed loss: the plan is held fixed, and the "
     "gradient belongs to the regularized value, which counts the plan's entropy too. So an encoder can stay "
     "spread out although its printed loss is no better than that of a constant map.",
     "Forbidding self-coupling alone is not enough here: a batch of 128 views in three dimensions holds a "
     "permutation that is closer, on average, than the positives are (its E[v] is above zero for every "
     "encoder that is spread out), so a constant map has the lower worst-case loss. For a continuous "
     "distribution the constraint is empty altogether. What keeps the encoder spread out is the entropy.",
-    "Nearest neighbors do not see how far apart points are, only which are nearer: after a collapse they "
-    "still read something from the little spread that is left.",
+    "Nearest neighbors compare distances, whatever their scale: after a collapse they still read "
+    "something from the little spread that is left.",
 )
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`: the full work is 400 steps for each of five adversaries and three seeds."""
-    steps, seeds = max(2, round(STEPS * budget)), range(seed, seed + max(1, round(SEEDS * budget)))
-    results: dict[str, list[Trained]] = {name: [] for name in (UNTRAINED, *ADVERSARIES)}
-    for each in seeds:
-        batches = draw_batches(steps, seed=each)
-        results[UNTRAINED].append(train(MARGINALS, (), seed=each))
-        for name, adversary in ADVERSARIES.items():
-            results[name].append(train(adversary, batches, seed=each))
-    out.mkdir(parents=True, exist_ok=True)
-    rows = [
-        {"adversary": name, "seed": each, "steps": steps if name in ADVERSARIES else 0}
-        | dataclasses.asdict(trained.measured)
-        for name, repeats in results.items()
-        for each, trained in zip(seeds, repeats, strict=True)
-    ]
-    write_table(out / "table.csv", rows)
-    overview(results, UNTRAINED, LOSS_OF_A_POINT).savefig(out / "figure.svg", facecolor="white")
-    command = ENTRY.command(budget=budget, seed=seed)
-    write_page(out / "report.html", _page(results, steps, command))
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EncoderTraining:
+    """Training of one encoder against one adversary."""
+
+    adversary: str
+    seed: int
+    steps: int
 
 
-def findings(results: Results) -> tuple[Finding, ...]:
-    """The paper's statements beside our numbers; one agrees if it does so for every seed."""
-    trained = {name: [each.measured for each in repeats] for name, repeats in results.items()}
-    everyone = [measured for repeats in trained.values() for measured in repeats]
-    marginals, no_self = trained["marginals only"], trained["no self-coupling"]
-    entropic = [measured for name, each in trained.items() if name.startswith("entropy") for measured in each]
-    least = min(measured.value_marginals for measured in everyone)
+def run(request: Request) -> None:
+    """Train against five adversaries: the full work is 400 steps and three seeds for each."""
+    steps = max(2, round(STEPS * request.budget))
+    batches = cache(lambda seed: draw_batches(steps, seed=seed))
+
+    @cache  # the page shows encoders of the first seed, which a table does not hold
+    def trained(name: str, seed: int) -> Trained:
+        if name == UNTRAINED:
+            return train(MARGINALS, (), seed=seed)
+        return train(ADVERSARIES[name], batches(seed), seed=seed)
+
+    Study(
+        cells=[
+            EncoderTraining(adversary=name, seed=seed, steps=0 if name == UNTRAINED else steps)
+            for seed in range(request.seed, request.seed + max(1, round(SEEDS * request.budget)))
+            for name in (UNTRAINED, *ADVERSARIES)
+        ],
+        scores=EncoderScore,
+        measure=lambda cell: trained(cell.adversary, cell.seed).score,
+        name=lambda cell: f"{cell.adversary}, seed {cell.seed}",
+        page=lambda results: page(
+            results, {name: trained(name, request.seed) for name in (UNTRAINED, *ADVERSARIES)}
+        ),
+    ).run(request)
+
+
+def page(results: Mapping[EncoderTraining, EncoderScore], first: Mapping[str, Trained]) -> PaperPage:
+    """Return the page of all scores, with the encoders of the first seed in its figures."""
+    scores: dict[str, list[EncoderScore]] = {}
+    for cell, score in results.items():
+        scores.setdefault(cell.adversary, []).append(score)
+    labels = digits("test").required_labels().numpy()
+    return PaperPage(
+        title="The degeneracy of worst-case negatives",
+        overview=overview(first, labels),
+        lead=_lead(scores),
+        findings=findings(scores),
+        figures=(
+            Figure(
+                title="Where test images lie",
+                words="Digits of the test set on a map of the sphere with equal areas, turned so that their "
+                "mean is in the middle; colors are classes, which no encoder has seen. First seed.",
+                panels=tuple(
+                    panel(
+                        sphere_map(trained.embeddings, labels),
+                        f"Test images on the sphere, {name}.",
+                        name=name,
+                        caption=f"mean cosine {trained.score.cosine:.2f}",
+                        color=css_color(list(COLORS).index(name)) if name in COLORS else "",
+                    )
+                    for name, trained in first.items()
+                ),
+            ),
+            Figure(
+                title="Loss and mean cosine over the steps",
+                words="First, the loss that each encoder was trained on; a constant map has the loss ψ(0) "
+                "under every adversary. Second, the mean cosine of two images: 1 for a constant map, 0 for "
+                "one that covers the sphere evenly. First seed; the last point of a line is on test images.",
+                panels=tuple(
+                    panel(
+                        lines_over_steps(curves, list(COLORS.values()), label=label, level=level),
+                        f"{label} over steps: "
+                        + ", ".join(f"{name} ends at {curve.last:.3f}" for name, curve in curves.items())
+                        + ".",
+                        name=label,
+                    )
+                    for label, level, curves in _lines(first)
+                ),
+                wide=True,
+            ),
+        ),
+        numbers=numbers(scores),
+        remarks=REMARKS,
+        settings={
+            "data": "digits of scikit-learn",
+            "pairs in a batch": str(PAIRS),
+            "steps": str(max(cell.steps for cell in results)),
+            "seeds": str(len(scores[UNTRAINED])),
+            "Adam, learning rate": f"{LEARNING_RATE:g}",
+            "loss": "log(1 + e^v) at temperature 1",
+        },
+    )
+
+
+def overview(first: Mapping[str, Trained], labels: np.ndarray) -> Drawing:
+    """Draw the first seed on one sheet: the test images on the sphere, and loss and cosine over steps."""
+    figure = Drawing(figsize=(11, 5.2), layout="constrained")
+    grid = figure.add_gridspec(2, 1, height_ratios=(1, 2.6))
+    above, below = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+    for axes, (name, trained) in zip(above.subplots(1, len(first)), first.items(), strict=True):
+        draw_sphere(axes, trained.embeddings, labels)
+        axes.set_title(name, fontsize=9, fontweight="bold", color=COLORS.get(name, MUTED))
+    for axes, (label, level, curves) in zip(below.subplots(1, 2), _lines(first), strict=True):
+        draw_lines(axes, curves, list(COLORS.values()), label=label, level=level)
+    return figure
+
+
+def _lines(first: Mapping[str, Trained]) -> Iterator[tuple[str, tuple[str, float], dict[str, Curve]]]:
+    """Yield the label, the level of a constant map and the curves, of the loss and of the cosine."""
+    level = ("constant map, ψ(0)", LOSS_OF_A_POINT)
+    yield "loss under its own adversary", level, {name: first[name].loss for name in ADVERSARIES}
+    level = ("constant map", 1.0)
+    yield "mean cosine of two images", level, {name: first[name].cosine for name in ADVERSARIES}
+
+
+def findings(scores: Scores) -> tuple[Finding, ...]:
+    """Return the paper's statements beside our numbers; a statement agrees if it holds for every seed."""
+    everyone = [score for repeats in scores.values() for score in repeats]
+    marginals, no_self = scores["marginals only"], scores["no self-coupling"]
+    entropic = [score for name, each in scores.items() if name.startswith("entropy") for score in each]
+    least = min(score.value_marginals for score in everyone)
     return (
         Finding(
             paper="Proof of Lemma 2: x⁻ = x attains the worst case over Ω_mar.",
             ours=f"The assignment solver, free to choose, matches "
             f"{_percent(_mean('self_matched', everyone))} of the anchors with themselves.",
-            agrees=all(measured.self_matched > 0.99 for measured in everyone),
+            agrees=all(score.self_matched > 0.99 for score in everyone),
         ),
         Finding(
             paper="Lemma 2: min over f of max over Ω_mar of E[v] = 0, attained by a constant map.",
             ours=f"Training against it ends at E[v] = {_mean('value', marginals):.4f}; the least worst case "
             f"of any encoder and seed is {least:.4f}.",
-            agrees=all(abs(measured.value) < 0.01 for measured in marginals) and least > -1e-5,
+            agrees=all(abs(score.value) < 0.01 for score in marginals) and least > -1e-5,
         ),
         Finding(
             paper=f"Theorem 1: the least worst-case loss is ψ(0) = log 2 = {LOSS_OF_A_POINT:.4f}, "
@@ -134,22 +249,20 @@ def findings(results: Results) -> tuple[Finding, ...]:
             ours=f"Loss {_mean('loss', marginals):.4f}, mean cosine of two images "
             f"{_mean('cosine', marginals):.3f}; nearest neighbors get "
             f"{_percent(_mean('knn', marginals))}, of the untrained encoder "
-            f"{_percent(_mean('knn', trained[UNTRAINED]))}.",
-            agrees=all(
-                measured.loss - LOSS_OF_A_POINT < 0.01 and measured.cosine > 0.99 for measured in marginals
-            ),
+            f"{_percent(_mean('knn', scores[UNTRAINED]))}.",
+            agrees=all(score.loss - LOSS_OF_A_POINT < 0.01 and score.cosine > 0.99 for score in marginals),
         ),
         Finding(
             paper="Section VI: entropy and no self-coupling preclude the degenerate solution.",
             ours="; ".join(
                 f"{name}: mean cosine {_mean('cosine', each):.2f}, nearest neighbors "
                 f"{_percent(_mean('knn', each))}"
-                for name, each in trained.items()
+                for name, each in scores.items()
                 if name.startswith("entropy")
             )
             + ".",
-            agrees=all(measured.cosine < 0.9 for measured in entropic)
-            and min(measured.knn for measured in entropic) > max(each.knn for each in trained[UNTRAINED]),
+            agrees=all(score.cosine < 0.9 for score in entropic)
+            and min(score.knn for score in entropic) > max(each.knn for each in scores[UNTRAINED]),
         ),
         Finding(
             paper="(No statement: self-coupling forbidden, but no entropy.)",
@@ -159,47 +272,28 @@ def findings(results: Results) -> tuple[Finding, ...]:
     )
 
 
-def _page(results: Results, steps: int, command: str) -> PaperPage:
-    return PaperPage(
-        title="The degeneracy of worst-case negatives",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
-        lead=_lead(results),
-        findings=findings(results),
-        figures=(
-            Figure(
-                title="Where test images lie",
-                words="Digits of the test set on a map of the sphere with equal areas, turned so that their "
-                "mean is in the middle; colors are classes, which no encoder has seen. First seed.",
-                panels=sphere_panels(results, UNTRAINED),
-            ),
-            Figure(
-                title="On the way there",
-                words="First, the loss that each encoder was trained on; a constant map has the loss ψ(0) "
-                "under every adversary. Second, the mean cosine of two images: 1 for a constant map, 0 for "
-                "one that covers the sphere evenly. First seed; the last point of a line is on test images.",
-                panels=line_panels(results, UNTRAINED, LOSS_OF_A_POINT),
-                wide=True,
-            ),
+def numbers(scores: Scores) -> Numbers:
+    """Return all scores, as mean and standard deviation over the seeds."""
+    return Numbers(
+        header=("trained against", *(title for _, title, _ in COLUMNS)),
+        rows=tuple(
+            (
+                name,
+                *(
+                    _over_seeds([getattr(each, field) for each in repeats], digits)
+                    for field, _, digits in COLUMNS
+                ),
+            )
+            for name, repeats in scores.items()
         ),
-        numbers=numbers(results),
-        remarks=REMARKS,
-        settings={
-            "data": "digits of scikit-learn",
-            "pairs in a batch": str(PAIRS),
-            "steps": str(steps),
-            "seeds": str(len(results[UNTRAINED])),
-            "Adam, learning rate": f"{LEARNING_RATE:g}",
-            "loss": "log(1 + e^v) at temperature 1",
-        },
-        command=command,
+        note=f"On test images; mean ± standard deviation over {len(scores[UNTRAINED])} seeds. The untrained "
+        "encoder's own adversary is the first one.",
     )
 
 
-def _lead(results: Results) -> str:
-    """What happened, in a sentence."""
-    worst = _mean("cosine", [each.measured for each in results["marginals only"]])
-    entropic = _mean("cosine", [each.measured for each in results["entropy, ε = 0.3"]])
+def _lead(scores: Scores) -> str:
+    """Return what happened, in a sentence."""
+    worst, entropic = _mean("cosine", scores["marginals only"]), _mean("cosine", scores["entropy, ε = 0.3"])
     what = "collapses to a point" if worst > 0.99 else "has not collapsed to a point after these few steps"
     return (
         f"Trained against the worst negatives that marginal constraints allow, the encoder {what} (mean "
@@ -208,9 +302,15 @@ def _lead(results: Results) -> str:
     )
 
 
-def _mean(name: str, measured: Sequence[Measured]) -> float:
-    """The mean of one of the measured numbers."""
-    return sum(dataclasses.asdict(each)[name] for each in measured) / len(measured)
+def _mean(field: str, scores: Sequence[EncoderScore]) -> float:
+    return fmean(getattr(score, field) for score in scores)
+
+
+def _over_seeds(values: Sequence[float], digits: int) -> str:
+    """Return mean and standard deviation, or the one value; a rounded zero has no sign."""
+    mean = f"{np.mean(values) + 0.0:.{digits}f}"
+    mean = mean.removeprefix("-") if float(mean) == 0 else mean.replace("-", "\N{MINUS SIGN}")
+    return mean if len(values) == 1 else f"{mean} ± {np.std(values, ddof=1):.{digits}f}"
 
 
 def _percent(fraction: float) -> str:

@@ -6,23 +6,20 @@ independent sets is not legible in the copy at hand, but for one number of the t
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
-from tammes.papers.robinson_sets.figures import dots
+from tammes.papers.entry import Entry, Request
+from tammes.papers.figures import dots
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
 from tammes.papers.robinson_sets.training import (
     CLIQUE,
     EPOCHS,
     GREEDY,
     INDEPENDENT,
-    Cell,
-    Laboratory,
-    Measured,
+    GraphScore,
+    GraphSets,
+    GraphTraining,
 )
-from tammes.papers.study import Results, complete
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
+from tammes.papers.study import Study
 
 DATA = ("MUTAG", "ENZYMES", "IMDB-BINARY", "PROTEINS", "COLLAB")
 FIRST = ("Lovász", "neural Lovász", "neural Lovász, peak", GREEDY)
@@ -58,25 +55,23 @@ REMARKS = (
 )
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    assert data is not None  # the entry asks for it
-    laboratory = Laboratory(data, out / "answers.jsonl")
-    wanted = cells(laboratory.found(DATA), epochs=max(1, round(EPOCHS * budget)), seed=seed)
-    out.mkdir(parents=True, exist_ok=True)
-    results = complete(
-        Results(out / "table.csv", Cell, Measured),
-        wanted,
-        laboratory.measure,
+def run(request: Request) -> None:
+    """Train each method on each data set for both problems."""
+    sets = GraphSets(request.required_data(), request.out / "answers.jsonl")
+    epochs = max(1, round(EPOCHS * request.budget))
+    Study(
+        cells=cells(sets.found(DATA), epochs=epochs, seed=request.seed),
+        scores=GraphScore,
+        measure=sets.measure,
         name=lambda cell: f"{cell.data}, {cell.problem}, {cell.method}",
-    )
-    write(out, results, ENTRY.command(budget=budget, seed=seed, data=data))
+        page=page,
+    ).run(request)
 
 
-def cells(names: list[str], *, epochs: int, seed: int) -> list[Cell]:
+def cells(names: list[str], *, epochs: int, seed: int) -> list[GraphTraining]:
     """All cells, those that the paper's main statement is about first."""
     return [
-        Cell(data=name, problem=problem, method=method, epochs=epochs, seed=seed)
+        GraphTraining(data=name, problem=problem, method=method, epochs=epochs, seed=seed)
         for methods in (FIRST, EXACT, LATER)
         for name in names
         for problem in (CLIQUE, INDEPENDENT)
@@ -84,8 +79,8 @@ def cells(names: list[str], *, epochs: int, seed: int) -> list[Cell]:
     ]
 
 
-def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
-    """The figure and the page of what has been measured."""
+def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
+    """Return the page of what has been measured."""
     drawn = {
         (problem, name): dots(
             {method: _ratio(results, problem, method, name) for method in _methods(results, problem, name)},
@@ -100,23 +95,41 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
         for problem in (CLIQUE, INDEPENDENT)
         for name in _names(results)
     }
-    next(iter(drawn.values())).savefig(out / "figure.svg", facecolor="white")
     panels = tuple(
-        Panel(
+        panel(
+            figure,
+            f"Approximation ratios on {name} for the problem {problem}, a dot each; the paper's as rings.",
             name=f"{problem}, {name}",
-            svg=inline_svg(
-                figure,
-                name=f"{problem}-{name}".replace(" ", "-").lower(),
-                description=f"Approximation ratios on {name} for the problem {problem}, a dot each; the "
-                "paper's as rings.",
-            ),
         )
         for (problem, name), figure in drawn.items()
     )
-    write_page(out / "report.html", _page(results, panels, command))
+    cell = next(iter(results))
+    return PaperPage(
+        title="Cliques and independent sets",
+        overview=next(iter(drawn.values())),
+        findings=findings(results),
+        figures=(
+            Figure(
+                title="Approximation ratios",
+                words="Means over the test graphs: dots are ours, rings the paper's.",
+                panels=panels,
+                wide=True,
+            ),
+        ),
+        numbers=numbers(results),
+        remarks=REMARKS,
+        settings={
+            "epochs": f"{_epochs(results)} (the paper's: {EPOCHS})",
+            "network": f"GAT, then {cell.layers} gated graph convolutions, {cell.width} features",
+            "batch": f"{cell.batch_size} graphs",
+            "Adam, learning rate": f"{cell.learning_rate:g}",
+            "split": "60 % to train, 30 % to test, 10 % to validate; the best epoch on the last",
+            "seed": str(cell.seed),
+        },
+    )
 
 
-def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
+def findings(results: Mapping[GraphTraining, GraphScore]) -> tuple[Finding, ...]:
     """The paper's statements beside our numbers."""
     pairs = [(problem, name) for problem in (CLIQUE, INDEPENDENT) for name in _names(results)]
     measured = {
@@ -167,36 +180,7 @@ def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _page(results: Mapping[Cell, Measured], panels: tuple[Panel, ...], command: str) -> PaperPage:
-    cell = next(iter(results))
-    return PaperPage(
-        title="Cliques and independent sets",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
-        findings=findings(results),
-        figures=(
-            Figure(
-                title="Approximation ratios",
-                words="Means over the test graphs: dots are ours, rings the paper's.",
-                panels=panels,
-                wide=True,
-            ),
-        ),
-        numbers=numbers(results),
-        remarks=REMARKS,
-        settings={
-            "epochs": f"{_epochs(results)} (the paper's: {EPOCHS})",
-            "network": f"GAT, then {cell.layers} gated graph convolutions, {cell.width} features",
-            "batch": f"{cell.batch_size} graphs",
-            "Adam, learning rate": f"{cell.learning_rate:g}",
-            "split": "60 % to train, 30 % to test, 10 % to validate; the best epoch on the last",
-            "seed": str(cell.seed),
-        },
-        command=command,
-    )
-
-
-def numbers(results: Mapping[Cell, Measured]) -> Numbers:
+def numbers(results: Mapping[GraphTraining, GraphScore]) -> Numbers:
     """A row for each problem and method: ours, and the paper's in parentheses."""
     rows = []
     for problem in (CLIQUE, INDEPENDENT):
@@ -218,23 +202,23 @@ def numbers(results: Mapping[Cell, Measured]) -> Numbers:
     )
 
 
-def _epochs(results: Mapping[Cell, Measured]) -> str:
+def _epochs(results: Mapping[GraphTraining, GraphScore]) -> str:
     by_data = {cell.data: cell.epochs for cell in results}
     if len(set(by_data.values())) == 1:
         return str(next(iter(by_data.values())))
     return ", ".join(f"{name} {epochs}" for name, epochs in by_data.items())
 
 
-def _names(results: Mapping[Cell, Measured]) -> tuple[str, ...]:
+def _names(results: Mapping[GraphTraining, GraphScore]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cell.data for cell in results))
 
 
-def _methods(results: Mapping[Cell, Measured], problem: str, name: str) -> tuple[str, ...]:
+def _methods(results: Mapping[GraphTraining, GraphScore], problem: str, name: str) -> tuple[str, ...]:
     there = {cell.method for cell in results if cell.problem == problem and cell.data == name}
     return tuple(method for method in METHODS if method in there)
 
 
-def _ratio(results: Mapping[Cell, Measured], problem: str, method: str, name: str) -> float:
+def _ratio(results: Mapping[GraphTraining, GraphScore], problem: str, method: str, name: str) -> float:
     return next(
         measured.ratio
         for cell, measured in results.items()

@@ -4,67 +4,62 @@ Robinson (2023), section 8.5.4, Figure 8-3. The figure's numbers are not in the 
 """
 
 from collections.abc import Mapping
-from pathlib import Path
+from functools import partial
 
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
-from tammes.papers.robinson_sets.figures import lines
-from tammes.papers.robinson_sets.training import CLIQUE, EPOCHS, Cell, Laboratory, Measured
-from tammes.papers.study import Results, complete
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
+from tammes.papers.entry import Entry, Request
+from tammes.papers.figures import curves
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
+from tammes.papers.robinson_sets.training import CLIQUE, EPOCHS, GraphScore, GraphSets, GraphTraining
+from tammes.papers.study import Study
 
 DATA = ("ENZYMES", "PROTEINS")
 COUNTS = (1, 2, 3, 4, 5, 6)
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    assert data is not None  # the entry asks for it
-    laboratory = Laboratory(data, out / "answers.jsonl")
-    names = laboratory.found(DATA)
-    out.mkdir(parents=True, exist_ok=True)
-    epochs = max(1, round(EPOCHS * budget))
-    results = complete(
-        Results(out / "table.csv", Cell, Measured),
-        [
-            Cell(data=name, problem=CLIQUE, method="neural Lovász", epochs=epochs, eigenvectors=k, seed=seed)
-            for name in names
-            for k in COUNTS
-        ],
-        laboratory.measure,
-        name=lambda cell: f"{cell.data}, {cell.eigenvectors} eigenvectors",
+def run(request: Request) -> None:
+    """Train with one to six eigenvectors on each data set."""
+    sets = GraphSets(request.required_data(), request.out / "answers.jsonl")
+    setting = partial(
+        GraphTraining,
+        problem=CLIQUE,
+        method="neural Lovász",
+        epochs=max(1, round(EPOCHS * request.budget)),
+        seed=request.seed,
     )
-    write(out, results, ENTRY.command(budget=budget, seed=seed, data=data))
+    Study(
+        cells=[setting(data=name, eigenvectors=k) for name in sets.found(DATA) for k in COUNTS],
+        scores=GraphScore,
+        measure=sets.measure,
+        name=lambda cell: f"{cell.data}, {cell.eigenvectors} eigenvectors",
+        page=page,
+    ).run(request)
 
 
-def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
-    """The figure and the page of what has been measured."""
-    curves = _curves(results)
-    ratio = lines(
-        {name: (ks, each["ratio"]) for name, (ks, each) in curves.items()},
+def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
+    """Return the page of what has been measured."""
+    series = _series(results)
+    ratio = curves(
+        {name: (ks, each["ratio"]) for name, (ks, each) in series.items()},
         across="eigenvectors",
         up="approximation ratio",
     )
-    spent = lines(
-        {name: (ks, each["seconds"]) for name, (ks, each) in curves.items()},
+    spent = curves(
+        {name: (ks, each["seconds"]) for name, (ks, each) in series.items()},
         across="eigenvectors",
         up="seconds an epoch",
     )
-    ratio.savefig(out / "figure.svg", facecolor="white")
     cell = next(iter(results))
-    page = PaperPage(
+    return PaperPage(
         title="The number of eigenvectors",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=ratio,
         findings=findings(results),
         figures=(
             Figure(
                 title="Ratio and time",
                 words="Cliques, neural Lovász extension: means over the test graphs; time of training.",
                 panels=(
-                    Panel(svg=inline_svg(ratio, name="ratio", description="Ratio over eigenvectors.")),
-                    Panel(svg=inline_svg(spent, name="seconds", description="Time over eigenvectors.")),
+                    panel(ratio, "Ratio over eigenvectors."),
+                    panel(spent, "Time over eigenvectors."),
                 ),
             ),
         ),
@@ -82,26 +77,23 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
             ),
             note="Shares are of the trace of X = Z Zᵀ, after training, on test graphs.",
         ),
-        remarks=(),
         settings={
             "epochs": f"{cell.epochs} (the paper's: {EPOCHS})",
             "Adam, learning rate": f"{cell.learning_rate:g}",
             "seed": str(cell.seed),
         },
-        command=command,
     )
-    write_page(out / "report.html", page)
 
 
-def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
-    """The paper's statements beside our numbers."""
-    curves = _curves(results)
+def findings(results: Mapping[GraphTraining, GraphScore]) -> tuple[Finding, ...]:
+    """Return the paper's statements beside our numbers."""
+    series = _series(results)
     rises = {
         name: each["ratio"][min(3, len(each["ratio"]) - 1)] - each["ratio"][0]
-        for name, (_, each) in curves.items()
+        for name, (_, each) in series.items()
     }
     four = min(measured.four_largest for measured in results.values())
-    slower = {name: each["seconds"][-1] / each["seconds"][0] for name, (_, each) in curves.items()}
+    slower = {name: each["seconds"][-1] / each["seconds"][0] for name, (_, each) in series.items()}
     return (
         Finding(
             paper="Performance increases with k until saturation around k = 4.",
@@ -124,20 +116,22 @@ def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
     )
 
 
-def _curves(results: Mapping[Cell, Measured]) -> dict[str, tuple[list[int], dict[str, list[float]]]]:
-    """For each data set the numbers of eigenvectors, and the ratios and times at them."""
-    curves = {}
+def _series(
+    results: Mapping[GraphTraining, GraphScore],
+) -> dict[str, tuple[list[int], dict[str, list[float]]]]:
+    """Return the numbers of eigenvectors of each data set, and the ratios and times at them."""
+    series = {}
     for name in dict.fromkeys(cell.data for cell in results):
         own = {cell.eigenvectors: measured for cell, measured in results.items() if cell.data == name}
         counts = sorted(own)
-        curves[name] = (
+        series[name] = (
             counts,
             {
                 "ratio": [own[k].ratio for k in counts],
                 "seconds": [own[k].seconds_per_epoch for k in counts],
             },
         )
-    return curves
+    return series
 
 
 ENTRY = Entry(

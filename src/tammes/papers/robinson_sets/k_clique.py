@@ -1,116 +1,102 @@
 """Whether a graph has a clique of size k, by extensions that look at small sets only.
 
-Robinson (2023), section 8.5.2, Figure 8-2, and F.6.4. The figure's numbers are not in the text. A clique that
-is found is one, so that precision is 1, and F1 tells how many of those that are there were found.
+Robinson (2023), section 8.5.2, Figure 8-2, and F.6.4. The figure's numbers are not in the text. A network
+answers yes by showing a clique, so precision is 1, and F1 says how many of the cliques it found.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
-from tammes.papers.robinson_sets.figures import dots
-from tammes.papers.robinson_sets.training import EPOCHS, OF_SIZE, Cell, Laboratory, Measured
-from tammes.papers.study import Results, complete
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
+from tammes.papers.entry import Entry, Request
+from tammes.papers.figures import dots
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
+from tammes.papers.robinson_sets.training import EPOCHS, OF_SIZE, GraphScore, GraphSets, GraphTraining
+from tammes.papers.study import Study
 
 DATA = ("ENZYMES", "PROTEINS")
 METHODS = ("bounded Lovász", "Lovász", "REINFORCE")
 SIZES = (3, 4)
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    assert data is not None  # the entry asks for it
-    laboratory = Laboratory(data, out / "answers.jsonl")
-    names = laboratory.found(DATA)
-    out.mkdir(parents=True, exist_ok=True)
-    epochs = max(1, round(EPOCHS * budget))
-    results = complete(
-        Results(out / "table.csv", Cell, Measured),
-        [
-            Cell(data=name, problem=OF_SIZE, method=method, epochs=epochs, k=k, seed=seed)
-            for name in names
+def run(request: Request) -> None:
+    """Train each method on each data set for each k."""
+    sets = GraphSets(request.required_data(), request.out / "answers.jsonl")
+    epochs = max(1, round(EPOCHS * request.budget))
+    Study(
+        cells=[
+            GraphTraining(data=name, problem=OF_SIZE, method=method, epochs=epochs, k=k, seed=request.seed)
+            for name in sets.found(DATA)
             for k in SIZES
             for method in METHODS
         ],
-        laboratory.measure,
+        scores=GraphScore,
+        measure=sets.measure,
         name=lambda cell: f"{cell.data}, k = {cell.k}, {cell.method}",
-    )
-    write(out, results, ENTRY.command(budget=budget, seed=seed, data=data))
+        page=page,
+    ).run(request)
 
 
-def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
-    """The figure and the page of what has been measured."""
-    panels = []
-    for place, (name, k) in enumerate(_places(results)):
-        figure = dots(
-            {method: _f1(results, name, k, method) for method in METHODS}, {}, label="F1", limits=(0.0, 1.03)
+def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
+    """Return the page of what has been measured."""
+    f1 = {(cell.data, cell.k, cell.method): score.f1 for cell, score in results.items()}
+    places = list(dict.fromkeys((name, k) for name, k, _ in f1))
+    drawn = {
+        (name, k): dots(
+            {method: f1[name, k, method] for method in METHODS}, {}, label="F1", limits=(0.0, 1.03)
         )
-        if place == 0:
-            figure.savefig(out / "figure.svg", facecolor="white")
-        svg = inline_svg(figure, name=f"f1-{place}", description=f"F1 on {name} for k = {k}, a dot each.")
-        panels.append(Panel(name=f"{name}, k = {k}", svg=svg))
+        for name, k in places
+    }
     cell = next(iter(results))
-    page = PaperPage(
+    return PaperPage(
         title="Cliques of size k",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=next(iter(drawn.values())),
         findings=findings(results),
-        figures=(Figure(title="F1", words="On the test graphs.", panels=tuple(panels), wide=True),),
+        figures=(
+            Figure(
+                title="F1",
+                words="On the test graphs.",
+                panels=tuple(
+                    panel(figure, f"F1 on {name} for k = {k}, a dot each.", name=f"{name}, k = {k}")
+                    for (name, k), figure in drawn.items()
+                ),
+                wide=True,
+            ),
+        ),
         numbers=Numbers(
             header=("", *METHODS),
             rows=tuple(
-                (f"{name}, k = {k}", *(f"{_f1(results, name, k, method):.3f}" for method in METHODS))
-                for name, k in _places(results)
+                (f"{name}, k = {k}", *(f"{f1[name, k, method]:.3f}" for method in METHODS))
+                for name, k in places
             ),
             note="F1 of telling graphs with a clique of k nodes from others.",
         ),
         remarks=(
-            "The extensions of small sets take x in a smaller domain than the cube: sigmoids are divided by "
-            "what their probabilities add up to, where that is more than 1.",
+            "The extensions of small sets take x from a smaller domain than the cube: where the sigmoids add "
+            "up to more than 1, they are divided by their sum.",
         ),
         settings={
             "epochs": f"{cell.epochs} (the paper's: {EPOCHS})",
             "Adam, learning rate": f"{cell.learning_rate:g}",
             "seed": str(cell.seed),
         },
-        command=command,
     )
-    write_page(out / "report.html", page)
 
 
-def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
-    """The paper's statement beside our numbers."""
-    places = _places(results)
+def findings(results: Mapping[GraphTraining, GraphScore]) -> tuple[Finding, ...]:
+    """Return the paper's statement on each of the other methods beside our numbers."""
+    f1 = {(cell.data, cell.k, cell.method): score.f1 for cell, score in results.items()}
+    places = {(name, k) for name, k, _ in f1}
+    first, *others = METHODS
     found = []
-    for other in METHODS[1:]:
-        ahead = [
-            (name, k)
-            for name, k in places
-            if _f1(results, name, k, METHODS[0]) > _f1(results, name, k, other)
-        ]
+    for other in others:
+        ahead = sum(f1[*place, first] > f1[*place, other] for place in places)
         found.append(
             Finding(
                 paper=f"Figure 8-2: searching over sets of size k improves significantly over {other}.",
-                ours=f"The bounded extension is ahead of {other} in {len(ahead)} of {len(places)} cases.",
-                agrees=len(ahead) == len(places),
+                ours=f"The bounded extension is ahead of {other} in {ahead} of {len(places)} cases.",
+                agrees=ahead == len(places),
             )
         )
     return tuple(found)
-
-
-def _places(results: Mapping[Cell, Measured]) -> tuple[tuple[str, int], ...]:
-    return tuple(dict.fromkeys((cell.data, cell.k) for cell in results))
-
-
-def _f1(results: Mapping[Cell, Measured], name: str, k: int, method: str) -> float:
-    return next(
-        measured.f1
-        for cell, measured in results.items()
-        if (cell.data, cell.k, cell.method) == (name, k, method)
-    )
 
 
 ENTRY = Entry(

@@ -9,18 +9,22 @@ which has all 200: a twelfth of the work (Jamieson and Talwalkar, 2016).
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 from matplotlib.figure import Figure as Drawing
 
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
+from tammes.papers.entry import Entry, Request
+from tammes.papers.figures import dots
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel, write_page
 from tammes.papers.robinson_sets.combinatorial import PAPER
-from tammes.papers.robinson_sets.figures import dots
-from tammes.papers.robinson_sets.training import CLIQUE, EPOCHS, INDEPENDENT, Cell, Laboratory, Measured
+from tammes.papers.robinson_sets.training import (
+    CLIQUE,
+    EPOCHS,
+    INDEPENDENT,
+    GraphScore,
+    GraphSets,
+    GraphTraining,
+)
 from tammes.papers.study import Results, complete
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
 
 DATA = ("MUTAG", "ENZYMES", "IMDB-BINARY", "PROTEINS")
 METHODS = ("Lovász", "neural Lovász")
@@ -38,28 +42,30 @@ REMARKS = (
 OF_MUTAG = "MUTAG has 18 graphs to validate on, so that many settings are equal there."
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there is gone on with, and the page grows with each task."""
-    assert data is not None  # the entry asks for it
-    laboratory = Laboratory(data, out / "answers.jsonl")
-    names = laboratory.found(DATA)
-    out.mkdir(parents=True, exist_ok=True)
-    results = Results(out / "table.csv", Cell, Measured)
-    command = ENTRY.command(budget=budget, seed=seed, data=data)
-    best: dict[Task, tuple[Cell, Measured]] = {}
+def run(request: Request) -> None:
+    """Search the best setting of each task; the table resumes, and the page grows with each task.
+
+    This is no `Study`: which cells are measured depends on the scores of earlier ones.
+    """
+    sets = GraphSets(request.required_data(), request.out / "answers.jsonl")
+    names = sets.found(DATA)
+    request.out.mkdir(parents=True, exist_ok=True)
+    results = Results(request.out / "table.csv", GraphTraining, GraphScore)
+    epochs = max(1, round(EPOCHS * request.budget))
+    best: dict[Task, tuple[GraphTraining, GraphScore]] = {}
     for task in product(names, (CLIQUE, INDEPENDENT), METHODS):
-        cell = search(results, laboratory, task, epochs=max(1, round(EPOCHS * budget)), seed=seed)
+        cell = search(results, sets, task, epochs=epochs, seed=request.seed)
         best[task] = cell, results.known[cell]
-        write(out, best, command)
+        write_page(page(best), request)
 
 
 def search(
-    results: Results[Cell, Measured], laboratory: Laboratory, task: Task, *, epochs: int, seed: int
-) -> Cell:
+    results: Results[GraphTraining, GraphScore], sets: GraphSets, task: Task, *, epochs: int, seed: int
+) -> GraphTraining:
     """The cell of the best setting, trained for all epochs; what is measured on the way joins the results."""
     data, problem, method = task
     settings = [
-        Cell(
+        GraphTraining(
             data=data,
             problem=problem,
             method=method,
@@ -76,7 +82,7 @@ def search(
         measured = complete(
             results,
             cells,
-            laboratory.measure,
+            sets.measure,
             name=lambda cell: (
                 f"{', '.join(task)}: epochs {cell.epochs}, batch {cell.batch_size}, "
                 f"layers {cell.layers}, features {cell.width}"
@@ -100,31 +106,22 @@ def rounds(count: int, epochs: int) -> list[tuple[int, int]]:
     return [(each, max(1, round(epochs / LONGER ** (last - place)))) for place, each in enumerate(made)]
 
 
-def ranked(measured: Mapping[Cell, Measured]) -> list[Cell]:
+def ranked(measured: Mapping[GraphTraining, GraphScore]) -> list[GraphTraining]:
     """The best on the validation graphs first; of equal ones, what came to it earlier, then as they were."""
     return sorted(measured, key=lambda cell: (-measured[cell].validation, measured[cell].best_epoch))
 
 
-def write(out: Path, best: Mapping[Task, tuple[Cell, Measured]], command: str) -> None:
-    """The figure and the page of the best settings."""
+def page(best: Mapping[Task, tuple[GraphTraining, GraphScore]]) -> PaperPage:
+    """Return the page of the best settings."""
     drawn = _drawn(best)
-    drawn[CLIQUE].savefig(out / "figure.svg", facecolor="white")
     panels = tuple(
-        Panel(
-            name=problem,
-            svg=inline_svg(
-                figure,
-                name=problem.replace(" ", "-"),
-                description=f"Approximation ratios for the problem {problem}; the paper's as rings.",
-            ),
-        )
+        panel(figure, f"Approximation ratios for the problem {problem}; the paper's as rings.", name=problem)
         for problem, figure in drawn.items()
     )
     cell, _ = next(iter(best.values()))
-    page = PaperPage(
+    return PaperPage(
         title="Cliques and independent sets, settings searched over",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=drawn[CLIQUE],
         findings=findings(best),
         figures=(
             Figure(
@@ -146,12 +143,10 @@ def write(out: Path, best: Mapping[Task, tuple[Cell, Measured]], command: str) -
             "split": "60 % to train, 30 % to test, 10 % to validate; the best epoch on the last",
             "seed": str(cell.seed),
         },
-        command=command,
     )
-    write_page(out / "report.html", page)
 
 
-def _drawn(best: Mapping[Task, tuple[Cell, Measured]]) -> dict[str, Drawing]:
+def _drawn(best: Mapping[Task, tuple[GraphTraining, GraphScore]]) -> dict[str, Drawing]:
     """For each problem our ratios and the paper's."""
     return {
         problem: dots(
@@ -168,7 +163,7 @@ def _drawn(best: Mapping[Task, tuple[Cell, Measured]]) -> dict[str, Drawing]:
     }
 
 
-def findings(best: Mapping[Task, tuple[Cell, Measured]]) -> tuple[Finding, ...]:
+def findings(best: Mapping[Task, tuple[GraphTraining, GraphScore]]) -> tuple[Finding, ...]:
     """The paper's statements beside our numbers."""
     ratio = {task: measured.ratio for task, (_, measured) in best.items()}
     first, neural = METHODS
@@ -196,7 +191,7 @@ def findings(best: Mapping[Task, tuple[Cell, Measured]]) -> tuple[Finding, ...]:
     )
 
 
-def numbers(best: Mapping[Task, tuple[Cell, Measured]]) -> Numbers:
+def numbers(best: Mapping[Task, tuple[GraphTraining, GraphScore]]) -> Numbers:
     """A row for each task, with the setting that it came to."""
     return Numbers(
         header=("", "ratio", "the paper's", "validation", "best epoch", "batch", "layers", "features"),

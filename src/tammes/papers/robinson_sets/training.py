@@ -34,7 +34,7 @@ SECONDS = 60.0
 CLIQUE, INDEPENDENT, OF_SIZE = "clique", "independent set", "clique of size"
 GREEDY = "greedy, by degree"
 
-APPROACHES: dict[str, Callable[["Cell"], Approach]] = {
+APPROACHES: dict[str, Callable[["GraphTraining"], Approach]] = {
     "straight-through": lambda cell: ways.straight_through(),
     "Erdős": lambda cell: ways.erdos(),
     "REINFORCE": lambda cell: ways.reinforce(
@@ -54,7 +54,7 @@ APPROACHES: dict[str, Callable[["Cell"], Approach]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class GraphTraining:
     """One training; `k` is 0 and `eigenvectors` 4 where they do not matter."""
 
     data: str
@@ -71,7 +71,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class GraphScore:
     """What a cell came to: ratios over the test graphs, and what the matrix X looked like.
 
     `largest` and `four_largest` are the mean shares of the trace of X that its leading eigenvalues have, on
@@ -89,7 +89,7 @@ class Measured:
     four_largest: float
 
 
-class Laboratory:
+class GraphSets:
     """Data sets, split once and for all, and their exact answers.
 
     Args:
@@ -116,7 +116,7 @@ class Laboratory:
             )
         return there
 
-    def measure(self, cell: Cell) -> Measured:
+    def measure(self, cell: GraphTraining) -> GraphScore:
         """Train and measure one cell."""
         train, test, validation = self._parts(cell.data)
         plain = _posed(cell, ways.lovasz())
@@ -157,7 +157,7 @@ class Laboratory:
         return split(tu_graphs(self._data / name, most=most), seed=0)
 
 
-def _posed(cell: Cell, approach: Approach) -> Callable[[Graphs], Problem]:
+def _posed(cell: GraphTraining, approach: Approach) -> Callable[[Graphs], Problem]:
     if cell.problem == CLIQUE:
         return approach.cliques
     if cell.problem == INDEPENDENT:
@@ -174,10 +174,10 @@ def _measured(
     best_epoch: int,
     seconds: float,
     shares: tuple[float, float],
-) -> Measured:
+) -> GraphScore:
     found = ratios(worths, optima)
     right, said, true = ((worths > 0) & (optima > 0)).sum(), (worths > 0).sum(), (optima > 0).sum()
-    return Measured(
+    return GraphScore(
         graphs=len(optima),
         ratio=found.mean().item(),
         deviation=found.std(correction=0).item(),

@@ -6,14 +6,14 @@ ResNet-18 on all images; less is a small network on a part of them, for fewer ep
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import torch
+from matplotlib.figure import Figure as Drawing
 
 from tammes.data import Images, published_at
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
-from tammes.papers.robinson_sets.figures import lines
+from tammes.papers.entry import Entry, Request
+from tammes.papers.figures import curves
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
 from tammes.papers.robinson_sets.training_error_cells import (
     BATCH,
     LARGE,
@@ -25,9 +25,7 @@ from tammes.papers.robinson_sets.training_error_cells import (
     Laboratory,
     Measured,
 )
-from tammes.papers.study import Results, complete_and_show
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
+from tammes.papers.study import Study
 
 EPOCHS: Mapping[str, int] = {"CIFAR-10": 200, "SVHN": 100, "MNIST": 100}
 """Of the paper's trainings; MNIST stands in for SVHN."""
@@ -41,23 +39,22 @@ Best = Mapping[str, tuple[Cell, Measured]]
 """For each loss the training that is shown, with what it came to."""
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    assert data is not None  # the entry asks for it
+def run(request: Request) -> None:
+    """Train by each loss at each learning rate."""
+    data, budget, seed = request.required_data(), request.budget, request.seed
     published = published_at(data)
     if published is None:
         raise ValueError(f"expected {ENTRY.data} at {data}; found none")
     train, validation = parts(published.load(data, "train"), PART if budget < 1 else None, seed=seed)
-    laboratory = Laboratory(train, validation, out / "curves")
-    out.mkdir(parents=True, exist_ok=True)
-    command = ENTRY.command(budget=budget, seed=seed, data=data)
-    complete_and_show(
-        Results(out / "table.csv", Cell, Measured),
-        cells(published.name, len(train), budget=budget, seed=seed),
-        laboratory.measure,
-        lambda known: write(out, known, laboratory.epochs, command),
+    laboratory = Laboratory(train, validation, request.out / "curves")
+    Study(
+        cells=cells(published.name, len(train), budget=budget, seed=seed),
+        scores=Measured,
+        measure=laboratory.measure,
         name=lambda cell: f"{cell.loss}, learning rate {cell.learning_rate:g}",
-    )
+        page=lambda known: page(known, laboratory.epochs),
+        partial=True,
+    ).run(request)
 
 
 def parts(images: Images, most: int | None, *, seed: int) -> tuple[Images, Images]:
@@ -123,25 +120,29 @@ def findings(best: Best, errors: list[float]) -> tuple[Finding, ...]:
     )
 
 
-def write(
-    out: Path, results: Mapping[Cell, Measured], epochs: Callable[[Cell], list[Epoch]], command: str
-) -> None:
-    """The figure and the page of what has been measured; nothing while every training diverged."""
+def page(results: Mapping[Cell, Measured], epochs: Callable[[Cell], list[Epoch]]) -> PaperPage | None:
+    """Return the page of what has been measured; None while every training diverged."""
     best = best_of(results)
     if not best:
-        return
-    curves = {loss: epochs(cell) for loss, (cell, _) in best.items()}
+        return None
+    series = {loss: epochs(cell) for loss, (cell, _) in best.items()}
+    drawn = {loss: _drawn(loss, own) for loss, own in series.items()}
     cell = next(iter(results))
-    found = findings(best, [epoch.error for epoch in curves.get(SINGLETON, [])])
-    page = PaperPage(
+    found = findings(best, [epoch.error for epoch in series.get(SINGLETON, [])])
+    return PaperPage(
         title="The training error as a loss",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=next(iter(drawn.values())),
         lead=found[0].ours,
         findings=found,
         figures=(
             Figure(
-                title="Loss and error", words="On training images.", panels=_drawn(out, curves), wide=True
+                title="Loss and error",
+                words="On training images.",
+                panels=tuple(
+                    panel(figure, f"{loss} and training error over epochs.", name=loss)
+                    for loss, figure in drawn.items()
+                ),
+                wide=True,
             ),
         ),
         numbers=numbers(best),
@@ -159,9 +160,7 @@ def write(
             "batch": str(BATCH),
             "seed": str(cell.seed),
         },
-        command=command,
     )
-    write_page(out / "report.html", page)
 
 
 def numbers(best: Best) -> Numbers:
@@ -184,24 +183,17 @@ def numbers(best: Best) -> Numbers:
     )
 
 
-def _drawn(out: Path, curves: Mapping[str, list[Epoch]]) -> tuple[Panel, ...]:
-    """A panel for each loss; the first one is the figure."""
-    panels = []
-    for place, (loss, own) in enumerate(curves.items()):
-        across = [float(epoch.epoch) for epoch in own]
-        drawn = lines(
-            {
-                "loss": (across, [epoch.value for epoch in own]),
-                "error": (across, [epoch.error for epoch in own]),
-            },
-            across="epoch",
-            up=loss,
-        )
-        if place == 0:
-            drawn.savefig(out / "figure.svg", facecolor="white")
-        svg = inline_svg(drawn, name=f"loss-{place}", description=f"{loss} and training error over epochs.")
-        panels.append(Panel(name=loss, svg=svg))
-    return tuple(panels)
+def _drawn(loss: str, epochs: list[Epoch]) -> Drawing:
+    """Draw a loss and the training error over the epochs."""
+    across = [float(epoch.epoch) for epoch in epochs]
+    return curves(
+        {
+            "loss": (across, [epoch.value for epoch in epochs]),
+            "error": (across, [epoch.error for epoch in epochs]),
+        },
+        across="epoch",
+        up=loss,
+    )
 
 
 ENTRY = Entry(

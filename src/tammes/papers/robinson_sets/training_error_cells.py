@@ -4,7 +4,7 @@ import csv
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import torch
@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from tammes.data import Images
 from tammes.encoders import ConvNetConfig, ResNetConfig
 from tammes.extensions import TrainingError
-from tammes.papers.page import write_table
 
 BATCH = 128
 SINGLETON = "singleton extension"
@@ -100,7 +99,10 @@ class Laboratory:
         epochs = self._trained(network, cell)
         seconds = (time.perf_counter() - started) / cell.epochs
         self._curves.mkdir(parents=True, exist_ok=True)
-        write_table(self._file(cell), [asdict(epoch) for epoch in epochs])
+        with self._file(cell).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, fieldnames=[field.name for field in fields(Epoch)])
+            writer.writeheader()
+            writer.writerows(asdict(epoch) for epoch in epochs)
         last = epochs[-1]
         if not math.isfinite(last.value):
             return Measured(

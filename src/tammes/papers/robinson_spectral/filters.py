@@ -4,16 +4,15 @@ Robinson (2023), sections E.10.3 and E.11.3, Table E.6.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import mean, pstdev
 
 from tammes.data.filter_images import FILTERS
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
-from tammes.papers.robinson_spectral.figures import errors_by_group
+from tammes.papers.entry import Entry, Request
+from tammes.papers.figures import grouped_dots
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
 from tammes.papers.robinson_spectral.filters_networks import ARMA, BASISNET, BUILD, GPR, SIGNNET
 from tammes.papers.robinson_spectral.filters_training import IMAGES, STEPS, Cell, Laboratory, Measured
-from tammes.papers.study import Results, complete
+from tammes.papers.study import Study
 
 PAPER: Mapping[str, Mapping[str, tuple[float, float]]] = {
     GPR: {
@@ -60,20 +59,18 @@ REMARKS = (
 )
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    assert data is not None  # the entry asks for it
-    laboratory = Laboratory(data)
-    # A part of the images, and as large a part of the steps.
-    images = max(1, round(min(IMAGES, laboratory.images) * budget**0.5))
-    out.mkdir(parents=True, exist_ok=True)
-    results = complete(
-        Results(out / "table.csv", Cell, Measured),
-        cells(images, steps=max(1, round(STEPS * budget**0.5)), seed=seed),
-        laboratory.measure,
+def run(request: Request) -> None:
+    """Fit each method to some images: an equal fraction of the images and of the steps."""
+    laboratory = Laboratory(request.required_data())
+    part = request.budget**0.5
+    images = max(1, round(min(IMAGES, laboratory.images) * part))
+    Study(
+        cells=cells(images, steps=max(1, round(STEPS * part)), seed=request.seed),
+        scores=Measured,
+        measure=laboratory.measure,
         name=lambda cell: f"image {cell.image + 1}, {cell.method}",
-    )
-    write(out, results, ENTRY.command(budget=budget, seed=seed, data=data))
+        page=page,
+    ).run(request)
 
 
 def cells(images: int, *, steps: int, seed: int) -> list[Cell]:
@@ -86,29 +83,26 @@ def cells(images: int, *, steps: int, seed: int) -> list[Cell]:
     ]
 
 
-def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
-    """The figure and the page of what has been measured."""
+def page(results: Mapping[Cell, Measured]) -> PaperPage:
+    """Return the page of what has been measured."""
     ours = summary(results)
-    figure = errors_by_group(
+    figure = grouped_dots(
         {method: {name: error for name, (error, _) in each.items()} for method, each in ours.items()},
         {method: {name: error for name, (error, _) in each.items()} for method, each in PAPER.items()},
         label="sum of squared errors",
     )
-    figure.savefig(out / "figure.svg", facecolor="white")
     cell = next(iter(results))
-    page = PaperPage(
+    return PaperPage(
         title="Spectral filters",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=figure,
         findings=findings(results),
         figures=(
-            Figure.of(
-                figure,
-                name="errors",
+            Figure(
                 title="Errors",
                 words="Means over images, on a logarithmic scale: dots are ours, those at the lower end "
                 "1e-5 or less; rings are the paper's.",
-                description="Errors of each method for each filter.",
+                panels=(panel(figure, "Errors of each method for each filter."),),
+                wide=True,
             ),
         ),
         numbers=numbers(results),
@@ -120,9 +114,7 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
             "eigenvectors": "all 1,024",
             "seed": str(cell.seed),
         },
-        command=command,
     )
-    write_page(out / "report.html", page)
 
 
 def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:

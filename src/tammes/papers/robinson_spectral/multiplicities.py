@@ -13,11 +13,11 @@ from tammes.data.filter_images import filter_images
 from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.data.zinc import zinc
 from tammes.extensions.tu_graphs import tu_graphs
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
-from tammes.papers.robinson_sets.figures import dots
+from tammes.papers.entry import Entry, Request
+from tammes.papers.figures import dots
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
 from tammes.papers.robinson_spectral.multiplicities_measured import Graph, Measured, measure
-from tammes.papers.study import Results, complete
+from tammes.papers.study import Study
 
 COLLECTION = (
     "PROTEINS",
@@ -70,32 +70,30 @@ class Cell:
     most: int
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with. Nothing is drawn."""
-    assert data is not None  # the entry asks for it
-    folder = data
+def run(request: Request) -> None:
+    """Decompose the graphs of each data set that is there; nothing is random."""
+    folder = request.required_data()
     cells = [
-        Cell(data=name, most=max(1, round(budget * (PAPER[name].graphs if name in PAPER else 1000))))
+        Cell(data=name, most=max(1, round(request.budget * (PAPER[name].graphs if name in PAPER else 1000))))
         for name in (GRID, ZINC, *COLLECTION)
-        if (data / FOLDERS.get(name, name)).is_dir()
+        if (folder / FOLDERS.get(name, name)).is_dir()
     ]
     if not cells:
         raise ValueError(
-            f"expected in {data} folders named {', '.join(COLLECTION)}, each an unpacked archive of the TU "
+            f"expected in {folder} folders named {', '.join(COLLECTION)}, each an unpacked archive of the TU "
             f"collection, or {' or '.join(FOLDERS.values())}; found none of them"
         )
-    out.mkdir(parents=True, exist_ok=True)
-    results = complete(
-        Results(out / "table.csv", Cell, Measured),
-        cells,
-        lambda cell: measure(_READ[cell.data](folder, cell)),
+    Study(
+        cells=cells,
+        scores=Measured,
+        measure=lambda cell: measure(_READ[cell.data](folder, cell)),
         name=lambda cell: cell.data,
-    )
-    write(out, results, ENTRY.command(budget=budget, seed=seed, data=data))
+        page=page,
+    ).run(request)
 
 
-def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
-    """The figure and the page of what has been measured."""
+def page(results: Mapping[Cell, Measured]) -> PaperPage:
+    """Return the page of what has been measured."""
     many = {cell.data: measured for cell, measured in results.items() if cell.data != GRID}
     figure = dots(
         {name: measured.percent_graphs for name, measured in (many or _by_name(results)).items()},
@@ -103,28 +101,21 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str) -> None:
         label="% of graphs with a repeated eigenvalue",
         limits=(0.0, 103.0),
     )
-    figure.savefig(out / "figure.svg", facecolor="white")
-    page = PaperPage(
+    return PaperPage(
         title="Repeated eigenvalues",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=figure,
         findings=findings(results),
         figures=(
-            Figure.of(
-                figure,
-                name="repeated",
+            Figure(
                 title="Graphs with a repeated eigenvalue",
                 words="Dots are ours, rings the paper's.",
-                description="Percent of graphs with a repeated eigenvalue, a dot for each set.",
-                wide=False,
+                panels=(panel(figure, "Percent of graphs with a repeated eigenvalue, a dot for each set."),),
             ),
         ),
         numbers=numbers(results),
         remarks=REMARKS,
         settings={"matrix": "symmetric normalized Laplacian", "tolerance": "1e-8, relative to the norm"},
-        command=command,
     )
-    write_page(out / "report.html", page)
 
 
 def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:

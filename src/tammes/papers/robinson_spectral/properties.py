@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from math import log10
-from pathlib import Path
 
 import numpy as np
 
 from tammes.data.graph_properties import PROPERTIES, graph_properties
-from tammes.papers.entry import Entry
+from tammes.papers.entry import Entry, Request
+from tammes.papers.page import PaperPage
 from tammes.papers.robinson_spectral.regression import standardized
-from tammes.papers.robinson_spectral.synthetic import Cell, Parts, Study, cells, trained, write
-from tammes.papers.study import Results, complete_and_show
+from tammes.papers.robinson_spectral.synthetic import Cell, Experiment, Parts, cells, page, trained
+from tammes.papers.study import Study
 
 TRAIN, VALIDATION, TEST, EPOCHS = 5120, 640, 1280, 300
 """Graphs, as in the paper that the data are described in, and epochs."""
@@ -34,10 +34,11 @@ class Measured:
     seconds_per_epoch: float
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    out.mkdir(parents=True, exist_ok=True)
-    graphs, validating, testing = (max(2, round(each * budget**0.5)) for each in (TRAIN, VALIDATION, TEST))
+def run(request: Request) -> None:
+    """Train with each encoding."""
+    graphs, validating, testing = (
+        max(2, round(each * request.budget**0.5)) for each in (TRAIN, VALIDATION, TEST)
+    )
 
     @cache
     def parts() -> Parts:
@@ -59,34 +60,29 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
             seconds_per_epoch=fitted.seconds_per_epoch,
         )
 
-    def show(known: dict[Cell, Measured]) -> None:
+    def show(known: dict[Cell, Measured]) -> PaperPage:
         errors = {
             cell: tuple(log10(error) for error in (each.connected, each.diameter, each.spectral_radius))
             for cell, each in known.items()
         }
-        write(
-            out,
-            STUDY,
+        return page(
+            EXPERIMENT,
             errors,
             data=f"{graphs:,} to train on (the paper's: {TRAIN:,}), {testing:,} to test on",
-            command=ENTRY.command(budget=budget, seed=seed),
         )
 
-    complete_and_show(
-        Results(out / "table.csv", Cell, Measured),
-        cells(budget=budget, seed=seed, graphs=graphs, epochs=EPOCHS),
-        measure,
-        show,
+    Study(
+        cells=cells(budget=request.budget, seed=request.seed, graphs=graphs, epochs=EPOCHS),
+        scores=Measured,
+        measure=measure,
         name=lambda cell: f"{cell.encoding}, seed {cell.seed}",
-    )
+        page=show,
+        partial=True,
+    ).run(request)
 
 
-STUDY = Study(
+EXPERIMENT = Experiment(
     title="Properties of graphs",
-    name="spectral-properties",
-    statement="Laplacian eigenvectors with random flips do not improve the regression of properties of "
-    "graphs; processed by SignNet, they do so significantly.",
-    source="Robinson (2023), section 7.3.2, Figure 7-3",
     targets=PROPERTIES,
     error="log₁₀ of the mean squared error",
     remarks=(
@@ -98,4 +94,10 @@ STUDY = Study(
     ),
     epochs=EPOCHS,
 )
-ENTRY = Entry(name=STUDY.name, statement=STUDY.statement, source=STUDY.source, run=run)
+ENTRY = Entry(
+    name="spectral-properties",
+    statement="Laplacian eigenvectors with random flips do not improve the regression of properties of "
+    "graphs; processed by SignNet, they do so significantly.",
+    source="Robinson (2023), section 7.3.2, Figure 7-3",
+    run=run,
+)

@@ -5,19 +5,15 @@ Robinson (2023), section 7.3.2, Figure 7-3.
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from tammes.data.substructures import substructures
-from tammes.papers.entry import Entry
+from tammes.papers.entry import Entry, Request
+from tammes.papers.page import PaperPage
 from tammes.papers.robinson_spectral.regression import standardized
-from tammes.papers.robinson_spectral.synthetic import Cell, Parts, Study, cells, trained, write
-from tammes.papers.study import Results, complete_and_show
+from tammes.papers.robinson_spectral.synthetic import Cell, Experiment, Parts, cells, page, trained
+from tammes.papers.study import Study
 
 EPOCHS = 300
-STATEMENT = (
-    "Laplacian eigenvectors with random flips improve the counting of substructures by a graph isomorphism "
-    "network; processed by SignNet, they do so significantly, for all of them."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +28,9 @@ class Measured:
     seconds_per_epoch: float
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    assert data is not None  # the entry asks for it
-    folder = data
+def run(request: Request) -> None:
+    """Train with each encoding."""
+    folder = request.required_data()
 
     @cache
     def parts() -> Parts:
@@ -56,35 +51,30 @@ def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
             seconds_per_epoch=fitted.seconds_per_epoch,
         )
 
-    def show(known: dict[Cell, Measured]) -> None:
+    def show(known: dict[Cell, Measured]) -> PaperPage:
         errors = {
             cell: (each.triangle, each.tailed_triangle, each.star, each.chordal_cycle)
             for cell, each in known.items()
         }
-        write(
-            out,
-            STUDY,
+        return page(
+            EXPERIMENT,
             errors,
             data=f"{len(parts()[0]):,} random graphs to train on, {len(parts()[2]):,} to test on",
-            command=ENTRY.command(budget=budget, seed=seed, data=folder),
         )
 
     graphs = len(parts()[0])
-    out.mkdir(parents=True, exist_ok=True)
-    complete_and_show(
-        Results(out / "table.csv", Cell, Measured),
-        cells(budget=budget, seed=seed, graphs=graphs, epochs=EPOCHS),
-        measure,
-        show,
+    Study(
+        cells=cells(budget=request.budget, seed=request.seed, graphs=graphs, epochs=EPOCHS),
+        scores=Measured,
+        measure=measure,
         name=lambda cell: f"{cell.encoding}, seed {cell.seed}",
-    )
+        page=show,
+        partial=True,
+    ).run(request)
 
 
-STUDY = Study(
+EXPERIMENT = Experiment(
     title="Counting substructures",
-    name="spectral-substructures",
-    statement=STATEMENT,
-    source="Robinson (2023), section 7.3.2, Figure 7-3",
     targets=("triangle", "tailed triangle", "star", "chordal cycle"),
     error="mean absolute error in standard deviations",
     remarks=(
@@ -94,9 +84,10 @@ STUDY = Study(
     epochs=EPOCHS,
 )
 ENTRY = Entry(
-    name=STUDY.name,
-    statement=STUDY.statement,
-    source=STUDY.source,
+    name="spectral-substructures",
+    statement="Laplacian eigenvectors with random flips improve the counting of substructures by a "
+    "graph isomorphism network; processed by SignNet, they do so significantly, for all of them.",
+    source="Robinson (2023), section 7.3.2, Figure 7-3",
     data="the random graphs with their counts (NAME_parsed.npz) and split (NAME_train.txt, NAME_val.txt, "
     "NAME_test.txt)",
     run=run,

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean, stdev
 
 import torch
 
 from tammes.data.labeled_graphs import LabeledGraphs
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
-from tammes.papers.robinson_spectral.figures import errors_by_group
+from tammes.papers.figures import grouped_dots
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
 from tammes.papers.robinson_spectral.regression import Encoding, FitConfig, Fitted, Regressor, encoded, fit
 from tammes.spectral import EigenvectorTransformerConfig, GINConfig, SignNet
 from tammes.spectral.baselines import RandomFlips
@@ -41,14 +40,11 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
+class Experiment:
     """One of the two experiments, for its page.
 
     Args:
         title: of the page.
-        name: of the entry.
-        statement: the paper's.
-        source: where it states it.
         targets: what the numbers are called.
         error: what is measured.
         remarks: of the page.
@@ -56,9 +52,6 @@ class Study:
     """
 
     title: str
-    name: str
-    statement: str
-    source: str
     targets: tuple[str, ...]
     error: str
     remarks: tuple[str, ...]
@@ -130,85 +123,80 @@ def summary(results: Mapping[Cell, Sequence[float]]) -> dict[str, list[tuple[flo
     return found
 
 
-def write(
-    out: Path, study: Study, results: Mapping[Cell, Sequence[float]], *, data: str, command: str
-) -> None:
-    """The figure and the page of what has been measured.
+def page(experiment: Experiment, results: Mapping[Cell, Sequence[float]], *, data: str) -> PaperPage:
+    """Return the page of what has been measured.
 
     Args:
-        out: the folder.
-        study: what it is about.
-        results: the errors of each target, by cell.
-        data: what was trained on, in a few words.
-        command: what makes the page again.
+        experiment: texts of the page.
+        results: errors of each target, by cell.
+        data: description of the training graphs.
     """
     ours = summary(results)
     errors = {
-        encoding: dict(zip(study.targets, (error for error, _ in each), strict=True))
+        encoding: dict(zip(experiment.targets, (error for error, _ in each), strict=True))
         for encoding, each in ours.items()
     }
-    figure = errors_by_group(errors, {}, label=study.error, logarithmic=False)
-    figure.savefig(out / "figure.svg", facecolor="white")
+    figure = grouped_dots(errors, {}, label=experiment.error, logarithmic=False)
     cell = next(iter(results))
-    page = PaperPage(
-        title=study.title,
-        statement=study.statement,
-        source=study.source,
-        findings=findings(study, ours),
+    return PaperPage(
+        title=experiment.title,
+        overview=figure,
+        findings=findings(experiment, ours),
         figures=(
-            Figure.of(
-                figure,
-                name="errors",
+            Figure(
                 title="Errors",
                 words="Means over seeds, on test graphs.",
-                description=f"{study.error} of each target and encoding.",
+                panels=(panel(figure, f"{experiment.error} of each target and encoding."),),
+                wide=True,
             ),
         ),
-        numbers=numbers(study, ours),
-        remarks=study.remarks,
+        numbers=numbers(experiment, ours),
+        remarks=experiment.remarks,
         settings={
             "graphs": data,
-            "epochs": f"{cell.epochs} (of the full work: {study.epochs})",
+            "epochs": f"{cell.epochs} (of the full work: {experiment.epochs})",
             "base network": f"GIN, {cell.layers} layers of {cell.width} (the paper's: {WIDTH})",
             "φ and ρ": f"GIN, {cell.layers} layers of {cell.width}; a transformer of one layer",
             "Adam, learning rate": f"{cell.learning_rate:g}, to 0 along half a cosine",
             "seeds": str(len({each.seed for each in results})),
         },
-        command=command,
     )
-    write_page(out / "report.html", page)
 
 
-def findings(study: Study, ours: Mapping[str, list[tuple[float, float]]]) -> tuple[Finding, ...]:
+def findings(experiment: Experiment, ours: Mapping[str, list[tuple[float, float]]]) -> tuple[Finding, ...]:
     """The paper's statement beside our numbers, as far as they are there."""
     if not ours.keys() >= set(ENCODINGS):
         return ()
     signnet, others = ours[SIGNNET], (ours[NONE], ours[FLIPS])
-    least = [min(other[place][0] for other in others) for place in range(len(study.targets))]
+    least = [min(other[place][0] for other in others) for place in range(len(experiment.targets))]
     ahead = [
-        target for target, own, other in zip(study.targets, signnet, least, strict=True) if own[0] < other
+        target
+        for target, own, other in zip(experiment.targets, signnet, least, strict=True)
+        if own[0] < other
     ]
     clear = [
-        target for target, own, other in zip(study.targets, signnet, least, strict=True) if sum(own) < other
+        target
+        for target, own, other in zip(experiment.targets, signnet, least, strict=True)
+        if sum(own) < other
     ]
     return (
         Finding(
             paper="Eigenvectors processed by SignNet significantly boost performance on all tasks.",
-            ours=f"SignNet has the least mean error for {len(ahead)} of {len(study.targets)} targets"
+            ours=f"SignNet has the least mean error for {len(ahead)} of {len(experiment.targets)} targets"
             + (f" ({', '.join(ahead)})" if ahead else "")
             + f"; for {len(clear)} of them by more than its own deviation over seeds.",
-            agrees=len(clear) == len(study.targets),
+            agrees=len(clear) == len(experiment.targets),
         ),
     )
 
 
-def numbers(study: Study, ours: Mapping[str, list[tuple[float, float]]]) -> Numbers:
+def numbers(experiment: Experiment, ours: Mapping[str, list[tuple[float, float]]]) -> Numbers:
     """A row for each encoding."""
     return Numbers(
-        header=("", *study.targets),
+        header=("", *experiment.targets),
         rows=tuple(
             (encoding, *(f"{error:.3f} ± {deviation:.3f}" for error, deviation in errors))
             for encoding, errors in ours.items()
         ),
-        note=f"{study.error}, mean and standard deviation over seeds.",
+        note=f"{experiment.error}, mean and standard deviation over seeds.",
     )

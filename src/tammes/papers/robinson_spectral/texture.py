@@ -4,11 +4,12 @@ Robinson (2023), sections 7.3.3, E.4.1 and E.11.5, Tables 7.3 and E.7, Figures 7
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import mean
 
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
+from matplotlib.figure import Figure as Drawing
+
+from tammes.papers.entry import Entry, Request
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
 from tammes.papers.robinson_spectral.texture_figures import encodings, even_parts, renderings
 from tammes.papers.robinson_spectral.texture_networks import ABSOLUTE, FLIPS, INTRINSIC, METHODS, SIGNNET
 from tammes.papers.robinson_spectral.texture_training import (
@@ -21,7 +22,7 @@ from tammes.papers.robinson_spectral.texture_training import (
     Laboratory,
     Measured,
 )
-from tammes.papers.study import Results, complete_and_show
+from tammes.papers.study import Study
 
 SEEDS = 2
 PAPER: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
@@ -48,20 +49,18 @@ REMARKS = (
 )
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    assert data is not None  # the entry asks for it
-    laboratory = Laboratory(data, out / "fields")
+def run(request: Request) -> None:
+    """Fit the texture by each method."""
+    laboratory = Laboratory(request.required_data(), request.out / "fields")
     eigenfunctions = len(laboratory.surface().eigenvalues)
-    out.mkdir(parents=True, exist_ok=True)
-    command = ENTRY.command(budget=budget, seed=seed, data=data)
-    complete_and_show(
-        Results(out / "table.csv", Cell, Measured),
-        cells(budget=budget, seed=seed, eigenfunctions=eigenfunctions),
-        laboratory.measure,
-        lambda known: write(out, known, laboratory, command),
+    Study(
+        cells=cells(budget=request.budget, seed=request.seed, eigenfunctions=eigenfunctions),
+        scores=Measured,
+        measure=laboratory.measure,
         name=lambda cell: f"{cell.method}, seed {cell.seed}",
-    )
+        page=lambda known: page(known, laboratory),
+        partial=True,
+    ).run(request)
 
 
 def cells(*, budget: float, seed: int, eigenfunctions: int) -> list[Cell]:
@@ -81,15 +80,14 @@ def cells(*, budget: float, seed: int, eigenfunctions: int) -> list[Cell]:
     ]
 
 
-def write(out: Path, results: Mapping[Cell, Measured], laboratory: Laboratory, command: str) -> None:
-    """The figures and the page of what has been measured."""
+def page(results: Mapping[Cell, Measured], laboratory: Laboratory) -> PaperPage:
+    """Return the page of what has been measured."""
     cell = next(iter(results))
     surface = laboratory.surface()
-    figures = pictures(out, results, laboratory)
-    page = PaperPage(
+    overview, figures = pictures(results, laboratory)
+    return PaperPage(
         title="Texture from eigenfunctions",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=overview,
         findings=findings(results),
         figures=figures,
         numbers=numbers(results),
@@ -104,44 +102,42 @@ def write(out: Path, results: Mapping[Cell, Measured], laboratory: Laboratory, c
             "Adam, learning rate": f"up to {cell.learning_rate:g} in a tenth of the steps, then to 0",
             "seeds": str(len({each.seed for each in results})),
         },
-        command=command,
     )
-    write_page(out / "report.html", page)
 
 
-def pictures(out: Path, results: Mapping[Cell, Measured], laboratory: Laboratory) -> tuple[Figure, ...]:
-    """What the networks of the first seed make of the mesh, as far as they have been kept."""
+def pictures(results: Mapping[Cell, Measured], laboratory: Laboratory) -> tuple[Drawing, tuple[Figure, ...]]:
+    """Draw what the networks of the first seed, if they were kept, make of the mesh."""
     first = {cell.method: cell for cell in reversed(list(results))}
     found = {method: laboratory.field(first[method]) for method in METHODS if method in first}
     fields = {method: field for method, field in found.items() if field is not None}
     surface = laboratory.surface()
     drawing = renderings(surface, fields)
-    drawing.savefig(out / "figure.svg", facecolor="white", dpi=200)
     shown = [
-        Figure.of(
+        _figure(
             drawing,
-            name="renderings",
             title="The texture, and what was learned",
             words="From two cameras that no network was trained on.",
         )
     ]
     if SIGNNET in fields:
         shown += [
-            Figure.of(
+            _figure(
                 even_parts(surface, fields[SIGNNET]),
-                name="even",
                 title="What SignNet makes of an eigenfunction",
                 words="Above, eigenfunctions (red and blue: the signs). Below, the first principal component "
                 "of φ(v) + φ(-v), as in Figures 7-4 and E-2.",
             ),
-            Figure.of(
+            _figure(
                 encodings(surface, fields[SIGNNET]),
-                name="encodings",
                 title="What SignNet makes of all of them",
                 words="The first three principal components of its output, as in Figure E-3.",
             ),
         ]
-    return tuple(shown)
+    return drawing, tuple(shown)
+
+
+def _figure(drawing: Drawing, *, title: str, words: str) -> Figure:
+    return Figure(title=title, words=words, panels=(panel(drawing, f"{title}. {words}"),), wide=True)
 
 
 def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:

@@ -4,20 +4,17 @@ Robinson (2023), sections 7.3.1, E.10.1 and E.11.2, Tables 7.1, 7.2 and E.4.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from matplotlib.figure import Figure as Drawing
 
 from tammes.data.zinc import part_of_zinc
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Numbers, PaperPage, write_page
-from tammes.papers.robinson_spectral.figures import errors_by_group
+from tammes.papers.entry import Entry, Request
+from tammes.papers.figures import grouped_dots
+from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.robinson_spectral.zinc_drawing import drawn
 from tammes.papers.robinson_spectral.zinc_findings import MAIN, PAPER, Errors, Setting, findings, summary
 from tammes.papers.robinson_spectral.zinc_training import NONE, Cell, Laboratory, Measured
-from tammes.papers.study import Results, complete_and_show
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
+from tammes.papers.study import Study
 
 DRAWN = "fluorescein.npy"
 MOLECULES, EPOCHS, SEEDS = 10_000, 300, 4
@@ -33,21 +30,19 @@ REMARKS = (
 )
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    assert data is not None  # the entry asks for it
+def run(request: Request) -> None:
+    """Train each base network with each encoding."""
+    data, drawing = request.required_data(), request.out / DRAWN
     file = part_of_zinc(data, "train")
-    laboratory = Laboratory(data, out / DRAWN)  # refuses data before anything is written
-    out.mkdir(parents=True, exist_ok=True)
-    command = ENTRY.command(budget=budget, seed=seed, data=data)
     training = "PyG's ZINC" if file is None else file.name
-    complete_and_show(
-        Results(out / "table.csv", Cell, Measured),
-        cells(budget, seed=seed),
-        laboratory.measure,
-        lambda known: write(out, known, command, training=training),
+    Study(
+        cells=cells(request.budget, seed=request.seed),
+        scores=Measured,
+        measure=Laboratory(data, drawing).measure,
         name=lambda cell: f"{cell.base}, {cell.encoding}, seed {cell.seed}",
-    )
+        page=lambda known: page(known, training=training, fluorescein=drawn(drawing)),
+        partial=True,
+    ).run(request)
 
 
 def cells(budget: float, *, seed: int) -> list[Cell]:
@@ -71,34 +66,33 @@ def cells(budget: float, *, seed: int) -> list[Cell]:
     ]
 
 
-def write(out: Path, results: Mapping[Cell, Measured], command: str, *, training: str) -> None:
-    """The figure and the page of what has been measured."""
+def page(
+    results: Mapping[Cell, Measured], *, training: str, fluorescein: tuple[Figure, ...] = ()
+) -> PaperPage:
+    """Return the page of what has been measured.
+
+    Args:
+        results: scores by cell.
+        training: name of the training molecules.
+        fluorescein: Figure E-5, if it has been drawn.
+    """
     figures = _errors(summary(results))
-    next(iter(figures.values())).savefig(out / "figure.svg", facecolor="white")
     cell = next(iter(results))
-    page = PaperPage(
+    return PaperPage(
         title="Molecules",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=next(iter(figures.values())),
         findings=findings(results),
         figures=(
             Figure(
                 title="Errors",
                 words="Mean absolute errors on the test molecules: dots are ours, rings the paper's.",
                 panels=tuple(
-                    Panel(
-                        name=base,
-                        svg=inline_svg(
-                            figure,
-                            name=f"errors-{number}",
-                            description=f"Test errors of {base} with each encoding.",
-                        ),
-                    )
-                    for number, (base, figure) in enumerate(figures.items())
+                    panel(figure, f"Test errors of {base} with each encoding.", name=base)
+                    for base, figure in figures.items()
                 ),
                 wide=True,
             ),
-            *drawn(out / DRAWN),
+            *fluorescein,
         ),
         numbers=numbers(results),
         remarks=REMARKS,
@@ -110,9 +104,7 @@ def write(out: Path, results: Mapping[Cell, Measured], command: str, *, training
             "batch": f"{cell.batch_size} molecules",
             "Adam, learning rate": f"{cell.learning_rate:g}, to 0 along half a cosine",
         },
-        command=command,
     )
-    write_page(out / "report.html", page)
 
 
 def _errors(ours: Mapping[Setting, Errors]) -> dict[str, Drawing]:
@@ -120,7 +112,7 @@ def _errors(ours: Mapping[Setting, Errors]) -> dict[str, Drawing]:
     figures = {}
     for base in dict.fromkeys(base for base, _, _ in ours):
         names = {setting: _encoding(setting).replace(" (", "\n(") for setting in ours if setting[0] == base}
-        figures[base] = errors_by_group(
+        figures[base] = grouped_dots(
             {base: {name: ours[setting].mean for setting, name in names.items()}},
             {base: {name: PAPER[setting][0] for setting, name in names.items()}},
             label="test MAE",

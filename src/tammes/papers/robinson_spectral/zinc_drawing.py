@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tammes.papers.page import Figure
+from tammes.papers.page import Figure, panel
 from tammes.papers.robinson_spectral.molecules import components, fluorescein, molecules
 from tammes.papers.robinson_spectral.regression import Regressor
 from tammes.spectral import eigenpairs
@@ -37,13 +37,16 @@ def drawn(file: Path) -> tuple[Figure, ...]:
     columns = {"v₂": vectors[:, 1], "v₃": vectors[:, 2], "v₂₄": vectors[:, 23], "v₂₅": vectors[:, 24]}
     columns |= {f"component {number + 1}": learned[:, number] for number in range(4)}
     return (
-        Figure.of(
-            molecules(edges, columns, across=4),
-            name="fluorescein",
+        Figure(
             title="Fluorescein",
             words="Above, the two smallest and the two largest eigenvectors but the trivial one; below, "
             "principal components of what a trained SignNet makes of them. It has not seen this molecule.",
-            description="Four eigenvectors on the atoms of fluorescein, and four components of what is "
-            "learned.",
+            panels=(
+                panel(
+                    molecules(edges, columns, across=4),
+                    "Four eigenvectors on the atoms of fluorescein, and four components of what is learned.",
+                ),
+            ),
+            wide=True,
         ),
     )

@@ -8,18 +8,17 @@ nothing of the class. What the encoder is worth is read by a linear probe and by
 
 import statistics
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from tammes.data import digits
 from tammes.papers.ash.vision import load
 from tammes.papers.ash.vision_training import Parts
-from tammes.papers.entry import Entry
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
-from tammes.papers.study import Results, complete
+from tammes.papers.entry import Entry, Request
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage
+from tammes.papers.statistics import Interval
+from tammes.papers.study import Study
 from tammes.papers.weber.active_differences import (
     RANDOM,
     Arm,
-    Difference,
     Pick,
     arms_of,
     by_set,
@@ -27,7 +26,7 @@ from tammes.papers.weber.active_differences import (
 )
 from tammes.papers.weber.active_figures import overview, panels
 from tammes.papers.weber.active_settings import CANDIDATES, LABELED, ROUND, TEMPERATURE, Scale, scale_of
-from tammes.papers.weber.active_training import Cell, Laboratory, Measured, wanted_cells
+from tammes.papers.weber.active_training import ActiveRun, ActiveRuns, ActiveScore, wanted_cells
 
 REMARKS = (
     "Cells of one seed have the same images, first weights and order, and the same anchors, so that "
@@ -41,32 +40,32 @@ REMARKS = (
 )
 
 
-def probe(measured: Measured) -> float:
+def probe(measured: ActiveScore) -> float:
     """Of the linear probe with all labels, after equally many updates."""
     return measured.probe
 
 
-def probe_late(measured: Measured) -> float:
+def probe_late(measured: ActiveScore) -> float:
     """Of the linear probe with all labels, after the longer training."""
     return measured.probe_as_long
 
 
-def few(measured: Measured) -> float:
+def few(measured: ActiveScore) -> float:
     """Of the linear probe with a tenth of the labels, after equally many updates."""
     return measured.few
 
 
-def few_late(measured: Measured) -> float:
+def few_late(measured: ActiveScore) -> float:
     """Of the linear probe with a tenth of the labels, after the longer training."""
     return measured.few_as_long
 
 
-def knn(measured: Measured) -> float:
+def knn(measured: ActiveScore) -> float:
     """Of the nearest neighbors, after equally many updates."""
     return measured.knn
 
 
-def knn_late(measured: Measured) -> float:
+def knn_late(measured: ActiveScore) -> float:
     """Of the nearest neighbors, after the longer training."""
     return measured.knn_as_long
 
@@ -78,49 +77,42 @@ KINDS: tuple[tuple[str, Pick, Pick], ...] = (
 )
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    assert data is not None  # the entry asks for it
-    sets = {"digits": Parts(train=digits("train"), test=digits("test")), **load(data)}
-    command = ENTRY.command(budget=budget, seed=seed, data=data)
-    study(out, sets, scale_of(budget), seed=seed, command=command)
+def run(request: Request) -> None:
+    """Train by each kind of positives on each set."""
+    sets = {"digits": Parts(train=digits("train"), test=digits("test")), **load(request.required_data())}
+    study(sets, scale_of(request.budget), seed=request.seed).run(request)
 
 
-def study(out: Path, sets: Mapping[str, Parts], scale: Scale, *, seed: int, command: str) -> None:
-    """Measure what the table has not yet, then write the figure and the page.
+def study(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> Study[ActiveRun, ActiveScore]:
+    """Return the study of some sets of images.
 
     Args:
-        out: the folder, made where it is missing.
-        sets: the sets of images by name, whole.
-        scale: how large the study is.
-        seed: the first of the seeds.
-        command: as it was typed, for the page.
+        sets: sets of images by name, whole.
+        scale: size of the study.
+        seed: first random seed.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    results = complete(
-        Results(out / "table.csv", Cell, Measured),
-        wanted_cells(sets, scale, seed=seed),
-        Laboratory(sets, scale).measure,
+    return Study(
+        cells=wanted_cells(sets, scale, seed=seed),
+        scores=ActiveScore,
+        measure=ActiveRuns(sets, scale).measure,
         name=lambda cell: f"{cell.data}, {cell.positives}, seed {cell.seed}",
+        page=lambda results: page(results, scale),
     )
-    overview(arms_of(results), probe, probe_late).savefig(out / "figure.svg", facecolor="white")
-    write_page(out / "report.html", page(results, scale, command))
 
 
-def page(results: Mapping[Cell, Measured], scale: Scale, command: str) -> PaperPage:
-    """The page of these results."""
+def page(results: Mapping[ActiveRun, ActiveScore], scale: Scale) -> PaperPage:
+    """Return the page of what has been measured."""
     arms = arms_of(results)
     return PaperPage(
         title="Active positives, on images",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
+        overview=overview(arms, probe, probe_late),
         lead=_lead(arms),
         findings=findings(arms),
         figures=tuple(
             Figure(
                 title=title[0].upper() + title[1:],
                 words="Accuracy on test images over that of random positives, mean and 95 % interval over "
-                "the seeds. Filled: after as many updates. Hollow: random positives were trained as long.",
+                "the seeds. Filled: after equally many updates. Hollow: after equal time.",
                 panels=panels(arms, pick, pick_late, name=f"differences-{index}"),
             )
             for index, (title, pick, pick_late) in enumerate(KINDS)
@@ -128,7 +120,6 @@ def page(results: Mapping[Cell, Measured], scale: Scale, command: str) -> PaperP
         numbers=_numbers(results),
         remarks=REMARKS,
         settings=_settings(results, scale),
-        command=command,
     )
 
 
@@ -144,12 +135,12 @@ def _lead(arms: Sequence[Arm]) -> str:
     )
 
 
-def _better(differences: Sequence[Difference]) -> int:
-    return sum(each.is_clear and each.mean > 0 for each in differences)
+def _better(differences: Sequence[Interval]) -> int:
+    return sum(each.above_zero for each in differences)
 
 
-def _worse(differences: Sequence[Difference]) -> int:
-    return sum(each.is_clear and each.mean < 0 for each in differences)
+def _worse(differences: Sequence[Interval]) -> int:
+    return sum(each.below_zero for each in differences)
 
 
 def findings(arms: Sequence[Arm]) -> tuple[Finding, ...]:
@@ -158,16 +149,16 @@ def findings(arms: Sequence[Arm]) -> tuple[Finding, ...]:
     for data, several in by_set(arms).items():
         for arm in several:
             updates, time = arm.at_equal_updates(probe), arm.at_equal_time(probe, probe_late)
-            ours = f"{data}, {arm.positives}: by the linear probe {updates} after as many updates"
+            ours = f"{data}, {arm.positives}: by the linear probe {updates.points} after as many updates"
             if arm.is_active:
                 paper = "Table I: active positives consistently outperform random ones. (On latents.)"
-                ours += f"; {time} after as much time"
+                ours += f"; {time.points} after as much time"
             else:
                 paper = (
                     "Table II: positives that vary little in what matters and freely in the rest are more "
                     "effective. (On latents.)"
                 )
-            agrees = updates.is_clear and updates.mean > 0 if len(arm.seeds) > 1 else None
+            agrees = updates.above_zero if len(arm.seeds) > 1 else None
             found.append(Finding(paper=paper, ours=f"{ours}.", agrees=agrees))
     return (*found, *_together(arms))
 
@@ -182,15 +173,15 @@ def _together(arms: Sequence[Arm]) -> list[Finding]:
         found.append(
             Finding(
                 paper="(The same, all sets and seeds together.)",
-                ours=f"{name}, {len(updates.seeds)} pairs of runs: by the linear probe {updates} after as "
-                f"many updates; {time} after as much time.",
+                ours=f"{name}, {len(updates.values)} pairs of runs: by the linear probe {updates.points} "
+                f"after as many updates; {time.points} after as much time.",
             )
         )
     return found
 
 
-def _numbers(results: Mapping[Cell, Measured]) -> Numbers:
-    groups: dict[tuple[str, str], list[Measured]] = {}
+def _numbers(results: Mapping[ActiveRun, ActiveScore]) -> Numbers:
+    groups: dict[tuple[str, str], list[ActiveScore]] = {}
     for cell, measured in results.items():
         groups.setdefault((cell.data, cell.positives), []).append(measured)
     rows = []
@@ -207,21 +198,16 @@ def _numbers(results: Mapping[Cell, Measured]) -> Numbers:
     )
 
 
-def _row(name: str, several: Sequence[Measured], picks: Sequence[Pick], seconds: Pick) -> tuple[str, ...]:
+def _row(name: str, several: Sequence[ActiveScore], picks: Sequence[Pick], seconds: Pick) -> tuple[str, ...]:
     return (
         name,
-        *(_over_seeds([pick(each) for each in several]) for pick in picks),
+        *(Interval.of([pick(each) for each in several]).percent for pick in picks),
         f"{statistics.fmean(seconds(each) for each in several):.0f}",
         str(len(several)),
     )
 
 
-def _over_seeds(values: Sequence[float]) -> str:
-    average = f"{100 * statistics.fmean(values):.1f}"
-    return average if len(values) == 1 else f"{average} ± {100 * statistics.stdev(values):.1f}"
-
-
-def _settings(results: Mapping[Cell, Measured], scale: Scale) -> dict[str, str]:
+def _settings(results: Mapping[ActiveRun, ActiveScore], scale: Scale) -> dict[str, str]:
     sizes = {cell.data: cell for cell in results}
     each = {
         data: f"{cell.images:,} images, {cell.epochs} epochs, random {cell.longer:g} times as long"

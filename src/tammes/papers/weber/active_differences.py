@@ -1,52 +1,14 @@
 """By how much positives differ from random ones, seed by seed, and whether that is more than chance."""
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tammes.papers.interval import Interval
-from tammes.papers.weber.active_training import Cell, Measured
+from tammes.papers.statistics import Interval
+from tammes.papers.weber.active_training import ActiveRun, ActiveScore
 
-Pick = Callable[[Measured], float]
+Pick = Callable[[ActiveScore], float]
 
 RANDOM = "random"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Difference:
-    """What an arm has over random positives with the same seeds, and its 95 % interval by Student's t.
-
-    Args:
-        seeds: the differences, one for each seed.
-
-    Example:
-        >>> difference = Difference(seeds=(0.01, 0.02, 0.03))
-        >>> str(difference), difference.is_clear
-        ('+2.0 ± 2.5 points', False)
-    """
-
-    seeds: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """The mean over the seeds."""
-        return statistics.fmean(self.seeds)
-
-    @property
-    def half_width(self) -> float:
-        """Of the interval; infinite for a single seed."""
-        return Interval.of(self.seeds).half
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval leaves zero out."""
-        return abs(self.mean) > self.half_width
-
-    def __str__(self) -> str:
-        mean = f"{100 * self.mean:+.1f}".replace("-", "\N{MINUS SIGN}")
-        if len(self.seeds) < 2:
-            return f"{mean} points, one seed"
-        return f"{mean} ± {100 * self.half_width:.1f} points"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,8 +24,8 @@ class Arm:
 
     data: str
     positives: str
-    results: Mapping[int, Measured]
-    beside: Mapping[int, Measured]
+    results: Mapping[int, ActiveScore]
+    beside: Mapping[int, ActiveScore]
 
     @property
     def is_active(self) -> bool:
@@ -75,7 +37,7 @@ class Arm:
         """Those that both have."""
         return tuple(seed for seed in self.results if seed in self.beside)
 
-    def at_equal_updates(self, pick: Pick) -> Difference:
+    def at_equal_updates(self, pick: Pick) -> Interval:
         """Over random positives with as many updates.
 
         Args:
@@ -83,7 +45,7 @@ class Arm:
         """
         return self._difference(pick, pick)
 
-    def at_equal_time(self, pick: Pick, pick_late: Pick) -> Difference:
+    def at_equal_time(self, pick: Pick, pick_late: Pick) -> Interval:
         """Over random positives that were trained for longer.
 
         Args:
@@ -92,13 +54,13 @@ class Arm:
         """
         return self._difference(pick, pick_late)
 
-    def _difference(self, pick: Pick, other: Pick) -> Difference:
-        return Difference(seeds=tuple(pick(self.results[s]) - other(self.beside[s]) for s in self.seeds))
+    def _difference(self, pick: Pick, other: Pick) -> Interval:
+        return Interval.of([pick(self.results[s]) - other(self.beside[s]) for s in self.seeds])
 
 
-def arms_of(results: Mapping[Cell, Measured]) -> tuple[Arm, ...]:
+def arms_of(results: Mapping[ActiveRun, ActiveScore]) -> tuple[Arm, ...]:
     """All arms but the random one, set by set, where there is a seed that both have."""
-    found: dict[tuple[str, str], dict[int, Measured]] = {}
+    found: dict[tuple[str, str], dict[int, ActiveScore]] = {}
     for cell, measured in results.items():
         found.setdefault((cell.data, cell.positives), {})[cell.seed] = measured
     arms = [
@@ -109,13 +71,14 @@ def arms_of(results: Mapping[Cell, Measured]) -> tuple[Arm, ...]:
     return tuple(arm for arm in arms if arm.seeds)
 
 
-def together(differences: Sequence[Difference]) -> Difference:
-    """Of several sets as one, each seed of each set a draw.
+def together(differences: Sequence[Interval]) -> Interval:
+    """Return the interval of several sets as one: each seed of each set is a draw.
 
-    >>> str(together([Difference(seeds=(0.01, 0.03)), Difference(seeds=(0.02,))]))
-    '+2.0 ± 2.5 points'
+    Example:
+        >>> together([Interval((0.01, 0.03)), Interval((0.02,))]).points
+        '+2.0 ± 2.5 points'
     """
-    return Difference(seeds=tuple(seed for each in differences for seed in each.seeds))
+    return Interval.of([value for each in differences for value in each.values])
 
 
 def by_set(arms: Sequence[Arm]) -> dict[str, list[Arm]]:

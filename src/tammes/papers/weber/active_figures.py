@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tammes.papers.weber.active_differences import Arm, Difference, Pick, by_set
+from tammes.papers.statistics import Interval
+from tammes.papers.weber.active_differences import Arm, Pick, by_set
 from tammes.report.figures.canvas import TEXT, canvas, quiet
 from tammes.report.palette import MUTED, objective_color
 from tammes.report.panels import Panel
@@ -34,7 +35,7 @@ def panels(arms: Sequence[Arm], pick: Pick, pick_late: Pick, *, name: str) -> tu
     for index, (data, several) in enumerate(by_set(arms).items()):
         figure, axes = canvas(width=3.4, height=2.5)
         draw_differences(axes, several, pick, pick_late)
-        words = "; ".join(f"{arm.positives} {arm.at_equal_updates(pick)}" for arm in several)
+        words = "; ".join(f"{arm.positives} {arm.at_equal_updates(pick).points}" for arm in several)
         svg = inline_svg(figure, name=f"{name}-{index}", description=f"{data}, at equal updates: {words}.")
         found.append(Panel(name=data, svg=svg))
     return tuple(found)
@@ -55,8 +56,8 @@ def draw_differences(axes: Axes, arms: Sequence[Arm], pick: Pick, pick_late: Pic
         axes.text(place, 1.0, words, transform=axes.transAxes, color=shade, fontsize=TEXT, va="bottom")
 
 
-def _mark(axes: Axes, place: float, difference: Difference, color: str, *, filled: bool) -> None:
-    bars = None if len(difference.seeds) < 2 else [100 * difference.half_width]
+def _mark(axes: Axes, place: float, difference: Interval, color: str, *, filled: bool) -> None:
+    bars = None if len(difference.values) < 2 else [100 * difference.half]
     axes.errorbar(
         [100 * difference.mean],
         [place],

@@ -23,7 +23,7 @@ from tammes.training import Machine, Run, RunFolder, TrainingConfig, embed, trai
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class ActiveRun:
     """One encoder to be trained, with all that its numbers depend on.
 
     Args:
@@ -44,7 +44,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class ActiveScore:
     """What an encoder is worth on test images, after equally many updates and after equal time.
 
     Args:
@@ -74,7 +74,7 @@ class Measured:
     seconds_as_long: float
 
 
-class Laboratory:
+class ActiveRuns:
     """Trains and measures cells, one after the other.
 
     Args:
@@ -86,7 +86,7 @@ class Laboratory:
         self.sets = sets
         self.scale = scale
 
-    def measure(self, cell: Cell) -> Measured:
+    def measure(self, cell: ActiveRun) -> ActiveScore:
         """Train the encoder of a cell and measure it; with random positives, also after a longer training."""
         whole, scale = self.sets[cell.data], self.scale
         images = balanced(whole.train, cell.images, seed=cell.seed)
@@ -103,7 +103,7 @@ class Laboratory:
                 late, seconds_late = _timed(more, images, replace(kept, resume=True))
             long = _accuracies(late, images, test)
         last, at_the_end = run.metrics[-1], late.metrics[-1]
-        return Measured(
+        return ActiveScore(
             probe=probe,
             few=few,
             knn=knn,
@@ -117,7 +117,7 @@ class Laboratory:
             seconds_as_long=seconds + seconds_late,
         )
 
-    def _config(self, cell: Cell, images: Images) -> TrainingConfig:
+    def _config(self, cell: ActiveRun, images: Images) -> TrainingConfig:
         scale = self.scale
         steps = cell.epochs * (len(images) // scale.batch_size)
         return TrainingConfig(
@@ -132,10 +132,10 @@ class Laboratory:
         )
 
 
-def wanted_cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[Cell]:
+def wanted_cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[ActiveRun]:
     """All cells, those of the first seed first: after it a stopped study is a whole one, with fewer seeds."""
     return [
-        Cell(
+        ActiveRun(
             data=data,
             positives=positives,
             seed=each,

@@ -3,18 +3,14 @@
 Weber and Bachman (2022), Figure 3. The figure's numbers are not in the text.
 """
 
-from __future__ import annotations
-
-import dataclasses
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-from tammes.latent import algorithm_2
-from tammes.papers.entry import Entry
-from tammes.papers.interval import Interval
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, write_page
-from tammes.papers.weber.figures import curves
+from tammes.latent import Strategy, algorithm_2
+from tammes.papers.entry import Entry, Request
+from tammes.papers.figures import curves
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
 from tammes.papers.weber.settings import (
     ACTIVE,
     BASELINE,
@@ -26,15 +22,15 @@ from tammes.papers.weber.settings import (
     in_words,
 )
 from tammes.papers.weber.table_2 import UPDATES
-from tammes.papers.weber.training import Cell, Measured, Runs2, accuracies, part_of, seeds_of, study
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
+from tammes.papers.weber.training import Results, Runs, part_of, seeds_of, study
 
 SCALES = (0.3, 0.6, 0.9, 1.5, 3.0, 9.0)
 STUDIED = Row2(classes=4, informative=2, uninformative=6)
-"""The row whose settings are varied."""
+"""Row whose settings are varied."""
+SHOWN = (BASELINE, ACTIVE, INFO_ACTIVE)
+"""Strategies that are compared at each setting."""
 NAMED_AT_MOST = 6
-"""Values at which the effect vanishes, in a sentence."""
+"""Largest number of values, at which the effect vanishes, that a sentence names."""
 VARIED: Mapping[str, tuple[Any, ...]] = {
     "scale": (0.5, 1.0, 1.5, 2.0, 2.5, 3.5),
     "class_noise": (0.1, 0.2, 0.35, 0.5),
@@ -53,149 +49,123 @@ _NAMED = {
 }
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    out.mkdir(parents=True, exist_ok=True)
-    perturbed, varied = plans(budget, seed)
+Perturbed = Mapping[Row2, Runs]
+"""Runs of the figure by row."""
+Varied = Mapping[str, Mapping[float, Runs]]
+"""Runs of each varied setting by its value."""
+
+
+def run(request: Request) -> None:
+    """Train at each perturbation and at each value of the varied settings."""
+    perturbed, varied = plans(request.budget, request.seed)
     work = [*perturbed.values(), *(runs for each in varied.values() for runs in each.values())]
-    table = study(out / "table.csv", work)
-    write(out, table, perturbed, varied, ENTRY.command(budget=budget, seed=seed))
+    study(work, lambda results: page(results, perturbed, varied)).run(request)
 
 
-def plans(budget: float, seed: int) -> tuple[dict[Row2, Runs2], dict[str, dict[float, Runs2]]]:
-    """The runs of the figure by row, and those of each varied setting by its value."""
-    seeds = seeds_of(budget, seed)
-    updates = part_of(budget, UPDATES)
-    settings = dataclasses.replace(TABLE_2, resamples=1)
+def plans(budget: float, seed: int) -> tuple[Perturbed, Varied]:
+    """Return the runs of the figure, and those of the varied settings."""
+    settings = replace(TABLE_2, row=STUDIED, resamples=1)
 
-    def runs(row: Row2, changed: Settings2, **strategies: float) -> Runs2:
-        return Runs2(
-            row=row,
+    def runs(changed: Settings2, strategies: Mapping[str, Strategy]) -> Runs:
+        return Runs(
             settings=changed,
-            strategies={
-                name: algorithm_2.active(uninformative=scale, radius=changed.scale)
-                for name, scale in strategies.items()
-            }
-            or {name: changed.strategies()[name] for name in (BASELINE, ACTIVE, INFO_ACTIVE)},
-            seeds=seeds,
-            updates=updates,
+            strategies=strategies,
+            seeds=seeds_of(budget, seed),
+            updates=part_of(budget, UPDATES),
         )
 
-    perturbed = {row: runs(row, settings, **{f"{scale:g}": scale for scale in SCALES}) for row in ROWS_2}
-    varied = {
-        name: {value: runs(STUDIED, dataclasses.replace(settings, **{name: value})) for value in values}
+    scales = {
+        f"{scale:g}": algorithm_2.active(uninformative=scale, radius=settings.scale) for scale in SCALES
+    }
+    changed = {
+        name: {value: replace(settings, **{name: value}) for value in values}
         for name, values in VARIED.items()
     }
-    return perturbed, varied
-
-
-def write(
-    out: Path,
-    table: Mapping[Cell, Measured],
-    perturbed: Mapping[Row2, Runs2],
-    varied: Mapping[str, Mapping[float, Runs2]],
-    command: str,
-) -> None:
-    """The figures and the page of what has been measured."""
-    figures = (_over_the_perturbation(out / "figure.svg", table, perturbed), _over_settings(table, varied))
-    found = findings(table, perturbed, varied)
-    some = next(iter(perturbed.values()))
-    page = PaperPage(
-        title="How much to perturb the uninformative latents",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
-        lead=found[-1].ours,
-        findings=found,
-        figures=figures,
-        numbers=numbers(table, varied),
-        remarks=(),
-        settings=in_words(some.settings)
-        | {"seeds": str(len(some.seeds)), "updates": f"{some.updates} (Table II's: {UPDATES})"},
-        command=command,
-    )
-    write_page(out / "report.html", page)
-
-
-def _over_the_perturbation(
-    path: Path, table: Mapping[Cell, Measured], perturbed: Mapping[Row2, Runs2]
-) -> Figure:
-    """A curve for each row, which is kept in a file, too."""
-    drawn = curves(
+    return (
+        {row: runs(replace(settings, row=row), scales) for row in ROWS_2},
         {
-            str(row): [Interval.of(accuracies(table, runs, f"{scale:g}")) for scale in SCALES]
+            name: {
+                value: runs(each, {strategy: each.strategies()[strategy] for strategy in SHOWN})
+                for value, each in by_value.items()
+            }
+            for name, by_value in changed.items()
+        },
+    )
+
+
+def page(results: Results, perturbed: Perturbed, varied: Varied) -> PaperPage:
+    """Return the page of what has been measured."""
+    found = findings(results, perturbed, varied)
+    some = next(iter(perturbed.values()))
+    overview = curves(
+        {
+            str(row): (SCALES, [runs.accuracy(results, f"{scale:g}") for scale in SCALES])
             for row, runs in perturbed.items()
         },
-        SCALES,
         across="perturbation of the uninformative latents",
         up="kNN accuracy",
+        logarithmic=True,
         width=6.4,
     )
-    drawn.savefig(path, facecolor="white")
-    svg = inline_svg(drawn, name="scales", description="Accuracy over the perturbation, row by row.")
-    return Figure(
-        title="Accuracy over the perturbation",
-        words="The informative latents are perturbed by 0.3 throughout; bands are 95 % intervals.",
-        panels=(Panel(svg=svg),),
-        wide=True,
+    return PaperPage(
+        title="How much to perturb the uninformative latents",
+        overview=overview,
+        lead=found[-1].ours,
+        findings=found,
+        figures=(
+            Figure(
+                title="Accuracy over the perturbation",
+                words="The informative latents are perturbed by 0.3 throughout; bands are 95 % intervals.",
+                panels=(panel(overview, "Accuracy over the perturbation, row by row."),),
+                wide=True,
+            ),
+            _over_settings(results, varied),
+        ),
+        numbers=numbers(results, varied),
+        settings=in_words(some.settings)
+        | {"seeds": str(len(some.seeds)), "updates": f"{some.updates} (Table II's: {UPDATES})"},
     )
 
 
-def _over_settings(table: Mapping[Cell, Measured], varied: Mapping[str, Mapping[float, Runs2]]) -> Figure:
-    """A panel for each varied setting, with a curve for each strategy."""
-    drawn = {
-        name: curves(
+def _over_settings(results: Results, varied: Varied) -> Figure:
+    """Return a panel for each varied setting, with a curve for each strategy."""
+    panels = []
+    for name, by_value in varied.items():
+        drawn = curves(
             {
-                strategy: [Interval.of(accuracies(table, runs, strategy)) for runs in by_value.values()]
-                for strategy in (BASELINE, ACTIVE, INFO_ACTIVE)
+                strategy: (list(by_value), [runs.accuracy(results, strategy) for runs in by_value.values()])
+                for strategy in SHOWN
             },
-            list(by_value),
             across=_NAMED[name],
             up="kNN accuracy",
-            at=_of_the_table(name),
+            logarithmic=True,
+            # 0 dimensions of the embedding stand for as many as the latents.
+            at=float(getattr(TABLE_2, name)) or float(STUDIED.informative + STUDIED.uninformative),
         )
-        for name, by_value in varied.items()
-    }
+        panels.append(panel(drawn, f"Accuracy of three strategies over the {_NAMED[name]}."))
     return Figure(
         title="Where the effect appears and vanishes",
         words=f"{STUDIED}, one setting varied at a time; the dotted line is that of Table II.",
-        panels=tuple(
-            Panel(
-                svg=inline_svg(
-                    figure,
-                    name=f"over-{name.replace('_', '-')}",
-                    description=f"Accuracy of three strategies over the {_NAMED[name]}.",
-                )
-            )
-            for name, figure in drawn.items()
-        ),
+        panels=tuple(panels),
         wide=True,
     )
 
 
-def findings(
-    table: Mapping[Cell, Measured],
-    perturbed: Mapping[Row2, Runs2],
-    varied: Mapping[str, Mapping[float, Runs2]],
-) -> tuple[Finding, ...]:
-    """The paper's statement beside our numbers, and where it ends."""
-    first, next_one = (f"{scale:g}" for scale in SCALES[:2])
-    small = [
-        Interval.of_difference(accuracies(table, runs, next_one), accuracies(table, runs, first))
-        for runs in perturbed.values()
-    ]
+def findings(results: Results, perturbed: Perturbed, varied: Varied) -> tuple[Finding, ...]:
+    """Return the paper's statement beside our numbers, and where it ends."""
+    first, second = (f"{scale:g}" for scale in SCALES[:2])
+    small = [runs.gap(results, second, first) for runs in perturbed.values()]
     gaps = {
-        (name, value): Interval.of_difference(
-            accuracies(table, runs, INFO_ACTIVE), accuracies(table, runs, BASELINE)
-        )
+        f"{_NAMED[name]} {value:g}": runs.gap(results, INFO_ACTIVE, BASELINE)
         for name, by_value in varied.items()
         for value, runs in by_value.items()
     }
-    gone = [f"{_NAMED[name]} {value:g} ({gap})" for (name, value), gap in gaps.items() if not gap.above_zero]
+    gone = [f"{name} ({gap})" for name, gap in gaps.items() if not gap.above_zero]
     return (
         Finding(
             paper="Even small differences between the perturbations of informative and other latents improve "
             "over the baseline.",
-            ours=f"{next_one} instead of {first}: " + ", ".join(map(str, small)) + ", row by row.",
+            ours=f"{second} instead of {first}: " + ", ".join(map(str, small)) + ", row by row.",
             agrees=sum(gap.above_zero for gap in small) > len(small) / 2,
         ),
         Finding(
@@ -207,7 +177,7 @@ def findings(
 
 
 def _except(gone: Sequence[str]) -> str:
-    """Where the effect vanishes, by name as long as these can be read in a sentence."""
+    """Return where the effect vanishes, by name if there are few such values."""
     if not gone:
         return "."
     if len(gone) > NAMED_AT_MOST:
@@ -215,33 +185,21 @@ def _except(gone: Sequence[str]) -> str:
     return f"; not at {', '.join(gone)}."
 
 
-def numbers(table: Mapping[Cell, Measured], varied: Mapping[str, Mapping[float, Runs2]]) -> Numbers:
-    """A row for each value of each varied setting."""
-    rows = []
-    for name, by_value in varied.items():
-        for value, runs in by_value.items():
-            means = [Interval.of(accuracies(table, runs, each)) for each in (BASELINE, ACTIVE, INFO_ACTIVE)]
-            gap = Interval.of_difference(
-                accuracies(table, runs, INFO_ACTIVE), accuracies(table, runs, BASELINE)
-            )
-            rows.append(
-                (
-                    f"{_NAMED[name]}: {value:g}",
-                    *(f"{interval.mean:.3f} ± {interval.error:.3f}" for interval in means),
-                    str(gap),
-                )
-            )
+def numbers(results: Results, varied: Varied) -> Numbers:
+    """Return a row for each value of each varied setting."""
     return Numbers(
-        header=("", BASELINE, ACTIVE, INFO_ACTIVE, "info-active over baseline"),
-        rows=tuple(rows),
+        header=("", *SHOWN, "info-active over baseline"),
+        rows=tuple(
+            (
+                f"{_NAMED[name]}: {value:g}",
+                *(runs.accuracy(results, strategy).with_error for strategy in SHOWN),
+                str(runs.gap(results, INFO_ACTIVE, BASELINE)),
+            )
+            for name, by_value in varied.items()
+            for value, runs in by_value.items()
+        ),
         note="kNN accuracy, mean and standard error over seeds; the last column with its 95 % interval.",
     )
-
-
-def _of_the_table(name: str) -> float:
-    """Table II's value of a setting."""
-    value = float(dataclasses.asdict(TABLE_2)[name])
-    return value or float(STUDIED.informative + STUDIED.uninformative)
 
 
 ENTRY = Entry(

@@ -1,13 +1,16 @@
-"""Everything that Weber and Bachman (2022) leave open about their experiments, in one place.
+"""Everything that Weber and Bachman (2022) leave open about their experiments on latents.
 
-How it was chosen is said in docs/latent.md; the seeds that served to choose are not those of the tables.
+docs/latent.md says how the values were chosen; the seeds for choosing are not those of the tables.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import torch
+from torch import Tensor
 
 from tammes.evaluation import KNN
 from tammes.latent import (
@@ -20,19 +23,23 @@ from tammes.latent import (
     Mixing,
     RandomMeans,
     Strategy,
+    TrainedEncoders,
     algorithm_1,
     algorithm_2,
+    boundary_accuracy,
 )
 from tammes.positives import Quantile
 
 SEEDS = 10
 BASELINE, INFO_ACTIVE, ACTIVE, CLASS_PRESERVING = "baseline", "info-active", "active", "class-preserving"
 RANDOM, DOUBLE_ACTIVE, ADVERSARIAL = "random", "double-active", "adversarial"
+Outcome = tuple[Mapping[str, TrainedEncoders], dict[str, Tensor], dict[str, Tensor]]
+"""Encoders, reported accuracies and last accuracies by strategy, (seeds,) each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row1:
-    """A row of Table I: dimensions of latents and observations, and the number N of updates."""
+    """Row of Table I: dimensions of latents and observations, and the number N of updates."""
 
     latents: int
     observed: int
@@ -44,7 +51,7 @@ class Row1:
 
 @dataclass(frozen=True, kw_only=True)
 class Row2:
-    """A row of Table II: numbers of classes, of informative and of uninformative dimensions."""
+    """Row of Table II: numbers of classes, of informative and of uninformative dimensions."""
 
     classes: int
     informative: int
@@ -68,8 +75,8 @@ ROWS_2 = tuple(
     Row2(classes=classes, informative=informative, uninformative=uninformative)
     for classes, informative, uninformative in ((4, 4, 4), (8, 4, 4), (4, 2, 6), (8, 2, 6), (4, 2, 16))
 )
-PAPER_1: Mapping[Row1, Mapping[str, float]] = {
-    row: dict(zip((RANDOM, ACTIVE, DOUBLE_ACTIVE), values, strict=True))
+PAPER_1: Mapping[str, Mapping[str, float]] = {
+    str(row): dict(zip((RANDOM, ACTIVE, DOUBLE_ACTIVE), values, strict=True))
     for row, values in zip(
         ROWS_1,
         (
@@ -82,8 +89,8 @@ PAPER_1: Mapping[Row1, Mapping[str, float]] = {
         strict=True,
     )
 }
-PAPER_2: Mapping[Row2, Mapping[str, float]] = {
-    row: dict(zip((BASELINE, INFO_ACTIVE, ACTIVE, CLASS_PRESERVING), values, strict=True))
+PAPER_2: Mapping[str, Mapping[str, float]] = {
+    str(row): dict(zip((BASELINE, INFO_ACTIVE, ACTIVE, CLASS_PRESERVING), values, strict=True))
     for row, values in zip(
         ROWS_2,
         (
@@ -100,30 +107,32 @@ PAPER_2: Mapping[Row2, Mapping[str, float]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings1:
-    """Algorithm 1. The paper's own are the class noise, the perturbation and the learning rate.
+    """Settings of Algorithm 1. The paper gives the class noise, the perturbation and the learning rate.
 
-    The two class means are independent and uniform: in so many dimensions nearly orthogonal.
+    The two class means are independent and uniform: in many dimensions nearly orthogonal.
 
     Args:
+        row: row of Table I.
         class_noise: standard deviation around the class means (the paper's: 0.3).
         perturbation: standard deviation of the noise on observations (the paper's: 0.2).
-        share: active positives lie as near to the boundary as this share of the points of D_t.
-        tries: most candidates for a positive.
-        anchors_of: a double-active anchor is the nearest of so many points.
-        mixing_depth: layers of g with a tanh.
-        mixing_width: of these layers, as a multiple of the latents.
-        condition: of each linear map of g.
-        gain: how far from linear g is.
-        dim: of the embeddings; 0 is as many as the latents.
-        width: of the hidden layers of f.
-        depth: hidden layers of f.
-        temperature: of the loss.
-        pairs: m_t, drawn in every round.
-        updates: in every round.
+        share: fraction of the points of D_t that are as near to the boundary as an active positive must be.
+        tries: largest number of candidates for a positive.
+        anchors_of: number of points of which a double-active anchor is the nearest to the boundary.
+        mixing_depth: number of layers of g with a tanh.
+        mixing_width: width of these layers, as a multiple of the latents.
+        condition: condition number of each linear map of g.
+        gain: gain of g; the larger, the less linear is g.
+        dim: dimensions of the embeddings; 0 for as many as the latents.
+        width: width of the hidden layers of f.
+        depth: number of hidden layers of f.
+        temperature: temperature of the loss.
+        pairs: m_t, number of pairs drawn in every round.
+        updates: number of updates in every round.
         batch: pairs in an update.
-        learning_rate: of Adam (the paper's: 1e-4).
+        learning_rate: learning rate of Adam (the paper's: 1e-4).
     """
 
+    row: Row1 = ROWS_1[0]
     class_noise: float = 0.3
     perturbation: float = 0.2
     share: float = 0.25
@@ -142,8 +151,9 @@ class Settings1:
     batch: int = 64
     learning_rate: float = 1e-4
 
-    def laboratory(self, row: Row1, *, updates: int) -> Laboratory:
-        """What trains a row, for so many updates in all."""
+    def laboratory(self, updates: int) -> Laboratory:
+        """Return the laboratory that trains the row, for the given number of updates in all."""
+        row = self.row
         return Laboratory(
             model=LatentModel(
                 informative=row.latents,
@@ -168,7 +178,7 @@ class Settings1:
         )
 
     def strategies(self) -> dict[str, Strategy]:
-        """The paper's columns, and the adversarial augmentation, which has none."""
+        """Return the strategies of the paper's columns, and the adversarial augmentation, which has none."""
         acceptance = Quantile(share=self.share)
         return {
             RANDOM: algorithm_1.random(scale=self.perturbation),
@@ -179,34 +189,45 @@ class Settings1:
             ADVERSARIAL: algorithm_1.adversarial(scale=self.perturbation, radius=self.perturbation),
         }
 
+    def trained(self, strategies: Mapping[str, Strategy], seeds: Sequence[int], updates: int) -> Outcome:
+        """Train a run of each strategy for each seed; report the best accuracy after any round."""
+        best = {name: torch.zeros(len(seeds), dtype=torch.float64) for name in strategies}
+        trained, last = {}, best
+        for trained in self.laboratory(updates).training(strategies, seeds):
+            last = {name: boundary_accuracy(each) for name, each in trained.items()}
+            best = {name: torch.maximum(best[name], accuracy) for name, accuracy in last.items()}
+        return trained, best, last
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings2:
-    """Algorithm 2. The paper's own are the perturbations, the learning rate, the updates and the resamples.
+    """Settings of Algorithm 2. The paper gives the perturbations, the learning rate, updates and resamples.
 
-    The class means are as far apart as they can be.
+    The class means are as far apart as possible.
 
     Args:
+        row: row of Table II.
         class_noise: standard deviation around the class means ("little overlap").
-        scale: length of the uninformative latents, the informative ones having length 1; a perturbation is
-            in the same units, and turns latents on a larger sphere less.
+        scale: length of the uninformative latents, the informative ones having length 1. A perturbation is
+            in the same units, so it turns latents on a larger sphere less.
         observed: dimensions of an observation.
-        mixing_depth: layers of g with a tanh.
-        mixing_width: of these layers.
-        condition: of each linear map of g.
-        gain: how far from linear g is.
-        dim: of the embeddings; 0 is as many as the latents.
-        width: of the hidden layers of f.
-        depth: hidden layers of f.
-        temperature: of the loss.
+        mixing_depth: number of layers of g with a tanh.
+        mixing_width: width of these layers.
+        condition: condition number of each linear map of g.
+        gain: gain of g; the larger, the less linear is g.
+        dim: dimensions of the embeddings; 0 for as many as the latents.
+        width: width of the hidden layers of f.
+        depth: number of hidden layers of f.
+        temperature: temperature of the loss.
         batch: pairs in an update, all of them new.
-        learning_rate: of Adam (the paper's: 1e-4).
-        neighbors: of the kNN classifier.
-        train: points that vote.
-        test: points to be classified.
-        resamples: of both (the paper's: 10).
+        learning_rate: learning rate of Adam (the paper's: 1e-4).
+        neighbors: neighbors of the kNN classifier.
+        train: number of points that vote.
+        test: number of points to be classified.
+        resamples: resamples of both (the paper's: 10).
     """
 
+    row: Row2 = ROWS_2[0]
     class_noise: float = 0.35
     scale: float = 2.5
     observed: int = 32
@@ -225,8 +246,9 @@ class Settings2:
     test: int = 500
     resamples: int = 10
 
-    def laboratory(self, row: Row2, *, updates: int) -> Laboratory:
-        """What trains a row, for so many updates."""
+    def laboratory(self, updates: int) -> Laboratory:
+        """Return the laboratory that trains the row, for the given number of updates."""
+        row = self.row
         return Laboratory(
             model=LatentModel(
                 informative=row.informative,
@@ -252,7 +274,7 @@ class Settings2:
         )
 
     def strategies(self) -> dict[str, Strategy]:
-        """The paper's columns."""
+        """Return the strategies of the paper's columns."""
         return {
             BASELINE: algorithm_2.baseline(radius=self.scale),
             INFO_ACTIVE: algorithm_2.info_active(),
@@ -260,32 +282,31 @@ class Settings2:
             CLASS_PRESERVING: algorithm_2.class_preserving(),
         }
 
-    def accuracy(self) -> ClassAccuracy:
-        """What is reported."""
-        return ClassAccuracy(
+    def trained(self, strategies: Mapping[str, Strategy], seeds: Sequence[int], updates: int) -> Outcome:
+        """Train a run of each strategy for each seed; report the kNN accuracy after the last update."""
+        trained = self.laboratory(updates).train(strategies, seeds)
+        accuracy = ClassAccuracy(
             classifier=KNN(neighbors=self.neighbors),
             train=self.train,
             test=self.test,
             resamples=self.resamples,
         )
+        found = {name: accuracy(each) for name, each in trained.items()}
+        return trained, found, found
 
 
 TABLE_1, TABLE_2 = Settings1(), Settings2()
 
 
-def described(settings: Settings1 | Settings2) -> str:
-    """All settings as one word of a table: whatever differs is another cell.
-
-    >>> described(Settings2()).startswith("class_noise=0.35 scale=")
-    True
-    """
-    return " ".join(f"{name}={value:g}" for name, value in dataclasses.asdict(settings).items())
-
-
 def in_words(settings: Settings1 | Settings2) -> dict[str, str]:
-    """All settings as a page shows them.
+    """Return all settings but the row, as a page shows them.
 
-    >>> in_words(Settings2())["class noise"]
-    '0.35'
+    Example:
+        >>> in_words(Settings2())["class noise"]
+        '0.35'
     """
-    return {name.replace("_", " "): f"{value:g}" for name, value in dataclasses.asdict(settings).items()}
+    return {
+        field.name.replace("_", " "): f"{getattr(settings, field.name):g}"
+        for field in dataclasses.fields(settings)
+        if field.name != "row"
+    }

@@ -1,19 +1,16 @@
 """Targeted perturbations of latents against equal ones.
 
-Weber and Bachman (2022), Table II. What the paper leaves open is in `settings`.
+Weber and Bachman (2022), Table II. `settings` has everything that the paper leaves open.
 """
 
-from __future__ import annotations
-
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
-from tammes.papers.entry import Entry
-from tammes.papers.interval import Interval
-from tammes.papers.page import Finding, Numbers, PaperPage, write_page
-from tammes.papers.weber.rows import by_strategy
+from tammes.papers.entry import Entry, Request
+from tammes.papers.page import Finding, Numbers, PaperPage
+from tammes.papers.statistics import Interval
 from tammes.papers.weber.settings import (
     ACTIVE,
     BASELINE,
@@ -24,7 +21,7 @@ from tammes.papers.weber.settings import (
     TABLE_2,
     in_words,
 )
-from tammes.papers.weber.training import Cell, Measured, Runs2, accuracies, part_of, seeds_of, study
+from tammes.papers.weber.training import Results, Runs, by_strategy, part_of, seeds_of, study
 
 UPDATES = 1000
 ORDER = (BASELINE, ACTIVE, INFO_ACTIVE, CLASS_PRESERVING)
@@ -38,80 +35,52 @@ REMARKS = (
 )
 
 
-def run(out: Path, *, budget: float, seed: int, data: Path | None) -> None:
-    """See `Reproduction`; a table that is there already is gone on with."""
-    out.mkdir(parents=True, exist_ok=True)
-    work = plan(budget, seed)
-    write(out, study(out / "table.csv", work), work, ENTRY.command(budget=budget, seed=seed))
+def run(request: Request) -> None:
+    """Train all strategies row by row."""
+    work = plan(request.budget, request.seed)
+    study(work, partial(page, work)).run(request)
 
 
-def plan(budget: float, seed: int) -> list[Runs2]:
-    """The runs of each row."""
-    seeds = seeds_of(budget, seed)
-    resamples = part_of(budget, TABLE_2.resamples)
+def plan(budget: float, seed: int) -> list[Runs]:
+    """Return the runs of each row."""
     return [
-        Runs2(
-            row=row,
-            settings=dataclasses.replace(TABLE_2, resamples=resamples),
+        Runs(
+            settings=replace(TABLE_2, row=row, resamples=part_of(budget, TABLE_2.resamples)),
             strategies=TABLE_2.strategies(),
-            seeds=seeds,
+            seeds=seeds_of(budget, seed),
             updates=part_of(budget, UPDATES),
         )
         for row in ROWS_2
     ]
 
 
-def write(out: Path, table: Mapping[Cell, Measured], work: Sequence[Runs2], command: str) -> None:
-    """The figure and the page of what has been measured."""
-    figure = by_strategy(
-        out / "figure.svg",
-        table,
-        {str(runs.row): runs for runs in work},
-        {str(row): numbers for row, numbers in PAPER_2.items()},
-        strategies=ORDER,
-        label="kNN accuracy",
-        limits=(0.0, 1.03),
+def page(work: Sequence[Runs], results: Results) -> PaperPage:
+    """Return the page of what has been measured."""
+    overview, figure = by_strategy(
+        results, work, PAPER_2, order=ORDER, label="kNN accuracy", limits=(0.0, 1.03)
     )
-    found = findings(table, work)
-    page = PaperPage(
+    found = findings(results, work)
+    ordered = [
+        runs.gap(results, ACTIVE, BASELINE).above_zero and runs.gap(results, INFO_ACTIVE, ACTIVE).above_zero
+        for runs in work
+    ]
+    return PaperPage(
         title="Targeted perturbations of latents",
-        statement=ENTRY.statement,
-        source=ENTRY.source,
-        lead=_lead(table, work),
+        overview=overview,
+        lead="Active positives are better than the baseline's, and info-active ones better still, beyond "
+        f"chance in {sum(ordered)} of {len(ordered)} rows. {found[-1].ours}",
         findings=found,
         figures=(figure,),
-        numbers=numbers(table, work),
+        numbers=numbers(results, work),
         remarks=REMARKS,
         settings=in_words(work[0].settings)
         | {"seeds": str(len(work[0].seeds)), "updates": f"{work[0].updates} (the paper's: {UPDATES})"},
-        command=command,
-    )
-    write_page(out / "report.html", page)
-
-
-def _lead(table: Mapping[Cell, Measured], work: Sequence[Runs2]) -> str:
-    ordered = [
-        all(
-            Interval.of_difference(accuracies(table, runs, more), accuracies(table, runs, less)).above_zero
-            for less, more in ((BASELINE, ACTIVE), (ACTIVE, INFO_ACTIVE))
-        )
-        for runs in work
-    ]
-    return (
-        f"Active positives are better than the baseline's, and info-active ones better still, beyond "
-        f"chance in {sum(ordered)} of {len(ordered)} rows. {findings(table, work)[-1].ours}"
     )
 
 
-def findings(table: Mapping[Cell, Measured], work: Sequence[Runs2]) -> tuple[Finding, ...]:
-    """The paper's statements beside our numbers."""
-    steps = {
-        (less, more): [
-            Interval.of_difference(accuracies(table, runs, more), accuracies(table, runs, less))
-            for runs in work
-        ]
-        for less, more in pairwise(ORDER)
-    }
+def findings(results: Results, work: Sequence[Runs]) -> tuple[Finding, ...]:
+    """Return the paper's statements beside our numbers."""
+    steps = {(less, more): [runs.gap(results, more, less) for runs in work] for less, more in pairwise(ORDER)}
     ordered = [
         Finding(
             paper=f"{more} is better than {less}.",
@@ -123,7 +92,7 @@ def findings(table: Mapping[Cell, Measured], work: Sequence[Runs2]) -> tuple[Fin
     ]
     last = steps[INFO_ACTIVE, CLASS_PRESERVING]
     near = [
-        abs(Interval.of(accuracies(table, runs, name)).mean - PAPER_2[runs.row][name])
+        abs(runs.accuracy(results, name).mean - PAPER_2[str(runs.settings.row)][name])
         for runs in work
         for name in ORDER
     ]
@@ -145,16 +114,14 @@ def findings(table: Mapping[Cell, Measured], work: Sequence[Runs2]) -> tuple[Fin
     )
 
 
-def numbers(table: Mapping[Cell, Measured], work: Sequence[Runs2]) -> Numbers:
-    """A row for each of the paper's, ours with the standard error, the paper's in parentheses."""
+def numbers(results: Results, work: Sequence[Runs]) -> Numbers:
+    """Return a row for each of the paper's: ours with the standard error, the paper's in parentheses."""
     rows = []
     for runs in work:
-        cells = []
-        for name in ORDER:
-            ours = Interval.of(accuracies(table, runs, name))
-            cells.append(f"{ours.mean:.3f} ± {ours.error:.3f} ({PAPER_2[runs.row][name]:.3f})")
-        ceiling = Interval.of([table[runs.cell(BASELINE, seed)].ceiling for seed in runs.seeds])
-        rows.append((str(runs.row), *cells, f"{ceiling.mean:.3f}"))
+        row = str(runs.settings.row)
+        cells = (f"{runs.accuracy(results, name).with_error} ({PAPER_2[row][name]:.3f})" for name in ORDER)
+        ceiling = Interval.of([score.ceiling for score in runs.scores(results, BASELINE)])
+        rows.append((row, *cells, f"{ceiling.mean:.3f}"))
     return Numbers(
         header=("", *ORDER, "true latents"),
         rows=tuple(rows),

@@ -1,31 +1,31 @@
-"""Trains the runs of a table's row, all seeds and strategies at once, and keeps what came of each."""
+"""Training of the runs of a table's row, all seeds and strategies as one model."""
 
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import torch
-from torch import Tensor
+from matplotlib.figure import Figure as Drawing
 
-from tammes.latent import OverlapWarning, Strategy, TrainedEncoders, boundary_accuracy
-from tammes.papers.study import Results, complete
-from tammes.papers.weber.settings import SEEDS, Row1, Row2, Settings1, Settings2, described
+from tammes.latent import OverlapWarning, Strategy
+from tammes.papers.figures import dots
+from tammes.papers.page import Figure, PaperPage, panel
+from tammes.papers.statistics import Interval
+from tammes.papers.study import Study
+from tammes.papers.weber.settings import SEEDS, Settings1, Settings2, in_words
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class StrategyRun:
     """One run: a strategy and a seed in a row of a table.
 
     Args:
-        row: the row, in words.
-        strategy: its name.
-        settings: all that the paper leaves open, in words.
-        updates: of the encoder.
-        seed: of the run.
+        row: row, in words.
+        strategy: name of the strategy.
+        settings: all settings that the paper leaves open, as one string.
+        updates: number of updates of the encoder.
+        seed: random seed of the run.
     """
 
     row: str
@@ -36,17 +36,17 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """What came of a run.
+class RunScore:
+    """Measurements of a run.
 
     Args:
-        accuracy: what the table reports: of Table II that of nearest neighbors, of Table I the highest of a
-            linear classifier after any round.
-        last: the accuracy after the last round.
-        ceiling: the share of latents that are nearest to the mean of their own class, which is what the true
-            latents allow.
-        tries: candidates looked at for a positive, on average.
-        missed: the share of positives for which no candidate was accepted.
+        accuracy: accuracy that the table reports: of Table II that of nearest neighbors, of Table I the best
+            of a linear classifier after any round.
+        last: accuracy after the last round.
+        ceiling: fraction of latents that are nearest to the mean of their own class: the accuracy that the
+            true latents allow.
+        tries: mean number of candidates looked at for a positive.
+        missed: fraction of positives for which no candidate was accepted.
     """
 
     accuracy: float
@@ -56,124 +56,101 @@ class Measured:
     missed: float
 
 
+Results = Mapping[StrategyRun, RunScore]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Runs(ABC):
-    """The runs of one row, which are trained as one model.
+class Runs:
+    """Runs of one row, which are trained as one model.
 
     Args:
-        strategies: by name.
-        seeds: a run of each strategy for each.
-        updates: of every encoder.
+        settings: settings, with the row.
+        strategies: strategies by name.
+        seeds: random seeds; each strategy has a run for each.
+        updates: number of updates of every encoder.
     """
 
+    settings: Settings1 | Settings2
     strategies: Mapping[str, Strategy]
     seeds: Sequence[int]
     updates: int
 
-    @abstractmethod
-    def place(self) -> tuple[str, str]:
-        """The row and the settings, in words."""
+    def cell(self, strategy: str, seed: int) -> StrategyRun:
+        """Return one of the runs."""
+        described = {name.replace(" ", "_"): value for name, value in in_words(self.settings).items()}
+        return StrategyRun(
+            row=str(self.settings.row),
+            strategy=strategy,
+            settings=" ".join(f"{name}={value}" for name, value in described.items()),
+            updates=self.updates,
+            seed=seed,
+        )
 
-    @abstractmethod
-    def trained(self) -> tuple[dict[str, TrainedEncoders], dict[str, Tensor], dict[str, Tensor]]:
-        """The encoders, the accuracy that is reported and the last one, by strategy (seeds,)."""
-
-    def cell(self, strategy: str, seed: int) -> Cell:
-        """One of the runs."""
-        row, settings = self.place()
-        return Cell(row=row, strategy=strategy, settings=settings, updates=self.updates, seed=seed)
-
-    def cells(self) -> list[Cell]:
-        """All of them."""
+    def cells(self) -> list[StrategyRun]:
+        """Return all runs."""
         return [self.cell(strategy, seed) for strategy in self.strategies for seed in self.seeds]
 
-    def measured(self) -> dict[Cell, Measured]:
-        """Train and measure all of them."""
+    def measured(self) -> dict[StrategyRun, RunScore]:
+        """Train and measure all runs."""
         with warnings.catch_warnings():
             # Eight classes on a circle, as in the paper's fourth row, may overlap; the page says by how much.
             warnings.simplefilter("ignore", OverlapWarning)
-            trained, reported, last = self.trained()
-        table = {}
+            trained, reported, last = self.settings.trained(self.strategies, self.seeds, self.updates)
+        scores = {}
         for name, each in trained.items():
             assert each.state.world.classes is not None  # the rows have classes
             ceilings = 1 - each.state.world.classes.overlap
             for run, seed in enumerate(self.seeds):
-                table[self.cell(name, seed)] = Measured(
+                scores[self.cell(name, seed)] = RunScore(
                     accuracy=float(reported[name][run]),
                     last=float(last[name][run]),
                     ceiling=float(ceilings[run]),
                     tries=float(each.tries[run]),
                     missed=float(each.missed[run]),
                 )
-        return table
+        return scores
+
+    def scores(self, results: Results, strategy: str) -> list[RunScore]:
+        """Return the score of each seed."""
+        return [results[self.cell(strategy, seed)] for seed in self.seeds]
+
+    def accuracy(self, results: Results, strategy: str) -> Interval:
+        """Return the accuracy of a strategy, over the seeds."""
+        return Interval.of([score.accuracy for score in self.scores(results, strategy)])
+
+    def gap(self, results: Results, more: str, less: str) -> Interval:
+        """Return by how much one strategy is more accurate than another, seed by seed."""
+        return Interval.of_difference(
+            self.accuracy(results, more).values, self.accuracy(results, less).values
+        )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Runs1(Runs):
-    """Those of a row of Table I."""
-
-    row: Row1
-    settings: Settings1
-
-    def place(self) -> tuple[str, str]:
-        """See `Runs`."""
-        return str(self.row), described(self.settings)
-
-    def trained(self) -> tuple[dict[str, TrainedEncoders], dict[str, Tensor], dict[str, Tensor]]:
-        """See `Runs`."""
-        laboratory = self.settings.laboratory(self.row, updates=self.updates)
-        best = {name: torch.zeros(len(self.seeds), dtype=torch.float64) for name in self.strategies}
-        trained, last = {}, best
-        for trained in laboratory.training(self.strategies, self.seeds):
-            last = {name: boundary_accuracy(each) for name, each in trained.items()}
-            best = {name: torch.maximum(best[name], accuracy) for name, accuracy in last.items()}
-        return trained, best, last
-
-
-@dataclass(frozen=True, kw_only=True)
-class Runs2(Runs):
-    """Those of a row of Table II."""
-
-    row: Row2
-    settings: Settings2
-
-    def place(self) -> tuple[str, str]:
-        """See `Runs`."""
-        return str(self.row), described(self.settings)
-
-    def trained(self) -> tuple[dict[str, TrainedEncoders], dict[str, Tensor], dict[str, Tensor]]:
-        """See `Runs`."""
-        trained = self.settings.laboratory(self.row, updates=self.updates).train(self.strategies, self.seeds)
-        accuracy = self.settings.accuracy()
-        found = {name: accuracy(each) for name, each in trained.items()}
-        return trained, found, found
-
-
-def study(path: Path, plan: Sequence[Runs]) -> dict[Cell, Measured]:
-    """Train what the table does not have yet, row by row, and give all of it.
+def study(plan: Sequence[Runs], page: Callable[[Results], PaperPage]) -> Study[StrategyRun, RunScore]:
+    """Return the study of some rows; measuring one run trains its whole row.
 
     Args:
-        path: of the table, which is gone on with where it is there.
-        plan: the runs of each row.
+        plan: runs of each row.
+        page: function from the scores to the page.
     """
     of_cell = {cell: runs for runs in plan for cell in runs.cells()}
-    ahead: dict[Cell, Measured] = {}
+    ahead: dict[StrategyRun, RunScore] = {}
 
-    def measure(cell: Cell) -> Measured:
+    def measure(cell: StrategyRun) -> RunScore:
         if cell not in ahead:
             ahead.update(of_cell[cell].measured())
         return ahead[cell]
 
-    return complete(
-        Results(path, Cell, Measured),
-        list(of_cell),
-        measure,
+    return Study(
+        cells=list(of_cell),
+        scores=RunScore,
+        measure=measure,
         name=lambda cell: f"{cell.row}: {cell.strategy}",
+        page=page,
     )
 
 
 def seeds_of(budget: float, first: int) -> range:
-    """The seeds of a study: a smaller budget has fewer, and two at least.
+    """Return the seeds of a study: a smaller budget has fewer, and at least two.
 
     Example:
         >>> seeds_of(0.3, 7), len(seeds_of(0.01, 0))
@@ -183,7 +160,7 @@ def seeds_of(budget: float, first: int) -> range:
 
 
 def part_of(budget: float, whole: int) -> int:
-    """How many updates or resamples: fewer where two seeds are more than the budget has, and one at least.
+    """Return how many updates or resamples a budget has: all if it has two seeds or more, and at least one.
 
     Example:
         >>> part_of(0.3, 1000), part_of(0.1, 1000), part_of(1e-6, 10)
@@ -192,6 +169,37 @@ def part_of(budget: float, whole: int) -> int:
     return max(1, round(whole * min(1.0, SEEDS * budget / 2)))
 
 
-def accuracies(table: Mapping[Cell, Measured], runs: Runs, strategy: str) -> list[float]:
-    """What the table reports for each seed."""
-    return [table[runs.cell(strategy, seed)].accuracy for seed in runs.seeds]
+def by_strategy(
+    results: Results,
+    plan: Sequence[Runs],
+    paper: Mapping[str, Mapping[str, float]],
+    *,
+    order: Sequence[str],
+    label: str,
+    limits: tuple[float, float],
+) -> tuple[Drawing, Figure]:
+    """Draw the accuracy of each strategy row by row; return the first row, and all rows as a figure.
+
+    Args:
+        results: scores of all runs.
+        plan: runs of each row.
+        paper: accuracies of the paper by row and strategy.
+        order: strategies from top to bottom.
+        label: name of the accuracy.
+        limits: ends of the axis.
+    """
+    drawn = {}
+    for runs in plan:
+        row = str(runs.settings.row)
+        ours = {name: runs.accuracy(results, name) for name in order}
+        drawn[row] = dots(ours, paper[row], label=label, limits=limits)
+    figure = Figure(
+        title="Accuracy by strategy",
+        words="Means over seeds with 95 % intervals; rings are the paper's.",
+        panels=tuple(
+            panel(figure, f"{row}: accuracies, and the paper's as rings.", name=row)
+            for row, figure in drawn.items()
+        ),
+        wide=True,
+    )
+    return next(iter(drawn.values())), figure

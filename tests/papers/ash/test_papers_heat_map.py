@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tammes.papers.heat_map import WITHIN, HeatMap, by_best, by_row, ends_of_range, heat_map
+from tammes.papers.ash.heat_map import WITHIN, HeatMap, by_best, by_row, ends_of_range, heat_map
 
 VALUES = np.array([[0.20, 0.398, 0.40, 0.399], [0.9, 0.8, np.nan, 0.1]])
 NAMES = {"rows": ["N = 2", "N = 4"], "columns": ["1", "2", "4", "8"], "row_title": "N", "column_title": "k"}

@@ -1,0 +1,154 @@
+"""Figures that several entries draw: dots beside the paper's numbers, and curves with bands."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from tammes.papers.statistics import Interval
+from tammes.report.figures.canvas import TEXT, canvas, spread
+from tammes.report.palette import INK, MUTED, objective_color
+
+FLOOR = 1e-5
+"""Least error that `grouped_dots` draws on a logarithmic scale; smaller ones stand there too."""
+
+Number = float | Interval
+
+
+def dots(
+    ours: Mapping[str, Number], paper: Mapping[str, float], *, label: str, limits: tuple[float, float]
+) -> Figure:
+    """Draw a line for each name: our number as a dot with its 95 % interval, the paper's as a ring.
+
+    Args:
+        ours: numbers by name, from top to bottom.
+        paper: numbers of the paper; names may be missing.
+        label: name of the axis.
+        limits: ends of the axis.
+
+    Example:
+        >>> drawn = dots({"a": Interval((0.4, 0.5))}, {"a": 0.6}, label="accuracy", limits=(0, 1))
+        >>> drawn.axes[0].get_xlabel()
+        'accuracy'
+    """
+    figure, axes = canvas(width=4.2, height=0.5 + 0.26 * len(ours))
+    places = list(range(len(ours)))
+    axes.hlines(places, *limits, color=MUTED, linewidth=0.3)
+    low, middle, high = zip(*map(_ends, ours.values()), strict=True)
+    color = objective_color(0)
+    axes.hlines(places, low, high, color=color, linewidth=1.4)
+    axes.plot(middle, places, "o", color=color, markersize=5)
+    rings = [(paper[name], place) for place, name in enumerate(ours) if name in paper]
+    if rings:
+        axes.plot(*zip(*rings, strict=True), "o", mfc="none", mec=INK, markersize=7.5)
+    axes.set_yticks(places, list(ours), fontsize=TEXT)
+    axes.set_ylim(len(ours) - 0.5, -0.5)  # the first on top, and whole dots at both ends
+    axes.set_xlim(*limits)
+    axes.locator_params(axis="x", nbins=5)
+    axes.set_xlabel(label)
+    return figure
+
+
+def curves(
+    series: Mapping[str, tuple[Sequence[float], Sequence[Number]]],
+    *,
+    across: str,
+    up: str,
+    logarithmic: bool = False,
+    at: float | None = None,
+    width: float = 4.2,
+) -> Figure:
+    """Draw a curve for each name, with its 95 % interval as a band if it has one, and its name at the end.
+
+    Args:
+        series: places, ascending, and numbers at them, by name.
+        across: name of the horizontal axis.
+        up: name of the vertical axis.
+        logarithmic: whether the places, all positive, stand on a logarithmic scale.
+        at: place to be marked by a dotted line.
+        width: width of the figure, in inches.
+
+    Example:
+        >>> drawn = curves({"a": ([1, 2], [0.5, 0.6])}, across="k", up="ratio")
+        >>> drawn.axes[0].get_ylabel()
+        'ratio'
+    """
+    figure, axes = canvas(width=width, height=2.8)
+    if logarithmic:
+        axes.set_xscale("log")
+        ticks = sorted({place for places, _ in series.values() for place in places})
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+    if at is not None:
+        axes.axvline(at, color=MUTED, linewidth=0.6, linestyle=":")
+    ends = {name: [_ends(number) for number in numbers] for name, (_, numbers) in series.items()}
+    bottom = min(low for each in ends.values() for low, _, _ in each)
+    top = max(high for each in ends.values() for _, _, high in each)
+    labels = spread([each[-1][1] for each in ends.values()], gap=0.065 * (top - bottom))
+    for index, ((name, (places, _)), label) in enumerate(zip(series.items(), labels, strict=True)):
+        color = objective_color(index)
+        low, middle, high = zip(*ends[name], strict=True)
+        axes.plot(places, middle, "o-", color=color, linewidth=1.4, markersize=3)
+        axes.fill_between(places, low, high, color=color, alpha=0.15, linewidth=0)
+        axes.annotate(
+            name,
+            (places[-1], label),
+            xytext=(6, 0),
+            textcoords="offset points",
+            color=color,
+            fontsize=TEXT,
+            va="center",
+            annotation_clip=False,
+        )
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    return figure
+
+
+def grouped_dots(
+    ours: Mapping[str, Mapping[str, float]],
+    paper: Mapping[str, Mapping[str, float]],
+    *,
+    label: str,
+    logarithmic: bool = True,
+    width: float | None = None,
+) -> Figure:
+    """Draw a column for each group, a color for each method: our error as a dot, the paper's as a ring.
+
+    Args:
+        ours: errors by method, then group; every method has the same groups.
+        paper: errors of the paper; methods and groups may be missing.
+        label: name of the vertical axis.
+        logarithmic: whether errors stand on a logarithmic scale.
+        width: width of the figure, in inches; left out, it follows the number of groups.
+
+    Example:
+        >>> grouped_dots({"a": {"low": 0.1}}, {}, label="error").axes[0].get_ylabel()
+        'error'
+    """
+    groups = list(next(iter(ours.values())))
+    figure, axes = canvas(width=width or 1.6 + 1.1 * len(groups), height=2.9)
+    for index, (method, errors) in enumerate(ours.items()):
+        shift = 0.16 * (index - (len(ours) - 1) / 2)
+        place = {group: number + shift for number, group in enumerate(groups)}
+        values = [max(errors[group], FLOOR) if logarithmic else errors[group] for group in groups]
+        color = objective_color(index)
+        axes.plot(list(place.values()), values, "o", color=color, markersize=5, label=method)
+        known = {place[group]: error for group, error in paper.get(method, {}).items() if group in place}
+        axes.plot(list(known), list(known.values()), "o", mfc="none", mec=INK, markersize=6.5)
+    if logarithmic:
+        axes.set_yscale("log")
+    axes.set_xticks(range(len(groups)), groups, fontsize=TEXT)
+    axes.set_ylabel(label)
+    axes.margins(x=0.12)
+    if len(ours) > 1:
+        axes.legend(
+            fontsize=TEXT, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), labelcolor=MUTED
+        )
+    return figure
+
+
+def _ends(number: Number) -> tuple[float, float, float]:
+    """Lower end, mean and upper end."""
+    if isinstance(number, Interval):
+        return number.mean - number.half, number.mean, number.mean + number.half
+    return number, number, number
