@@ -338,7 +338,7 @@ def test_compare_without_labels_still_writes_the_page(tmp_path: Path) -> None:
         ("compare simclr", "--data"),
         ("compare simclr --data digits --size 16", "the digits are 8x8 pixels"),
         ("compare hcl --class-prior 1.5 --data digits", "class_prior must be a probability"),
-        ("reproduce", "name what to reproduce"),
+        ("reproduce", "name an experiment"),
         (
             "reproduce riemann-hypothesis",
             "there is no entry riemann-hypothesis; there is ",

@@ -44,7 +44,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is_said_or_written(
         assert main(["reproduce", name, "--data", str(nowhere), "--out", str(out)]) == 2
         said = capsys.readouterr()
         assert said.out == ""
-        assert f"there is no {nowhere}: --data of {name} is" in said.err
+        assert f"there is no {nowhere}: the data of {name} are" in said.err
         assert not out.exists()
 
 
@@ -94,6 +94,6 @@ def test_ctrl_c_keeps_what_is_measured_and_says_so(tmp_path: Path, documents: Pa
     assert process.returncode == 130
     assert "Traceback" not in told
     assert "cells measured" in told
-    assert "the same command goes on from there" in told.replace("\n", " ")
+    assert "the same command resumes from there" in told.replace("\n", " ")
     assert table.read_text().endswith("\n")
     assert not (table.parent / "report.html").exists()

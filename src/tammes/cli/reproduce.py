@@ -1,4 +1,4 @@
-"""`tammes reproduce`: the experiments of the papers, done again."""
+"""`tammes reproduce`: experiments of the papers, with their numbers beside ours."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,20 @@ from tammes.papers import Entry, entries
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduce:
-    """Redo an experiment of the papers, and set its numbers beside ours.
+    """Redo an experiment of the papers, and set the paper's numbers beside ours.
 
     tammes reproduce --list
 
     tammes reproduce transport-degeneracy
 
     Args:
-        name: Which one, as --list names it.
-        list: Show what there is.
-        out: The folder for table.csv, figure.svg and report.html (by default reproductions/ and the name).
-        budget: The part of the full work to do, above 0 and at most 1; less is quicker and noisier.
-        seed: Of everything that is drawn.
-        data: What to work on, for those that ask for it.
+        name: Name of the experiment, as --list shows it.
+        list: Show all experiments.
+        out: Folder for table.csv, figure.svg and report.html (by default reproductions/NAME). A stopped
+            experiment resumes from the table.
+        budget: Fraction of the full work, above 0 and at most 1; less is quicker and noisier.
+        seed: First random seed.
+        data: File or folder of the data, for experiments that need some.
     """
 
     name: tyro.conf.Positional[str | None] = None
@@ -46,10 +47,12 @@ def main(arguments: Sequence[str]) -> None:
         _show(known.values())
         return
     if choice.name is None:
-        raise ValueError("name what to reproduce, or see what there is: tammes reproduce --list")
+        raise ValueError("name an experiment, or list all: tammes reproduce --list")
     if choice.name not in known:
         raise ValueError(f"there is no entry {choice.name}; there is {', '.join(known)}")
     entry = known[choice.name]
+    if entry.data is not None and choice.data is None:
+        raise ValueError(f"{entry.name} needs --data: {entry.data}")
     out = choice.out or Path("reproductions") / entry.name
     entry.check(budget=choice.budget, data=choice.data)
     console = Console(markup=False)
