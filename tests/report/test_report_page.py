@@ -174,7 +174,7 @@ def test_one_objective_is_a_run(comparison: Comparison, tmp_path):
     write_comparison(tmp_path / "report.html", replace(comparison, outcomes=comparison.outcomes[1:]))
     reader = read(tmp_path / "report.html")
     assert "Run hcl on pets" in reader.words
-    assert "A linear probe of hcl gets 94.0 % of 400 test images right" in reader.words
+    assert "A linear probe on hcl gets 94.0 % of 400 test images right" in reader.words
     assert "the highest of each column" not in reader.words
     assert "different objectives" not in reader.words
     assert "all objectives" not in reader.words
@@ -210,4 +210,4 @@ def test_a_collapsed_encoder_has_a_page_too(comparison: Comparison, sample: Pict
         view_b=np.ones_like(outcome.view_b),
     )
     write_comparison(tmp_path / "report.html", replace(comparison, outcomes=(collapsed,)))
-    assert "told apart 50.0 % of the time" in read(tmp_path / "report.html").words
+    assert "AUC 50.0 %" in read(tmp_path / "report.html").words

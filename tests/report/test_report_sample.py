@@ -32,7 +32,7 @@ def test_a_view_of_another_row_is_shown_as_that_row(
     weight = relative_to_uniform(outcome, texts, 3)
     np.testing.assert_allclose(weight[: 2 * pairs], outcome.weights[3] * (2 * pairs - 2))
     assert not weight[2 * pairs :].any()
-    shown = [negative.row for negative in hardest(outcome, texts, 3, 6)]
+    shown = [row for row, _ in hardest(outcome, texts, 3, 6)]
     assert shown == np.argsort(-outcome.weights[3])[:6].tolist()
     assert not {3, 3 + pairs} & set(shown)
 
@@ -42,8 +42,8 @@ def test_the_nearest_rows_come_by_the_similarity_of_features(make_outcome: Calla
     unit = outcome.features / np.linalg.norm(outcome.features, axis=1, keepdims=True)
     similarity = unit @ unit[4]
     near = nearest_rows(outcome, 4, 5)
-    assert [each.row for each in near] == np.argsort(-similarity)[1:6].tolist()
-    np.testing.assert_allclose([each.similarity for each in near], np.sort(similarity)[::-1][1:6])
+    assert [row for row, _ in near] == np.argsort(-similarity)[1:6].tolist()
+    np.testing.assert_allclose([cosine for _, cosine in near], np.sort(similarity)[::-1][1:6])
 
 
 @pytest.mark.parametrize("labeled", [True, False])

@@ -13,8 +13,7 @@ COLORS = ("red", "blue")
 
 def test_cells_are_the_numbers_given(comparison: Comparison):
     table = score_table(comparison, COLORS)
-    titles = [column.title for column in table.columns]
-    assert titles == [
+    assert [*table.leading, *table.probes, *table.trailing] == [
         "kNN",
         "all labels",
         "10 %",
@@ -63,5 +62,8 @@ def test_columns_without_a_number_are_left_out(comparison: Comparison, make_outc
         outcomes=(make_outcome(scores=Scores(knn=0.5) if measured else Scores()),),
         floors=(),
     )
-    titles = [column.title for column in score_table(bare, COLORS[:1]).columns]
-    assert titles == ["kNN"] * measured + ["effective negatives", "seconds"]
+    table = score_table(bare, COLORS[:1])
+    assert [*table.leading, *table.probes, *table.trailing] == ["kNN"] * measured + [
+        "effective negatives",
+        "seconds",
+    ]

@@ -20,15 +20,15 @@ def with_scores(comparison: Comparison, make_outcome, **scores: Scores) -> Compa
 def test_a_large_difference_is_called_one(comparison, make_outcome):
     told = verdict(with_scores(comparison, make_outcome, a=Scores(probe=0.8), b=Scores(probe=0.95)))
     assert told.lead.startswith(
-        "b is clearly best: a linear probe of it gets 95.0 % of 400 test images right"
+        "b is clearly best: a linear probe on it gets 95.0 % of 400 test images right"
     )
-    assert "15.0 points more than for a" in told.lead
+    assert "15.0 points more than on a" in told.lead
 
 
 def test_a_small_difference_is_not(comparison, make_outcome):
     told = verdict(with_scores(comparison, make_outcome, a=Scores(probe=0.95), b=Scores(probe=0.955)))
     assert told.lead.startswith("No clear difference between b and a")
-    assert "0.5 points more than for a, but the standard error of that difference is 1.5" in told.lead
+    assert "0.5 points more than on a, but the standard error of that difference is 1.5" in told.lead
 
 
 def test_who_falls_behind_is_named(comparison, make_outcome):
@@ -40,7 +40,7 @@ def test_who_falls_behind_is_named(comparison, make_outcome):
 
 def test_equal_scores_have_no_best(comparison, make_outcome):
     told = verdict(with_scores(comparison, make_outcome, a=Scores(probe=0.9), b=Scores(probe=0.9)))
-    assert "for a as for b" in told.lead
+    assert "gets 90.0 % of 400 test images right on a and on b" in told.lead
     assert "more than" not in told.lead
 
 
@@ -58,7 +58,7 @@ def test_what_another_column_tells_apart_is_said_too(comparison, make_outcome):
     told = verdict(with_scores(comparison, make_outcome, **scores))
     assert told.lead.startswith("No clear difference between b, a and c")
     assert told.lead.endswith(
-        ". Clear elsewhere in the table: with 10 % of the labels, b (92.0 %) is above c (80.0 %); "
+        ". Clear differences in other columns: with 10 % of the labels, b (92.0 %) is above c (80.0 %); "
         "with 1 % of the labels, a (87.0 %) is above b (75.0 %) and c (74.0 %)."
     )
 
@@ -72,9 +72,9 @@ def test_another_column_that_contradicts_the_lead_is_heard(comparison, make_outc
 
 def test_other_columns_that_agree_or_are_not_complete_are_not_mentioned(comparison, make_outcome):
     agree = {"a": Scores(probe=0.8, knn=0.7), "b": Scores(probe=0.95, knn=0.9)}
-    assert "elsewhere" not in verdict(with_scores(comparison, make_outcome, **agree)).lead
+    assert "other columns" not in verdict(with_scores(comparison, make_outcome, **agree)).lead
     partly = {"a": Scores(probe=0.95), "b": Scores(probe=0.95, knn=0.1), "c": Scores(probe=0.95, knn=0.9)}
-    assert "elsewhere" not in verdict(with_scores(comparison, make_outcome, **partly)).lead
+    assert "other columns" not in verdict(with_scores(comparison, make_outcome, **partly)).lead
 
 
 def test_floors_are_set_beside(comparison, make_outcome):
@@ -95,7 +95,7 @@ def test_floors_are_set_beside(comparison, make_outcome):
 
 def test_one_objective_is_compared_with_nobody(comparison, make_outcome):
     told = verdict(with_scores(comparison, make_outcome, a=Scores(probe=0.95)))
-    assert told.lead == "A linear probe of a gets 95.0 % of 400 test images right."
+    assert told.lead == "A linear probe on a gets 95.0 % of 400 test images right."
     assert told.beside == "That is clearly above the raw pixels (70.0 %)."
     assert "best" not in told.lead
     assert "seed" not in told.beside
@@ -114,16 +114,16 @@ def test_one_objective_is_set_beside_all_floors_at_once(comparison, make_outcome
 def test_without_accuracies_nothing_is_claimed(comparison, make_outcome):
     told = verdict(with_scores(comparison, make_outcome, a=Scores()))
     assert "from 5 to 4.25 for a" in told.lead
-    assert "that does not say" in told.lead
+    assert "which does not tell how good the features are" in told.lead
     assert "no test labels" in told.beside
-    assert "compare" not in told.beside
+    assert "compared" not in told.beside
 
 
 def test_seeds_that_disagree_take_the_difference_back(comparison, make_outcome):
     clear = with_scores(comparison, make_outcome, a=Scores(probe=0.8), b=Scores(probe=0.95))
-    assert "trained once, from the same seed" in verdict(clear).beside
+    assert "trained once, with the same seed" in verdict(clear).beside
     seeds = tuple(Scores(probe=probe) for probe in (0.6, 1.0, 0.6, 1.0))
     unsteady = replace(clear, outcomes=(replace(clear.outcomes[0], seeds=seeds), clear.outcomes[1]))
     assert verdict(unsteady).lead.startswith("No clear difference")
     every = replace(clear, outcomes=tuple(replace(outcome, seeds=seeds) for outcome in clear.outcomes))
-    assert "trained 4 times, from different seeds" in verdict(every).beside
+    assert "trained 4 times, with different seeds" in verdict(every).beside

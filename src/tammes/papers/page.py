@@ -6,9 +6,7 @@ from zlib import crc32
 from matplotlib.figure import Figure as Drawing
 
 from tammes.papers.entry import Request
-from tammes.report.panels import Panel
-from tammes.report.render import render
-from tammes.report.svg import inline_svg
+from tammes.report.markup import Panel, inline_svg, render
 from tammes.training.atomic import write_atomically
 
 

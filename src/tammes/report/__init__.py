@@ -1,4 +1,4 @@
-"""The page: what a comparison or a single run found, as one self-contained HTML file."""
+"""Pages: the results of a comparison or of one run, as one self-contained HTML file."""
 
 from tammes.report.comparison import Comparison, Outcome
 from tammes.report.page import write_comparison

@@ -1,4 +1,4 @@
-"""What the page needs to know: plain numbers and numpy arrays, checked when made."""
+"""Contents of a page: plain numbers and numpy arrays, checked when they are made."""
 
 import math
 from collections.abc import Mapping
@@ -6,42 +6,43 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tammes.report.expect import expect_directions, expect_finite, expect_shape
 from tammes.report.sample import Sample
-from tammes.report.scores import Curve, Floats, Floor, Scores
+from tammes.report.scores import Curve, Floats, Floor, Scores, check_finite, check_shape
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outcome:
-    """One objective, trained and measured.
+    """Objective after training, with everything that was measured.
 
     Args:
-        name: as the user wrote it: "hcl", or "hcl-ot epsilon=0.3" where one name stands twice.
+        name: the user's name for it: "hcl", or "hcl-ot epsilon=0.3" to distinguish two settings.
         objective: its repr, which shows all parts.
-        scores: its accuracies on the test images; means if there are several seeds.
-        seeds: the accuracies of each seed; a single one, or none, says nothing of how much they vary. Curves,
-            embeddings and weights are those of one of them.
-        seconds: wall-clock time of its training alone.
-        loss: the training loss over epochs.
-        knn: nearest-neighbor accuracy over epochs, starting at epoch 0 where possible; or None.
-        features: (n, features) what the encoder gives for the sample: used downstream, drawn as the map.
-        embeddings: (n, dim) what the objective compares (behind the projection head) for the same sample.
+        scores: accuracies on the test images; means if there are several seeds.
+        seeds: accuracies of each seed; their variation is known only with two or more. Curves, embeddings and
+            weights are those of one seed.
+        seconds: wall-clock time of the training alone.
+        loss: training loss over epochs.
+        knn: nearest-neighbor accuracy over epochs, starting at epoch 0 if possible; or None.
+        features: (n, features) the encoder's features of the sample, which are used downstream.
+        embeddings: (n, dim) embeddings of the same sample behind the projection head, which the objective
+            compares.
         view_a: (b, dim) embeddings of the first views of b pairs: of the first b rows of the sample, b <= n.
         view_b: (b, dim) embeddings of the second views: of the same rows, or of the sample's `partners`.
-        weights: (2b, 2b) of `objective.weights(view_a, view_b)`: rows sum to one, 0 where no negative. For an
-            objective that needs labels hand them to it; for a selection that draws, one draw will do.
+        weights: (2b, 2b) result of `objective.weights(view_a, view_b)`: rows sum to one, 0 for anything but
+            negatives. For an objective that needs labels, pass them; for a random selection, use one draw.
 
     Raises:
-        ValueError: where shapes do not fit, numbers are not finite, an embedding has length zero, or rows of
+        ValueError: If shapes do not match, numbers are not finite, an embedding has length zero, or rows of
             weights do not sum to one.
 
-    >>> rng = np.random.default_rng(0)
-    >>> view, uniform = rng.normal(size=(3, 2)), np.kron(np.ones((2, 2)), 1 - np.eye(3)) / 4
-    >>> outcome = Outcome(name="simclr", objective="Objective(...)", scores=Scores(knn=0.9), seconds=2.0,
-    ...     loss=Curve(epochs=np.array([1]), values=np.array([4.2])), features=rng.normal(size=(5, 8)),
-    ...     embeddings=rng.normal(size=(5, 2)), view_a=view, view_b=view, weights=uniform)
-    >>> outcome.pairs
-    3
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> view, uniform = rng.normal(size=(3, 2)), np.kron(np.ones((2, 2)), 1 - np.eye(3)) / 4
+        >>> outcome = Outcome(name="simclr", objective="Objective(...)", scores=Scores(knn=0.9), seconds=2.0,
+        ...     loss=Curve(epochs=np.array([1]), values=np.array([4.2])), features=rng.normal(size=(5, 8)),
+        ...     embeddings=rng.normal(size=(5, 2)), view_a=view, view_b=view, weights=uniform)
+        >>> outcome.pairs
+        3
     """
 
     name: str
@@ -61,51 +62,51 @@ class Outcome:
         where = f"Outcome({self.name!r})"
         if not math.isfinite(self.seconds) or self.seconds < 0:
             raise ValueError(f"{where}.seconds expected a time of 0 or more, got {self.seconds}")
-        expect_shape(f"{where}.embeddings", self.embeddings, (None, None))
+        check_shape(f"{where}.embeddings", self.embeddings, (None, None))
         size, dim = self.embeddings.shape
-        expect_shape(f"{where}.features", self.features, (size, None))
-        expect_shape(f"{where}.view_a", self.view_a, (None, dim))
-        expect_shape(f"{where}.view_b", self.view_b, (self.pairs, dim))
-        expect_shape(f"{where}.weights", self.weights, (2 * self.pairs, 2 * self.pairs))
+        check_shape(f"{where}.features", self.features, (size, None))
+        check_shape(f"{where}.view_a", self.view_a, (None, dim))
+        check_shape(f"{where}.view_b", self.view_b, (self.pairs, dim))
+        check_shape(f"{where}.weights", self.weights, (2 * self.pairs, 2 * self.pairs))
         if not 2 <= self.pairs <= size:
             raise ValueError(
                 f"{where}.view_a expected views of 2 to {size} rows (the first ones), got {self.pairs}"
             )
-        expect_finite(f"{where}.features", self.features)
-        expect_directions(f"{where}.embeddings", self.embeddings)
-        expect_directions(f"{where}.view_a", self.view_a)
-        expect_directions(f"{where}.view_b", self.view_b)
-        expect_finite(f"{where}.weights", self.weights)
+        check_finite(f"{where}.features", self.features)
+        _check_directions(f"{where}.embeddings", self.embeddings)
+        _check_directions(f"{where}.view_a", self.view_a)
+        _check_directions(f"{where}.view_b", self.view_b)
+        check_finite(f"{where}.weights", self.weights)
         sums = self.weights.sum(axis=1)
         if np.any(self.weights < 0) or np.any(np.abs(sums - 1) > 1e-3):
             raise ValueError(
                 f"{where}.weights expected non-negative rows that sum to one, got sums from {sums.min():.4g} "
-                f"to {sums.max():.4g}: hand in objective.weights(view_a, view_b)"
+                f"to {sums.max():.4g}: pass objective.weights(view_a, view_b)"
             )
 
     @property
     def pairs(self) -> int:
-        """The number b of pairs."""
+        """Number b of pairs."""
         return len(self.view_a)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Comparison:
-    """One objective or several on the same data, seeds and budget: what `write_comparison` writes down.
+    """One or more objectives on the same data, with the same seeds and budget: the content of a page.
 
     Args:
-        data: in words, "digits" or the name of the folder.
-        settings: what all objectives share, in words ("encoder": "convnet", "epochs": "20", "seed": "0"),
-            in the order to be shown.
-        command: the exact command that does it again.
-        sample: held-out pictures or sentences (or, where nothing is held out, those of training: say so in
-            `settings`).
-        outcomes: one per objective, with different names, in the order given by the user.
-        floors: the untrained encoder, and of images raw pixels; may be empty.
-        test_size: the number of test rows behind each accuracy, for its standard error; 0 without labels.
+        data: name of the data, such as "digits" or the name of the folder.
+        settings: settings that all objectives share ("encoder": "convnet", "epochs": "20", "seed": "0"), in
+            the order of the page.
+        command: command that reproduces the page.
+        sample: held-out pictures or sentences; if nothing is held out, those of training, which `settings`
+            should mention.
+        outcomes: one outcome for each objective, with different names, in the user's order.
+        floors: the untrained encoder and, for images, raw pixels; may be empty.
+        test_size: number of test rows behind each accuracy, for its standard error; 0 without labels.
 
     Raises:
-        ValueError: without an outcome, with two of one name, or where an outcome is about another sample.
+        ValueError: If there is no outcome, two have the same name, or one belongs to another sample.
     """
 
     data: str
@@ -136,7 +137,7 @@ class Comparison:
 
 
 def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:
-    """Raise where an outcome does not belong to this sample or to this number of test images."""
+    """Raise ValueError for an outcome of another sample, or accuracies without a number of test rows."""
     if len(outcome.embeddings) != sample.size:
         raise ValueError(
             f"Outcome({outcome.name!r}).embeddings expected {sample.size} rows, one per row of the "
@@ -151,4 +152,14 @@ def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:
         raise ValueError(
             f"test_size expected the number of test rows behind the accuracies of {outcome.name!r}, "
             f"got {test_size}"
+        )
+
+
+def _check_directions(name: str, vectors: Floats) -> None:
+    """Raise ValueError for vectors (n, dim) without a direction: not finite, or of length zero."""
+    check_finite(name, vectors)
+    zero = ~vectors.any(axis=1)
+    if zero.any():
+        raise ValueError(
+            f"{name} expected vectors of positive length, got zeros in row {np.argwhere(zero)[0][0]}"
         )

@@ -1,36 +1,35 @@
-"""From a comparison to one self-contained HTML file."""
+"""The page of a comparison or a run, as one self-contained HTML file."""
 
 from pathlib import Path
 
 import numpy as np
 
 from tammes.report.comparison import Comparison
-from tammes.report.palette import CLASSES
+from tammes.report.markup import listed, render
+from tammes.report.palette import CLASSES, css_color
 from tammes.report.panels import (
     LARGEST_SAMPLE,
     accuracy_panel,
     alignment_panel,
-    css_color,
     loss_panels,
     map_panels,
     similarity_panels,
     weight_panels,
 )
-from tammes.report.render import render
 from tammes.report.sample import Sample, Sentences
 from tammes.report.strips import anchor_strips, nearest_strips
 from tammes.report.table import score_table
 from tammes.report.verdict import verdict
-from tammes.report.wording import listed
 from tammes.training.atomic import write_atomically
 
 
 def write_comparison(path: Path, comparison: Comparison) -> None:
-    """Write the page of a comparison, or of a single run; it needs no network and no second file.
+    """Write the page of a comparison or of a single run; the file is self-contained.
 
     Args:
-        path: of the HTML file; its folder must exist, a file of this name is replaced.
-        comparison: what is shown. Without labels the page says so, and leaves out what would need them.
+        path: path of the HTML file; its folder must exist, and an existing file is replaced.
+        comparison: content of the page. Without labels the page says so, and leaves out the parts that need
+            them.
     """
     colors = tuple(css_color(index) for index in range(len(comparison.outcomes)))
     names = [outcome.name for outcome in comparison.outcomes]
@@ -68,8 +67,8 @@ def _similarity_words(sample: Sample) -> str:
     if sample.labels is not None:
         return (
             f"Cosine similarity of the embeddings that the objective compares, for pairs of {sample.many} of "
-            "one class and of different classes. The less the two overlap, the better; “told apart” is how "
-            "often a pair of one class is the more similar one."
+            "one class and of different classes. The less the two overlap, the better; the AUC is the chance "
+            "that a pair of one class is more similar than a pair of different classes."
         )
     return (
         f"Cosine similarity of the embeddings that the objective compares, for {sample.two_of_a_pair} and "
@@ -81,7 +80,7 @@ def _negatives_words(sample: Sample) -> str:
     chosen = f"first {sample.many}" + ("" if sample.labels is None else " of different classes")
     place = "before" if isinstance(sample, Sentences) else "below"
     return (
-        f"The {chosen} of the batch as anchors, and the six negatives to which each objective gives the "
-        f"greatest weight ({place} each {sample.one}, as a multiple of the uniform weight; among equals, "
-        "the most similar)."
+        f"The anchors are the {chosen} of the batch. For each, the page shows the six negatives with the "
+        f"greatest weight under each objective; the number {place} a {sample.one} is its weight as a "
+        "multiple of the uniform weight. Ties are ordered by similarity."
     )

@@ -1,57 +1,30 @@
-"""The figures of a comparison, each drawn, captioned and described."""
+"""Figures of a comparison, each with a caption and a description."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import torch
-from markupsafe import Markup
 
 from tammes.diagnostics import alignment, uniformity
 from tammes.report.comparison import Comparison, Outcome
-from tammes.report.figures.alignment import alignment_uniformity
 from tammes.report.figures.curves import accuracy_over_epochs, loss_over_epochs
 from tammes.report.figures.map import embedding_map, project
-from tammes.report.figures.similarity import similarity_histogram
-from tammes.report.figures.weights import weight_against_similarity
+from tammes.report.figures.similarity import (
+    alignment_uniformity,
+    similarity_histogram,
+    weight_against_similarity,
+)
+from tammes.report.markup import Panel, inline_svg, percent
 from tammes.report.negatives import effective_negatives
-from tammes.report.palette import STYLESHEET, objective_color
+from tammes.report.palette import css_color, objective_color
 from tammes.report.similarities import by_label, by_view, cosine
-from tammes.report.svg import inline_svg
-from tammes.report.wording import percent
 
 LARGEST_SAMPLE = 600
-"""Pictures beyond which the map and the histograms tell nothing new and only take time and room."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Panel:
-    """One drawing.
-
-    Args:
-        name: of the objective it is about; where it is about all, its title, or nothing.
-        color: CSS color of the objective.
-        svg: the drawing itself.
-        caption: one line of numbers below it, or nothing.
-    """
-
-    name: str = ""
-    color: str = ""
-    svg: Markup
-    caption: str = ""
-
-
-def css_color(index: int) -> str:
-    """The color of an objective as the page writes it, which follows light and dark.
-
-    >>> css_color(1)
-    'var(--objective-1)'
-    """
-    return STYLESHEET.variable_of[objective_color(index)]
+"""Number of rows in the map and the histograms; more rows take time and space and look the same."""
 
 
 def accuracy_panel(comparison: Comparison) -> Panel | None:
-    """Accuracy over epochs, for the objectives of which it was measured; None where it was for none."""
+    """Return the accuracy over epochs of the objectives that have it; None if there are none."""
     curves = {outcome.name: outcome.knn for outcome in comparison.outcomes if outcome.knn is not None}
     if not curves:
         return None
@@ -66,7 +39,7 @@ def accuracy_panel(comparison: Comparison) -> Panel | None:
 
 
 def loss_panels(comparison: Comparison) -> list[Panel]:
-    """The training loss of each objective."""
+    """Return the training loss of each objective."""
     panels = []
     for index, outcome in enumerate(comparison.outcomes):
         first, last = outcome.loss.values[0], outcome.loss.last
@@ -80,7 +53,7 @@ def loss_panels(comparison: Comparison) -> list[Panel]:
 
 
 def similarity_panels(comparison: Comparison) -> list[Panel]:
-    """Histograms of similarity for pairs of equal and different label, or, without labels, of views."""
+    """Return histograms of similarity within and between classes or, without labels, of views."""
     labels = comparison.sample.labels
     panels = []
     for index, outcome in enumerate(comparison.outcomes):
@@ -92,8 +65,8 @@ def similarity_panels(comparison: Comparison) -> list[Panel]:
             split = by_view(outcome.view_a, outcome.view_b)
             words = two, f"other {comparison.sample.many}"
         caption = (
-            f"median {np.median(split.together):.2f} against {np.median(split.apart):.2f}; "
-            f"told apart {percent(split.separation)} of the time"
+            f"medians {np.median(split.together):.2f} and {np.median(split.apart):.2f}; "
+            f"AUC {percent(split.separation)}"
         ).replace("-", "\N{MINUS SIGN}")
         svg = inline_svg(
             similarity_histogram(split.together, split.apart, objective_color(index), words=words),
@@ -105,7 +78,7 @@ def similarity_panels(comparison: Comparison) -> list[Panel]:
 
 
 def alignment_panel(comparison: Comparison) -> Panel:
-    """Alignment against uniformity of all objectives."""
+    """Return alignment against uniformity of all objectives."""
     points = {outcome.name: _alignment_uniformity(outcome) for outcome in comparison.outcomes}
     colors = [objective_color(index) for index in range(len(points))]
     words = "; ".join(f"{name} {align:.2f}, {uniform:.2f}" for name, (align, uniform) in points.items())
@@ -119,12 +92,12 @@ def _alignment_uniformity(outcome: Outcome) -> tuple[float, float]:
 
 
 def weight_panels(comparison: Comparison) -> list[Panel]:
-    """Weight against similarity for each coupling, all on one scale."""
+    """Return the weight of negatives against their similarity for each objective, on a common scale."""
     scatters = [_weights_and_similarities(outcome) for outcome in comparison.outcomes]
     limits = _weight_limits([weight for _, weight in scatters])
     panels = []
     for index, (outcome, (similarity, weight)) in enumerate(zip(comparison.outcomes, scatters, strict=True)):
-        caption = f"worth {effective_negatives(outcome):.0f} of {2 * outcome.pairs - 2} negatives"
+        caption = f"{effective_negatives(outcome):.0f} effective negatives of {2 * outcome.pairs - 2}"
         svg = inline_svg(
             weight_against_similarity(similarity, weight, objective_color(index), limits=limits),
             name=f"weights-{index}",
@@ -136,7 +109,7 @@ def weight_panels(comparison: Comparison) -> list[Panel]:
 
 
 def _weights_and_similarities(outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
-    """Similarity and relative weight of every negative, (negatives,) each."""
+    """Return the similarity and the relative weight of every negative, (negatives,) each."""
     views = np.concatenate([outcome.view_a, outcome.view_b])
     counted = outcome.weights > 0
     relative = outcome.weights * counted.sum(axis=1, keepdims=True)
@@ -144,14 +117,14 @@ def _weights_and_similarities(outcome: Outcome) -> tuple[np.ndarray, np.ndarray]
 
 
 def _weight_limits(weights: list[np.ndarray]) -> tuple[float, float]:
-    """Limits of the shared axis: all but the most extreme thousandth, and never less than a tenth to ten."""
+    """Return the limits of the shared axis: all but the extreme thousandth, and at least 0.1 to 10."""
     low = min(float(np.quantile(weight, 0.001)) for weight in weights)
     high = max(float(np.quantile(weight, 0.999)) for weight in weights)
     return min(0.1, 10 ** (math.log10(max(low, 1e-6)) - 0.1)), max(10.0, 10 ** (math.log10(high) + 0.1))
 
 
 def map_panels(comparison: Comparison) -> list[Panel]:
-    """A map of the features of each objective."""
+    """Return a map of the features of each objective."""
     sample = comparison.sample
     labels = None if sample.labels is None else sample.labels[:LARGEST_SAMPLE]
     classes = [] if labels is None else [sample.class_name(label) for label in range(int(labels.max()) + 1)]

@@ -1,15 +1,38 @@
-"""What is measured of one encoder: accuracies, and numbers over the epochs of training."""
+"""Measurements of one encoder: accuracies with their errors, and curves over training."""
 
 import dataclasses
+import math
+import statistics
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from tammes.report.expect import expect_finite, expect_shape
-
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
+
+CLEAR = 2.0
+"""Standard errors by which two accuracies must differ before the page calls the difference clear."""
+
+
+def check_shape(name: str, array: np.ndarray, shape: tuple[int | None, ...]) -> None:
+    """Raise ValueError unless the array has this shape; None stands for any length."""
+    fits = array.ndim == len(shape) and all(
+        want is None or got == want for want, got in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = "(" + ", ".join("any" if want is None else str(want) for want in shape) + ")"
+        raise ValueError(f"{name} expected shape {wanted}, got {array.shape}")
+
+
+def check_finite(name: str, array: np.ndarray) -> None:
+    """Raise ValueError for NaN or infinity, and name the first row that holds one."""
+    bad = ~np.isfinite(array)
+    if bad.any():
+        raise ValueError(
+            f"{name} expected finite numbers, got {array[bad][0]} in row {np.argwhere(bad)[0][0]}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -18,25 +41,26 @@ class Curve:
 
     Args:
         epochs: (points,) increasing; 0 is before the first step, 1.5 is half way through the second epoch.
-        values: (points,) the number at each of them.
+        values: (points,) value at each of them.
 
     Raises:
-        ValueError: where the two differ in length, are empty, are not finite, or the epochs do not increase.
+        ValueError: If the two differ in length, are empty or not finite, or the epochs do not increase.
 
-    >>> Curve(epochs=np.array([0, 1]), values=np.array([5.1, 4.2])).last
-    4.2
+    Example:
+        >>> Curve(epochs=np.array([0, 1]), values=np.array([5.1, 4.2])).last
+        4.2
     """
 
     epochs: Floats | Integers
     values: Floats
 
     def __post_init__(self) -> None:
-        expect_shape("Curve.epochs", self.epochs, (None,))
-        expect_shape("Curve.values", self.values, (len(self.epochs),))
+        check_shape("Curve.epochs", self.epochs, (None,))
+        check_shape("Curve.values", self.values, (len(self.epochs),))
         if len(self.epochs) == 0:
-            raise ValueError("Curve expected at least one point, got none: hand in None instead")
-        expect_finite("Curve.epochs", self.epochs)
-        expect_finite("Curve.values", self.values)
+            raise ValueError("Curve expected at least one point, got none: pass None instead of a curve")
+        check_finite("Curve.epochs", self.epochs)
+        check_finite("Curve.values", self.values)
         if np.any(np.diff(self.epochs) <= 0):
             raise ValueError(
                 f"Curve.epochs expected increasing numbers, got {self.epochs.tolist()}: sort them"
@@ -44,27 +68,28 @@ class Curve:
 
     @property
     def last(self) -> float:
-        """The value at the last point."""
+        """Value at the last point."""
         return float(self.values[-1])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """Test accuracies as fractions in [0, 1]; None where one was not measured (no labels, too few).
+    """Test accuracies as fractions in [0, 1]; None for those not measured (no labels, too few).
 
     Args:
-        knn: of the nearest-neighbor vote on the frozen features.
-        means: of the class means, by inner product.
-        linear: of the linear classifier trained with all training labels.
-        probe: of the linear probe fitted with all training labels.
-        probe_10_percent: of the linear probe fitted with 10 % of them.
-        probe_1_percent: of the linear probe fitted with 1 % of them.
+        knn: accuracy of the k-nearest-neighbor vote on the frozen features.
+        means: accuracy of classification by class means and inner product.
+        linear: accuracy of the linear classifier trained with all training labels.
+        probe: accuracy of the linear probe fitted with all training labels.
+        probe_10_percent: accuracy of the linear probe fitted with 10 % of them.
+        probe_1_percent: accuracy of the linear probe fitted with 1 % of them.
 
     Raises:
-        ValueError: for a number outside [0, 1].
+        ValueError: If a number is outside [0, 1].
 
-    >>> Scores(knn=0.95)
-    Scores(knn=0.95, means=None, linear=None, probe=None, probe_10_percent=None, probe_1_percent=None)
+    Example:
+        >>> Scores(knn=0.95)
+        Scores(knn=0.95, means=None, linear=None, probe=None, probe_10_percent=None, probe_1_percent=None)
     """
 
     knn: float | None = None
@@ -84,17 +109,123 @@ class Scores:
 
 @dataclass(frozen=True, kw_only=True)
 class Floor:
-    """What any encoder must beat.
+    """Accuracies that any trained encoder should exceed.
 
     Args:
-        name: in words, "untrained encoder" or "raw pixels".
-        scores: measured exactly as for the trained encoders; a mean if there are several seeds.
-        seeds: the scores of each seed; a single one, or none, says nothing of how much they vary.
+        name: description, such as "untrained encoder" or "raw pixels".
+        scores: accuracies, measured exactly as for the trained encoders; means if there are several seeds.
+        seeds: accuracies of each seed; their variation is known only with two or more.
 
-    >>> Floor(name="raw pixels", scores=Scores(knn=0.9)).name
-    'raw pixels'
+    Example:
+        >>> Floor(name="raw pixels", scores=Scores(knn=0.9)).name
+        'raw pixels'
     """
 
     name: str
     scores: Scores
     seeds: tuple[Scores, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """Number with its standard error.
+
+    Example:
+        >>> high, low = Estimate(value=0.9, error=0.01), Estimate(value=0.85, error=0.01)
+        >>> high.clearly_above(low), low.clearly_above(high)
+        (True, False)
+    """
+
+    value: float
+    error: float
+
+    def error_of_difference(self, other: "Estimate") -> float:
+        """Return the standard error of the difference, as if the two came from different test images.
+
+        They come from the same images, so the true error is usually smaller: this one is conservative.
+        """
+        return math.hypot(self.error, other.error)
+
+    def clearly_above(self, other: "Estimate") -> bool:
+        """Return whether this is greater by more than twice the standard error of the difference."""
+        return self.value - other.value > CLEAR * self.error_of_difference(other)
+
+
+def estimate(accuracy: float, test_size: int, seeds: Sequence[float] = ()) -> Estimate:
+    """Return an accuracy with the error from the finite test set and, with several seeds, from these.
+
+        error^2  =  p (1 - p) / n  +  s^2 / k
+
+    with p moved slightly toward 1/2, so that the error is never zero, and the standard deviation s over k
+    seeds. With one seed s is unknown, and the second term is left out.
+
+    Args:
+        accuracy: fraction p of n test images, a mean over the seeds if there are several.
+        test_size: number n of test images.
+        seeds: accuracy of each seed, if there are several.
+
+    Example:
+        >>> round(estimate(0.9, 400).error, 4)
+        0.0151
+        >>> round(estimate(0.9, 400, [0.8, 1.0]).error, 4)
+        0.1011
+    """
+    inward = (accuracy * test_size + 1) / (test_size + 2)
+    variance = inward * (1 - inward) / test_size
+    if len(seeds) > 1:
+        variance += statistics.variance(seeds) / len(seeds)
+    return Estimate(value=accuracy, error=math.sqrt(variance))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """One of the accuracies in `Scores`, with its names on the page.
+
+    Args:
+        title: title of its column in the table.
+        classifier: what classifies, in a sentence.
+        where: the column, in a sentence.
+        of: function that takes the accuracy from the scores.
+        is_probe: whether its column stands under "linear probe".
+    """
+
+    title: str
+    classifier: str
+    where: str
+    of: Callable[[Scores], float | None]
+    is_probe: bool = False
+
+    def estimate(self, scores: Scores, seeds: Sequence[Scores], test_size: int) -> Estimate | None:
+        """Return the accuracy with its error, or None if it was not measured."""
+        value = self.of(scores)
+        if value is None:
+            return None
+        return estimate(value, test_size, [each for each in map(self.of, seeds) if each is not None])
+
+
+KNN = Accuracy(
+    title="kNN",
+    classifier="the vote of nearest neighbors",
+    where="by nearest neighbors",
+    of=lambda scores: scores.knn,
+)
+MEANS = Accuracy(
+    title="class means",
+    classifier="the mean classifier",
+    where="by class means",
+    of=lambda scores: scores.means,
+)
+LINEAR = Accuracy(
+    title="linear classifier",
+    classifier="a linear classifier",
+    where="by a linear classifier",
+    of=lambda scores: scores.linear,
+)
+PROBE, PROBE_10_PERCENT, PROBE_1_PERCENT = (
+    Accuracy(title=title, classifier="a linear probe", where=where, of=of, is_probe=True)
+    for title, where, of in (
+        ("all labels", "with all labels", lambda scores: scores.probe),
+        ("10 %", "with 10 % of the labels", lambda scores: scores.probe_10_percent),
+        ("1 %", "with 1 % of the labels", lambda scores: scores.probe_1_percent),
+    )
+)

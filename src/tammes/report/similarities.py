@@ -1,4 +1,4 @@
-"""Cosine similarities of pairs that belong together and of pairs that do not."""
+"""Cosine similarities of positive pairs and of other pairs."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,15 @@ from tammes.report.scores import Floats, Integers
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Similarities:
-    """Similarities of two kinds of pairs.
+    """Cosine similarities of two kinds of pairs.
 
     Args:
-        together: (pairs,) of equal class, or, without labels, of two views of one picture.
-        apart: (pairs,) of different classes, or, without labels, of different pictures.
+        together: (pairs,) similarities within a class or, without labels, of two views of one picture.
+        apart: (pairs,) similarities between classes or, without labels, of different pictures.
+
+    Example:
+        >>> Similarities(together=np.array([0.9, 0.2]), apart=np.array([0.1, 0.5])).separation
+        0.75
     """
 
     together: Floats
@@ -21,11 +25,7 @@ class Similarities:
 
     @property
     def separation(self) -> float:
-        """The chance that a pair that belongs together is the more similar one (area under the ROC curve).
-
-        >>> Similarities(together=np.array([0.9, 0.2]), apart=np.array([0.1, 0.5])).separation
-        0.75
-        """
+        """Area under the ROC curve: the chance that a pair together is more similar than one apart."""
         apart = np.sort(self.apart)
         below = np.searchsorted(apart, self.together, side="left")
         not_above = np.searchsorted(apart, self.together, side="right")
@@ -36,11 +36,12 @@ def by_label(embeddings: Floats, labels: Integers) -> Similarities | None:
     """Split the pairs of a sample by whether they share the label; None unless there are pairs of both kinds.
 
     Args:
-        embeddings: (n, dim), of any length above zero.
-        labels: (n,).
+        embeddings: (n, dim) vectors of positive length.
+        labels: (n,) labels.
 
-    >>> by_label(np.eye(3), np.array([0, 0, 1])).apart.tolist()
-    [0.0, 0.0]
+    Example:
+        >>> by_label(np.eye(3), np.array([0, 0, 1])).apart.tolist()
+        [0.0, 0.0]
     """
     row, col = np.triu_indices(len(embeddings), k=1)
     equal = labels[row] == labels[col]
@@ -51,14 +52,15 @@ def by_label(embeddings: Floats, labels: Integers) -> Similarities | None:
 
 
 def by_view(view_a: Floats, view_b: Floats) -> Similarities:
-    """Split the pairs across two views by whether both are of the same picture.
+    """Split the pairs across two views by whether both show the same picture.
 
     Args:
-        view_a: (b, dim).
-        view_b: (b, dim), row for row of the same pictures.
+        view_a: (b, dim) embeddings of the first views.
+        view_b: (b, dim) embeddings of the second views, in the same order.
 
-    >>> by_view(np.eye(2), np.eye(2)).together.tolist()
-    [1.0, 1.0]
+    Example:
+        >>> by_view(np.eye(2), np.eye(2)).together.tolist()
+        [1.0, 1.0]
     """
     similarity = cosine(view_a, view_b)
     same = np.eye(len(view_a), dtype=bool)
@@ -66,7 +68,7 @@ def by_view(view_a: Floats, view_b: Floats) -> Similarities:
 
 
 def cosine(rows: Floats, columns: Floats) -> np.ndarray:
-    """Cosines between all rows of one and all rows of the other, (n, m)."""
+    """Return the (n, m) cosines between all rows of two matrices."""
     unit_rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     unit_columns = columns / np.linalg.norm(columns, axis=1, keepdims=True)
     return np.clip(unit_rows @ unit_columns.T, -1, 1)

@@ -1,4 +1,4 @@
-"""Rows of pictures or sentences: what is near an anchor, and its hardest negatives, under each objective."""
+"""Strips of pictures or sentences: the hardest negatives and the nearest rows of an anchor."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from tammes.report.comparison import Comparison
 from tammes.report.negatives import anchors, hardest, nearest_rows, uniform_draw
-from tammes.report.palette import STYLESHEET, objective_color
+from tammes.report.palette import css_color
 from tammes.report.sample import Sample
 
 ANCHORS = 3
@@ -16,12 +16,12 @@ NEAREST = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A picture or a sentence as the page shows it.
+    """Picture or sentence on the page.
 
     Args:
-        shown: itself.
-        alt: what it is, in words.
-        caption: a number about it, or nothing.
+        shown: its markup.
+        alt: its description.
+        caption: number about it; may be empty.
         collision: whether it carries the anchor's label.
     """
 
@@ -33,7 +33,7 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Strip:
-    """A row of items under one objective, or drawn uniformly (without a color)."""
+    """Row of items under one objective, or drawn uniformly (without a color)."""
 
     name: str
     color: str
@@ -43,45 +43,43 @@ class Strip:
 
 @dataclass(frozen=True, kw_only=True)
 class Anchor:
-    """An anchor and its rows."""
+    """Anchor and its strips."""
 
     item: Item
     strips: tuple[Strip, ...]
 
 
 def anchor_strips(comparison: Comparison) -> list[Anchor]:
-    """The first anchors of different classes, each with a row per objective and a uniform one."""
+    """Return the first anchors of different classes, each with its hardest negatives under each objective."""
     sample, first = comparison.sample, comparison.outcomes[0]
     shown = []
     for anchor in anchors(sample.labels, first.pairs, ANCHORS):
-        drawn = uniform_draw(first, anchor, LENGTH)
-        rows = {("drawn uniformly", ""): drawn}
+        ranked = {("drawn uniformly", ""): uniform_draw(first, anchor, LENGTH)}
         for index, outcome in enumerate(comparison.outcomes):
-            rows[outcome.name, _color(index)] = hardest(outcome, sample, anchor, LENGTH)
-        strips = [
-            _strip(name, color, [_negative(sample, n.row, n.weight, anchor) for n in negatives], sample)
-            for (name, color), negatives in rows.items()
-        ]
+            ranked[outcome.name, css_color(index)] = hardest(outcome, sample, anchor, LENGTH)
+        strips = []
+        for (name, color), rows in ranked.items():
+            items = [
+                _item(sample, row, f"{weight:.1f} times the uniform weight", f"{weight:.1f}×", anchor)
+                for row, weight in rows
+            ]
+            strips.append(_strip(name, color, items, sample))
         shown.append(Anchor(item=_item(sample, anchor), strips=tuple(strips)))
     return shown
 
 
 def nearest_strips(comparison: Comparison) -> list[Anchor]:
-    """The same anchors, each with the rows of the sample that lie nearest to it under each objective."""
+    """Return the same anchors, each with the nearest rows of the sample under each objective."""
     sample = comparison.sample
     shown = []
     for anchor in anchors(sample.labels, comparison.outcomes[0].pairs, ANCHORS):
         strips = []
         for index, outcome in enumerate(comparison.outcomes):
             near = nearest_rows(outcome, anchor, NEAREST)
-            items = [_item(sample, n.row, [], f"{n.similarity:.2f}", anchor) for n in near]
-            strips.append(_strip(outcome.name, _color(index), items, sample))
+            items = [_item(sample, row, "", f"{similarity:.2f}", anchor) for row, similarity in near]
+            strips.append(_strip(outcome.name, css_color(index), items, sample))
         shown.append(Anchor(item=_item(sample, anchor), strips=tuple(strips)))
     return shown
-
-
-def _color(index: int) -> str:
-    return STYLESHEET.variable_of[objective_color(index)]
 
 
 def _strip(name: str, color: str, items: list[Item], sample: Sample) -> Strip:
@@ -90,16 +88,10 @@ def _strip(name: str, color: str, items: list[Item], sample: Sample) -> Strip:
     return Strip(name=name, color=color, note=note, items=tuple(items))
 
 
-def _negative(sample: Sample, row: int, weight: float, anchor: int) -> Item:
-    return _item(sample, row, [f"{weight:.1f} times the uniform weight"], f"{weight:.1f}×", anchor)
-
-
-def _item(
-    sample: Sample, row: int, words: list[str] | None = None, caption: str = "", anchor: int | None = None
-) -> Item:
+def _item(sample: Sample, row: int, words: str = "", caption: str = "", anchor: int | None = None) -> Item:
+    """Return a row of the sample as an item, with words about it and compared with an anchor."""
     labels = sample.labels
-    collision = labels is not None and anchor is not None and labels[row] == labels[anchor]
-    all_words = [sample.title(row), *(words or [])]
-    all_words += ["same class as the anchor"] if collision else []
-    alt = ", ".join(all_words)
-    return Item(shown=sample.shown(row, alt), alt=alt, caption=caption, collision=bool(collision))
+    collision = labels is not None and anchor is not None and bool(labels[row] == labels[anchor])
+    parts = [sample.title(row), words, "same class as the anchor" if collision else ""]
+    alt = ", ".join(part for part in parts if part)
+    return Item(shown=sample.shown(row, alt), alt=alt, caption=caption, collision=collision)

@@ -1,7 +1,5 @@
-"""The table at the head of the page."""
+"""Table of scores at the top of the page."""
 
-import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,19 +7,30 @@ import torch
 
 from tammes.diagnostics import collision_share, weighted_collision_share
 from tammes.report.comparison import Comparison, Outcome
-from tammes.report.estimate import estimate
+from tammes.report.markup import percent
 from tammes.report.negatives import effective_negatives
-from tammes.report.scores import Floor, Integers, Scores
-from tammes.report.wording import percent
+from tammes.report.scores import (
+    KNN,
+    LINEAR,
+    MEANS,
+    PROBE,
+    PROBE_1_PERCENT,
+    PROBE_10_PERCENT,
+    Accuracy,
+    Floor,
+    Integers,
+)
+
+_ACCURACIES = (KNN, MEANS, LINEAR, PROBE, PROBE_10_PERCENT, PROBE_1_PERCENT)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One number as it is shown.
+class ScoreCell:
+    """Number in the table.
 
     Args:
         text: the number, or a dash.
-        error: its standard error, or nothing.
+        error: its standard error; may be empty.
         best: whether it is the highest accuracy of its column.
     """
 
@@ -31,118 +40,96 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
-    """A column's title, and whether it stands under "linear probe"."""
-
-    title: str
-    probe: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One objective, with its color, or one floor, without."""
+class ScoreRow:
+    """Row of one objective, with its color, or of one floor, without."""
 
     name: str
     color: str
-    cells: tuple[Cell, ...]
+    cells: tuple[ScoreCell, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
-    """The table of a comparison, ready to be shown."""
-
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    note: str
-
-    @property
-    def probes(self) -> int:
-        """The number of columns under "linear probe"."""
-        return sum(column.probe for column in self.columns)
-
-    @property
-    def leading(self) -> tuple[Column, ...]:
-        """The columns before those under "linear probe"."""
-        return tuple(itertools.takewhile(lambda column: not column.probe, self.columns))
-
-    @property
-    def trailing(self) -> tuple[Column, ...]:
-        """The columns after them."""
-        return self.columns[len(self.leading) + self.probes :]
-
-
-_ACCURACIES: tuple[tuple[Column, Callable[[Scores], float | None]], ...] = (
-    (Column(title="kNN"), lambda scores: scores.knn),
-    (Column(title="class means"), lambda scores: scores.means),
-    (Column(title="linear classifier"), lambda scores: scores.linear),
-    (Column(title="all labels", probe=True), lambda scores: scores.probe),
-    (Column(title="10 %", probe=True), lambda scores: scores.probe_10_percent),
-    (Column(title="1 %", probe=True), lambda scores: scores.probe_1_percent),
-)
-
-
-def score_table(comparison: Comparison, colors: tuple[str, ...]) -> Table:
-    """All accuracies that were measured, what the weights did, and the time.
+class ScoreTable:
+    """Table of a comparison.
 
     Args:
-        comparison: of which this is the table.
-        colors: one CSS color per objective.
+        leading: titles of the columns before the linear probes.
+        probes: titles of the columns of linear probes.
+        trailing: titles of the columns after them.
+        rows: objectives, then floors.
+        note: explanation of the columns.
     """
-    contenders = [outcome.scores for outcome in comparison.outcomes]
-    everyone = contenders + [floor.scores for floor in comparison.floors]
-    shown = [(column, of) for column, of in _ACCURACIES if any(of(scores) is not None for scores in everyone)]
-    # A single objective has nobody to be better than.
+
+    leading: tuple[str, ...]
+    probes: tuple[str, ...]
+    trailing: tuple[str, ...]
+    rows: tuple[ScoreRow, ...]
+    note: str
+
+
+def score_table(comparison: Comparison, colors: tuple[str, ...]) -> ScoreTable:
+    """Return the table of all measured accuracies, the concentration of the weights, and the time.
+
+    Args:
+        comparison: content of the page.
+        colors: CSS color of each objective.
+    """
+    outcomes, floors, labels = comparison.outcomes, comparison.floors, comparison.sample.labels
+    everyone = [outcome.scores for outcome in outcomes] + [floor.scores for floor in floors]
+    shown = [each for each in _ACCURACIES if any(each.of(scores) is not None for scores in everyone)]
+    # A single objective is not called best.
     tops = [
-        max(of(scores) or 0.0 for scores in contenders) if len(contenders) > 1 else None for _, of in shown
+        max(each.of(outcome.scores) or 0.0 for outcome in outcomes) if len(outcomes) > 1 else None
+        for each in shown
     ]
-    labels = comparison.sample.labels
-    columns = [column for column, _ in shown]
-    columns += [Column(title="weight on own class")] if labels is not None else []
-    columns += [Column(title="effective negatives"), Column(title="seconds")]
+    trailing = (*([] if labels is None else ["weight on own class"]), "effective negatives", "seconds")
 
     rows = []
-    for outcome, color in zip(comparison.outcomes, colors, strict=True):
+    for outcome, color in zip(outcomes, colors, strict=True):
         cells = [
-            _accuracy(of, outcome, comparison.test_size, top)
-            for (_, of), top in zip(shown, tops, strict=True)
+            _accuracy(each, outcome, comparison.test_size, top) for each, top in zip(shown, tops, strict=True)
         ]
-        cells += [Cell(text=percent(_weight_on_own_class(outcome, labels)))] if labels is not None else []
-        cells += [Cell(text=f"{effective_negatives(outcome):.0f}"), Cell(text=f"{outcome.seconds:.1f}")]
-        rows.append(Row(name=outcome.name, color=color, cells=tuple(cells)))
-    for floor in comparison.floors:
-        cells = [_accuracy(of, floor, comparison.test_size, None) for _, of in shown]
-        cells += [Cell(text="–")] * (len(columns) - len(cells))
-        rows.append(Row(name=floor.name, color="", cells=tuple(cells)))
-    return Table(columns=tuple(columns), rows=tuple(rows), note=_note(comparison, bool(shown)))
+        texts = [] if labels is None else [percent(_weight_on_own_class(outcome, labels))]
+        texts += [f"{effective_negatives(outcome):.0f}", f"{outcome.seconds:.1f}"]
+        cells += [ScoreCell(text=text) for text in texts]
+        rows.append(ScoreRow(name=outcome.name, color=color, cells=tuple(cells)))
+    for floor in floors:
+        cells = [_accuracy(each, floor, comparison.test_size, None) for each in shown]
+        cells += [ScoreCell(text="–")] * len(trailing)
+        rows.append(ScoreRow(name=floor.name, color="", cells=tuple(cells)))
+    return ScoreTable(
+        leading=tuple(each.title for each in shown if not each.is_probe),
+        probes=tuple(each.title for each in shown if each.is_probe),
+        trailing=trailing,
+        rows=tuple(rows),
+        note=_note(comparison, bool(shown)),
+    )
 
 
-def _accuracy(
-    of: Callable[[Scores], float | None], measured: Outcome | Floor, test_size: int, top: float | None
-) -> Cell:
-    """An accuracy, bold where it reads the same as the top of its column."""
-    value = of(measured.scores)
-    if value is None:
-        return Cell(text="–")
-    seeds = [each for each in map(of, measured.seeds) if each is not None]
-    error = estimate(value, test_size, seeds).error
-    text = f"{100 * value:.1f}"
-    return Cell(text=text, error=f"{100 * error:.1f}", best=top is not None and text == f"{100 * top:.1f}")
+def _accuracy(accuracy: Accuracy, measured: Outcome | Floor, test_size: int, top: float | None) -> ScoreCell:
+    """Return the cell of an accuracy, bold if it reads the same as the top of its column."""
+    estimate = accuracy.estimate(measured.scores, measured.seeds, test_size)
+    if estimate is None:
+        return ScoreCell(text="–")
+    text = f"{100 * estimate.value:.1f}"
+    best = top is not None and text == f"{100 * top:.1f}"
+    return ScoreCell(text=text, error=f"{100 * estimate.error:.1f}", best=best)
 
 
 def _weight_on_own_class(outcome: Outcome, labels: Integers) -> float:
-    """The share of negative weight that lies on false negatives, over both views of the batch."""
+    """Return the share of negative weight on false negatives, over both views of the batch."""
     twice = np.tile(np.asarray(labels[: outcome.pairs], dtype=np.int64), 2)
     return weighted_collision_share(torch.tensor(twice), torch.tensor(outcome.weights))
 
 
 def _note(comparison: Comparison, measured: bool) -> str:
-    """What the columns are, with the numbers that uniform weights would give."""
+    """Return the explanation of the columns, with the values for uniform weights."""
     sample, pairs = comparison.sample, comparison.outcomes[0].pairs
     labels = sample.labels
     sentences = []
     if measured:
         sentences.append(
-            f"Accuracies in per cent of {comparison.test_size} test {sample.data}, ± one standard error"
+            f"Accuracy in per cent on {comparison.test_size} test {sample.data}, ± one standard error"
             + ("; the highest of each column is bold." if len(comparison.outcomes) > 1 else ".")
         )
     if labels is not None:
@@ -151,7 +138,7 @@ def _note(comparison: Comparison, measured: bool) -> str:
             f"Weight on own class: the share of negative weight on false negatives ({level} if uniform)."
         )
     sentences.append(
-        f"Effective negatives: how many equally weighted ones would be as concentrated, of {2 * pairs - 2} "
-        f"in a batch of {pairs} {sample.many if sample.partners is None else 'pairs'}."
+        "Effective negatives: the number of equally weighted negatives that would be as concentrated, of "
+        f"{2 * pairs - 2} in a batch of {pairs} {sample.many if sample.partners is None else 'pairs'}."
     )
     return " ".join(sentences)

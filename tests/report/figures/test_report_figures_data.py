@@ -5,12 +5,14 @@ import pytest
 from matplotlib.colors import to_hex
 
 from tammes.report import Curve
-from tammes.report.figures.alignment import alignment_uniformity
 from tammes.report.figures.curves import accuracy_over_epochs, lines_over_steps, loss_over_epochs
 from tammes.report.figures.map import embedding_map, project
-from tammes.report.figures.similarity import similarity_histogram
+from tammes.report.figures.similarity import (
+    alignment_uniformity,
+    similarity_histogram,
+    weight_against_similarity,
+)
 from tammes.report.figures.sphere import hammer, sphere_map
-from tammes.report.figures.weights import weight_against_similarity
 from tammes.report.palette import CLASSES, MUTED
 
 COLORS = ["#0072b2", "#d55e00"]

@@ -26,7 +26,7 @@ from tammes.papers.ash.text_training import CLIP, LEARNING_RATE, TextRun, TextSc
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Figure, Numbers, PaperPage
 from tammes.papers.study import Study
-from tammes.report.wording import listed, percent
+from tammes.report.markup import listed, percent
 from tammes.theory import ClassDistribution, best_k, collision_probability_in_batch
 
 REMARKS = (

@@ -10,10 +10,8 @@ from tammes.papers.ash.heat_map import WITHIN, HeatMap, by_best, by_row, draw_he
 from tammes.papers.ash.optimum import optimum
 from tammes.papers.ash.text_summary import Pick, Summary, linear, linear_early, mean, mean_early
 from tammes.report.figures.canvas import TEXT, canvas, quiet
-from tammes.report.palette import GRID, MUTED, objective_color
-from tammes.report.panels import Panel, css_color
-from tammes.report.svg import inline_svg
-from tammes.report.wording import percent
+from tammes.report.markup import Panel, inline_svg, percent
+from tammes.report.palette import GRID, MUTED, css_color, objective_color
 from tammes.theory import ClassDistribution, best_k
 
 CLASSIFIERS: dict[str, Pick] = {"mean classifier": mean, "trained linear classifier": linear}

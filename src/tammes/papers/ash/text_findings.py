@@ -9,7 +9,7 @@ from tammes.papers.ash.optimum import growth, optimum, rise_and_fall
 from tammes.papers.ash.text_summary import Pick, Summary, linear, mean, mean_early
 from tammes.papers.page import Finding
 from tammes.papers.statistics import Interval
-from tammes.report.wording import listed, percent
+from tammes.report.markup import listed, percent
 from tammes.theory import ClassDistribution, best_k
 
 SURE = 0.95

@@ -22,7 +22,7 @@ from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Figure, Numbers, PaperPage
 from tammes.papers.statistics import Interval
 from tammes.papers.study import Study
-from tammes.report.wording import listed
+from tammes.report.markup import listed
 
 REMARKS = (
     "As in the paper, every cell is trained for the same number of epochs, so a smaller batch takes more "

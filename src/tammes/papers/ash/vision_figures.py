@@ -10,10 +10,8 @@ from tammes.papers.ash.heat_map import HeatMap, by_best, draw_heat_map, heat_map
 from tammes.papers.ash.vision_settings import COUNTS
 from tammes.papers.ash.vision_trends import Arm, Pick
 from tammes.report.figures.canvas import TEXT, canvas, quiet, spread
+from tammes.report.markup import Panel, inline_svg, percent
 from tammes.report.palette import GRID, objective_color
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
-from tammes.report.wording import percent
 
 
 def overview(arms: Sequence[Arm], picks: Sequence[tuple[str, Pick]]) -> Figure:

@@ -6,7 +6,7 @@ from tammes.papers.ash.vision_training import VisionScore
 from tammes.papers.ash.vision_trends import Arm
 from tammes.papers.page import Finding
 from tammes.papers.statistics import Interval
-from tammes.report.wording import percent
+from tammes.report.markup import percent
 
 ALIKE = 0.02
 """Accuracies that differ by less than this, two points, count as roughly equivalent."""

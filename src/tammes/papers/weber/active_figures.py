@@ -8,9 +8,8 @@ from matplotlib.figure import Figure
 from tammes.papers.statistics import Interval
 from tammes.papers.weber.active_differences import Arm, Pick, by_set
 from tammes.report.figures.canvas import TEXT, canvas, quiet
+from tammes.report.markup import Panel, inline_svg
 from tammes.report.palette import MUTED, objective_color
-from tammes.report.panels import Panel
-from tammes.report.svg import inline_svg
 
 APART = 0.16
 """Half the distance between the two marks of an arm, in rows."""

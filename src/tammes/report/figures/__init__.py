@@ -1,1 +1,1 @@
-"""The page's figures: pure functions from arrays to a matplotlib Figure."""
+"""Figures of the pages: pure functions from arrays to a matplotlib Figure."""

@@ -1,4 +1,4 @@
-"""Empty, quiet axes: what every figure of the page is drawn on."""
+"""Axes in the style of the pages, and the placement of labels."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,16 @@ from matplotlib.figure import Figure
 from tammes.report.palette import GRID, INK, MUTED
 
 TEXT = 9.0
-"""Points of all lettering; figures are about as wide on the page as they are made, so it stays readable."""
+"""Font size in points; figures are about as wide on the page as they are drawn, so text stays readable."""
 
 
 def canvas(*, width: float, height: float) -> tuple[Figure, Axes]:
-    """Transparent axes without a frame, with lettering in the page's ink; width and height in inches.
+    """Return a transparent figure without a frame; width and height are in inches.
 
-    >>> figure, axes = canvas(width=3, height=2)
-    >>> axes.get_xlabel()
-    ''
+    Example:
+        >>> figure, axes = canvas(width=3, height=2)
+        >>> axes.get_xlabel()
+        ''
     """
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.patch.set_alpha(0)
@@ -27,7 +28,7 @@ def canvas(*, width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def quiet(axes: Axes) -> None:
-    """Take from axes what carries no data: the box, the background, heavy ticks."""
+    """Remove from axes everything that carries no data: the box, the background, heavy ticks."""
     axes.patch.set_alpha(0)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -38,18 +39,19 @@ def quiet(axes: Axes) -> None:
 
 
 def spread(values: Sequence[float] | np.ndarray, *, gap: float) -> np.ndarray:
-    """Places for labels near `values` of which no two are closer than `gap`; crowds are moved apart evenly.
+    """Return positions (n,) of labels near their values, with no two closer than `gap`.
 
     Args:
-        values: (n,) where the labels would stand if there were room.
-        gap: the least distance, in the unit of the values.
+        values: (n,) ideal positions of the labels.
+        gap: smallest distance, in the unit of the values.
 
-    >>> spread([0.0, 0.0, 5.0], gap=1.0).tolist()
-    [-0.5, 0.5, 5.0]
+    Example:
+        >>> spread([0.0, 0.0, 5.0], gap=1.0).tolist()
+        [-0.5, 0.5, 5.0]
     """
     values = np.asarray(values, dtype=float)
     order = np.argsort(values, kind="stable")
-    # Groups of labels that touch: each stands around the mean of its values, and merges with one it meets.
+    # Labels that touch form a group, centered at the mean of its values; groups that touch are merged.
     groups: list[list[int]] = []
     for index in order.tolist():
         groups.append([index])

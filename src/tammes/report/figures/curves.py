@@ -14,17 +14,18 @@ from tammes.report.scores import Curve
 def accuracy_over_epochs(
     curves: Mapping[str, Curve], colors: Sequence[str], *, floors: Mapping[str, float] | None = None
 ) -> Figure:
-    """Nearest-neighbor accuracy of each objective over epochs, each line labeled at its end.
+    """Draw the nearest-neighbor accuracy of each objective over epochs, each line labeled at its end.
 
     Args:
-        curves: the name of each objective and its accuracy, as fractions.
-        colors: one per curve.
-        floors: accuracies to be drawn as dotted lines across, by name.
+        curves: accuracy of each objective as a fraction, by name.
+        colors: color of each curve.
+        floors: accuracies to draw as dotted horizontal lines, by name.
 
-    >>> import numpy as np
-    >>> curve = Curve(epochs=np.array([0, 1]), values=np.array([0.5, 0.9]))
-    >>> accuracy_over_epochs({"hcl": curve}, ["#0072b2"]).axes[0].get_ylabel()
-    'kNN accuracy (%)'
+    Example:
+        >>> import numpy as np
+        >>> curve = Curve(epochs=np.array([0, 1]), values=np.array([0.5, 0.9]))
+        >>> accuracy_over_epochs({"hcl": curve}, ["#0072b2"]).axes[0].get_ylabel()
+        'kNN accuracy (%)'
     """
     figure, axes = canvas(width=5.2, height=3.1)
     floors = floors or {}
@@ -43,14 +44,18 @@ def accuracy_over_epochs(
 
 
 def loss_over_epochs(curve: Curve, color: str) -> Figure:
-    """The training loss of one objective over epochs, on a scale of its own: losses do not compare.
+    """Draw the training loss of one objective over epochs.
 
-    >>> import numpy as np
-    >>> loss_over_epochs(Curve(epochs=np.array([1]), values=np.array([4.2])), "#0072b2").axes[0].get_ylabel()
-    'training loss'
+    Losses of different objectives are different quantities, so each has its own figure.
+
+    Example:
+        >>> import numpy as np
+        >>> curve = Curve(epochs=np.array([1]), values=np.array([4.2]))
+        >>> loss_over_epochs(curve, "#0072b2").axes[0].get_ylabel()
+        'training loss'
     """
     figure, axes = canvas(width=2.35, height=1.6)
-    single = len(curve.epochs) == 1  # of which there is no line to draw
+    single = len(curve.epochs) == 1  # a line needs two points
     axes.plot(curve.epochs, curve.values, color=color, linewidth=1.6, marker="o" if single else "")
     axes.set(xlabel="epoch", ylabel="training loss")
     axes.grid(axis="y", color=GRID, linewidth=0.6)
@@ -66,18 +71,20 @@ def loss_over_epochs(curve: Curve, color: str) -> Figure:
 def lines_over_steps(
     curves: Mapping[str, Curve], colors: Sequence[str], *, label: str, level: tuple[str, float]
 ) -> Figure:
-    """Some number over training steps for several objectives, with a level drawn that matters.
+    """Draw a number over training steps for several objectives, with a dashed reference line.
 
     Args:
-        curves: by name; their epochs are steps here.
-        colors: one per curve.
-        label: of the vertical axis.
-        level: what the dashed line is called, and where it lies.
+        curves: curves by name; their epochs are steps here.
+        colors: color of each curve.
+        label: label of the vertical axis.
+        level: name and height of the dashed line.
 
-    >>> import numpy as np
-    >>> curve = Curve(epochs=np.array([0, 1]), values=np.array([0.9, 0.7]))
-    >>> lines_over_steps({"a": curve}, ["#0072b2"], label="loss", level=("floor", 0.7)).axes[0].get_xlabel()
-    'step'
+    Example:
+        >>> import numpy as np
+        >>> curve = Curve(epochs=np.array([0, 1]), values=np.array([0.9, 0.7]))
+        >>> figure = lines_over_steps({"a": curve}, ["#0072b2"], label="loss", level=("floor", 0.7))
+        >>> figure.axes[0].get_xlabel()
+        'step'
     """
     figure, axes = canvas(width=4.6, height=2.9)
     draw_lines(axes, curves, colors, label=label, level=level)
@@ -87,14 +94,15 @@ def lines_over_steps(
 def draw_lines(
     axes: Axes, curves: Mapping[str, Curve], colors: Sequence[str], *, label: str, level: tuple[str, float]
 ) -> None:
-    """Draw `lines_over_steps` on axes that stand in a larger figure.
+    """Draw `lines_over_steps` on axes of a larger figure.
 
-    >>> import numpy as np
-    >>> axes = Figure().add_subplot()
-    >>> curve = Curve(epochs=np.array([0, 1]), values=np.array([0.9, 0.7]))
-    >>> draw_lines(axes, {"a": curve}, ["#0072b2"], label="loss", level=("floor", 0.7))
-    >>> [text.get_text() for text in axes.texts]
-    ['a', 'floor']
+    Example:
+        >>> import numpy as np
+        >>> axes = Figure().add_subplot()
+        >>> curve = Curve(epochs=np.array([0, 1]), values=np.array([0.9, 0.7]))
+        >>> draw_lines(axes, {"a": curve}, ["#0072b2"], label="loss", level=("floor", 0.7))
+        >>> [text.get_text() for text in axes.texts]
+        ['a', 'floor']
     """
     quiet(axes)
     for (_, curve), color in zip(curves.items(), colors, strict=True):
@@ -108,9 +116,9 @@ def draw_lines(
 
 
 def _label_ends(axes: Axes, ends: Mapping[str, float], inks: Sequence[str]) -> None:
-    """Write names to the right of the axes, at the height where their lines end, as far as there is room."""
+    """Write names to the right of the axes, near the height at which their lines end."""
     low, high = axes.get_ylim()
-    # A line of lettering is about a thirteenth of the height of the axes.
+    # A line of text is about a thirteenth of the height of the axes.
     places = spread(list(ends.values()), gap=0.075 * (high - low))
     for name, place, ink in zip(ends, places, inks, strict=True):
         axes.annotate(

@@ -1,4 +1,4 @@
-"""A map of the features in two dimensions."""
+"""Map of the features in two dimensions."""
 
 from collections.abc import Sequence
 
@@ -9,24 +9,25 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 
 from tammes.report.figures.canvas import TEXT, canvas
+from tammes.report.markup import DOTS
 from tammes.report.palette import CLASSES, MUTED, PAPER
 from tammes.report.scores import Floats, Integers
-
-POINTS = "points"
-"""The id of the group of points in the drawing, so that the page can give each a title."""
 
 LONGEST_NAME = 16
 
 
 def project(features: Floats) -> np.ndarray:
-    """Places in the plane, (n, 2), by t-SNE of the unit features: neighbors stay near, distances mean little.
+    """Return coordinates (n, 2) in the plane by t-SNE of the unit features.
+
+    Neighborhoods have a meaning, long distances have none. The map is deterministic, and features that are all
+    equal are mapped to one point.
 
     Args:
-        features: (n, features), n at least 4. The same features always lie in the same places; features that
-            are all equal lie all in one.
+        features: (n, features) features, n at least 4.
 
-    >>> project(np.eye(6)).shape
-    (6, 2)
+    Example:
+        >>> project(np.eye(6)).shape
+        (6, 2)
     """
     unit = features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
     left, spread, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)
@@ -37,7 +38,7 @@ def project(features: Floats) -> np.ndarray:
     start[:, : min(2, len(spread))] = (left * spread)[:, :2] * (1e-4 * np.sqrt(len(unit)) / spread[0])
     perplexity = min(30.0, (len(unit) - 1) / 3)
     tsne = TSNE(perplexity=perplexity, init=start.astype(np.float32), random_state=0, max_iter=500)
-    # For so few points several threads spend their time waiting for one another: one is ten times as fast.
+    # With this few points, threads mostly wait for each other: one thread is ten times as fast.
     with threadpool_limits(1):
         return np.asarray(tsne.fit_transform(unit.astype(np.float32)))
 
@@ -49,17 +50,18 @@ def embedding_map(
     *,
     color: str,
 ) -> Figure:
-    """One dot per picture; the ten most frequent classes in color, each with its name where it lies thickest.
+    """Draw one dot per row, with the ten most frequent classes in color and named at their medoids.
 
     Args:
-        places: (n, 2).
-        labels: (n,) or None, when all dots take `color`.
-        classes: names of the labels; what is longer than sixteen letters is cut. Empty without labels.
-        color: of dots without label.
+        places: (n, 2) coordinates.
+        labels: (n,) labels; or None, and all dots have one color.
+        classes: names of the labels, cut after sixteen characters; empty without labels.
+        color: color of the dots without labels.
 
-    >>> figure = embedding_map(np.zeros((3, 2)), np.array([0, 0, 1]), ("cat", "dog"), color="#0072b2")
-    >>> [text.get_text() for text in figure.axes[0].texts]
-    ['cat', 'dog']
+    Example:
+        >>> figure = embedding_map(np.zeros((3, 2)), np.array([0, 0, 1]), ("cat", "dog"), color="#0072b2")
+        >>> [text.get_text() for text in figure.axes[0].texts]
+        ['cat', 'dog']
     """
     figure, axes = canvas(width=2.6, height=2.6)
     axes.set_axis_off()
@@ -68,7 +70,7 @@ def embedding_map(
     if labels is not None:
         rank = {int(label): place for place, label in enumerate(frequent)}
         inks = [CLASSES[rank[int(label)]] if int(label) in rank else MUTED for label in labels]
-    axes.scatter(places[:, 0], places[:, 1], c=inks, s=9, alpha=0.85, linewidths=0).set_gid(POINTS)
+    axes.scatter(places[:, 0], places[:, 1], c=inks, s=9, alpha=0.85, linewidths=0).set_gid(DOTS)
     for label in frequent:
         mine = places[labels == label]
         across, up = mine[np.argmin(np.abs(mine[:, None] - mine[None]).sum(axis=(1, 2)))]  # the medoid
@@ -92,6 +94,6 @@ def _cut(name: str) -> str:
 
 
 def _most_frequent(labels: Integers, count: int) -> np.ndarray:
-    """The labels that occur most often, in the order of their numbers."""
+    """Return the labels that occur most often, in ascending order."""
     values, counts = np.unique(labels, return_counts=True)
     return np.sort(values[np.argsort(-counts, kind="stable")[:count]])

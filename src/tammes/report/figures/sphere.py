@@ -1,4 +1,4 @@
-"""Embeddings in three dimensions, on a map of the sphere."""
+"""Map of the sphere for embeddings in three dimensions."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,16 +9,17 @@ from tammes.report.scores import Floats, Integers
 
 
 def sphere_map(points: Floats, labels: Integers) -> Figure:
-    """Points of the unit sphere on an equal-area (Hammer) map, with their mean direction in the middle.
+    """Draw points of the unit sphere on an equal-area (Hammer) map centered at their mean direction.
 
-    A representation that has collapsed is one dot in the middle, one that is spread out fills the ellipse.
+    A collapsed representation is one dot in the middle; a uniform one fills the ellipse.
 
     Args:
-        points: (n, 3), of any length above zero.
-        labels: (n,), for the colors, which repeat after ten.
+        points: (n, 3) vectors of positive length.
+        labels: (n,) labels for the colors, which repeat after ten.
 
-    >>> sphere_map(np.eye(3), np.array([0, 1, 2])).axes[0].get_aspect()
-    1.0
+    Example:
+        >>> sphere_map(np.eye(3), np.array([0, 1, 2])).axes[0].get_aspect()
+        1.0
     """
     figure = Figure(figsize=(2.6, 1.4), layout="constrained")
     figure.patch.set_alpha(0)
@@ -27,12 +28,13 @@ def sphere_map(points: Floats, labels: Integers) -> Figure:
 
 
 def draw_sphere(axes: Axes, points: Floats, labels: Integers) -> None:
-    """Draw `sphere_map` on axes that stand in a larger figure.
+    """Draw `sphere_map` on axes of a larger figure.
 
-    >>> axes = Figure().add_subplot()
-    >>> draw_sphere(axes, np.eye(3), np.array([0, 1, 2]))
-    >>> len(axes.collections[0].get_offsets())
-    3
+    Example:
+        >>> axes = Figure().add_subplot()
+        >>> draw_sphere(axes, np.eye(3), np.array([0, 1, 2]))
+        >>> len(axes.collections[0].get_offsets())
+        3
     """
     along = np.linspace(-1, 1, 61)
     for longitude in np.pi * np.array([-1, -2 / 3, -1 / 3, 0, 1 / 3, 2 / 3, 1]):
@@ -51,12 +53,17 @@ def draw_sphere(axes: Axes, points: Floats, labels: Integers) -> None:
 
 
 def hammer(longitude: Floats, latitude: Floats) -> np.ndarray:
-    """Places on the equal-area map, (n, 2), of longitudes in [-pi, pi] and latitudes in [-pi/2, pi/2].
+    """Return coordinates (n, 2) on the equal-area Hammer map.
 
     The map is an ellipse with half axes 2 sqrt(2) and sqrt(2).
 
-    >>> hammer(np.array([0.0, np.pi]), np.array([0.0, 0.0])).round(3).tolist()
-    [[0.0, 0.0], [2.828, 0.0]]
+    Args:
+        longitude: (n,) longitudes in [-pi, pi].
+        latitude: (n,) latitudes in [-pi/2, pi/2].
+
+    Example:
+        >>> hammer(np.array([0.0, np.pi]), np.array([0.0, 0.0])).round(3).tolist()
+        [[0.0, 0.0], [2.828, 0.0]]
     """
     scale = np.sqrt(1 + np.cos(latitude) * np.cos(longitude / 2))
     across = 2 * np.sqrt(2) * np.cos(latitude) * np.sin(longitude / 2) / scale
@@ -64,7 +71,7 @@ def hammer(longitude: Floats, latitude: Floats) -> np.ndarray:
 
 
 def _mean_to_front(mean: np.ndarray) -> np.ndarray:
-    """An orthogonal matrix, to be multiplied from the right, that turns this direction to the first axis."""
-    # QR makes an orthonormal basis that starts with the mean, up to its sign.
+    """Return an orthogonal matrix that, multiplied from the right, turns a direction to the first axis."""
+    # QR gives an orthonormal basis whose first vector is the mean direction, up to its sign.
     basis, _ = np.linalg.qr(np.column_stack([mean, np.eye(3)]))
     return np.asarray(basis * np.where(basis[:, 0] @ mean < 0, -1, 1))

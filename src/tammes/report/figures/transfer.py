@@ -1,4 +1,4 @@
-"""The coefficient of the transfer bounds over the number of negatives."""
+"""Coefficient of the transfer bounds over the number of negatives."""
 
 import math
 
@@ -10,27 +10,28 @@ from tammes.report.palette import GRID, INK, MUTED, objective_color
 from tammes.theory import ClassDistribution, best_k, closed_form_best_k, log_bound
 
 GROWTHS = {0.0: "constant", 0.5: r"$\sqrt{k}$", 0.75: "$k^{3/4}$", 1.0: "$k$"}
-"""Powers of k with which the excess loss may grow, and what they are called in the figure."""
+"""Powers of k with which the excess loss may grow, and their labels in the figure."""
 
 POINTS = 2000
 
 
 def bounds_over_negatives(classes: ClassDistribution, *, pairs: int | None = None) -> Figure:
-    """The transfer coefficient times powers of k, on logarithmic scales, with a dot where each is least.
+    """Draw the transfer coefficient times powers of k, on logarithmic scales, with a dot at each minimum.
 
-    The dot is the least of the saw that the coefficient is; the hollow one is the closed form's, without the
-    ceiling.
+    The coefficient is a sawtooth in k, because of a ceiling in its definition. The solid dot is its minimum;
+    the hollow one is the minimum of the closed form, which has no ceiling.
 
     Args:
-        classes: at least two.
-        pairs: of a batch, whose negatives cover and collide like one less than that many independent ones; a
-            dashed line marks them.
+        classes: distribution of at least two classes.
+        pairs: number of pairs in a batch, marked by a dashed line; its negatives cover and collide like
+            `pairs - 1` independent ones.
 
-    Source: Ash et al. (2022), Figure 1, for 100 equally likely classes; the caption names no growth rates but
-    the square root.
+    Source: Ash et al. (2022), Figure 1, for 100 equally likely classes; of the growth rates the caption names
+    only the square root.
 
-    >>> bounds_over_negatives(ClassDistribution.uniform(100)).axes[0].get_xlabel()
-    'negatives k'
+    Example:
+        >>> bounds_over_negatives(ClassDistribution.uniform(100)).axes[0].get_xlabel()
+        'negatives k'
     """
     figure, axes = canvas(width=5.4, height=3.6)
     draws = None if pairs is None else pairs - 1
@@ -73,8 +74,8 @@ def bounds_over_negatives(classes: ClassDistribution, *, pairs: int | None = Non
     kind = "equally likely" if classes.is_uniform else "measured"
     axes.set_title(
         f"Bound on the supervised loss, {classes.number:,} {kind} classes,\n"
-        "if the excess of the contrastive loss grows as the labels say\n"
-        "(● least, ○ least by the closed form)",
+        "for an excess contrastive loss that grows as labeled\n"
+        "(● minimum, ○ minimum of the closed form)",
         fontsize=TEXT,
         color=INK,
         loc="left",

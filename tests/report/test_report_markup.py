@@ -1,13 +1,17 @@
-"""Figures become part of the page: its colors, its own ids, nothing from elsewhere."""
+"""Figures become part of the page, with its colors and their own ids; pictures are unchanged or smaller."""
 
+import base64
+import io
 import re
 
 import numpy as np
+import pytest
+from PIL import Image
 
 from tammes.report.figures.canvas import canvas
 from tammes.report.figures.map import embedding_map
-from tammes.report.palette import INK, STYLESHEET, objective_color
-from tammes.report.svg import inline_svg
+from tammes.report.markup import LARGEST, data_uri, inline_svg
+from tammes.report.palette import DARK, INK, LIGHT, objective_color
 
 
 def drawn(name: str = "fig") -> str:
@@ -56,6 +60,24 @@ def test_every_dot_of_a_map_has_its_title():
     assert re.findall(r"<use [^>]*><title>picture &lt;(\d)&gt;</title></use>", text) == list("01234")
 
 
-def test_both_papers_have_all_colors():
-    assert STYLESHEET.light.keys() == STYLESHEET.dark.keys()
-    assert len(set(STYLESHEET.light.values())) == len(STYLESHEET.light)
+def test_both_modes_have_all_colors():
+    assert LIGHT.keys() == DARK.keys()
+    assert len(set(LIGHT.values())) == len(LIGHT)
+
+
+def decoded(uri: str) -> np.ndarray:
+    head, _, data = uri.partition(",")
+    assert head == "data:image/png;base64"
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_pixels_survive(channels):
+    image = np.random.default_rng(0).integers(0, 256, (channels, 9, 7), dtype=np.uint8)
+    shown = decoded(data_uri(image))
+    np.testing.assert_array_equal(shown, image[0] if channels == 1 else np.moveaxis(image, 0, -1))
+
+
+def test_large_pictures_are_made_smaller_in_their_shape():
+    shown = decoded(data_uri(np.zeros((3, 400, 200), np.uint8)))
+    assert shown.shape == (LARGEST, LARGEST // 2, 3)
