@@ -19,7 +19,7 @@ LONGEST_NAME = 16
 def project(features: Floats) -> np.ndarray:
     """Return coordinates (n, 2) in the plane by t-SNE of the unit features.
 
-    Neighborhoods have a meaning, long distances have none. The map is deterministic, and features that are all
+    Neighborhoods have a meaning, long distances have none. The map is deterministic; features that are all
     equal are mapped to one point.
 
     Args:
