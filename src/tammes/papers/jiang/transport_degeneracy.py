@@ -64,8 +64,7 @@ from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
 from tammes.papers.study import Study
 from tammes.report.figures.curves import draw_lines, lines_over_steps
 from tammes.report.figures.sphere import draw_sphere, sphere_map
-from tammes.report.palette import MUTED, objective_color
-from tammes.report.panels import css_color
+from tammes.report.palette import MUTED, css_color, objective_color
 from tammes.report.scores import Curve
 
 STEPS, SEEDS = 400, 3
