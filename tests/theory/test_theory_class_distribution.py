@@ -19,7 +19,7 @@ def test_groups_hold_what_the_counts_say(counts: list[int]) -> None:
 
 def test_labels_are_counted_whatever_they_are() -> None:
     assert ClassDistribution.of_labels(["a", "b", "b", "a"]) == ClassDistribution.uniform(2)
-    assert ClassDistribution.of_labels([3, 3, 1]).least == 1 / 3
+    assert ClassDistribution.of_labels([3, 3, 1]).smallest == 1 / 3
 
 
 def test_many_classes_cost_nothing() -> None:

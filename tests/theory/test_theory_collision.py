@@ -102,7 +102,7 @@ def test_wrong_numbers_are_refused_in_words() -> None:
             function(0, classes)
         with pytest.raises(ValueError, match=r"got 1\.5"):
             function(1.5, classes)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="share must be above 0 and below 1, got 1"):
+    with pytest.raises(ValueError, match="share must be a finite number above 0 and below 1, got 1"):
         negatives_until_collision(1, classes)
     with pytest.raises(ValueError, match=r"has 2 \(B - 1\) = 6 negatives for each anchor, got k=7"):
         collision_probability_in_batch(7, classes, pairs=4)

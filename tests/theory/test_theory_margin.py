@@ -36,10 +36,10 @@ def test_the_loss_is_lipschitz_and_falls(first: float, second: float, margin: fl
     [
         (lambda: margins(np.zeros((3, 1)), np.zeros(3, dtype=int)), "two classes or more"),
         (lambda: margins(np.zeros((3, 2)), np.array([0, 1, 2])), "from 0 to 1 as labels"),
-        (lambda: margins(np.zeros((3, 2)), np.array([0, 1])), "expected 3 whole numbers"),
+        (lambda: margins(np.zeros((3, 2)), np.array([0, 1])), "expected 3 integers from 0"),
         (lambda: margins(np.zeros((3, 2)), np.zeros(3)), "got float64"),
         (lambda: margins(np.full((3, 2), np.nan), np.zeros(3, dtype=int)), "finite scores"),
-        (lambda: margin_loss(np.zeros(3), margin=0.0), "margin must be a positive number"),
+        (lambda: margin_loss(np.zeros(3), margin=0.0), "margin must be a finite number above 0"),
         (lambda: margin_risk(np.zeros((0, 2)), np.zeros(0, dtype=int), margin=1.0), "at least one point"),
     ],
 )

@@ -56,9 +56,9 @@ def test_acceptance_eats_up_what_labels_save() -> None:
     ("changes", "words"),
     [
         ({"dimension": 1}, "dimension must be an integer of at least 2"),
-        ({"dimension": 8, "error": 1.0}, "error must be from 1e-300 to below 1"),
-        ({"dimension": 8, "error": 1e-320}, "error must be from 1e-300"),
-        ({"dimension": 8, "delta": 0.0}, "delta must be from 1e-300 to below 1"),
+        ({"dimension": 8, "error": 1.0}, "error must be a finite number at least 1e-300 and below 1"),
+        ({"dimension": 8, "error": 1e-320}, "error must be a finite number at least 1e-300"),
+        ({"dimension": 8, "delta": 0.0}, "delta must be a finite number at least 1e-300 and below 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes: dict[str, float], words: str) -> None:

@@ -34,8 +34,8 @@ def test_equally_likely_classes_give_theorem_1(k: int, classes: int) -> None:
 @given(counts=counts, k=st.integers(1, 500))
 def test_the_proofs_ceiling_is_within_twice_of_theorem_5_as_printed(counts: list[int], k: int) -> None:
     classes = ClassDistribution.of_counts(counts)
-    inner = 2 * (1 - classes.least) * harmonic_number(len(counts) - 1) / (k * classes.least)
-    printed = math.log(2 * max(1, inner)) - k * math.log(1 - classes.greatest)
+    inner = 2 * (1 - classes.smallest) * harmonic_number(len(counts) - 1) / (k * classes.smallest)
+    printed = math.log(2 * max(1, inner)) - k * math.log(1 - classes.largest)
     ours = log_transfer_coefficient(k, classes)
     assert printed - 1e-9 <= ours <= printed + math.log(2) + 1e-9
 

@@ -37,9 +37,9 @@ def test_closed_forms_are_what_draws_give(example: TwoRepresentations, k: int) -
         (example.simulate_merging, example.merging_loss(k)),
         (example.simulate_noisy, example.noisy_loss(k)),
     ):
-        estimate = simulate(k, draws=60_000, generator=generator)
-        assert abs(estimate.mean - exact) < 4 * estimate.standard_error
-        assert estimate.standard_error < 0.01
+        mean, error = simulate(k, draws=60_000, generator=generator)
+        assert abs(mean - exact) < 4 * error
+        assert error < 0.01
 
 
 @given(example=examples, k=st.integers(1, 500))
@@ -57,10 +57,9 @@ def test_both_crossings_of_figure_2() -> None:
 def test_simulation_alone_shows_both_crossings() -> None:
     generator = np.random.default_rng(0)
     for k, sign in ((4, 1), (30, -1), (120, 1)):
-        merging = FIGURE_2.simulate_merging(k, draws=40_000, generator=generator)
-        noisy = FIGURE_2.simulate_noisy(k, draws=40_000, generator=generator)
-        error = math.hypot(merging.standard_error, noisy.standard_error)
-        assert sign * (noisy.mean - merging.mean) > 5 * error
+        merging, merging_error = FIGURE_2.simulate_merging(k, draws=40_000, generator=generator)
+        noisy, noisy_error = FIGURE_2.simulate_noisy(k, draws=40_000, generator=generator)
+        assert sign * (noisy - merging) > 5 * math.hypot(merging_error, noisy_error)
 
 
 @given(example=examples)
@@ -140,10 +139,10 @@ def test_supervised_losses_are_those_of_the_mean_classifiers() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"classes": 41, "epsilon": 0.1}, "must be even, got 41"),
+        ({"classes": 41, "epsilon": 0.1}, "must be even, .* got 41"),
         ({"classes": 2, "epsilon": 0.1}, "integer of at least 4, got 2"),
-        ({"classes": 4, "epsilon": 0.0}, "epsilon must be above 0 and below 1, got 0.0"),
-        ({"classes": 4, "epsilon": 1.0}, "epsilon must be above 0 and below 1, got 1.0"),
+        ({"classes": 4, "epsilon": 0.0}, "epsilon must be a finite number above 0 and below 1, got 0.0"),
+        ({"classes": 4, "epsilon": 1.0}, "epsilon must be a finite number above 0 and below 1, got 1.0"),
     ],
 )
 def test_what_makes_no_example_is_refused(fields: dict, message: str) -> None:

@@ -203,8 +203,8 @@ class Advice:
         return (
             f"Uneven classes. They collide as {classes.effective_number:,.1f} equally likely ones would. The "
             "best k of the plain bound is set by the most frequent class, "
-            f"{percent(classes.greatest)} of the data, which collides first; the rarest, "
-            f"{percent(classes.least)}, makes the bound large whatever k is."
+            f"{percent(classes.largest)} of the data, which collides first; the rarest, "
+            f"{percent(classes.smallest)}, makes the bound large whatever k is."
         )
 
     def _of_batch(self, batch: Batch) -> str:

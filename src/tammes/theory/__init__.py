@@ -1,4 +1,4 @@
-"""What theory says of the number of negatives, and of positives near a boundary: functions of numbers."""
+"""Theory of the number of negatives and of positives near a boundary, as functions of numbers."""
 
 from tammes.theory.batch import collision_probability_in_batch
 from tammes.theory.best_k import best_k, closed_form_best_k, log_bound, near_best_k
@@ -22,12 +22,11 @@ from tammes.theory.transfer import (
     log_transfer_coefficient,
     transfer_coefficient,
 )
-from tammes.theory.two_representations import Estimate, TwoRepresentations
+from tammes.theory.two_representations import TwoRepresentations
 
 __all__ = [
     "ClassDistribution",
     "ClassificationBound",
-    "Estimate",
     "Round",
     "SampleComplexity",
     "TwoRepresentations",

@@ -1,4 +1,4 @@
-"""Collisions in a batch, where negatives are drawn without replacement and come in pairs of one class."""
+"""Collisions in a batch, where negatives are drawn without replacement and form pairs of one class."""
 
 import math
 
@@ -10,26 +10,26 @@ from tammes.theory.class_distribution import ClassDistribution
 
 
 def collision_probability_in_batch(k: int, classes: ClassDistribution, *, pairs: int) -> float:
-    """How likely k negatives out of a batch of B positive pairs include one of the anchor's class.
+    """Return the probability that k negatives of a batch of B positive pairs include the anchor's class.
 
         1 - sum_c rho(c) E[(1 - rho(c))^D],
 
         P(D = d) = C(B-1, d) C(d, k-d) 2^(2d-k) / C(2(B-1), k),
 
-    where D is how many of the B - 1 other pairs the k candidates touch.
+    where D is the number of the B - 1 other pairs that the k candidates touch.
 
     Differs: the paper's analysis draws the classes of the k negatives independently
-    (`collision_probability`). In the batches of its experiments both members of a pair have one class, so
-    they collide together: k = 2(B-1) candidates are only B - 1 draws of a class, and collide about as often
-    as half as many independent negatives. Their expected number of collisions is the same, k sum_c rho(c)^2.
+    (`collision_probability`). In the batches of its experiments both members of a pair have one class and
+    collide together: k = 2(B-1) candidates are only B - 1 draws of a class, and collide about as often as
+    half as many independent negatives. The expected number of collisions is the same, k sum_c rho(c)^2.
 
     Args:
-        k: the number of negatives of an anchor, drawn without replacement from the other 2(B-1) views.
-        classes: what the pairs are drawn from.
-        pairs: B, the positive pairs of the batch.
+        k: number of negatives of an anchor, drawn without replacement from the other 2(B-1) views.
+        classes: class distribution of the pairs.
+        pairs: number B of positive pairs in the batch, at least 2.
 
     Raises:
-        ValueError: For k below 1, or above the 2(B-1) negatives that there are.
+        ValueError: `pairs` below 2, or k below 1 or above 2(B-1).
 
     Example:
         >>> rho = ClassDistribution.uniform(1000)
@@ -50,14 +50,14 @@ def collision_probability_in_batch(k: int, classes: ClassDistribution, *, pairs:
 
 
 def _probabilities(k: int, others: int) -> Float[np.ndarray, " d"]:
-    """P(D = d) for d from k/2, rounded up, to min(k, others)."""
+    """Return P(D = d) for d from k/2, rounded up, to min(k, others)."""
     total = _log_choose(2 * others, k)
     logs = [
         _log_choose(others, d) + _log_choose(d, k - d) + (2 * d - k) * math.log(2) - total
         for d in range((k + 1) // 2, min(k, others) + 1)
     ]
     weights = np.exp(logs)
-    return weights / weights.sum()  # the logarithms of large factorials leave a sum of 1 up to 1e-10 or so
+    return weights / weights.sum()  # rounding of the large log-factorials changes the sum by up to 1e-10
 
 
 def _log_choose(n: int, k: int) -> float:

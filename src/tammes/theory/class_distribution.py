@@ -1,4 +1,4 @@
-"""How often each latent class occurs: all that the theory of the number of negatives knows of the data."""
+"""The frequencies of the latent classes, on which the theory of the number of negatives depends."""
 
 import math
 from collections import Counter
@@ -8,49 +8,47 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, check_number
 
 TOLERANCE = 1e-9
-"""How far from 1 the sum of probabilities may be."""
+"""Largest difference of the sum of probabilities from 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassDistribution:
-    """The class distribution rho over N classes, classes of equal probability kept together.
+    """Class distribution rho over N classes, with classes of equal probability stored as one group.
 
         sum over c of rho(c) = 1,        rho(c) > 0.
 
-    Usually made by `uniform`, `of_counts` or `of_labels`. Memory is that of the distinct probabilities, so a
-    million equally likely classes cost nothing.
+    Usually made by `uniform`, `of_counts` or `of_labels`. Memory is proportional to the number of distinct
+    probabilities: a million equally likely classes take as much as one.
 
     Raises:
-        ValueError: For a probability outside (0, 1], repeats that do not match, or a sum that is not 1.
+        ValueError: a probability outside (0, 1], repeats of another length, or a sum other than 1.
 
     Source: Ash et al. (2022), section 2.
 
     Example:
         >>> rho = ClassDistribution(probabilities=(0.5, 0.3, 0.2))
-        >>> rho.number, rho.least, rho.greatest
+        >>> rho.number, rho.smallest, rho.largest
         (3, 0.2, 0.5)
         >>> ClassDistribution.uniform(4)
         ClassDistribution(probabilities=(0.25,), repeats=(4,))
     """
 
     probabilities: tuple[float, ...]
-    """Of one class each, or of one class out of each group."""
+    """Probability of each class, or of one class of each group."""
 
     repeats: tuple[int, ...] | None = None
-    """How many classes have each of these probabilities; left out, one each."""
+    """Number of classes with each of these probabilities; left out, one each."""
 
     def __post_init__(self) -> None:
         if not self.probabilities:
             raise ValueError("a class distribution needs at least one class, got none")
         for probability in self.probabilities:
-            if not 0 < probability <= 1:
-                raise ValueError(
-                    f"a class must have a probability above 0 and at most 1, got {probability}: leave out "
-                    "classes that never occur"
-                )
+            check_number(
+                "a probability", probability, above=0, maximum=1, reason="leave out classes that never occur"
+            )
         for repeat in self.repeats or ():
             check_integer("a repeat", repeat)
         if self.repeats is not None and len(self.repeats) != len(self.probabilities):
@@ -64,13 +62,13 @@ class ClassDistribution:
 
     @classmethod
     def uniform(cls, classes: int) -> "ClassDistribution":
-        """N equally likely classes, as the main part of the paper has them."""
+        """Return the distribution of N equally likely classes, as in the main part of the paper."""
         check_integer("classes", classes)
         return cls(probabilities=(1 / classes,), repeats=(classes,))
 
     @classmethod
     def of_counts(cls, counts: Iterable[int]) -> "ClassDistribution":
-        """The distribution of data with this many examples of each class.
+        """Return the distribution of data with the given number of examples of each class.
 
         Example:
             >>> ClassDistribution.of_counts([2, 4, 2])
@@ -88,57 +86,57 @@ class ClassDistribution:
 
     @classmethod
     def of_labels(cls, labels: Iterable[Hashable]) -> "ClassDistribution":
-        """The distribution of these labels, as they were measured.
+        """Return the empirical distribution of labels.
 
         Example:
-            >>> ClassDistribution.of_labels(["cat", "dog", "cat", "cow"]).greatest
+            >>> ClassDistribution.of_labels(["cat", "dog", "cat", "cow"]).largest
             0.5
         """
         return cls.of_counts(Counter(labels).values())
 
     @property
     def number(self) -> int:
-        """N: how many classes there are."""
+        """Number N of classes."""
         return sum(self._repeats)
 
     @property
-    def least(self) -> float:
-        """rho_min: the probability of the rarest class."""
+    def smallest(self) -> float:
+        """Probability rho_min of the rarest class."""
         return min(self.probabilities)
 
     @property
-    def greatest(self) -> float:
-        """rho_max: the probability of the most frequent class."""
+    def largest(self) -> float:
+        """Probability rho_max of the most frequent class."""
         return max(self.probabilities)
 
     @property
     def is_uniform(self) -> bool:
         """Whether all classes are equally likely."""
-        return self.least == self.greatest
+        return self.smallest == self.largest
 
     @property
     def class_prior(self) -> float:
-        """sum_c rho(c)^2: how likely a random negative has the anchor's class. What `Debias` asks for."""
+        """Probability sum_c rho(c)^2 that a random negative has the anchor's class: the prior of `Debias`."""
         return math.fsum(m * p * p for p, m in zip(self.probabilities, self._repeats, strict=True))
 
     @property
     def effective_number(self) -> float:
-        """1 / sum_c rho(c)^2: so many equally likely classes would have as many false negatives."""
+        """Number of equally likely classes with as many false negatives, 1 / sum_c rho(c)^2."""
         return 1 / self.class_prior
 
     @property
     def rho(self) -> Float[np.ndarray, " groups"]:
-        """The probabilities as an array."""
+        """Probability of each group as an array."""
         return np.array(self.probabilities)
 
     @property
     def sizes(self) -> Int[np.ndarray, " groups"]:
-        """How many classes have each of the probabilities in `rho`."""
+        """Number of classes with each of the probabilities in `rho`."""
         return np.array(self._repeats, dtype=np.int64)
 
     @property
     def log_other(self) -> Float[np.ndarray, " groups"]:
-        """log(1 - rho(c)): that one draw has another class; minus infinity where there is no other."""
+        """Log-probability log(1 - rho(c)) of a draw of another class; minus infinity for a single class."""
         with np.errstate(divide="ignore"):
             return np.log1p(-self.rho)
 

@@ -1,19 +1,19 @@
-"""The bound on a classifier's margin loss by the contrastive loss of its representation, as a number."""
+"""The bound on a classifier's margin loss by the contrastive loss of its representation."""
 
 import math
 from dataclasses import dataclass
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, check_number
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassificationBound:
-    """What bounds the margin loss of the classes' means by the unsupervised loss of a representation.
+    """Bound on the margin loss of the mean classifier by the unsupervised loss of a representation.
 
         L_class(f)  <=  ( L_un - c  +  4 L_alpha R  +  sqrt( log(1/delta) / (2 n) ) ) / (1 - c) ,
 
     with c the probability that a negative is false, and R the Rademacher complexity. A margin loss is at
-    most 1: from 1 on the bound says nothing, and where c reaches 1 it is infinite.
+    most 1: from 1 on the bound is vacuous, and for c = 1 it is infinite.
 
     Differs: `printed` is the supplement's, with c = m rho; `main_text` has c = rho, which is the former for
     m = 1. Neither holds. The proof replaces expectations by means within the loss A.13, which is not convex:
@@ -27,17 +27,19 @@ class ClassificationBound:
     classes, else only some of them.
 
     Args:
-        unsupervised_loss: L_un, with A.13 for what is printed, with the convex loss for `corrected`.
-        collision: rho, the probability that one negative has the anchor's class.
-        negatives: m, of an anchor.
-        margin: gamma, in the reconstructed space.
-        alpha: the probability that a class is not recovered, below 1/2.
-        complexity: R, the mean over signs of the largest (1/n) <sigma, f>; A.16 leaves 1/n out.
-        samples: n, anchors.
-        delta: the bound holds with probability 1 - delta.
+        unsupervised_loss: loss L_un, at least 0, with A.13 for the printed bounds and the convex loss for
+            `corrected`.
+        collision: probability rho that one negative has the anchor's class.
+        negatives: number m of negatives of an anchor, at least 1.
+        margin: margin gamma in the reconstructed space, above 0.
+        alpha: probability that a class is not recovered, below 1/2.
+        complexity: Rademacher complexity R, the mean over signs of the largest (1/n) <sigma, f>; A.16 leaves
+            1/n out.
+        samples: number n of anchors, at least 1.
+        delta: probability that the bound fails, above 0 and below 1.
 
     Raises:
-        ValueError: For a number outside its range.
+        ValueError: a number out of its range.
 
     Source: Weber and Bachman (2022), Theorems 3.1 and A.3.
 
@@ -60,31 +62,26 @@ class ClassificationBound:
     def __post_init__(self) -> None:
         check_integer("negatives", self.negatives)
         check_integer("samples", self.samples)
-        for name, value in (("unsupervised_loss", self.unsupervised_loss), ("complexity", self.complexity)):
-            if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name} must be a number of 0 or more, got {value}")
-        if not 0 <= self.collision <= 1:
-            raise ValueError(f"collision must be a probability from 0 to 1, got {self.collision}")
-        if not (math.isfinite(self.margin) and self.margin > 0):
-            raise ValueError(f"margin must be a positive number, got {self.margin}")
-        if not 0 <= self.alpha < 0.5:
-            raise ValueError(f"alpha must be from 0 to below 1/2, got {self.alpha}")
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must be above 0 and below 1, got {self.delta}")
+        check_number("unsupervised_loss", self.unsupervised_loss, minimum=0)
+        check_number("complexity", self.complexity, minimum=0)
+        check_number("collision", self.collision, minimum=0, maximum=1)
+        check_number("margin", self.margin, above=0)
+        check_number("alpha", self.alpha, minimum=0, below=0.5)
+        check_number("delta", self.delta, above=0, below=1)
 
     @property
     def printed(self) -> float:
-        """As Theorem A.3 has it, c = m rho; infinite where that is 1 or more."""
+        """Bound of Theorem A.3, with c = m rho; infinite from c = 1 on."""
         return self._bound(self.negatives * self.collision, self._printed_lipschitz, 1.0)
 
     @property
     def main_text(self) -> float:
-        """As Theorem 3.1 has it, c = rho; infinite where that is 1."""
+        """Bound of Theorem 3.1, with c = rho; infinite for c = 1."""
         return self._bound(self.collision, self._printed_lipschitz, 1.0)
 
     @property
     def corrected(self) -> float:
-        """What the proof gives for the convex loss, c = 1 - (1 - rho)^m; infinite where that is 1."""
+        """Bound that the proof gives for the convex loss, with c = 1 - (1 - rho)^m; infinite for c = 1."""
         if self.collision == 1:
             return math.inf
         lipschitz = 2 / (self.margin * (1 - 2 * self.alpha))

@@ -1,22 +1,22 @@
-"""Collisions and coverage: what k negatives drawn at random hit, wanted or not."""
+"""Collisions and coverage: the classes that k random negatives hit."""
 
 import numpy as np
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, check_number
 from tammes.theory.class_distribution import ClassDistribution
 
 
 def collision_probability(k: int, classes: ClassDistribution) -> float:
-    """How likely at least one of k independent negatives has the anchor's class.
+    """Return the probability that at least one of k independent negatives has the anchor's class.
 
         tau_k = 1 - sum_c rho(c) (1 - rho(c))^k;        uniform: 1 - (1 - 1/N)^k.
 
     Args:
-        k: the number of negatives of an anchor.
-        classes: what anchors and negatives are drawn from.
+        k: number of negatives of an anchor, at least 1.
+        classes: class distribution of anchors and negatives.
 
     Raises:
-        ValueError: For k below 1.
+        ValueError: k below 1.
 
     Source: Ash et al. (2022), Theorem 1 and appendix B (notation).
 
@@ -29,18 +29,19 @@ def collision_probability(k: int, classes: ClassDistribution) -> float:
 
 
 def coverage(k: int, classes: ClassDistribution) -> float:
-    """The share of all classes that k independent draws are expected to show.
+    """Return the expected share of all classes that k independent draws cover.
 
         mean over classes c of  1 - (1 - rho(c))^k
 
-    For equally likely classes this is the collision probability: each class is hit as easily as the anchor's.
+    For equally likely classes this is the collision probability, since each class is hit as easily as the
+    anchor's.
 
     Args:
-        k: the number of draws.
-        classes: what is drawn from.
+        k: number of draws, at least 1.
+        classes: class distribution of the draws.
 
     Raises:
-        ValueError: For k below 1.
+        ValueError: k below 1.
 
     Example:
         >>> coverage(2, ClassDistribution(probabilities=(0.5, 0.5)))
@@ -51,23 +52,22 @@ def coverage(k: int, classes: ClassDistribution) -> float:
 
 
 def negatives_until_collision(share: float, classes: ClassDistribution) -> int:
-    """The least k at which this share of anchors meets a negative of its own class.
+    """Return the smallest k at which a share of the anchors has a negative of its own class.
 
         min { k : tau_k >= share }
 
     Args:
-        share: of the anchors, between 0 and 1.
-        classes: what anchors and negatives are drawn from.
+        share: share of the anchors, above 0 and below 1.
+        classes: class distribution of anchors and negatives.
 
     Raises:
-        ValueError: For a share that is not between 0 and 1.
+        ValueError: the share is out of its range.
 
     Example:
         >>> negatives_until_collision(0.5, ClassDistribution.uniform(1000))
         693
     """
-    if not 0 < share < 1:
-        raise ValueError(f"share must be above 0 and below 1, got {share}")
+    check_number("share", share, above=0, below=1)
     enough = 1
     while collision_probability(enough, classes) < share:
         enough *= 2

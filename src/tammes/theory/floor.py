@@ -1,4 +1,4 @@
-"""The loss that collisions leave, whatever the encoder."""
+"""The lower bounds that collisions put on the loss of every encoder."""
 
 import numpy as np
 from jaxtyping import Float
@@ -6,22 +6,22 @@ from jaxtyping import Float
 from tammes.checks import check_integer
 from tammes.theory.class_distribution import ClassDistribution
 from tammes.theory.collision import collision_probability
-from tammes.theory.quadrature import integrate
+from tammes.theory.coupon import integrate
 
 
 def hinge_floor(k: int, classes: ClassDistribution) -> float:
-    """The least expected hinge loss that any encoder can reach with k independent negatives.
+    """Return the smallest expected hinge loss that any encoder can reach with k independent negatives.
 
         tau_k E[ hinge_|I|(0) | I not empty ] = tau_k,
 
-    where I are the collisions: on average no encoder tells a negative from a positive of the same class.
+    where I is the set of collisions: on average no encoder separates a negative from a positive of its class.
 
     Args:
-        k: the number of negatives of an anchor.
-        classes: what anchors and negatives are drawn from.
+        k: number of negatives of an anchor, at least 1.
+        classes: class distribution of anchors and negatives.
 
     Raises:
-        ValueError: For k below 1.
+        ValueError: k below 1.
 
     Source: Ash et al. (2022), Theorem 1 and its proof in B.1.
 
@@ -33,24 +33,25 @@ def hinge_floor(k: int, classes: ClassDistribution) -> float:
 
 
 def logistic_floor(k: int, classes: ClassDistribution) -> float:
-    """The least expected logistic loss, in nats, that any encoder can reach with k independent negatives.
+    """Return the smallest expected logistic loss, in nats, that any encoder can reach with k negatives.
 
         tau_k E[ log(1 + |I|) | I not empty ]  =  E[ log(1 + |I|) ],    |I| ~ Binomial(k, rho(c)), c ~ rho,
 
         log(1 + n) = integral over s of  e^-s (1 - e^-sn) / s  ds.
 
-    This holds for any temperature and any encoder whose positives are independent draws of their class. With
-    positives that are views of one image a loss below it is possible, and says that images are told apart.
+    The negatives are independent. The bound holds for any temperature and any encoder whose positives are
+    independent draws of their class. With two views of one image as positives a smaller loss is possible: the
+    encoder then separates images, not classes.
 
-    Differs: Theorem 1 has tau_k here, for both losses. With the natural logarithm log(1 + 1) is below 1, so
-    that tau_k is no floor for few negatives; it would be with logarithms to the base 2.
+    Differs: Theorem 1 has tau_k for both losses. With the natural logarithm log(1 + 1) is below 1, so that
+    tau_k is no lower bound for few negatives; with logarithms to the base 2 it is.
 
     Args:
-        k: the number of negatives of an anchor.
-        classes: what anchors and negatives are drawn from.
+        k: number of negatives of an anchor, at least 1.
+        classes: class distribution of anchors and negatives.
 
     Raises:
-        ValueError: For k below 1.
+        ValueError: k below 1.
 
     Source: Ash et al. (2022), Theorem 5.
 
@@ -61,7 +62,7 @@ def logistic_floor(k: int, classes: ClassDistribution) -> float:
     check_integer("k", k)
 
     def integrand(s: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        with np.errstate(divide="ignore"):  # a single class and a large s: no collision is impossible
+        with np.errstate(divide="ignore"):  # log 0: a single class and a large s
             logs = k * np.log1p(np.outer(np.expm1(-s), classes.rho))  # (n, groups): log E e^(-s|I|), given c
         return np.exp(-s) * (-np.expm1(logs) @ (classes.sizes * classes.rho)) / s
 

@@ -1,23 +1,22 @@
-"""The margin of a classifier, and the loss that asks for one."""
-
-import math
+"""The margin of a classifier, and the margin loss."""
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from tammes.checks import check_number
+
 
 def margins(scores: Float[np.ndarray, "n classes"], labels: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """By how much the score of the right class exceeds the largest of the others.
+    """Return the difference between the score of the right class and the largest other score.
 
         gamma_q(f(x), c) = q_c(f(x)) - max over c' other than c of q_c'(f(x))
 
     Args:
-        scores: q of n points for at least two classes, (n, classes).
-        labels: c, (n,), each an index of a class.
+        scores: scores q of n points for at least two classes.
+        labels: class c of each point, from 0.
 
     Raises:
-        ValueError: For a single class, scores that are not finite, or labels that are no indices of classes,
-            one for each point.
+        ValueError: a single class, scores that are not finite, or labels that do not match the scores.
 
     Source: Weber and Bachman (2022), A.12.
 
@@ -30,10 +29,10 @@ def margins(scores: Float[np.ndarray, "n classes"], labels: Int[np.ndarray, " n"
     if not np.isfinite(scores).all():
         raise ValueError("expected finite scores, got infinities or NaN")
     n, classes = scores.shape
-    whole = np.issubdtype(labels.dtype, np.integer) and labels.shape == (n,)
-    if not whole or (n and not (labels.min() >= 0 and labels.max() < classes)):
+    fits = np.issubdtype(labels.dtype, np.integer) and labels.shape == (n,)
+    if not fits or (n and not (labels.min() >= 0 and labels.max() < classes)):
         raise ValueError(
-            f"expected {n} whole numbers from 0 to {classes - 1} as labels, one for each point, got "
+            f"expected {n} integers from 0 to {classes - 1} as labels, one for each point, got "
             f"{labels.dtype} {labels.shape}"
         )
     rows = np.arange(n)
@@ -42,19 +41,19 @@ def margins(scores: Float[np.ndarray, "n classes"], labels: Int[np.ndarray, " n"
     return scores[rows, labels] - others.max(axis=1)
 
 
-def margin_loss(values: Float[np.ndarray, " n"], *, margin: float) -> Float[np.ndarray, " n"]:
-    """1 where the margin is not positive, 0 where it is large enough, and linear between.
+def margin_loss(values: Float[np.ndarray, "*n"], *, margin: float) -> Float[np.ndarray, "*n"]:
+    """Return 1 for margins that are not positive, 0 for large ones, and a linear ramp between.
 
         Phi_gamma(v) = min( 1, max( 0, 1 - v / gamma ) )
 
     It lies between 0 and 1, is 1/gamma-Lipschitz, and not convex.
 
     Args:
-        values: v, of any shape.
-        margin: gamma.
+        values: margins v, of any shape.
+        margin: margin gamma from which on the loss is 0, above 0.
 
     Raises:
-        ValueError: For a margin that is not positive.
+        ValueError: the margin is not positive.
 
     Source: Weber and Bachman (2022), A.13.
 
@@ -62,25 +61,24 @@ def margin_loss(values: Float[np.ndarray, " n"], *, margin: float) -> Float[np.n
         >>> margin_loss(np.array([-1.0, 0.0, 0.25, 0.5, 2.0]), margin=0.5).tolist()
         [1.0, 1.0, 0.5, 0.0, 0.0]
     """
-    if not (math.isfinite(margin) and margin > 0):
-        raise ValueError(f"margin must be a positive number, got {margin}")
+    check_number("margin", margin, above=0)
     return np.clip(1 - np.asarray(values, dtype=float) / margin, 0.0, 1.0)
 
 
 def margin_risk(
     scores: Float[np.ndarray, "n classes"], labels: Int[np.ndarray, " n"], *, margin: float
 ) -> float:
-    """The mean margin loss over points; at least the share that is classified wrongly.
+    """Return the mean margin loss over points, which is at least the error rate.
 
         1/n sum_i Phi_gamma( gamma_q(f(x_i), c_i) )
 
     Args:
-        scores: as `margins` takes them.
-        labels: likewise.
-        margin: gamma.
+        scores: scores of n points for at least two classes.
+        labels: class of each point, from 0.
+        margin: margin gamma from which on the loss is 0, above 0.
 
     Raises:
-        ValueError: As `margins` and `margin_loss` do, and for no points.
+        ValueError: input that `margins` or `margin_loss` refuses, or no points.
 
     Source: Weber and Bachman (2022), A.14 and A.15.
 

@@ -1,4 +1,4 @@
-"""Collisions against coverage, in the smallest example: one representation merges, the other is noisy."""
+"""Collisions against coverage in a small example: one representation merges classes, one is noisy."""
 
 import math
 from dataclasses import dataclass
@@ -6,42 +6,29 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, check_number
 from tammes.theory.class_distribution import ClassDistribution
 from tammes.theory.collision import collision_probability
 
 UNCLIPPED = (math.sqrt(3) - 1) / 2
-"""Up to this epsilon no loss with a collision is clipped at 0, as the paper's sharper bound assumes."""
+"""Up to this epsilon the hinge clips no loss with a collision, as the paper's sharper bound assumes."""
 
 BLOCK = 2**20
 """Negatives drawn at a time in a simulation."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """A mean over independent draws, with its standard error.
-
-    Example:
-        >>> Estimate(mean=1.02, standard_error=0.01)
-        Estimate(mean=1.02, standard_error=0.01)
-    """
-
-    mean: float
-    standard_error: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class TwoRepresentations:
-    """The example in which few negatives and very many choose the wrong representation.
+    """Example in which few negatives, and very many, select the worse representation.
 
     N equally likely classes of two points each, and the hinge loss. The merging representation f1 maps
-    classes in twos to one basis vector: it cannot tell them apart, and its supervised loss is 1. The noisy
+    pairs of classes to one basis vector: it cannot separate them, and its supervised loss is 1. The noisy
     one f2 maps the two points of class c to (1 + epsilon) e_c and (1 - epsilon) e_c: it separates all
     classes, and its supervised loss is epsilon / 2. With few negatives f1 has the lower NCE loss, since a
     class and its twin seldom meet; with very many f1 again, since collisions see the noise.
 
     Raises:
-        ValueError: For an odd number of classes or fewer than 4, or an epsilon that is not between 0 and 1.
+        ValueError: an odd number of classes or fewer than 4, or an epsilon that is not between 0 and 1.
 
     Source: Ash et al. (2022), section 3, Figure 2 and appendix C.
 
@@ -51,20 +38,19 @@ class TwoRepresentations:
     """
 
     classes: int
-    """N, even."""
+    """Number N of classes, even and at least 4."""
 
     epsilon: float
-    """The noise of f2, relative to the length of its embeddings."""
+    """Noise of f2 relative to the length of its embeddings, above 0 and below 1."""
 
     def __post_init__(self) -> None:
         check_integer("classes", self.classes, minimum=4)
         if self.classes % 2:
-            raise ValueError(f"classes come in twos, so their number must be even, got {self.classes}")
-        if not 0 < self.epsilon < 1:
-            raise ValueError(f"epsilon must be above 0 and below 1, got {self.epsilon}")
+            raise ValueError(f"classes must be even, since f1 merges pairs of them, got {self.classes}")
+        check_number("epsilon", self.epsilon, above=0, below=1)
 
     def merging_loss(self, k: int) -> float:
-        """The NCE loss of f1: that the class or its twin is among k negatives.
+        """Return the NCE loss of f1: the probability that the class or its twin is among k negatives.
 
             1 - (1 - 2/N)^k
 
@@ -73,7 +59,7 @@ class TwoRepresentations:
         return collision_probability(k, ClassDistribution.uniform(self.classes // 2))
 
     def noisy_loss(self, k: int) -> float:
-        """The NCE loss of f2, exactly.
+        """Return the exact NCE loss of f2.
 
             (1 - tau) (epsilon^2/4 + epsilon/2)  +  q (1 + epsilon)  +  (tau - q) worst(epsilon),
 
@@ -96,12 +82,13 @@ class TwoRepresentations:
         return (1 - tau) * self._apart + longer * (1 + epsilon) + (tau - longer) * worst
 
     def noisy_loss_bounds(self, k: int) -> tuple[float, float]:
-        """The paper's bounds on the NCE loss of f2, the lower one the sharper of its two where it holds.
+        """Return the paper's lower and upper bound on the NCE loss of f2.
 
             lower  =  (1 - tau) (epsilon^2/4 + epsilon/2) + tau [+ epsilon/2 (tau - k/N (1 - 1/N)^(k-1))],
             upper  =  (1 - tau) (epsilon^2/4 + epsilon/2) + tau (1 + epsilon),
 
-        with the bracket for epsilon up to (sqrt(3) - 1)/2, where no loss with a collision is clipped.
+        with the bracket (the sharper of the paper's two lower bounds) for epsilon up to (sqrt(3) - 1)/2,
+        where the hinge clips no loss with a collision.
 
         Source: Ash et al. (2022), appendix C.
         """
@@ -114,25 +101,25 @@ class TwoRepresentations:
 
     @property
     def merging_supervised_loss(self) -> float:
-        """The hinge loss of f1's mean classifier, 1: two classes always share the greatest score."""
+        """Hinge loss of f1's mean classifier, 1: two classes always share the largest score."""
         return 1.0
 
     @property
     def noisy_supervised_loss(self) -> float:
-        """The hinge loss of f2's mean classifier, epsilon / 2: half of the points fall short by epsilon."""
+        """Hinge loss of f2's mean classifier, epsilon / 2: half of the points fall short by epsilon."""
         return self.epsilon / 2
 
     def crossings(self) -> tuple[int, int] | None:
-        """Where the NCE loss changes its mind.
+        """Return the k between which the NCE loss selects the better representation.
 
         Returns:
-            The least k at which the noisy representation, the better one, has the lower loss, and the least
-            beyond it at which the merging one has again; None where no k prefers the better one.
+            The smallest k at which the noisy representation, the better one, has the lower loss, and the
+            smallest larger k at which the merging one has the lower loss again; None if no k selects f2.
 
         Source: Ash et al. (2022), Figure 2, which has them for N = 40 and epsilon = 0.35.
         """
-        # The difference is a sum of four powers, so it has at most two zeros in k (the rule of signs). Where
-        # the search ends the merging one wins: (1 - 1/(2N))^k < 1/20, and (1 - 1/N)^k is far below epsilon.
+        # The difference is a sum of four powers, so it has at most two zeros in k (the rule of signs). At the
+        # end of the search f1 wins: (1 - 1/(2N))^k < 1/20, and (1 - 1/N)^k is far below epsilon.
         for first in range(1, math.ceil(2 * self.classes * (3 - math.log(self.epsilon)))):
             if self.noisy_loss(first) < self.merging_loss(first):
                 second = first + 1
@@ -141,43 +128,49 @@ class TwoRepresentations:
                 return first, second
         return None
 
-    def simulate_merging(self, k: int, *, draws: int, generator: np.random.Generator) -> Estimate:
-        """The NCE loss of f1 by drawing anchors, positives and k negatives.
+    def simulate_merging(self, k: int, *, draws: int, generator: np.random.Generator) -> tuple[float, float]:
+        """Estimate the NCE loss of f1 by drawing anchors, positives and k negatives.
 
         Args:
-            k: the number of negatives of an anchor.
-            draws: independent anchors.
-            generator: of the randomness.
+            k: number of negatives of an anchor, at least 1.
+            draws: number of independent anchors, at least 2.
+            generator: source of the randomness.
+
+        Returns:
+            The mean over the draws, and its standard error.
 
         Raises:
-            ValueError: For k below 1 or fewer than two draws.
+            ValueError: k below 1, or fewer than two draws.
 
         Example:
             >>> example = TwoRepresentations(classes=40, epsilon=0.35)
-            >>> estimate = example.simulate_merging(9, draws=1000, generator=np.random.default_rng(0))
-            >>> abs(estimate.mean - example.merging_loss(9)) < 4 * estimate.standard_error
+            >>> mean, error = example.simulate_merging(9, draws=1000, generator=np.random.default_rng(0))
+            >>> abs(mean - example.merging_loss(9)) < 4 * error
             True
         """
         points = np.arange(2 * self.classes)
         return _simulate(points // 4, np.ones(len(points)), k, draws, generator)
 
-    def simulate_noisy(self, k: int, *, draws: int, generator: np.random.Generator) -> Estimate:
-        """The NCE loss of f2 by drawing anchors, positives and k negatives.
+    def simulate_noisy(self, k: int, *, draws: int, generator: np.random.Generator) -> tuple[float, float]:
+        """Estimate the NCE loss of f2 by drawing anchors, positives and k negatives.
 
         Args:
-            k: the number of negatives of an anchor.
-            draws: independent anchors.
-            generator: of the randomness.
+            k: number of negatives of an anchor, at least 1.
+            draws: number of independent anchors, at least 2.
+            generator: source of the randomness.
+
+        Returns:
+            The mean over the draws, and its standard error.
 
         Raises:
-            ValueError: For k below 1 or fewer than two draws.
+            ValueError: k below 1, or fewer than two draws.
         """
         points = np.arange(2 * self.classes)
         return _simulate(points // 2, 1 + self.epsilon * (1 - 2.0 * (points % 2)), k, draws, generator)
 
     @property
     def _apart(self) -> float:
-        """The loss of f2 without a collision."""
+        """Loss of f2 without a collision."""
         return self.epsilon**2 / 4 + self.epsilon / 2
 
 
@@ -187,8 +180,8 @@ def _simulate(
     k: int,
     draws: int,
     generator: np.random.Generator,
-) -> Estimate:
-    """The hinge loss of f(point) = length e_axis, where points 2c and 2c + 1 are those of class c."""
+) -> tuple[float, float]:
+    """Estimate the hinge loss of f(point) = length e_axis, where class c has the points 2c and 2c + 1."""
     check_integer("k", k)
     check_integer("draws", draws, minimum=2)
     losses = []
@@ -201,4 +194,4 @@ def _simulate(
         inner = length[anchor][:, None] * length[negatives] * same  # f(x).f(x_i), (rows, k)
         losses.append(np.maximum(0, 1 + inner.max(axis=1) - length[anchor] * length[positive]))
     loss = np.concatenate(losses)
-    return Estimate(mean=float(loss.mean()), standard_error=float(loss.std(ddof=1) / math.sqrt(draws)))
+    return float(loss.mean()), float(loss.std(ddof=1) / math.sqrt(draws))
