@@ -44,7 +44,7 @@ def test_coinciding_and_opposite_points_lie_in_the_outer_bins() -> None:
 def test_what_cannot_be_counted_is_refused() -> None:
     with pytest.raises(ValueError, match=r"labels \(3,\), one for each row, got \(2,\)"):
         cosine_histograms(torch.ones(3, 2), torch.tensor([0, 1]))
-    with pytest.raises(ValueError, match="at least one bin"):
+    with pytest.raises(ValueError, match="bins must be an integer of at least 1"):
         cosine_histograms(torch.ones(3, 2), torch.tensor([0, 1, 1]), bins=0)
     with pytest.raises(ValueError, match="length zero in row 2"):
         cosine_histograms(torch.tensor([[1.0], [1.0], [0.0]]), torch.tensor([0, 1, 1]))

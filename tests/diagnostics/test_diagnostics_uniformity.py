@@ -62,5 +62,5 @@ def test_memory_does_not_grow_with_the_square() -> None:
 def test_what_has_no_pairs_is_refused() -> None:
     with pytest.raises(ValueError, match="at least two embeddings"):
         uniformity(torch.ones(1, 2))
-    with pytest.raises(ValueError, match="positive scale, got -1"):
+    with pytest.raises(ValueError, match="scale must be a finite number above 0, got -1"):
         uniformity(torch.ones(2, 2), scale=-1)

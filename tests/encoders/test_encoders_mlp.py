@@ -31,5 +31,5 @@ def test_hidden_layers_are_as_wide_as_the_features() -> None:
 
 @pytest.mark.parametrize("field", ["dim", "layers", "hidden"])
 def test_impossible_settings_are_refused(field: str) -> None:
-    with pytest.raises(ValueError, match="dim, hidden and layers of at least 1"):
+    with pytest.raises(ValueError, match=f"{field} must be an integer of at least 1, got 0"):
         ProjectionHeadConfig(**{field: 0})

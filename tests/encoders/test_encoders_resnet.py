@@ -60,5 +60,5 @@ def test_impossible_settings_are_refused() -> None:
         ResNetConfig(depth=20)
     with pytest.raises(ValueError, match="at least 32 pixels a side for this encoder, got size=16"):
         ResNetConfig(small_image_stem=False).build(channels=3, size=16)
-    with pytest.raises(ValueError, match="at least one image channel, got channels=0"):
+    with pytest.raises(ValueError, match="channels must be an integer of at least 1, got 0"):
         ResNetConfig().build(channels=0, size=32)

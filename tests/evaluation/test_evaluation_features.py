@@ -23,7 +23,7 @@ def test_arrays_and_tensors_are_the_same() -> None:
         (torch.ones(3, 2), torch.tensor([0.0, 1, 1]), "integer labels"),
         (torch.ones(3, 2), torch.tensor([[0, 1, 1]]), r"integer labels \(n,\), got torch.int64 \(1, 3\)"),
         (torch.ones(3, 2), torch.tensor([0, 1]), "got 3 rows and 2 labels"),
-        (torch.ones(3, 2), torch.tensor([7, 7, 7]), "two different labels, got 3 times label 7"),
+        (torch.ones(3, 2), torch.tensor([7, 7, 7]), "two different labels, got label 7 3 times"),
         (
             torch.tensor([[0.0, 1], [torch.nan, 1], [1, torch.inf]]),
             torch.tensor([0, 1, 1]),

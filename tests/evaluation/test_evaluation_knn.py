@@ -130,13 +130,13 @@ def test_accuracy_is_the_fraction_that_is_right() -> None:
 def test_what_cannot_vote_is_refused() -> None:
     train = LabeledFeatures(features=torch.eye(3), labels=torch.tensor([0, 1, 1]))
     wide = LabeledFeatures(features=torch.eye(4), labels=torch.tensor([0, 1, 1, 0]))
-    with pytest.raises(ValueError, match="neighbors=4 and 3 points; ask for fewer"):
+    with pytest.raises(ValueError, match="4 neighbors and 3 points; choose fewer"):
         KNN(neighbors=4).accuracy(train, train)
-    with pytest.raises(ValueError, match="same encoder, got 3 to learn from and 4 to be tried on"):
+    with pytest.raises(ValueError, match="same encoder, got width 3 for training and 4 for testing"):
         KNN(neighbors=1).accuracy(train, wide)
-    with pytest.raises(ValueError, match="at least one neighbor"):
+    with pytest.raises(ValueError, match="neighbors must be an integer of at least 1"):
         KNN(neighbors=0)
-    with pytest.raises(ValueError, match="positive temperature, got 0"):
+    with pytest.raises(ValueError, match="temperature must be a finite number above 0, got 0"):
         KNN(temperature=0)
     with pytest.raises(ValueError, match="NaN or infinity"):
         knn_accuracy(np.full((2, 2), np.nan), np.array([0, 1]), np.eye(2), np.array([0, 1]))

@@ -88,11 +88,11 @@ def test_a_probe_that_does_not_converge_says_so() -> None:
 
 def test_impossible_settings_are_refused() -> None:
     for fraction in (0, 1.5, float("nan")):
-        with pytest.raises(ValueError, match=r"a fraction of the labels in \(0, 1\]"):
+        with pytest.raises(ValueError, match=r"fraction must be a finite number above 0 and at most 1"):
             LinearProbe(fraction=fraction)
-    with pytest.raises(ValueError, match="positive regularization and iterations"):
+    with pytest.raises(ValueError, match="regularization must be a finite number above 0, got 0"):
         LinearProbe(regularization=0)
-    with pytest.raises(ValueError, match="positive regularization and iterations"):
+    with pytest.raises(ValueError, match="iterations must be an integer of at least 1, got 0"):
         LinearProbe(iterations=0)
     wide = LabeledFeatures(features=torch.eye(4), labels=torch.tensor([0, 1, 1, 0]))
     with pytest.raises(ValueError, match="same encoder"):

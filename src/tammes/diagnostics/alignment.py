@@ -1,4 +1,4 @@
-"""Alignment: how close the two views of a pair lie to each other."""
+"""Alignment: the distance between the two views of a pair."""
 
 import torch
 from jaxtyping import Float
@@ -9,16 +9,16 @@ from tammes.diagnostics.blocks import directions
 
 @torch.no_grad()
 def alignment(view_a: Float[Tensor, "pairs dim"], view_b: Float[Tensor, "pairs dim"]) -> float:
-    """The mean squared distance between positives on the unit sphere.
+    """Return the mean squared distance between positives on the unit sphere.
 
         E |x - y|^2  over positive pairs x, y:  0 where they coincide, 4 where they are opposite.
 
     Args:
-        view_a: (pairs, dim), of any length above zero.
-        view_b: (pairs, dim), row by row the positives of `view_a`.
+        view_a: embeddings of any length above 0.
+        view_b: the positive of each row of `view_a`.
 
     Raises:
-        ValueError: If the shapes differ, or a row has length zero or is not finite.
+        ValueError: the shapes differ, or a row has length zero or is not finite.
 
     Source: Wang and Isola, Understanding Contrastive Representation Learning through Alignment and
     Uniformity, 2020, section 4.1, with exponent 2.

@@ -11,13 +11,13 @@ SIDE = 1024
 
 
 class Block(NamedTuple):
-    """The similarities of some rows to some columns.
+    """Similarities of some embeddings to some others.
 
-    Args:
-        rows: which embeddings the rows are.
-        columns: which embeddings the columns are.
-        similarity: cosines (rows, columns), in [-1, 1] up to rounding.
-        pairs: (rows, columns), true where the column comes after the row: each pair is in one block only.
+    Attributes:
+        rows: embeddings of the rows.
+        columns: embeddings of the columns.
+        similarity: cosines in [-1, 1], up to rounding.
+        pairs: mask of the entries whose column comes after the row, so that each pair is in one block only.
     """
 
     rows: slice
@@ -27,13 +27,13 @@ class Block(NamedTuple):
 
 
 def directions(embeddings: Float[Tensor, "n dim"]) -> Float[Tensor, "n dim"]:
-    """The embeddings scaled to length one, in float32 at least.
+    """Return the embeddings scaled to length one, in float32 or float64.
 
     Args:
-        embeddings: (n, dim).
+        embeddings: embeddings of any length above 0.
 
     Raises:
-        ValueError: If they are no floating-point matrix, or a row has length zero or is not finite.
+        ValueError: no floating-point matrix, or a row of length zero or that is not finite.
 
     Example:
         >>> directions(torch.tensor([[3.0, 4.0]]))
@@ -44,7 +44,7 @@ def directions(embeddings: Float[Tensor, "n dim"]) -> Float[Tensor, "n dim"]:
         raise ValueError(f"expected floating-point embeddings (n, dim), got {got}")
     if embeddings.dtype in (torch.float16, torch.bfloat16):
         embeddings = embeddings.float()
-    # Scaled first, so that the squares of very large or small entries neither overflow nor vanish.
+    # By the largest entry first, so that the squares of extreme entries neither overflow nor underflow.
     largest = embeddings.abs().amax(dim=1, keepdim=True)
     usable = largest.isfinite() & (largest > 0)
     if not usable.all():
@@ -56,14 +56,14 @@ def directions(embeddings: Float[Tensor, "n dim"]) -> Float[Tensor, "n dim"]:
 
 
 def pair_blocks(units: Float[Tensor, "n dim"], side: int = SIDE) -> Iterator[Block]:
-    """All pairs of n unit vectors, in blocks of at most `side` rows and columns.
+    """Yield the similarities of all pairs of n unit vectors in blocks.
 
     Args:
-        units: (n, dim), each of length one.
-        side: rows and columns of a block.
+        units: at least two unit vectors.
+        side: largest number of rows and columns of a block.
 
     Raises:
-        ValueError: If there is no pair.
+        ValueError: fewer than two vectors.
 
     Example:
         >>> sum(int(block.pairs.sum()) for block in pair_blocks(torch.eye(5), side=2))

@@ -1,4 +1,4 @@
-"""Collisions: negatives that carry the anchor's own label, and are pushed away nonetheless."""
+"""Collisions: false negatives, which have the anchor's label and are pushed away all the same."""
 
 import torch
 from jaxtyping import Float, Int
@@ -6,19 +6,19 @@ from torch import Tensor
 
 
 def collision_share(labels: Int[Tensor, " n"], *, ids: Int[Tensor, " n"] | None = None) -> float:
-    """The share of an anchor's negatives that carry its label, where every negative counts the same.
+    """Return the mean share of an anchor's negatives that have its label.
 
         mean over anchors i of  |{j : y_j = y_i, id_j != id_i}| / |{j : id_j != id_i}|
 
-    It is what the class prior of a debiased objective should be, for the data at hand.
+    This is the right class prior of a debiased objective for the data.
 
     Args:
-        labels: integers (n,).
-        ids: integers (n,); rows with equal ids are positives of each other, and no negatives. Left out,
-            every row has an id of its own.
+        labels: label of each row.
+        ids: id of each row; rows with equal ids are positives of each other, not negatives. By default all
+            ids differ.
 
     Raises:
-        ValueError: If labels and ids do not match, or an anchor has no negative.
+        ValueError: labels and ids do not match, or an anchor has no negative.
 
     Example:
         >>> collision_share(torch.tensor([0, 0, 1, 1]))
@@ -40,18 +40,18 @@ def collision_share(labels: Int[Tensor, " n"], *, ids: Int[Tensor, " n"] | None 
 
 
 def weighted_collision_share(labels: Int[Tensor, " n"], weights: Float[Tensor, "n n"]) -> float:
-    """The share of an anchor's negative weight that lies on rows with its label.
+    """Return the mean share of an anchor's negative weight on rows with its label.
 
         mean over anchors i of  sum over j with y_j = y_i of w_ij,   where sum_j w_ij = 1.
 
-    Set beside `collision_share`, it says whether a coupling that looks for hard negatives finds false ones.
+    Compared with `collision_share`, it shows whether a coupling for hard negatives finds false ones.
 
     Args:
-        labels: integers (n,).
-        weights: (n, n), as `Objective.weights` gives them: rows sum to one, 0 where there is no negative.
+        labels: label of each row.
+        weights: weights as returned by `Objective.weights`: rows sum to one, and positives have weight 0.
 
     Raises:
-        ValueError: If the shapes do not match, or a row does not sum to one.
+        ValueError: the shapes do not match, or a row does not sum to one.
 
     Example:
         >>> weights = torch.tensor([[0.0, 0.9, 0.1], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]])
@@ -72,6 +72,6 @@ def weighted_collision_share(labels: Int[Tensor, " n"], weights: Float[Tensor, "
 
 
 def _sizes(keys: Int[Tensor, "n parts"]) -> Int[Tensor, " n"]:
-    """How many rows are equal to each row, itself among them."""
+    """Return the number of rows equal to each row, including itself."""
     _, group, count = torch.unique(keys, dim=0, return_inverse=True, return_counts=True)
     return count[group]

@@ -6,17 +6,18 @@ import torch
 from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
+from tammes.checks import check_integer
 from tammes.diagnostics.blocks import SIDE, directions, pair_blocks
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CosineHistograms:
-    """How many pairs have which cosine similarity.
+    """Histograms of the cosine similarity of pairs, by whether their labels are equal.
 
-    Args:
-        edges: (bins + 1,) from -1 to 1; a pair on an edge counts to the right of it, 1 itself to the left.
-        equal: (bins,) pairs of equal label.
-        different: (bins,) pairs of different label.
+    Attributes:
+        edges: edges of the bins, from -1 to 1; a pair on an edge counts to the right of it, 1 to the left.
+        equal: number of pairs of equal label in each bin.
+        different: number of pairs of different label in each bin.
     """
 
     edges: Float[Tensor, " edges"]
@@ -30,19 +31,19 @@ def cosine_histograms(
 ) -> CosineHistograms:
     """Count all n (n - 1) / 2 pairs by similarity and by whether their labels are equal.
 
-    The further apart the two histograms lie, the better a pair's similarity tells whether it shares a
-    label. Different labels at similarities near 1 are true hard negatives; equal labels there are the false
-    negatives among hard ones.
+    The further apart the two histograms lie, the better the similarity of a pair predicts whether its labels
+    are equal. At similarities near 1, pairs of different labels are true hard negatives, and pairs of equal
+    labels false ones.
 
     Args:
-        embeddings: (n, dim), of any length above zero.
-        labels: integers (n,).
-        bins: of equal width, from -1 to 1.
-        side: memory is proportional to the square of this, whatever n.
+        embeddings: at least two embeddings, of any length above 0.
+        labels: label of each row.
+        bins: number of bins of equal width, at least 1.
+        side: rows and columns of a block; memory is proportional to its square, whatever n.
 
     Raises:
-        ValueError: If there are fewer than two rows, not one label for each, a row of length zero or one
-            that is not finite, or no bin.
+        ValueError: fewer than two rows, labels that do not match, a row of length zero or that is not finite,
+            or no bin.
 
     Example:
         >>> points = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
@@ -50,8 +51,7 @@ def cosine_histograms(
         >>> histograms.equal, histograms.different
         (tensor([0, 1]), tensor([2, 0]))
     """
-    if bins < 1:
-        raise ValueError(f"expected at least one bin, got {bins}")
+    check_integer("bins", bins)
     units = directions(embeddings)
     if labels.shape != (len(units),):
         raise ValueError(f"expected labels ({len(units)},), one for each row, got {tuple(labels.shape)}")
@@ -59,7 +59,7 @@ def cosine_histograms(
     counts = torch.zeros(2 * bins, dtype=torch.int64, device=units.device)
     for block in pair_blocks(units, side):
         different = labels[block.rows, None] != labels[None, block.columns]
-        # Rounding takes cosines a little past -1 and 1.
+        # Clamped, since rounding moves cosines slightly beyond -1 and 1.
         place = ((block.similarity + 1) * (bins / 2)).floor().long().clamp(0, bins - 1)
         place = place + bins * different
         counts += torch.bincount(place[block.pairs], minlength=2 * bins)

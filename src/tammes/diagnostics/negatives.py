@@ -1,4 +1,4 @@
-"""The negatives that some anchors meet: the hardest ones, and a uniform draw to set beside them."""
+"""The negatives of some anchors: the hardest ones, and a uniform sample for comparison."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from tammes.diagnostics.blocks import directions
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Negatives:
+class AnchorNegatives:
     """Negatives of some anchors.
 
-    Args:
-        indices: (anchors, k) rows of the embeddings.
-        similarities: (anchors, k) their cosines with the anchor.
+    Attributes:
+        indices: row numbers of the negatives of each anchor.
+        similarities: cosine of each negative with its anchor.
     """
 
     indices: Int64[Tensor, "anchors k"]
@@ -29,20 +29,20 @@ def hardest_negatives(
     *,
     k: int,
     ids: Int[Tensor, " n"] | None = None,
-) -> Negatives:
-    """The k rows most similar to each anchor that are neither it nor its positives, most similar first.
+) -> AnchorNegatives:
+    """Return the k hardest negatives of each anchor, the most similar rows first.
 
     Of equally similar rows the earlier comes first.
 
     Args:
-        embeddings: (n, dim), of any length above zero.
-        anchors: row numbers (anchors,).
-        k: how many for each anchor.
-        ids: integers (n,); rows with equal ids are positives of each other. Left out, every row has an id
-            of its own.
+        embeddings: embeddings of any length above 0.
+        anchors: row numbers of the anchors.
+        k: number of negatives of each anchor, at least 1.
+        ids: id of each row; rows with equal ids are positives of each other, not negatives. By default all
+            ids differ.
 
     Raises:
-        ValueError: If an anchor is no row, or has fewer than k negatives; if a row has length zero or is
+        ValueError: an anchor that is no row or has fewer than k negatives, or a row of length zero or that is
             not finite.
 
     Example:
@@ -58,7 +58,7 @@ def hardest_negatives(
         nearest = similarity.argsort(descending=True, stable=True)[:k]
         indices.append(nearest)
         similarities.append(similarity[nearest])
-    return Negatives(indices=torch.stack(indices), similarities=torch.stack(similarities))
+    return AnchorNegatives(indices=torch.stack(indices), similarities=torch.stack(similarities))
 
 
 @torch.no_grad()
@@ -69,19 +69,19 @@ def uniform_negatives(
     k: int,
     generator: torch.Generator,
     ids: Int[Tensor, " n"] | None = None,
-) -> Negatives:
-    """For each anchor k rows at random, without repetition, that are neither it nor its positives.
+) -> AnchorNegatives:
+    """Draw k negatives of each anchor uniformly, without repetition.
 
     Args:
-        embeddings: (n, dim), of any length above zero.
-        anchors: row numbers (anchors,).
-        k: how many for each anchor.
-        generator: what draws, on the CPU.
-        ids: integers (n,); rows with equal ids are positives of each other. Left out, every row has an id
-            of its own.
+        embeddings: embeddings of any length above 0.
+        anchors: row numbers of the anchors.
+        k: number of negatives of each anchor, at least 1.
+        generator: source of the randomness, on the CPU.
+        ids: id of each row; rows with equal ids are positives of each other, not negatives. By default all
+            ids differ.
 
     Raises:
-        ValueError: If an anchor is no row, or has fewer than k negatives; if a row has length zero or is
+        ValueError: an anchor that is no row or has fewer than k negatives, or a row of length zero or that is
             not finite.
 
     Example:
@@ -96,7 +96,7 @@ def uniform_negatives(
         drawn = rows[torch.randperm(len(rows), generator=generator)[:k].to(units.device)]
         indices.append(drawn)
         similarities.append(units[drawn] @ units[anchor])
-    return Negatives(indices=torch.stack(indices), similarities=torch.stack(similarities))
+    return AnchorNegatives(indices=torch.stack(indices), similarities=torch.stack(similarities))
 
 
 def _numbers(anchors: Int[Tensor, " anchors"]) -> list[int]:
@@ -108,7 +108,7 @@ def _numbers(anchors: Int[Tensor, " anchors"]) -> list[int]:
 def _negatives_of(
     anchor: int, n: int, k: int, ids: Int[Tensor, " n"] | None, device: torch.device
 ) -> Bool[Tensor, " n"]:
-    """Which rows are negatives of an anchor; refused where they are fewer than k."""
+    """Return the mask of the negatives of an anchor; raise ValueError if they are fewer than k."""
     if not 0 <= anchor < n:
         raise ValueError(f"expected anchors from 0 to {n - 1}, rows of the embeddings, got {anchor}")
     if ids is not None and ids.shape != (n,):

@@ -1,4 +1,4 @@
-"""The spectrum of embeddings: how many of their dimensions they use."""
+"""The spectrum of embeddings, which shows how many of their dimensions they use."""
 
 import torch
 from jaxtyping import Float
@@ -7,17 +7,16 @@ from torch import Tensor
 
 @torch.no_grad()
 def singular_values(embeddings: Float[Tensor, "n dim"]) -> Float[Tensor, " rank"]:
-    """The singular values of the centered embeddings, largest first, as float64 (min(n, dim),).
+    """Return the singular values of the centered embeddings, largest first, in float64.
 
-    Embeddings that have collapsed to a subspace have as many positive ones as it has dimensions, and
-    embeddings that have collapsed to a point none: values within the rounding of the embeddings' own type
-    are zero.
+    The number of positive values is the dimension of the affine subspace to which the embeddings have
+    collapsed, 0 for a point: values within the rounding error of the embeddings' type become zero.
 
     Args:
-        embeddings: (n, dim), as they are: normalize them first where only directions matter.
+        embeddings: at least two embeddings; normalize them first if only directions matter.
 
     Raises:
-        ValueError: If they are no floating-point matrix of two rows at least, or are not finite.
+        ValueError: no floating-point matrix of at least two rows, or an entry that is not finite.
 
     Source: Jing et al., Understanding Dimensional Collapse in Contrastive Self-Supervised Learning, 2022,
     section 3 (there, squared and divided by n: the spectrum of the covariance).
@@ -40,15 +39,15 @@ def singular_values(embeddings: Float[Tensor, "n dim"]) -> Float[Tensor, " rank"
 
 
 def effective_rank(values: Float[Tensor, " rank"]) -> float:
-    """The number of equal singular values that would be as evenly spread as these.
+    """Return the effective rank: the exponential of the entropy of the normalized singular values.
 
         exp(-sum_k p_k log p_k),  p_k = sigma_k / sum_l sigma_l:  from 1 to the rank; 0 if all are zero.
 
     Args:
-        values: singular values (rank,), nonnegative.
+        values: singular values, at least 0.
 
     Raises:
-        ValueError: If a value is negative or not finite.
+        ValueError: a value is negative or not finite.
 
     Source: Roy and Vetterli, The effective rank: a measure of effective dimensionality, 2007.
 

@@ -1,4 +1,4 @@
-"""Uniformity: how evenly embeddings cover the sphere."""
+"""Uniformity: the evenness with which embeddings cover the sphere."""
 
 import math
 
@@ -6,23 +6,24 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.checks import check_number
 from tammes.diagnostics.blocks import SIDE, directions, pair_blocks
 
 
 @torch.no_grad()
 def uniformity(embeddings: Float[Tensor, "n dim"], *, scale: float = 2.0, side: int = SIDE) -> float:
-    """The logarithm of the mean Gaussian potential of all pairs on the unit sphere.
+    """Return the logarithm of the mean Gaussian potential of all pairs on the unit sphere.
 
-        log E exp(-scale |x - y|^2):  0 where all points coincide, the lower the more evenly they lie.
+        log E exp(-scale |x - y|^2):  0 where all points coincide, lower for more even points.
 
     Args:
-        embeddings: (n, dim), of any length above zero.
-        scale: of the squared distances.
-        side: memory is proportional to the square of this, whatever n.
+        embeddings: at least two embeddings, of any length above 0.
+        scale: factor of the squared distances, above 0.
+        side: rows and columns of a block; memory is proportional to its square, whatever n.
 
     Raises:
-        ValueError: If there are fewer than two rows, or one has length zero or is not finite; if the scale
-            is not positive.
+        ValueError: fewer than two rows, a row of length zero or that is not finite, or a scale that is not
+            positive.
 
     Source: Wang and Isola, Understanding Contrastive Representation Learning through Alignment and
     Uniformity, 2020, section 4.1.
@@ -31,8 +32,7 @@ def uniformity(embeddings: Float[Tensor, "n dim"], *, scale: float = 2.0, side: 
         >>> uniformity(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
         -8.0
     """
-    if not scale > 0:
-        raise ValueError(f"expected a positive scale, got {scale}")
+    check_number("scale", scale, above=0)
     units = directions(embeddings)
     total = torch.full((), -torch.inf, dtype=torch.float64, device=units.device)
     for block in pair_blocks(units, side):

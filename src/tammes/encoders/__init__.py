@@ -1,4 +1,4 @@
-"""Networks from images or sentences to features, and the head that projects features for comparison."""
+"""Networks from images or sentences to features, and the projection head that follows in training."""
 
 from tammes.encoders.bag_of_words import BagOfWords, BagOfWordsConfig
 from tammes.encoders.convnet import ConvNet, ConvNetConfig

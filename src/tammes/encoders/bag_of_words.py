@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tammes.checks import check_integer
 from tammes.data.tokens import Tokens
 from tammes.encoders.encoder import Encoder
 
 
 class BagOfWords(Encoder):
-    """f(x) = sum over unique tokens t of x of p_t nu_t, with p_t the frequency of t in the sentence x.
+    """Bag of words: the mean of the embeddings of all tokens of a sentence.
 
-    That is the mean of the embeddings of all tokens. The embeddings nu (vocabulary_size, dim) are drawn
-    from a standard normal distribution, torch's default.
+        f(x)  =  sum over unique tokens t of x of p_t nu_t,        p_t the frequency of t in x
+
+    The embeddings nu (vocabulary_size, dim) start from a standard normal distribution, torch's default.
 
     Source: Ash et al., Investigating the Role of Negatives in Contrastive Representation Learning, 2022,
     section 4.
@@ -31,6 +33,7 @@ class BagOfWords(Encoder):
         self.embeddings = nn.EmbeddingBag(vocabulary_size, dim, mode="mean", include_last_offset=True)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "batch features"]:
+        """Return the features of sentences."""
         return self.embeddings(tokens.ids, tokens.offsets)
 
 
@@ -39,7 +42,7 @@ class BagOfWordsConfig:
     """Settings of a `BagOfWords` and of its vocabulary.
 
     Raises:
-        ValueError: If the width or the count is not positive.
+        ValueError: the width or the count is below 1.
 
     Example:
         >>> BagOfWordsConfig(dim=64).build(vocabulary_size=1000).features
@@ -50,15 +53,15 @@ class BagOfWordsConfig:
     """Width of the embeddings."""
 
     minimum_count: int = 5
-    """How often a word must occur in the training sentences to be in the vocabulary."""
+    """Smallest number of occurrences in the training sentences of a word of the vocabulary."""
 
     lowercase: bool = False
-    """Whether text is put into lower case."""
+    """Whether to convert text to lower case."""
 
     def __post_init__(self) -> None:
-        if self.dim < 1 or self.minimum_count < 1:
-            raise ValueError(f"expected dim and minimum_count of at least 1, got {self}")
+        check_integer("dim", self.dim)
+        check_integer("minimum_count", self.minimum_count)
 
     def build(self, vocabulary_size: int) -> BagOfWords:
-        """Build it for so many words, `[UNK]` among them, with weights from torch's generator."""
+        """Build the encoder for a vocabulary that includes `[UNK]`, with weights from torch's generator."""
         return BagOfWords(vocabulary_size=vocabulary_size, dim=self.dim)

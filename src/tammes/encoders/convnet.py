@@ -7,15 +7,15 @@ from torch import Tensor, nn
 
 from tammes.encoders.encoder import Encoder, check_images
 
-# The first convolution shrinks an image to at most this size: larger images cost little more than small ones.
+# The first convolution shrinks an image to at most this size, so that larger images cost little more.
 LARGEST_MAP = 16
-# Stages halve the map until it is this small, when every convolution sees all of it.
+# Stages halve the map down to this size, at which every convolution sees all of it.
 SMALLEST_MAP = 2
 CHANNELS_PER_GROUP = 8
 
 
 def layer(inputs: int, outputs: int, kernel: int = 3, stride: int = 1) -> list[nn.Module]:
-    """A convolution, normalized and rectified."""
+    """Return a convolution, its normalization and a ReLU."""
     return [
         nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False),
         nn.GroupNorm(outputs // CHANNELS_PER_GROUP, outputs),
@@ -24,17 +24,17 @@ def layer(inputs: int, outputs: int, kernel: int = 3, stride: int = 1) -> list[n
 
 
 class ConvNet(Encoder):
-    """3x3 convolutions that halve the image and double the width until 2 pixels remain, then an average.
+    """Network of 3x3 convolutions that halve the image and double the width down to 2 pixels, then average.
 
-    For size 8 and width w that is w, 2w, 2w, 4w, 4w channels at 8, 4, 4, 2, 2 pixels a side. From 4w on the
-    width stays. Images larger than 16 pixels are first shrunk to that by a convolution with a larger
-    kernel and stride.
+    For size 8 and width w that is w, 2w, 2w, 4w, 4w channels at 8, 4, 4, 2, 2 pixels a side. The width does
+    not exceed 4w. For images larger than 16 pixels, the first convolution has a larger kernel and stride, and
+    shrinks them to 16.
 
-    Normalization is by groups of channels of one image, not by the batch: what an image becomes then
-    depends on that image alone, in training as in evaluation, so that the two views of a pair cannot tell
-    each other anything, and no running averages need saving.
+    Normalization is by groups of channels of one image, not by the batch: the features of an image depend on
+    that image alone, in training as in evaluation. The two views of a pair then share no statistics, and no
+    running averages exist.
 
-    Arguments are those of `ConvNetConfig`, and `channels` and `size` of the images.
+    The arguments are those of `ConvNetConfig`, and `channels` and `size` of the images.
 
     Example:
         >>> import torch
@@ -57,6 +57,7 @@ class ConvNet(Encoder):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
+        """Return the features of images."""
         # (batch, features, height, width) -> (batch, features)
         return self.layers(images).mean(dim=(2, 3))
 
@@ -66,7 +67,7 @@ class ConvNetConfig:
     """Settings of a `ConvNet`.
 
     Raises:
-        ValueError: If the width is no positive multiple of 8.
+        ValueError: the width is no positive multiple of 8.
 
     Example:
         >>> ConvNetConfig(width=16).build(channels=3, size=32).features
@@ -74,13 +75,13 @@ class ConvNetConfig:
     """
 
     width: int = 32
-    """Channels of the first convolution; features are four times as many."""
+    """Channels of the first convolution, a multiple of 8; the encoder has four times as many features."""
 
     def __post_init__(self) -> None:
         if self.width < 1 or self.width % CHANNELS_PER_GROUP:
             raise ValueError(f"expected a width that is a positive multiple of 8, got {self.width}")
 
     def build(self, channels: int, size: int) -> ConvNet:
-        """Build it for images (batch, channels, size, size), with weights from torch's generator."""
+        """Build the encoder for images (batch, channels, size, size), with weights from torch's generator."""
         check_images(channels, size, smallest=8)
         return ConvNet(channels=channels, size=size, width=self.width)

@@ -1,13 +1,15 @@
-"""What every encoder is: a module from images or sentences to feature vectors."""
+"""The base class of all encoders: a module from images or sentences to feature vectors."""
 
 from torch import nn
 
+from tammes.checks import check_integer
+
 
 class Encoder(nn.Module):
-    """A network to (batch, features), from images (batch, channels, size, size) in [0, 1] or `Tokens`.
+    """Encoder to (batch, features) from images (batch, channels, size, size) in [0, 1] or from `Tokens`.
 
-    Features are neither normalized nor projected: a projection head follows in training only, and what is
-    evaluated is what comes out here. A subclass sets `features` to the width of its output.
+    Features are neither normalized nor projected: a projection head follows in training only, and evaluation
+    uses the features. A subclass sets `features` to the width of its output.
 
     Example:
         >>> from tammes.encoders import ConvNetConfig, Encoder
@@ -20,15 +22,10 @@ class Encoder(nn.Module):
 
 
 def check_images(channels: int, size: int, smallest: int) -> None:
-    """Refuse an image shape that no encoder is built for.
-
-    Raises:
-        ValueError: If there is no channel, or the images are smaller than `smallest` pixels a side.
-    """
-    if channels < 1:
-        raise ValueError(f"expected at least one image channel, got channels={channels}")
+    """Raise ValueError unless images have a channel and at least `smallest` pixels a side."""
+    check_integer("channels", channels)
     if size < smallest:
         raise ValueError(
             f"expected images of at least {smallest} pixels a side for this encoder, got size={size}; "
-            "enlarge the images, or take an encoder that shrinks them less"
+            "enlarge the images, or choose an encoder that shrinks them less"
         )

@@ -1,4 +1,4 @@
-"""The projection head: the small network between an encoder's features and the embeddings compared."""
+"""The projection head: the small network from an encoder's features to the embeddings of the loss."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -6,12 +6,14 @@ from itertools import pairwise
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tammes.checks import check_integer
+
 
 class ProjectionHead(nn.Module):
-    """Linear, ReLU, ..., Linear: from features (batch, features) to embeddings (batch, dim).
+    """Multilayer perceptron (Linear, ReLU, ..., Linear) from features to embeddings.
 
-    It is thrown away after training: the features in front of it serve other tasks better.
-    Embeddings leave it unnormalized; the objective normalizes them.
+    It serves training only, since other tasks do better on the features. Its embeddings are not normalized;
+    the objective normalizes them.
 
     Source: Chen et al., A Simple Framework for Contrastive Learning, 2020, section 4.2.
 
@@ -33,6 +35,7 @@ class ProjectionHead(nn.Module):
         self.layers = nn.Sequential(*modules[:-1])
 
     def forward(self, features: Float[Tensor, "batch features"]) -> Float[Tensor, "batch dim"]:
+        """Return the embeddings of features."""
         return self.layers(features)
 
 
@@ -41,7 +44,7 @@ class ProjectionHeadConfig:
     """Settings of a `ProjectionHead`.
 
     Raises:
-        ValueError: If a width or the number of layers is not positive.
+        ValueError: a width or the number of layers is below 1.
 
     Example:
         >>> ProjectionHeadConfig(dim=64).build(features=512).dim
@@ -49,17 +52,18 @@ class ProjectionHeadConfig:
     """
 
     dim: int = 128
-    """Width of the embeddings that are compared."""
+    """Width of the embeddings."""
 
     hidden: int | None = None
-    """Width of the hidden layers; left out, as wide as the features."""
+    """Width of the hidden layers; by default that of the features."""
 
     layers: int = 2
-    """Linear layers; 1 is a linear map."""
+    """Number of linear layers; 1 is a linear map."""
 
     def __post_init__(self) -> None:
-        if self.dim < 1 or self.layers < 1 or (self.hidden is not None and self.hidden < 1):
-            raise ValueError(f"expected dim, hidden and layers of at least 1, got {self}")
+        check_integer("dim", self.dim)
+        check_integer("layers", self.layers)
+        check_integer("hidden", 1 if self.hidden is None else self.hidden)
 
     def build(self, features: int) -> ProjectionHead:
         """Build the head for features (batch, features), with weights from torch's generator."""

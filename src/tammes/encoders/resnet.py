@@ -12,12 +12,18 @@ WIDTHS = (64, 128, 256, 512)
 
 
 def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.Conv2d:
-    """A convolution that keeps the image size up to its stride, without a bias: normalization follows."""
+    """Return a convolution that keeps the image size up to its stride, without bias before normalization."""
     return nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
 
 
+def layer(inputs: int, outputs: int, kernel: int, stride: int = 1) -> list[nn.Module]:
+    """Return a convolution, its normalization and a ReLU."""
+    normalization = nn.BatchNorm2d(outputs)
+    return [convolution(inputs, outputs, kernel, stride), normalization, nn.ReLU(inplace=True)]
+
+
 class Residual(nn.Module):
-    """relu(shortcut(x) + branch(x)), the shortcut being the identity where the shapes allow it."""
+    """Residual block relu(shortcut(x) + branch(x)); the shortcut is the identity if the shapes match."""
 
     def __init__(self, branch: nn.Sequential, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -27,15 +33,14 @@ class Residual(nn.Module):
             self.shortcut = nn.Sequential(convolution(inputs, outputs, 1, stride), nn.BatchNorm2d(outputs))
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the output of the block."""
         return (self.shortcut(x) + self.branch(x)).relu()
 
 
 def basic_block(inputs: int, width: int, stride: int) -> Residual:
-    """Two 3x3 convolutions (depths 18 and 34)."""
+    """Return a block of two 3x3 convolutions (depths 18 and 34)."""
     branch = nn.Sequential(
-        convolution(inputs, width, 3, stride),
-        nn.BatchNorm2d(width),
-        nn.ReLU(inplace=True),
+        *layer(inputs, width, 3, stride),
         convolution(width, width, 3),
         nn.BatchNorm2d(width),
     )
@@ -43,15 +48,11 @@ def basic_block(inputs: int, width: int, stride: int) -> Residual:
 
 
 def bottleneck_block(inputs: int, width: int, stride: int) -> Residual:
-    """1x1, 3x3, 1x1 convolutions with four times as many channels at the end (depth 50)."""
+    """Return a block of 1x1, 3x3, 1x1 convolutions that ends with four times the width (depth 50)."""
     branch = nn.Sequential(
-        convolution(inputs, width, 1),
-        nn.BatchNorm2d(width),
-        nn.ReLU(inplace=True),
+        *layer(inputs, width, 1),
         # The stride sits on the 3x3 convolution ("v1.5"), where it discards no input.
-        convolution(width, width, 3, stride),
-        nn.BatchNorm2d(width),
-        nn.ReLU(inplace=True),
+        *layer(width, width, 3, stride),
         convolution(width, 4 * width, 1),
         nn.BatchNorm2d(4 * width),
     )
@@ -59,20 +60,16 @@ def bottleneck_block(inputs: int, width: int, stride: int) -> Residual:
 
 
 def stem(channels: int, small: bool) -> nn.Sequential:
-    """The layers before the first block: for small images they shrink nothing, else four times a side."""
+    """Return the layers before the first block, which shrink all but small images by a factor of four."""
     kernel, stride = (3, 1) if small else (7, 2)
-    layers: list[nn.Module] = [
-        convolution(channels, WIDTHS[0], kernel, stride),
-        nn.BatchNorm2d(WIDTHS[0]),
-        nn.ReLU(inplace=True),
-    ]
+    layers = layer(channels, WIDTHS[0], kernel, stride)
     return nn.Sequential(*layers) if small else nn.Sequential(*layers, nn.MaxPool2d(3, 2, padding=1))
 
 
 class ResNet(Encoder):
-    """A residual network without its classifier, pooled over the image: (batch, 512), or 2048 at depth 50.
+    """Residual network without its classifier, averaged over the image: 512 features, or 2048 at depth 50.
 
-    Arguments are those of `ResNetConfig`, and `channels`, how many the images have.
+    The arguments are those of `ResNetConfig`, and `channels` of the images.
 
     Source: He et al., Deep Residual Learning for Image Recognition, 2016, Table 1; the small-image stem
     (3x3, stride 1, no pooling) is that of Chen et al., A Simple Framework for Contrastive Learning, 2020,
@@ -118,6 +115,7 @@ class ResNet(Encoder):
                 nn.init.zeros_(last.weight)
 
     def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
+        """Return the features of images."""
         # (batch, features, height, width) -> (batch, features)
         return self.blocks(self.stem(images)).mean(dim=(2, 3))
 
@@ -127,7 +125,7 @@ class ResNetConfig:
     """Settings of a `ResNet`.
 
     Raises:
-        ValueError: If the depth is none of 18, 34, 50.
+        ValueError: the depth is none of 18, 34, 50.
 
     Example:
         >>> ResNetConfig(depth=50).build(channels=3, size=32).features
@@ -135,20 +133,20 @@ class ResNetConfig:
     """
 
     depth: int = 18
-    """Layers: 18, 34 or 50."""
+    """Number of layers: 18, 34 or 50."""
 
     small_image_stem: bool = True
-    """3x3 stem without pooling, for images up to about 64 pixels; else the usual 7x7 stem that shrinks 4x."""
+    """Whether to use a 3x3 stem without pooling, for images up to about 64 pixels; else 7x7, shrinking 4x."""
 
     zero_init_residual: bool = False
-    """Start every block as the identity (Goyal et al., 2017)."""
+    """Whether every block starts as the identity (Goyal et al., 2017)."""
 
     def __post_init__(self) -> None:
         if self.depth not in BLOCKS:
-            raise ValueError(f"expected a depth of 18, 34 or 50, got {self.depth}")
+            raise ValueError(f"depth must be 18, 34 or 50, got {self.depth}")
 
     def build(self, channels: int, size: int) -> ResNet:
-        """Build it for images (batch, channels, size, size), with weights from torch's generator."""
+        """Build the encoder for images (batch, channels, size, size), with weights from torch's generator."""
         # The stages halve the image three times, the usual stem twice more.
         check_images(channels, size, smallest=8 if self.small_image_stem else 32)
         return ResNet(

@@ -1,4 +1,4 @@
-"""How good features are, measured by labels the encoder never saw."""
+"""Evaluation of features by labels that the encoder never saw."""
 
 from tammes.evaluation.features import LabeledFeatures
 from tammes.evaluation.knn import KNN, knn_accuracy

@@ -1,4 +1,4 @@
-"""Features with labels: what an evaluation learns from, or is tried on."""
+"""Features with labels: the training or test set of an evaluation."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,15 @@ from torch import Tensor
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabeledFeatures:
-    """Feature vectors and the label of each, checked when made.
+    """Feature vectors with a label for each.
 
     Args:
-        features: floating point (n, features).
-        labels: integers (n,), at least two different ones.
+        features: feature vector of each point, floating point and finite.
+        labels: label of each point, at least two different ones.
 
     Raises:
-        ValueError: If features and labels do not match in number, shape or type; if a feature is NaN or
-            infinite (the message has the row); if all labels are the same.
+        ValueError: features and labels do not match in number, shape or type, a feature is NaN or infinite
+            (the message has the row), or all labels are the same.
 
     Example:
         >>> points = LabeledFeatures(features=torch.eye(3), labels=torch.tensor([0, 0, 1]))
@@ -52,15 +52,15 @@ class LabeledFeatures:
             )
         if bool((self.labels == self.labels[0]).all()):
             raise ValueError(
-                f"expected at least two different labels, got {len(self.labels)} times label "
-                f"{int(self.labels[0])}; one class alone says nothing about features"
+                f"expected at least two different labels, got label {int(self.labels[0])} "
+                f"{len(self.labels)} times; with one class there is nothing to classify"
             )
 
     @classmethod
     def of(
         cls, features: Tensor | NDArray[np.floating], labels: Tensor | NDArray[np.integer]
     ) -> "LabeledFeatures":
-        """The same from tensors or arrays, (n, features) and (n,)."""
+        """Make labeled features from tensors or arrays, (n, features) and (n,)."""
         return cls(features=torch.as_tensor(features), labels=torch.as_tensor(labels))
 
     def __len__(self) -> int:
@@ -68,13 +68,9 @@ class LabeledFeatures:
 
 
 def check_comparable(train: LabeledFeatures, test: LabeledFeatures) -> None:
-    """Refuse features of different widths: they come from different encoders.
-
-    Raises:
-        ValueError: If the widths differ.
-    """
+    """Raise ValueError unless both sets have features of one width, as from one encoder."""
     if train.features.shape[1] != test.features.shape[1]:
         raise ValueError(
-            f"expected features of the same encoder, got {train.features.shape[1]} to learn from "
-            f"and {test.features.shape[1]} to be tried on"
+            f"expected features of the same encoder, got width {train.features.shape[1]} for training and "
+            f"{test.features.shape[1]} for testing"
         )

@@ -1,4 +1,4 @@
-"""Nearest neighbors: how well an image's label can be read off the images its features are most like."""
+"""The nearest-neighbor classifier, with the cosine as similarity."""
 
 from dataclasses import dataclass
 
@@ -9,27 +9,28 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tammes.checks import check_integer, check_number
 from tammes.evaluation.features import LabeledFeatures, check_comparable
 
-# Elements of one block of similarities: 64 MB in float32, whatever the number of points.
+# Elements of one block of similarities: 64 MiB in float32, whatever the number of points.
 BLOCK = 2**24
 
 
 @dataclass(frozen=True, kw_only=True)
 class KNN:
-    """Classify by the k most similar training points, similarity s being the cosine.
+    """Classifier by the k most similar training points, with the cosine s as similarity.
 
         label(x) = argmax_c  sum over neighbors j of x with label c of  v_j,
 
-    where v_j = 1 (the plain majority), or v_j = exp(s_j / temperature).
+    with v_j = 1 (majority vote) or v_j = exp(s_j / temperature).
 
-    Exact, in memory linear in the number of points. Ties are broken in the same way every time: of equally
-    similar points the earlier is the neighbor; of classes with equal votes the one whose neighbors are
-    more similar in sum wins, then the one with the smaller label. A feature vector of length zero has
-    similarity 0 with everything.
+    The search is exact, in memory linear in the number of points, and breaks ties deterministically. Of
+    equally similar points the earlier is the neighbor. Of classes with equal votes the one with the larger
+    sum of similarities wins, then the one with the smaller label. A feature vector of length zero has
+    similarity 0 to all others.
 
     Raises:
-        ValueError: If there is no neighbor, or a temperature that is not positive.
+        ValueError: no neighbor, or a temperature that is not positive.
 
     Source: the weighted vote is that of Wu et al., Unsupervised Feature Learning via Non-Parametric
     Instance Discrimination, 2018, section 3.4.
@@ -43,22 +44,21 @@ class KNN:
     """
 
     neighbors: int = 20
-    """How many training points vote."""
+    """Number of training points that vote, at least 1."""
 
     temperature: float | None = None
-    """Weighs each vote by exp(similarity / temperature), 0.07 being usual; left out, votes are equal."""
+    """Temperature of the votes exp(similarity / temperature), usually 0.07; None gives equal votes."""
 
     def __post_init__(self) -> None:
-        if self.neighbors < 1:
-            raise ValueError(f"expected at least one neighbor, got neighbors={self.neighbors}")
-        if self.temperature is not None and not self.temperature > 0:
-            raise ValueError(f"expected a positive temperature, got {self.temperature}")
+        check_integer("neighbors", self.neighbors)
+        if self.temperature is not None:
+            check_number("temperature", self.temperature, above=0)
 
     def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> float:
-        """The fraction of the test points, from 0 to 1, that get their label.
+        """Return the fraction of test points classified correctly, from 0 to 1.
 
         Raises:
-            ValueError: If there are more neighbors than training points, or the features differ in width.
+            ValueError: more neighbors than training points, or features that differ in width.
         """
         check_comparable(train, test)
         predicted = self.predict(train, test.features)
@@ -66,16 +66,16 @@ class KNN:
 
     @torch.no_grad()
     def predict(self, train: LabeledFeatures, features: Float[Tensor, "m features"]) -> Int[Tensor, " m"]:
-        """The label of each row of `features` (m, features), as (m,).
+        """Return the predicted label of each row of `features`.
 
         Raises:
-            ValueError: If there are more neighbors than training points.
+            ValueError: more neighbors than training points.
         """
         n = len(train)
         if self.neighbors > n:
             raise ValueError(
-                f"expected at most as many neighbors as training points, got neighbors={self.neighbors} "
-                f"and {n} points; ask for fewer neighbors"
+                f"neighbors must be at most the number of training points, got {self.neighbors} neighbors "
+                f"and {n} points; choose fewer"
             )
         classes, labels = torch.unique(train.labels, return_inverse=True)
         references = _directions(train.features)
@@ -87,14 +87,14 @@ class KNN:
     def _vote(
         self, similarity: Float[Tensor, "rows n"], labels: Int[Tensor, " n"], classes: int
     ) -> Int[Tensor, " rows"]:
-        """The winning class of each row of similarities (rows, n), as (rows,)."""
+        """Return the winning class of each row of similarities."""
         nearest = nearest_columns(similarity, self.neighbors)
         s = similarity.gather(1, nearest)
         neighbor_classes = labels[nearest]  # (rows, neighbors)
         if self.temperature is None:
             v = torch.ones_like(s)
         else:
-            # Votes count relative to each other: the largest is 1, and none overflows.
+            # Only ratios of votes matter: with the largest at 1, none overflows.
             v = ((s - s.amax(dim=1, keepdim=True)) / self.temperature).exp()
         nothing = s.new_zeros(len(s), classes)
         votes = nothing.scatter_add(1, neighbor_classes, v)
@@ -110,17 +110,17 @@ def knn_accuracy(
     test_labels: Tensor | NDArray[np.integer],
     knn: KNN = KNN(),
 ) -> float:
-    """The fraction of test points that their nearest training points classify rightly.
+    """Return the fraction of test points that their nearest training points classify correctly.
 
     Args:
-        train_features: (n, features), tensor or array; the points that vote.
-        train_labels: integers (n,).
-        test_features: (m, features); the points that are classified.
-        test_labels: integers (m,).
-        knn: how many vote, and how.
+        train_features: features of the training points, (n, features), which vote.
+        train_labels: integer labels (n,).
+        test_features: features of the test points, (m, features).
+        test_labels: integer labels (m,).
+        knn: classifier.
 
     Raises:
-        ValueError: As `LabeledFeatures` and `KNN` do.
+        ValueError: input that `LabeledFeatures` or `KNN` refuses.
 
     Example:
         >>> knn_accuracy(np.eye(3), np.array([0, 1, 1]), np.eye(3), np.array([0, 1, 0]), KNN(neighbors=1))
@@ -131,16 +131,16 @@ def knn_accuracy(
 
 
 def nearest_columns(similarity: Float[Tensor, "rows columns"], k: int) -> Int[Tensor, "rows k"]:
-    """The k columns of greatest similarity in each row, earlier columns first among equals.
+    """Return the k columns of largest similarity in each row, earlier columns first among equals.
 
-    `torch.topk` leaves open which of equal values it takes.
+    `torch.topk` does not specify which of equal values it returns.
 
     Args:
-        similarity: (rows, columns), finite.
-        k: how many, at most the number of columns.
+        similarity: finite similarities.
+        k: number of columns to return, at most all of them.
 
     Returns:
-        Column numbers (rows, k), ascending in each row.
+        Column numbers, ascending in each row.
 
     Example:
         >>> nearest_columns(torch.tensor([[0.5, 0.9, 0.5, 0.5]]), k=2)
@@ -158,19 +158,19 @@ def nearest_columns(similarity: Float[Tensor, "rows columns"], k: int) -> Int[Te
 
 
 def _earlier_first(
-    similarity: Float[Tensor, "rows columns"], least: Float[Tensor, "rows 1"], k: int
+    similarity: Float[Tensor, "rows columns"], kth: Float[Tensor, "rows 1"], k: int
 ) -> Int[Tensor, "rows k"]:
-    """All columns above the k-th greatest value of their row, and of those that equal it the first."""
-    above, level = similarity > least, similarity == least
+    """Return the columns above the k-th largest value of their row, and the first of those equal to it."""
+    above, level = similarity > kth, similarity == kth
     room = k - above.sum(dim=1, keepdim=True)
     chosen = above | (level & (level.cumsum(dim=1) <= room))
     return chosen.nonzero()[:, 1].view(-1, k)  # nonzero goes row by row: (rows * k, 2) -> (rows, k)
 
 
 def _directions(features: Float[Tensor, "n features"]) -> Float[Tensor, "n features"]:
-    """Unit vectors, in float32 at least."""
+    """Return unit vectors in float32 or float64."""
     if features.dtype in (torch.float16, torch.bfloat16):
         features = features.float()
-    # Scaled first, so that the squares of very large or small features neither overflow nor vanish.
+    # By the largest entry first, so that the squares of extreme features neither overflow nor underflow.
     largest = features.abs().amax(dim=1, keepdim=True)
     return F.normalize(features / largest.where(largest > 0, 1), dim=1)

@@ -1,4 +1,4 @@
-"""The mean classifier: how well a point's class can be read off the classes' means alone."""
+"""The mean classifier, which compares a point with the means of the classes."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,17 @@ from torch import Tensor
 
 from tammes.evaluation.features import LabeledFeatures, check_comparable
 
-# Elements of one block of scores: 64 MB in float32, whatever the number of points.
+# Elements of one block of scores: 64 MiB in float32, whatever the number of points.
 BLOCK = 2**24
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeanClassifier:
-    """Classify by the inner product with the mean of each class's features; nothing is trained.
+    """Classifier by the inner product with the mean features of each class, without training.
 
         label(x) = argmax_c  f(x) . v_c,        v_c = mean of f(x) over the training points x of class c
 
-    The features are taken as they are: their lengths count. Of equal products the smaller label wins.
+    The features are not normalized: their lengths count. Of equal products the smaller label wins.
 
     Source: Ash et al. (2022), sec. 2 and appendix D.1.
 
@@ -29,23 +29,23 @@ class MeanClassifier:
     """
 
     def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> float:
-        """The fraction of the test points, from 0 to 1, that get their label.
+        """Return the fraction of test points classified correctly, from 0 to 1.
 
         Raises:
-            ValueError: If the features differ in width.
+            ValueError: the features differ in width.
         """
         check_comparable(train, test)
         return float((self.predict(train, test.features) == test.labels).to(torch.float64).mean())
 
     @torch.no_grad()
     def predict(self, train: LabeledFeatures, features: Float[Tensor, "m features"]) -> Int[Tensor, " m"]:
-        """The label of each row of `features` (m, features), as (m,)."""
+        """Return the predicted label of each row of `features`."""
         classes, means = class_means(train)
         return classes[largest_products(features.to(means.dtype), means)]
 
 
 def class_means(points: LabeledFeatures) -> tuple[Int[Tensor, " classes"], Float[Tensor, "classes features"]]:
-    """The labels that occur, ascending, and the mean of the features of each, in float32 at least.
+    """Return the labels that occur, ascending, and the mean of the features of each.
 
     Example:
         >>> points = LabeledFeatures(features=torch.eye(3), labels=torch.tensor([4, 2, 4]))
@@ -63,7 +63,7 @@ def class_means(points: LabeledFeatures) -> tuple[Int[Tensor, " classes"], Float
 def largest_products(
     features: Float[Tensor, "m features"], directions: Float[Tensor, "classes features"]
 ) -> Int[Tensor, " m"]:
-    """The direction with the largest inner product for each row, (m,); the first among equals.
+    """Return the direction with the largest inner product for each row, the first among equals.
 
     Example:
         >>> largest_products(torch.tensor([[0.0, 2.0]]), torch.eye(2))

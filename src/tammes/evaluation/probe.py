@@ -1,4 +1,4 @@
-"""The linear probe: how well a linear map reads labels off the features, given all labels or few."""
+"""The linear probe: logistic regression on frozen features, with all labels or few."""
 
 import warnings
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 from torch import Tensor
 
+from tammes.checks import check_integer, check_number
 from tammes.evaluation.features import LabeledFeatures, check_comparable
 
 
 class ProbeNotConvergedWarning(UserWarning):
-    """A linear probe stopped before it converged: its accuracy may be too low."""
+    """The solver of a linear probe stopped before it converged, so that the accuracy may be too low."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +26,10 @@ class LinearProbe:
 
         min over W, b  of  |W|^2 / 2 + C sum_i -log softmax(W x_i + b)[y_i]
 
-    The labels it may use are drawn at random, from each class in proportion, one at the least.
+    A random sample of the labels trains it, the same fraction of each class and at least one.
 
     Raises:
-        ValueError: If the fraction is not in (0, 1], or another number not positive.
+        ValueError: a number out of its range.
 
     Example:
         >>> import torch
@@ -38,41 +39,40 @@ class LinearProbe:
     """
 
     fraction: float = 1.0
-    """Fraction of the training labels to use, in (0, 1]."""
+    """Fraction of the training labels to use, above 0 and at most 1."""
 
     regularization: float = 1.0
-    """Strength 1/C of the penalty on the squared weights."""
+    """Strength 1/C of the penalty on the squared weights, above 0."""
 
     iterations: int = 2000
-    """Most steps of the solver."""
+    """Largest number of solver steps, at least 1."""
 
     seed: int = 0
-    """Seed of the draw of labels."""
+    """Random seed of the sample of labels."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.fraction <= 1:
-            raise ValueError(f"expected a fraction of the labels in (0, 1], got {self.fraction}")
-        if not self.regularization > 0 or self.iterations < 1:
-            raise ValueError(f"expected positive regularization and iterations, got {self}")
+        check_number("fraction", self.fraction, above=0, maximum=1)
+        check_number("regularization", self.regularization, above=0)
+        check_integer("iterations", self.iterations)
 
     def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> float:
-        """The fraction of the test points, from 0 to 1, that get their label.
+        """Return the fraction of test points classified correctly, from 0 to 1.
 
         Raises:
-            ValueError: If the features differ in width.
+            ValueError: the features differ in width.
 
         Warns:
-            ProbeNotConvergedWarning: If the solver ran out of iterations.
+            ProbeNotConvergedWarning: the solver ran out of iterations.
         """
         check_comparable(train, test)
         labels = train.labels.cpu().numpy()
         rows = draw_labels(labels, self.fraction, np.random.default_rng(self.seed))
-        # The solver's stopping rule wants more digits than float32 has.
+        # In float64: the stopping rule of the solver is below the rounding errors of float32.
         x = train.features.detach().cpu().double().numpy()[rows]
         classifier = make_pipeline(
             StandardScaler(), LogisticRegression(C=1 / self.regularization, max_iter=self.iterations)
         )
-        # The solver's steps are short: where others use the machine too, threads wait for one another.
+        # One thread: the solver's steps are so short that threads on a busy machine wait for each other.
         with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             classifier.fit(x, labels[rows])
@@ -97,20 +97,20 @@ def linear_probe(
     test_labels: Tensor | NDArray[np.integer],
     probe: LinearProbe = LinearProbe(),
 ) -> float:
-    """The fraction of test points that a linear classifier of the training points classifies rightly.
+    """Return the fraction of test points that a linear probe on the training points classifies correctly.
 
     Args:
-        train_features: (n, features), tensor or array; the points that are learned from.
-        train_labels: integers (n,).
-        test_features: (m, features); the points that are classified.
-        test_labels: integers (m,).
-        probe: which part of the labels is used, and how.
+        train_features: features of the training points, (n, features).
+        train_labels: integer labels (n,).
+        test_features: features of the test points, (m, features).
+        test_labels: integer labels (m,).
+        probe: settings of the probe.
 
     Raises:
-        ValueError: As `LabeledFeatures` does.
+        ValueError: input that `LabeledFeatures` refuses.
 
     Warns:
-        ProbeNotConvergedWarning: If the solver ran out of iterations.
+        ProbeNotConvergedWarning: the solver ran out of iterations.
 
     Example:
         >>> features, labels = np.eye(4), np.array([0, 0, 1, 1])
@@ -124,12 +124,12 @@ def linear_probe(
 def draw_labels(
     labels: NDArray[np.integer], fraction: float, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Rows whose labels a probe may use: of each class the same fraction, at random, and at least one.
+    """Draw the rows whose labels a probe uses: the same fraction of each class, and at least one.
 
     Args:
-        labels: (n,).
-        fraction: of each class, rounded to whole labels.
-        generator: what draws.
+        labels: label of each row.
+        fraction: fraction of each class, rounded to the nearest number of labels.
+        generator: source of the randomness.
 
     Returns:
         Row numbers, ascending.
