@@ -64,7 +64,7 @@ def test_the_closed_form_is_near_the_best_and_about_the_number_of_classes(number
 def test_wrong_numbers_are_refused_in_words() -> None:
     classes = ClassDistribution.uniform(10)
     for function in (best_k, closed_form_best_k, near_best_k):
-        with pytest.raises(ValueError, match="growth must be a finite number .* at most 1, got 2"):
+        with pytest.raises(ValueError, match=r"growth must be .* at most 1, got 2"):
             function(classes, growth=2)
         with pytest.raises(ValueError, match="at least two classes"):
             function(ClassDistribution.uniform(1))
