@@ -1,16 +1,16 @@
-"""Set extensions on a CPU against the direct way: a set-function call for each set, a dense adjacency matrix.
+"""Set extensions on a CPU against direct evaluation: a call for each set, a dense adjacency matrix.
 
     python benchmarks/extensions.py                     # 2,000 nodes; a step on 32 graphs; about a minute
     python benchmarks/extensions.py --nodes 200 500     # the objective at other sizes
     python benchmarks/extensions.py --only step
 
-All do the same work, which is checked first: the value of the Lovász extension of the clique objective with
-its gradient; the neural Lovász extension with its gradient, and a whole training step of it (network,
-extension, gradient, Adam). The graphs are like those of IMDB-BINARY: unions of cliques that share nodes, with
-as many nodes and edges, and as many nodes that color refinement does not tell apart. Methods take turns;
-times are medians. "All sets at once" is the direct way at its best: one matrix product for all sets. The
-direct way's network is torch_geometric's layers with the same weights, on the whole batch, which is what a
-step is held against, or graph by graph.
+Three tasks are timed: the Lovász extension of the clique objective with its gradient; the neural Lovász
+extension with its gradient; a whole training step of the latter (network, extension, gradient, Adam). The
+results of all methods are compared first. The graphs are like those of IMDB-BINARY: unions of cliques that
+share nodes, with as many nodes and edges, and as many nodes that color refinement does not tell apart.
+Methods take turns; times are medians. "All sets at once" is direct evaluation at its best: one matrix
+product for all sets. The network of direct evaluation has torch_geometric's layers with the same weights, on
+the whole batch or graph by graph.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GatedGraphConv
 
 from machine import description
-from tammes.extensions import Graphs, Lovasz, MaximumClique, Neural
+from tammes.extensions import Graphs, Lovasz, Neural, maximum_clique
 from tammes.extensions.solvers import ByNeural, NetworkConfig, SolverNetwork
 from times_table import times_table
 
@@ -35,14 +35,14 @@ GRAPH_BY_GRAPH = "a call for each set; torch_geometric's layers graph by graph"
 
 
 def random_graph(nodes: int, seed: int) -> Graphs:
-    """Every pair is an edge with probability 0.1."""
+    """Return a graph in which every pair is an edge with probability 0.1."""
     generator = torch.Generator().manual_seed(seed)
     pairs = torch.combinations(torch.arange(nodes)).T
     return Graphs.of(pairs[:, torch.rand(pairs.shape[1], generator=generator) < 0.1], sizes=(nodes,))
 
 
 def like_imdb(seed: int) -> Graphs:
-    """An actor and the casts of a few films: cliques that share the first node, and some others."""
+    """Return an actor and the casts of a few films: cliques that share the first node, and some others."""
     generator = torch.Generator().manual_seed(seed)
 
     def number(least: int, most: int) -> int:
@@ -59,7 +59,7 @@ def like_imdb(seed: int) -> Graphs:
 
 
 def dense(graph: Graphs) -> Tensor:
-    """The adjacency matrix."""
+    """Return the adjacency matrix."""
     n = graph.ground.total
     matrix = torch.zeros(n, n)
     matrix[graph.edges[0], graph.edges[1]] = matrix[graph.edges[1], graph.edges[0]] = 1.0
@@ -67,7 +67,7 @@ def dense(graph: Graphs) -> Tensor:
 
 
 def clique_density(members: Tensor, adjacency: Tensor) -> Tensor:
-    """-e q^2 of one set, as one would write it."""
+    """Return -e q^2 of one set, written directly."""
     size = members.sum()
     edges = members @ adjacency @ members / 2
     density = edges / (size * (size - 1) / 2).clamp(min=1)
@@ -75,7 +75,7 @@ def clique_density(members: Tensor, adjacency: Tensor) -> Tensor:
 
 
 def level_sets(x: Tensor) -> tuple[Tensor, Tensor]:
-    """The level sets as rows, and their probabilities."""
+    """Return the level sets as rows, and their probabilities."""
     high, order = x.sort(descending=True)
     probabilities = high - torch.cat([high[1:], high.new_zeros(1)])
     sets = torch.zeros(len(x), len(x)).scatter_(1, order.expand(len(x), -1), 1.0)
@@ -85,14 +85,14 @@ def level_sets(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def lovasz_by_calls(x: Tensor, adjacency: Tensor) -> Tensor:
-    """Sum p f, a call for each set."""
+    """Return sum p f, by a call for each set."""
     members, probabilities = level_sets(x)
     values = torch.stack([clique_density(each, adjacency) for each in members])
     return (probabilities * values).sum()
 
 
 def lovasz_at_once(x: Tensor, adjacency: Tensor) -> Tensor:
-    """Sum p f, with one matrix product for all sets."""
+    """Return sum p f, with one matrix product for all sets."""
     members, probabilities = level_sets(x)
     size = members.sum(1)
     edges = ((members @ adjacency) * members).sum(1) / 2
@@ -101,7 +101,7 @@ def lovasz_at_once(x: Tensor, adjacency: Tensor) -> Tensor:
 
 
 def neural_by_calls(z: Tensor, adjacency: Tensor, eigenvectors: int = 4, steps: int = 5) -> Tensor:
-    """The neural Lovász extension of one graph with the n by n matrix, a call for each set."""
+    """Return the neural Lovász extension of one graph, with the n by n matrix and a call for each set."""
     matrix = z @ z.T
     starts = torch.randn(
         z.shape[1], eigenvectors, generator=torch.Generator().manual_seed(0), dtype=torch.float64
@@ -126,9 +126,9 @@ def neural_by_calls(z: Tensor, adjacency: Tensor, eigenvectors: int = 4, steps: 
 
 
 def objective_works(nodes: int) -> dict[str, Callable[[], object]]:
-    """Value and gradient of the Lovász extension on one graph."""
+    """Return the methods for value and gradient of the Lovász extension on one graph."""
     graph = random_graph(nodes, seed=0)
-    adjacency, f = dense(graph), MaximumClique(graphs=graph).objective
+    adjacency, f = dense(graph), maximum_clique(graph).objective
     x = torch.rand(nodes, generator=torch.Generator().manual_seed(1)).requires_grad_()
 
     def work(value: Callable[[], Tensor]) -> Callable[[], tuple[Tensor, Tensor]]:
@@ -151,19 +151,19 @@ def objective_works(nodes: int) -> dict[str, Callable[[], object]]:
 
 
 def by_calls(outputs: Tensor, batch: Graphs, adjacencies: list[Tensor]) -> Tensor:
-    """The mean over graphs of the neural extension, the direct way."""
+    """Return the mean over graphs of the neural extension, by direct evaluation."""
     parts = outputs.split(list(batch.ground.sizes))
     each = [neural_by_calls(z, adjacency) for z, adjacency in zip(parts, adjacencies, strict=True)]
     return torch.stack(each).mean()
 
 
 def neural_works() -> dict[str, Callable[[], object]]:
-    """The neural extension of 32 graphs and its gradient, without a network."""
+    """Return the methods for the neural extension of 32 graphs and its gradient, without a network."""
     graphs = [like_imdb(seed) for seed in range(32)]
     adjacencies, batch = [dense(graph) for graph in graphs], Graphs.join(graphs)
     generator = torch.Generator().manual_seed(0)
     z = torch.randn(batch.ground.total, 64, generator=generator).requires_grad_()
-    problem = MaximumClique(graphs=batch)
+    problem = maximum_clique(batch)
     return {
         OURS: lambda: torch.autograd.grad(ByNeural(neural=Neural()).loss(z, problem).mean(), z),
         CALL_EACH: lambda: torch.autograd.grad(by_calls(z, batch, adjacencies), z),
@@ -171,7 +171,7 @@ def neural_works() -> dict[str, Callable[[], object]]:
 
 
 class PlainNetwork(nn.Module):
-    """A `SolverNetwork` of torch_geometric's layers, with the same weights."""
+    """`SolverNetwork` of torch_geometric's layers, with the same weights."""
 
     def __init__(self, ours: SolverNetwork, config: NetworkConfig) -> None:
         super().__init__()
@@ -183,7 +183,7 @@ class PlainNetwork(nn.Module):
         self.gated.load_state_dict(ours.gated.state_dict())
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """Embeddings of all nodes, from each one's part of its graph's degrees."""
+        """Return embeddings of all nodes."""
         degree = graphs.degree.float()
         x = (degree / graphs.ground.sum(degree)[graphs.ground.owner])[:, None]
         x = nn.functional.leaky_relu(self.attend(x, graphs.arcs))
@@ -191,7 +191,7 @@ class PlainNetwork(nn.Module):
 
 
 def step_works() -> dict[str, Callable[[], object]]:
-    """A training step on 32 graphs: batch, network, extension, gradient, Adam."""
+    """Return the methods for a training step on 32 graphs: batch, network, extension, gradient, Adam."""
     graphs = [like_imdb(seed) for seed in range(32)]
     adjacencies = [dense(graph) for graph in graphs]
     torch.manual_seed(0)
@@ -201,7 +201,7 @@ def step_works() -> dict[str, Callable[[], object]]:
 
     def ours(network: nn.Module) -> Tensor:
         batch = Graphs.join(graphs)
-        return ByNeural(neural=Neural()).loss(network(batch), MaximumClique(graphs=batch)).mean()
+        return ByNeural(neural=Neural()).loss(network(batch), maximum_clique(batch)).mean()
 
     def direct(network: nn.Module) -> Tensor:
         batch = Graphs.join(graphs)
@@ -234,7 +234,7 @@ def step_works() -> dict[str, Callable[[], object]]:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="+", choices=("objective", "step"), default=("objective", "step"))
     parser.add_argument("--nodes", type=int, nargs="+", default=(2000,))

@@ -12,7 +12,7 @@ import torch
 from tammes.cli import solve
 from tammes.cli.main import main
 from tammes.cli.solver_choice import Solve
-from tammes.extensions import CliquePenalty
+from tammes.extensions import clique_penalty
 
 QUICK = ("--epochs", "2", "--width", "8", "--layers", "1")
 
@@ -87,13 +87,13 @@ def test_one_graph_of_the_user_s_own(
     file.write_text("ann bob\nbob cy\nann cy\ncy dan\ndan eve\n")
     words = ["solve", "max-clique", "--graph", str(file), "--epochs", "60", "--width", "16", *answers]
     assert Solve(problem="max-clique", graph=file, exact_objective=True).approach("lovasz").clique == (
-        CliquePenalty()
+        clique_penalty()
     )
     assert main([*words, "--extension", "lovasz", "erdos", "--json", "--exact-objective"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert rows[-1] == {"method": "exact", "worth": 3.0, "nodes": ["ann", "bob", "cy"]}
+    assert rows[-1] == {"method": "exact", "score": 3.0, "nodes": ["ann", "bob", "cy"]}
     assert [row["method"] for row in rows[:-1]] == ["greedy, by degree", "lovasz", "erdos"]
-    assert [row["worth"] for row in rows[:-1]] == [3.0, 3.0, 3.0]
+    assert [row["score"] for row in rows[:-1]] == [3.0, 3.0, 3.0]
     assert main(words) == 0
     assert "5 nodes, 5 edges" in " ".join(capsys.readouterr().out.split())
 

@@ -39,9 +39,9 @@ def tables(*values: Tensor) -> BlackBox:
 def probabilities_by_set(p: Distribution) -> dict[int, Tensor]:
     """The probability of every set in the support, for one row and one input, with gradient."""
     found: dict[int, Tensor] = {}
-    for piece in p.pieces:
-        sets = _sets(piece.support)
-        for number, probability in zip(number_of(sets).tolist(), piece.probabilities.flatten(), strict=True):
+    for support, probabilities in zip(p.supports, p.probabilities, strict=True):
+        sets = _sets(support)
+        for number, probability in zip(number_of(sets).tolist(), probabilities.flatten(), strict=True):
             found[number] = found.get(number, 0.0) + probability
     return found
 

@@ -173,10 +173,10 @@ def test_decoding_takes_the_best_set_of_all_eigenvectors() -> None:
     embeddings = embeddings_of(6, 4, 7)
     ground = GroundSet(sizes=(6,))
     p = Neural(eigenvectors=4, solver=ExactEigenpairs()).distribution(embeddings, ground)
-    worth, members = p.best(table(values))
+    score, members = p.best(table(values))
     _, x = Neural(eigenvectors=4, solver=ExactEigenpairs()).points(embeddings, ground)
     each = [Lovasz().distribution(row[None], ground).best(table(values))[0].item() for row in x]
-    assert worth.item() == max(each) == values[number_of(members)].item()
+    assert score.item() == max(each) == values[number_of(members)].item()
 
 
 def test_wrong_embeddings_are_refused() -> None:
@@ -203,7 +203,7 @@ def test_wrong_numbers_are_refused(wrong: int) -> None:
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, math.inf])
 def test_what_must_be_positive(wrong: float) -> None:
-    with pytest.raises(ValueError, match="broadening must be a positive number"):
+    with pytest.raises(ValueError, match="broadening must be a finite number above 0"):
         ExactEigenpairs(broadening=wrong)
-    with pytest.raises(ValueError, match="scale must be a positive number"):
+    with pytest.raises(ValueError, match="scale must be a finite number above 0"):
         Sigmoid(scale=wrong)

@@ -1,8 +1,9 @@
-"""Objectives, worths and exact answers against all sets of all graphs with up to six nodes."""
+"""Objectives, scores and exact answers against all sets of all graphs with up to six nodes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -16,40 +17,42 @@ from torch import Tensor
 from tammes.extensions import (
     BoundedLovasz,
     CliqueDensity,
-    CliqueErdos,
-    CliqueOfSize,
-    CliquePenalty,
-    Covered,
+    Counts,
+    Coverage,
     Covers,
-    CutSize,
     Formula,
     GraphFunction,
     Graphs,
     GroundSet,
     IndependenceDensity,
-    IndependencePenalty,
+    LinearFormula,
     Lovasz,
-    MaximumClique,
-    MaximumCoverage,
-    MaximumCut,
-    MaximumIndependentSet,
     Multilinear,
     Neural,
     Problem,
     SetFunction,
     Singleton,
     Sweep,
+    clique_erdos,
+    clique_of_size,
+    clique_penalty,
+    cut_size,
     exact_answers,
+    independence_penalty,
+    maximum_clique,
+    maximum_coverage,
+    maximum_cut,
+    maximum_independent_set,
 )
 
 FORMULAS = [
     CliqueDensity(),
     CliqueDensity(exponent=4.0),
-    CliquePenalty(),
-    CliqueErdos(beta=0.7),
+    clique_penalty(),
+    clique_erdos(beta=0.7),
     IndependenceDensity(),
-    IndependencePenalty(penalty=1.5),
-    CutSize(),
+    independence_penalty(penalty=1.5),
+    cut_size(-1.0),
 ]
 
 
@@ -60,7 +63,7 @@ def random_covers(sizes: list[int], seed: int) -> Covers:
     pairs = torch.cartesian_prod(torch.arange(ground.total), torch.arange(things * len(sizes)))
     pairs = pairs[ground.owner[pairs[:, 0]] == pairs[:, 1] // things]
     chosen = pairs[torch.rand(len(pairs), generator=generator) < 0.3]
-    return Covers(ground=ground, things=things * len(sizes), incidence=chosen.T)
+    return Covers(ground=ground, items=things * len(sizes), incidence=chosen.T)
 
 
 def generic(f: SetFunction, sweep: Sweep) -> Tensor:
@@ -74,21 +77,21 @@ def test_values_along_a_sweep_are_those_of_its_sets(sizes: list[int], seed: int,
     x = torch.rand(3, sum(sizes), generator=torch.Generator().manual_seed(seed))
     sweep = Sweep(ground=graphs.ground, order=graphs.ground.descending(x), width=width)
     functions: list[SetFunction] = [GraphFunction(graphs=graphs, formula=formula) for formula in FORMULAS]
-    functions += [problem.worth for problem in problems_of(graphs)]
-    functions.append(Covered(covers=covers))
-    coverage = MaximumCoverage(covers=covers, k=2)
-    functions += [coverage.objective, coverage.worth]
+    functions += [problem.score for problem in problems_of(graphs)]
+    functions.append(Coverage(covers=covers))
+    coverage = maximum_coverage(covers, k=2)
+    functions += [coverage.objective, coverage.score]
     for f in functions:
         torch.testing.assert_close(f.along(sweep), generic(f, sweep))
 
 
 def problems_of(graphs: Graphs) -> list[Problem]:
     return [
-        MaximumClique(graphs=graphs),
-        MaximumIndependentSet(graphs=graphs),
-        MaximumCut(graphs=graphs),
-        CliqueOfSize(graphs=graphs, k=3),
-        MaximumCoverage(covers=Covers.neighborhoods(graphs), k=2),
+        maximum_clique(graphs),
+        maximum_independent_set(graphs),
+        maximum_cut(graphs),
+        clique_of_size(graphs, k=3),
+        maximum_coverage(Covers.neighborhoods(graphs), k=2),
     ]
 
 
@@ -96,13 +99,15 @@ def problems_of(graphs: Graphs) -> list[Problem]:
 def test_closed_forms_of_the_multilinear_extension(sizes: list[int], seed: int) -> None:
     graphs, covers = random_graphs(sizes, seed), random_covers(sizes, seed)
     x = torch.rand(2, sum(sizes), dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-    functions: list[SetFunction] = [Covered(covers=covers)]
-    functions += [GraphFunction(graphs=graphs, formula=each) for each in FORMULAS if each.linear]
+    functions: list[SetFunction] = [Coverage(covers=covers)]
+    functions += [
+        GraphFunction(graphs=graphs, formula=each) for each in FORMULAS if isinstance(each, LinearFormula)
+    ]
     for f in functions:
         listed = Multilinear().distribution(x, f.ground).expectation(f)
         torch.testing.assert_close(Multilinear()(x, f), listed)
     cut = graphs.sum_over_edges(_meet(x, graphs))
-    torch.testing.assert_close(Multilinear()(x, GraphFunction(graphs=graphs, formula=CutSize())), -cut)
+    torch.testing.assert_close(Multilinear()(x, GraphFunction(graphs=graphs, formula=cut_size(-1.0))), -cut)
     assert GraphFunction(graphs=graphs, formula=CliqueDensity()).multilinear(x) is None
 
 
@@ -116,13 +121,15 @@ def test_gradients_of_closed_forms_are_those_of_finite_differences() -> None:
     x = torch.rand(1, 7, dtype=torch.float64)
     x[0, 0], x[0, 1] = 0.999, 0.001
     x.requires_grad_()
-    functions: list[SetFunction] = [Covered(covers=covers)]
-    functions += [GraphFunction(graphs=graphs, formula=each) for each in FORMULAS if each.linear]
+    functions: list[SetFunction] = [Coverage(covers=covers)]
+    functions += [
+        GraphFunction(graphs=graphs, formula=each) for each in FORMULAS if isinstance(each, LinearFormula)
+    ]
     for f in functions:
         assert torch.autograd.gradcheck(lambda rows, f=f: Multilinear()(rows, f), (x,))
     corner = torch.tensor([[1.0, 1, 0, 1, 0, 1, 1]], dtype=torch.float64, requires_grad=True)
-    (gradient,) = torch.autograd.grad(Multilinear()(corner, Covered(covers=covers)).sum(), corner)
-    listed = Multilinear().distribution(corner, covers.ground).expectation(Covered(covers=covers))
+    (gradient,) = torch.autograd.grad(Multilinear()(corner, Coverage(covers=covers)).sum(), corner)
+    listed = Multilinear().distribution(corner, covers.ground).expectation(Coverage(covers=covers))
     torch.testing.assert_close(gradient, torch.autograd.grad(listed.sum(), corner)[0])
 
 
@@ -132,18 +139,18 @@ def test_exact_objectives_have_exactly_the_optima_of_the_problem() -> None:
         sets = subsets(graph.ground.total)
         size = sets.sum(1)
         for formula, feasible in (
-            (CliquePenalty(), are_cliques(graph)),
-            (CliquePenalty(penalty=1.01), are_cliques(graph)),
-            (IndependencePenalty(), are_independent(graph)),
-            (IndependencePenalty(penalty=1.01), are_independent(graph)),
+            (clique_penalty(), are_cliques(graph)),
+            (clique_penalty(penalty=1.01), are_cliques(graph)),
+            (independence_penalty(), are_independent(graph)),
+            (independence_penalty(penalty=1.01), are_independent(graph)),
         ):
             best = feasible & (size == size[feasible].max())
             assert torch.equal(_minimizers(graph, formula), best)
-        assert torch.equal(_minimizers(graph, CutSize()), cut_of(graph) == cut_of(graph).max())
+        assert torch.equal(_minimizers(graph, cut_size(-1.0)), cut_of(graph) == cut_of(graph).max())
         covers = Covers.neighborhoods(graph)
         for k in (1, 2):
-            values = MaximumCoverage(covers=covers, k=k).objective.values(sets)[:, 0]
-            covered = Covered(covers=covers).values(sets)[:, 0].masked_fill(size > k, -1)
+            values = maximum_coverage(covers, k=k).objective.values(sets)[:, 0]
+            covered = Coverage(covers=covers).values(sets)[:, 0].masked_fill(size > k, -1)
             assert torch.equal(values == values.min(), covered == covered.max())
 
 
@@ -152,18 +159,14 @@ def _minimizers(graph: Graphs, formula: Formula) -> Tensor:
     return values <= values.min() + 1e-9
 
 
-class PrintedIndependence(Formula):
+def printed_independence(counts: Counts) -> Tensor:
     """f(S) = |S|/n q(S)^2, as the text prints it."""
-
-    def __call__(self, counts):  # type: ignore[no-untyped-def]
-        return counts.size / counts.nodes * (counts.edges / counts.pairs.clamp(min=1)) ** 2
+    return counts.size / counts.nodes * (counts.edges / counts.pairs.clamp(min=1)) ** 2
 
 
-class PrintedClique(Formula):
+def printed_clique(counts: Counts) -> Tensor:
     """f(S) = w(S) (-q(S))^2, as the text prints it."""
-
-    def __call__(self, counts):  # type: ignore[no-untyped-def]
-        return counts.edges * (counts.edges / counts.pairs.clamp(min=1)) ** 2
+    return counts.edges * (counts.edges / counts.pairs.clamp(min=1)) ** 2
 
 
 def test_how_often_the_paper_s_surrogates_have_other_optima() -> None:
@@ -172,8 +175,8 @@ def test_how_often_the_paper_s_surrogates_have_other_optima() -> None:
     assert _wrong(CliqueDensity(), are_cliques) == (100, 94)
     assert _wrong(IndependenceDensity(), are_independent) == (23, 23)
     # As they are printed: least for sets without edges, and 0 for every independent set.
-    assert _wrong(PrintedClique(), are_cliques) == (208, 202)
-    assert _wrong(PrintedIndependence(), are_independent) == (208, 0)
+    assert _wrong(printed_clique, are_cliques) == (208, 202)
+    assert _wrong(printed_independence, are_independent) == (208, 0)
 
 
 def _wrong(formula, feasibility) -> tuple[int, int]:  # type: ignore[no-untyped-def]
@@ -205,11 +208,11 @@ def test_decoded_sets_are_feasible_for_all_small_graphs(extension: Lovasz) -> No
     graphs = small_graphs()
     batch = side_by_side(graphs)
     x = extension.within(torch.rand(3, batch.ground.total), batch.ground)
-    clique, independent = MaximumClique(graphs=batch), MaximumIndependentSet(graphs=batch)
+    clique, independent = maximum_clique(batch), maximum_independent_set(batch)
     p = extension.distribution(x, batch.ground)
     for problem, feasible in ((clique, are_cliques), (independent, are_independent)):
-        worth, members = p.best(problem.worth)
-        for graph, chosen, found in zip(graphs, members.split(batch.ground.sizes), worth, strict=True):
+        score, members = p.best(problem.score)
+        for graph, chosen, found in zip(graphs, members.split(batch.ground.sizes), score, strict=True):
             assert feasible(graph)[number_of(chosen)]
             assert chosen.sum().item() == found.item() > 0
 
@@ -217,12 +220,12 @@ def test_decoded_sets_are_feasible_for_all_small_graphs(extension: Lovasz) -> No
 def test_decoded_sets_of_neural_extensions_are_feasible() -> None:
     graphs = small_graphs()
     batch = side_by_side(graphs)
-    problem = MaximumClique(graphs=batch)
+    problem = maximum_clique(batch)
     p = Neural(extension=Lovasz()).distribution(torch.randn(batch.ground.total, 4), batch.ground)
-    worth, members = p.best(problem.worth)
+    score, members = p.best(problem.score)
     for graph, chosen in zip(graphs, members.split(batch.ground.sizes), strict=True):
         assert are_cliques(graph)[number_of(chosen)]
-    torch.testing.assert_close(batch.ground.sum(members.double()), worth)
+    torch.testing.assert_close(batch.ground.sum(members.double()), score)
 
 
 def test_graphs_are_cleaned_and_wrong_ones_refused() -> None:
@@ -242,55 +245,63 @@ def test_graphs_are_cleaned_and_wrong_ones_refused() -> None:
 def test_a_single_node_and_a_graph_without_edges() -> None:
     graphs = Graphs.of(torch.zeros(2, 0, dtype=torch.long), sizes=(1, 3))
     for problem, expected in (
-        (MaximumClique(graphs=graphs), [1.0, 1.0]),
-        (MaximumIndependentSet(graphs=graphs), [1.0, 3.0]),
-        (MaximumCut(graphs=graphs), [0.0, 0.0]),
+        (maximum_clique(graphs), [1.0, 1.0]),
+        (maximum_independent_set(graphs), [1.0, 3.0]),
+        (maximum_cut(graphs), [0.0, 0.0]),
     ):
-        assert [answer.worth for answer in exact_answers(problem)] == expected
+        assert [answer.score for answer in exact_answers(problem)] == expected
         assert bool(Neural()(torch.randn(4, 3), problem.objective).isfinite().all())
         assert bool(Lovasz()(torch.rand(4), problem.objective).isfinite().all())
-        worth, _ = Lovasz().distribution(torch.rand(1, 4), graphs.ground).best(problem.worth)
-        assert worth.tolist() == expected
+        score, _ = Lovasz().distribution(torch.rand(1, 4), graphs.ground).best(problem.score)
+        assert score.tolist() == expected
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True])
 def test_no_such_number_of_elements(wrong: int) -> None:
     graphs = random_graphs([3], 0)
     with pytest.raises(ValueError, match="k must be an integer of at least 1"):
-        CliqueOfSize(graphs=graphs, k=wrong)
+        clique_of_size(graphs, k=wrong)
     with pytest.raises(ValueError, match="k must be an integer of at least 1"):
-        MaximumCoverage(covers=Covers.neighborhoods(graphs), k=wrong)
+        maximum_coverage(Covers.neighborhoods(graphs), k=wrong)
 
 
 @pytest.mark.parametrize("wrong", [1.0, 0.0, math.nan])
-@pytest.mark.parametrize("formula", [CliquePenalty, IndependencePenalty])
-def test_a_penalty_must_cost_something(formula: type, wrong: float) -> None:
-    with pytest.raises(ValueError, match="penalty must be above 1"):
+@pytest.mark.parametrize("formula", [clique_penalty, independence_penalty])
+def test_a_penalty_must_cost_something(formula: Callable[..., Formula], wrong: float) -> None:
+    with pytest.raises(ValueError, match="penalty must be a finite number above 1"):
         formula(penalty=wrong)
 
 
 def test_numbers_of_formulas_are_positive() -> None:
     for formula in (CliqueDensity, IndependenceDensity):
-        with pytest.raises(ValueError, match="exponent must be a positive number"):
+        with pytest.raises(ValueError, match="exponent must be a finite number above 0"):
             formula(exponent=0.0)
-    with pytest.raises(ValueError, match="beta must be a positive number"):
-        CliqueErdos(beta=-1.0)
+    with pytest.raises(ValueError, match="beta must be a finite number above 0"):
+        clique_erdos(beta=-1.0)
 
 
 def test_wrong_covers_are_refused() -> None:
     ground = GroundSet(sizes=(2, 1))
     with pytest.raises(ValueError, match="once, got one twice"):
-        Covers(ground=ground, things=2, incidence=torch.tensor([[0, 0], [1, 1]]))
+        Covers(ground=ground, items=2, incidence=torch.tensor([[0, 0], [1, 1]]))
     with pytest.raises(ValueError, match="got one that two inputs cover"):
-        Covers(ground=ground, things=2, incidence=torch.tensor([[0, 2], [1, 1]]))
-    with pytest.raises(ValueError, match="expected elements 0 to 2 and things 0 to 1"):
-        Covers(ground=ground, things=2, incidence=torch.tensor([[0, 3], [1, 1]]))
+        Covers(ground=ground, items=2, incidence=torch.tensor([[0, 2], [1, 1]]))
+    with pytest.raises(ValueError, match="expected elements 0 to 2 and items 0 to 1"):
+        Covers(ground=ground, items=2, incidence=torch.tensor([[0, 3], [1, 1]]))
 
 
 def test_a_problem_without_exact_answers_says_so() -> None:
-    class Own(Problem):
-        objective = Covered(covers=random_covers([3], 0))
-        worth = objective
+    covered = Coverage(covers=random_covers([3], 0))
+    problem = Problem(objective=covered, score=covered)
+    with pytest.raises(ValueError, match="this problem has no exact answers"):
+        exact_answers(problem)
+    with pytest.raises(ValueError, match="this problem has no exact answers"):
+        problem.exact(0)
 
-    with pytest.raises(ValueError, match="Own gives no exact answers"):
-        exact_answers(Own())
+
+@pytest.mark.parametrize("wrong", [{}, {"pairs": 0.0, "size": 0.0}])
+def test_a_linear_formula_has_a_coefficient(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="a coefficient other than 0"):
+        LinearFormula(**wrong)
+    with pytest.raises(ValueError, match="edges must be a finite number"):
+        LinearFormula(edges=math.nan)

@@ -133,8 +133,8 @@ def test_bounded_probabilities_solve_the_linear_system(x: Tensor, k: int) -> Non
     for j in range(n):
         matrix[max(0, j - k + 1) : j + 1, j] = 1
     high = rows[0].sort(descending=True).values
-    (piece,) = BoundedLovasz(k=k).distribution(rows, ground).pieces
-    torch.testing.assert_close(piece.probabilities[0], torch.linalg.solve(matrix, high))
+    (p,) = BoundedLovasz(k=k).distribution(rows, ground).probabilities
+    torch.testing.assert_close(p[0], torch.linalg.solve(matrix, high))
 
 
 @given(x=vectors(most=5), seed=seeds)
@@ -159,11 +159,10 @@ def test_pairs_are_the_double_sum(extension: Extension, x: Tensor, seed: int) ->
 
 @given(x=vectors())
 def test_one_eigenvector_of_equation_8_4(x: Tensor) -> None:
-    (piece,) = Lovasz().distribution(x[None], GroundSet(sizes=(len(x),))).pieces
-    (pairs,) = Lovasz().intersections(x[None], GroundSet(sizes=(len(x),))).pieces
-    p = piece.probabilities[0]
+    ((p,),) = Lovasz().distribution(x[None], GroundSet(sizes=(len(x),))).probabilities
+    ((pairs,),) = Lovasz().intersections(x[None], GroundSet(sizes=(len(x),))).probabilities
     later = p.sum() - p.cumsum(0)
-    torch.testing.assert_close(pairs.probabilities[0], p * (p + 2 * later))
+    torch.testing.assert_close(pairs, p * (p + 2 * later))
 
 
 @by_repr
@@ -197,9 +196,9 @@ def test_the_best_set_is_the_best_in_the_support(extension: Extension, x: Tensor
     values = random_table(len(x), seed)
     ground, rows = one(extension, x)
     p = extension.distribution(rows, ground)
-    worth, members = p.best(table(values))
-    assert worth.item() == max(values[number].item() for number in probabilities_by_set(p))
-    assert values[number_of(members)].item() == worth.item()
+    score, members = p.best(table(values))
+    assert score.item() == max(values[number].item() for number in probabilities_by_set(p))
+    assert values[number_of(members)].item() == score.item()
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 2e-2)])

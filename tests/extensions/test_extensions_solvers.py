@@ -12,22 +12,23 @@ from brute_force import subsets
 from tammes.extensions import (
     BoundedLovasz,
     CliqueDensity,
-    CliqueErdos,
-    CliquePenalty,
-    CutSize,
+    Covers,
     Formula,
     GraphFunction,
     Graphs,
     Lovasz,
-    MaximumClique,
-    MaximumCoverage,
-    MaximumCut,
-    MaximumIndependentSet,
     Multilinear,
     Neural,
     Peak,
+    Problem,
+    clique_erdos,
+    clique_penalty,
+    cut_size,
+    maximum_clique,
+    maximum_coverage,
+    maximum_cut,
+    maximum_independent_set,
 )
-from tammes.extensions.coverage import Covers
 from tammes.extensions.solvers import (
     ByColumns,
     ByNeural,
@@ -39,15 +40,14 @@ from tammes.extensions.solvers import (
     Reinforce,
     SolverNetwork,
     StraightThrough,
+    approximation_ratios,
     fit,
-    optima_of,
-    ratios,
+    optimal_scores,
     search,
     solve,
     split,
 )
-from tammes.extensions.solvers.attention import Attention
-from tammes.extensions.solvers.gated_convolutions import GatedConvolutions
+from tammes.extensions.solvers.layers import Attention, GatedConvolutions
 
 
 def some_graphs(count: int, seed: int = 0, most: int = 9) -> list[Graphs]:
@@ -72,8 +72,8 @@ METHODS = [
 ]
 
 
-def clique(graphs: Graphs) -> MaximumClique:
-    return MaximumClique(graphs=graphs, formula=CliquePenalty())
+def clique(graphs: Graphs) -> Problem:
+    return maximum_clique(graphs, formula=clique_penalty())
 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
@@ -88,9 +88,9 @@ def test_every_method_has_a_loss_and_feasible_sets(method: Method) -> None:
     losses.sum().backward()
     assert all(bool(weight.grad.isfinite().all()) for weight in network.parameters())
     assert any(bool((weight.grad != 0).any()) for weight in network.parameters())
-    worth, members = method.decode(outputs, clique(batch))
-    torch.testing.assert_close(clique(batch).worth.values(members), worth)
-    assert bool((worth >= 0).all())
+    score, members = method.decode(outputs, clique(batch))
+    torch.testing.assert_close(clique(batch).score.values(members), score)
+    assert bool((score >= 0).all())
 
 
 def test_straight_through_is_the_sum_over_level_sets() -> None:
@@ -103,7 +103,7 @@ def test_straight_through_is_the_sum_over_level_sets() -> None:
     slopes = gradient[:, 0].split(list(batch.ground.sizes))
     for graph, part, value, slope in zip(graphs, parts, found, slopes, strict=True):
         x = torch.sigmoid(part)
-        f = GraphFunction(graphs=graph, formula=CliquePenalty())
+        f = GraphFunction(graphs=graph, formula=clique_penalty())
         expected, by_levels = 0.0, torch.zeros_like(x)
         for threshold in x:
             level = (x >= threshold).double().requires_grad_()
@@ -116,14 +116,14 @@ def test_straight_through_is_the_sum_over_level_sets() -> None:
 
 def test_straight_through_needs_a_formula() -> None:
     graph = some_graphs(1)[0]
-    problem = MaximumCoverage(covers=Covers.neighborhoods(graph), k=2)
-    with pytest.raises(ValueError, match="needs a GraphFunction, got CoverageFunction"):
+    problem = maximum_coverage(Covers.neighborhoods(graph), k=2)
+    with pytest.raises(ValueError, match="needs a GraphFunction, got Coverage"):
         StraightThrough().loss(torch.zeros(graph.ground.total, 1), problem)
 
 
 def test_reinforce_goes_the_way_of_the_multilinear_extension() -> None:
     graph = some_graphs(1, seed=3)[0]
-    problem = MaximumCut(graphs=graph)
+    problem = maximum_cut(graph)
     outputs = torch.randn(graph.ground.total, 1, requires_grad=True)
     sampled = Reinforce(generator=torch.Generator().manual_seed(0), samples=100_000).loss(outputs, problem)
     (found,) = torch.autograd.grad(sampled.sum(), outputs)
@@ -137,7 +137,7 @@ def test_erdos_losses_are_those_of_the_text() -> None:
     batch = Graphs.join(some_graphs(3, seed=2))
     outputs = torch.randn(batch.ground.total, 1, dtype=torch.float64)
     p = torch.sigmoid(outputs[:, 0])
-    found = Erdos().loss(outputs, MaximumClique(graphs=batch, formula=CliqueErdos(beta=0.3)))
+    found = Erdos().loss(outputs, maximum_clique(batch, formula=clique_erdos(beta=0.3)))
     same = batch.ground.owner[:, None] == batch.ground.owner
     products = (p[:, None] * p * same).triu(1)
     edges = (p[batch.edges[0]] * p[batch.edges[1]]).sum()
@@ -149,23 +149,23 @@ def test_erdos_losses_are_those_of_the_text() -> None:
     ("method", "formula"),
     [
         (ByScalar(), CliqueDensity()),
-        (ByNeural(neural=Neural(squash=Peak())), CliquePenalty()),
-        (Erdos(), CliqueErdos()),
+        (ByNeural(neural=Neural(squash=Peak())), clique_penalty()),
+        (Erdos(), clique_erdos()),
     ],
     ids=["scalar", "neural", "erdos"],
 )
 def test_training_makes_solvers_better(method: Method, formula: Formula) -> None:
-    def posed(graphs: Graphs) -> MaximumClique:
-        return MaximumClique(graphs=graphs, formula=formula)
+    def posed(graphs: Graphs) -> Problem:
+        return maximum_clique(graphs, formula=formula)
 
     torch.manual_seed(0)
     graphs = some_graphs(40, most=8)
-    optima, bounds = optima_of(posed, graphs)
+    optima, bounds = optimal_scores(posed, graphs)
     assert torch.equal(optima, bounds)
     network = SolverNetwork(NetworkConfig(width=16, layers=2), scalar=method.scalar)
-    before = ratios(solve(network, method, posed, graphs), optima).mean().item()
+    before = approximation_ratios(solve(network, method, posed, graphs), optima).mean().item()
     losses: list[float] = []
-    fitted = fit(
+    _, ratio = fit(
         network,
         method,
         posed,
@@ -173,10 +173,10 @@ def test_training_makes_solvers_better(method: Method, formula: Formula) -> None
         graphs,
         FitConfig(epochs=15, batch_size=8, learning_rate=3e-3),
         optima=optima,
-        said=lambda epoch, loss, ratio: losses.append(loss),
+        on_epoch=lambda epoch, loss, ratio: losses.append(loss),
     )
-    found = ratios(solve(network, method, posed, graphs, batch_size=7), optima)
-    assert found.mean().item() == pytest.approx(fitted.ratio)
+    found = approximation_ratios(solve(network, method, posed, graphs, batch_size=7), optima)
+    assert found.mean().item() == pytest.approx(ratio)
     assert losses[-1] < losses[0] - 0.1
     assert found.mean().item() >= max(0.75, before)
     assert found.max().item() <= 1.0
@@ -184,7 +184,7 @@ def test_training_makes_solvers_better(method: Method, formula: Formula) -> None
 
 def test_the_same_seeds_give_the_same_solver() -> None:
     graphs = some_graphs(10)
-    optima, _ = optima_of(clique, graphs)
+    optima, _ = optimal_scores(clique, graphs)
 
     def trained() -> torch.Tensor:
         torch.manual_seed(1)
@@ -282,7 +282,7 @@ def test_a_loss_that_is_no_number_ends_training() -> None:
 
     graphs = some_graphs(3)
     network = SolverNetwork(NetworkConfig(width=4, layers=1), scalar=True)
-    optima, _ = optima_of(clique, graphs)
+    optima, _ = optimal_scores(clique, graphs)
     with pytest.raises(ValueError, match="the loss became nan in epoch 1; lower the learning rate"):
         fit(network, Broken(), clique, graphs, graphs, FitConfig(epochs=1), optima=optima)
 
@@ -305,37 +305,36 @@ def test_the_set_of_one_graph_is_one_that_nothing_can_be_added_to(
     method: Method, completed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = importlib.import_module("tammes.extensions.solvers.search")  # its name is a function's too
-    monkeypatch.setattr(module, "COMPLETED", completed)
+    monkeypatch.setattr(module, "GROWN_NODES", completed)
     cycle = torch.arange(30)
     graph = Graphs.of(torch.stack([cycle, cycle.roll(-1)]), sizes=(30,))
-
-    def pose(graphs: Graphs) -> MaximumIndependentSet:
-        return MaximumIndependentSet(graphs=graphs)
 
     torch.manual_seed(0)
     generator = torch.Generator().manual_seed(0)
     config = NetworkConfig(width=4, layers=1, noise=2)
     network = SolverNetwork(config, scalar=method.scalar, generator=generator)
     steps: list[int] = []
-    worth, members = search(network, method, pose, graph, FitConfig(epochs=2), said=steps.append)
+    score, members = search(
+        network, method, maximum_independent_set, graph, FitConfig(epochs=2), on_step=steps.append
+    )
     assert steps == [1, 2]
-    assert worth == members.sum().item()
+    assert score == members.sum().item()
     larger = members | torch.eye(30, dtype=torch.bool)
-    assert pose(graph).worth.values(larger).max().item() == worth
+    assert maximum_independent_set(graph).score.values(larger).max().item() == score
 
 
-@pytest.mark.parametrize("wrong", [{"width": 0}, {"layers": 0}, {"noise": -1}])
-def test_networks_of_no_size(wrong: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="expected width and layers of at least 1"):
+@pytest.mark.parametrize(("wrong", "least"), [({"width": 0}, 1), ({"layers": 0}, 1), ({"noise": -1}, 0)])
+def test_networks_of_no_size(wrong: dict[str, int], least: int) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be an integer of at least {least}"):
         NetworkConfig(**wrong)
 
 
 def test_trainings_that_are_none() -> None:
-    with pytest.raises(ValueError, match="at least one epoch"):
+    with pytest.raises(ValueError, match="epochs must be an integer of at least 1, got 0"):
         FitConfig(epochs=0)
-    with pytest.raises(ValueError, match="learning_rate must be a positive number"):
+    with pytest.raises(ValueError, match="learning_rate must be a finite number above 0"):
         FitConfig(learning_rate=math.nan)
-    with pytest.raises(ValueError, match="samples must be at least 2"):
+    with pytest.raises(ValueError, match="samples must be an integer of at least 2"):
         Reinforce(generator=torch.Generator(), samples=1)
 
 
@@ -343,11 +342,11 @@ def test_the_objective_of_a_trained_set_is_a_set_function() -> None:
     """Neural and scalar values of one graph equal a sum over its sets, through the whole of a solver."""
     graph = some_graphs(1, seed=9, most=6)[0]
     outputs = torch.randn(graph.ground.total, 1, dtype=torch.float64)
-    problem = MaximumIndependentSet(graphs=graph)
+    problem = maximum_independent_set(graph)
     x = torch.sigmoid(outputs[:, 0])
     values = problem.objective.values(subsets(graph.ground.total))[:, 0]
     found = ByScalar(extension=Multilinear()).loss(outputs, problem)
     chance = torch.where(subsets(graph.ground.total), x, 1 - x).prod(1)
     torch.testing.assert_close(found.item(), (chance * values).sum().item())
     assert ByScalar(extension=Lovasz()).loss(outputs, problem).item() >= values.min().item()
-    assert GraphFunction(graphs=graph, formula=CutSize()).of_nothing.item() == 0
+    assert GraphFunction(graphs=graph, formula=cut_size(-1.0)).at_empty_set.item() == 0

@@ -1,4 +1,4 @@
-"""`tammes solve`: sets of nodes by networks that were trained without solutions."""
+"""`tammes solve`: sets of nodes by networks that are trained without solutions."""
 
 import json
 import time
@@ -15,30 +15,28 @@ from rich.table import Table
 
 from tammes.cli.counted import counted
 from tammes.cli.solver_choice import ApproachName, Solve
-from tammes.extensions import Graphs, exact_answers
-from tammes.extensions.edge_list import edge_list
+from tammes.extensions import Graphs, edge_list, exact_answers, tu_graphs
 from tammes.extensions.solvers import (
     SolverNetwork,
-    by_degree,
+    approaches,
+    approximation_ratios,
     fit,
-    greedy,
-    optima_of,
-    ratios,
+    greedy_by_degree,
+    greedy_scores,
+    optimal_scores,
     search,
     solve,
     split,
 )
-from tammes.extensions.solvers import approaches as ways
-from tammes.extensions.tu_graphs import tu_graphs
 
 SHOWN = 40
-"""Members of a set that are printed."""
+"""Number of members of a set that are printed."""
 GREEDY = "greedy, by degree"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    """What one method came to, over the graphs of the table."""
+class MethodResult:
+    """Result of one method over the test graphs: the mean ratio to the optimum and its standard deviation."""
 
     method: str
     ratio: float
@@ -47,7 +45,7 @@ class Row:
     seconds: float | None
 
     def cells(self) -> tuple[str, ...]:
-        """As text."""
+        """Return the cells of the table's row."""
         spent = "-" if self.seconds is None else f"{self.seconds:.0f}"
         return self.method, f"{self.ratio:.3f} ± {self.deviation:.3f}", f"{100 * self.solved:.0f} %", spent
 
@@ -68,17 +66,17 @@ def _solve_many(choice: Solve) -> None:
     except ImportError as error:
         raise ValueError(str(error)) from error
     train, test, validation = split(graphs, seed=choice.seed)
-    plain = choice.pose(ways.lovasz())
-    optima, bounds = optima_of(plain, test, kept=choice.kept(), seconds=choice.seconds)
-    known, _ = optima_of(plain, validation, kept=choice.kept(), seconds=choice.seconds)
-    rows = [_row(GREEDY, by_degree(plain, test, rising=choice.rising), optima, None)]
+    plain = choice.problem_constructor(approaches.lovasz())
+    optima, bounds = optimal_scores(plain, test, cache=choice.cache, seconds=choice.seconds)
+    known, _ = optimal_scores(plain, validation, cache=choice.cache, seconds=choice.seconds)
+    rows = [_result(GREEDY, greedy_scores(plain, test, rising=choice.rising), optima, None)]
     for name in choice.extension:
         approach = choice.approach(name)
-        posed, started = choice.pose(approach), time.perf_counter()
+        make_problem, started = choice.problem_constructor(approach), time.perf_counter()
         network = _trained(choice, name, train, validation, known)
         spent = time.perf_counter() - started
-        worths = solve(network, approach.method, posed, test, batch_size=choice.batch_size)
-        rows.append(_row(name, worths, optima, spent))
+        scores = solve(network, approach.method, make_problem, test, batch_size=choice.batch_size)
+        rows.append(_result(name, scores, optima, spent))
     unproved = int((bounds > optima).sum())
     if choice.json:
         print(
@@ -101,19 +99,19 @@ def _trained(
         fit(
             network,
             approach.method,
-            choice.pose(approach),
+            choice.problem_constructor(approach),
             train,
             validation,
             choice.fit_config,
             optima=optima,
-            said=lambda epoch, loss, ratio: done(epoch),
+            on_epoch=lambda epoch, loss, ratio: done(epoch),
         )
     return network
 
 
 @contextmanager
 def _steps(choice: Solve, name: ApproachName) -> Iterator[Callable[[int], None]]:
-    """A bar on the way to the last epoch; hears how many are done."""
+    """Show a progress bar, and yield a callback that takes the number of epochs done."""
     console = Console(stderr=True)
     shown = console.is_terminal and not choice.json
     with Progress(console=console, transient=True, disable=not shown) as progress:
@@ -121,9 +119,9 @@ def _steps(choice: Solve, name: ApproachName) -> Iterator[Callable[[int], None]]
         yield lambda epoch: progress.update(bar, completed=epoch)
 
 
-def _row(method: str, worths: torch.Tensor, optima: torch.Tensor, seconds: float | None) -> Row:
-    found = ratios(worths, optima)
-    return Row(
+def _result(method: str, scores: torch.Tensor, optima: torch.Tensor, seconds: float | None) -> MethodResult:
+    found = approximation_ratios(scores, optima)
+    return MethodResult(
         method=method,
         ratio=found.mean().item(),
         deviation=found.std(correction=0).item(),
@@ -132,18 +130,17 @@ def _row(method: str, worths: torch.Tensor, optima: torch.Tensor, seconds: float
     )
 
 
-def _show(choice: Solve, rows: Sequence[Row], train: int, test: int, unproved: int) -> None:
+def _show(choice: Solve, rows: Sequence[MethodResult], train: int, test: int, unproved: int) -> None:
     trained = counted(train, "other")
     caption = f"{choice.problem} on {counted(test, 'graph')}, after training on {trained}"
     if unproved:
         were = counted(unproved, "optimum was", "optima were")
         caption += (
-            f"; {were} not proved in {choice.seconds:g} s each: there, the ratio is to the best set that was "
-            "found"
+            f"; {were} not proved in {choice.seconds:g} s each: for those, the ratio is to the best set found"
         )
     table = Table(caption=caption)
     table.add_column("method")
-    for name in ("approximation ratio", "solved", "seconds"):
+    for name in ("approximation ratio ± standard deviation", "solved", "seconds"):
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(*row.cells())
@@ -152,32 +149,32 @@ def _show(choice: Solve, rows: Sequence[Row], train: int, test: int, unproved: i
 
 def _solve_one(choice: Solve, path: Path) -> None:
     graph, names = edge_list(path)
-    plain = choice.pose(ways.lovasz())
-    (answer,) = exact_answers(plain(graph), kept=choice.kept(), seconds=choice.seconds)
+    plain = choice.problem_constructor(approaches.lovasz())
+    (answer,) = exact_answers(plain(graph), cache=choice.cache, seconds=choice.seconds)
     found: list[tuple[str, float, list[str]]] = []
 
-    def join(method: str, worth: float, members: torch.Tensor) -> None:
-        found.append((method, worth, [names[node] for node in members.nonzero().flatten().tolist()]))
+    def add(method: str, score: float, members: torch.Tensor) -> None:
+        found.append((method, score, [names[node] for node in members.nonzero().flatten().tolist()]))
 
-    (worth,), members = greedy(plain, graph, rising=choice.rising)
-    join(GREEDY, worth.item(), members)
+    (score,), members = greedy_by_degree(plain, graph, rising=choice.rising)
+    add(GREEDY, score.item(), members)
     for name in choice.extension:
         approach = choice.approach(name)
-        posed, network = choice.pose(approach), choice.network(approach)
+        make_problem, network = choice.problem_constructor(approach), choice.network(approach)
         with _steps(choice, name) as done:
-            join(name, *search(network, approach.method, posed, graph, choice.fit_config, said=done))
+            add(name, *search(network, approach.method, make_problem, graph, choice.fit_config, on_step=done))
     exact = "exact" if answer.proved else f"best in {choice.seconds:g} s (at most {answer.bound:g})"
-    found.append((exact, answer.worth, [names[node] for node in answer.members]))
+    found.append((exact, answer.score, [names[node] for node in answer.members]))
     if choice.json:
-        rows = [{"method": name, "worth": worth, "nodes": nodes} for name, worth, nodes in found]
+        rows = [{"method": name, "score": score, "nodes": nodes} for name, score, nodes in found]
         print(json.dumps({"bound": answer.bound, "rows": rows}))
         return
     sizes = f"{counted(len(names), 'node')}, {counted(graph.edges.shape[1], 'edge')}"
     table = Table(caption=f"{choice.problem} of {path}: {sizes}")
     table.add_column("method")
-    table.add_column("worth", justify="right")
+    table.add_column("score", justify="right")
     table.add_column("nodes", overflow="fold")
-    for method, worth, nodes in found:
+    for method, score, nodes in found:
         more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
-        table.add_row(method, f"{worth:g}", " ".join(nodes[:SHOWN]) + more)
+        table.add_row(method, f"{score:g}", " ".join(nodes[:SHOWN]) + more)
     Console().print(table)

@@ -1,4 +1,4 @@
-"""What `tammes solve` is asked for: a problem, graphs, and how networks are trained."""
+"""Options of `tammes solve`: a problem, graphs, and how networks are trained."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,16 +9,15 @@ import torch
 import tyro
 
 from tammes.extensions import (
-    CliqueOfSize,
     Covers,
     Graphs,
-    MaximumCoverage,
-    MaximumCut,
     Problem,
     SolutionCache,
+    clique_of_size,
+    maximum_coverage,
+    maximum_cut,
 )
-from tammes.extensions.solvers import FitConfig, NetworkConfig, SolverNetwork
-from tammes.extensions.solvers import approaches as ways
+from tammes.extensions.solvers import FitConfig, NetworkConfig, SolverNetwork, approaches
 from tammes.extensions.solvers.approaches import Approach
 
 ProblemName = Literal["max-clique", "max-independent-set", "k-clique", "max-cut", "max-coverage"]
@@ -37,7 +36,7 @@ WITH_K = ("k-clique", "max-coverage")
 
 @dataclass(frozen=True, kw_only=True)
 class Solve:
-    """Find large cliques, independent sets, cuts or covers, by networks that are trained without solutions.
+    """Find large cliques, independent sets, cuts or covers by networks that are trained without solutions.
 
     tammes solve max-clique --data MUTAG --extension neural-lovasz lovasz
 
@@ -46,24 +45,24 @@ class Solve:
     Args:
         problem: What to find.
         data: A folder with a data set of the TU collection, or its name, to be downloaded: 60 % of the
-            graphs are trained on, 30 % are for the table.
+            graphs are for training, 10 % for choosing the epoch, 30 % for the table.
         graph: A file with an edge on each line, to solve this one graph instead.
-        extension: How networks are trained; each gets a row of the table, beside the greedy solution.
+        extension: Methods to train networks with; each has a row of the table, beside the greedy solution.
         exact_objective: Minimize objectives that are least at the solutions, instead of the paper's.
-        k: For k-clique its size, for max-coverage and bounded-lovasz how many nodes there may be.
-        epochs: How often each graph is seen.
-        batch_size: Graphs a step.
-        learning_rate: Of Adam (by default 1e-4, and 1e-3 for a single graph).
-        width: Features of a node within the network.
-        layers: Graph convolutions.
-        noise: Random features of a node (by default none, and 8 for a single graph).
-        eigenvectors: Of neural extensions.
-        samples: Sets that reinforce draws.
-        seed: Of the split, the weights, the order of graphs and everything else that is drawn.
-        seconds: For the exact answer of a graph; after that, its best set so far counts.
-        most: Take only so many graphs, the first ones.
-        answers: The file that keeps exact answers (by default ~/.cache/tammes/answers.jsonl).
-        json: Print one object for other programs instead of a table.
+        k: The size of k-clique, or the largest number of nodes for max-coverage and bounded-lovasz.
+        epochs: Number of passes over the graphs.
+        batch_size: Number of graphs in each step.
+        learning_rate: Learning rate of Adam (by default 1e-4, and 1e-3 for a single graph).
+        width: Number of features of a node within the network.
+        layers: Number of graph convolutions.
+        noise: Number of random features of a node (by default 0, and 8 for a single graph).
+        eigenvectors: Number of eigenvectors of neural extensions.
+        samples: Number of sets that reinforce draws.
+        seed: Random seed of the split, the weights, the order of graphs and all samples.
+        seconds: Time limit for the exact answer of a graph; after that, its best set so far counts.
+        most: Number of graphs to take, the first ones.
+        answers: File that caches exact answers (by default ~/.cache/tammes/answers.jsonl).
+        json: Print one JSON object instead of a table.
     """
 
     problem: tyro.conf.Positional[ProblemName]
@@ -88,11 +87,9 @@ class Solve:
 
     def __post_init__(self) -> None:
         if (self.data is None) == (self.graph is None):
-            raise ValueError(
-                "name graphs to learn from with --data or one to solve with --graph, one of them"
-            )
+            raise ValueError("give either graphs to learn from with --data or one to solve with --graph")
         if not self.extension or len(set(self.extension)) < len(self.extension):
-            raise ValueError("name each --extension once, and at least one")
+            raise ValueError("give at least one --extension, and each --extension once")
         needed = self.problem in WITH_K or "bounded-lovasz" in self.extension
         if self.k is None and needed:
             raise ValueError(
@@ -113,7 +110,7 @@ class Solve:
 
     @property
     def fit_config(self) -> FitConfig:
-        """How networks are trained."""
+        """Settings of the training."""
         usual = 1e-4 if self.graph is None else 1e-3
         return FitConfig(
             epochs=self.epochs,
@@ -124,51 +121,50 @@ class Solve:
 
     @property
     def network_config(self) -> NetworkConfig:
-        """The networks' size."""
+        """Size of the networks."""
         usual = 0 if self.graph is None else 8
         noise = usual if self.noise is None else self.noise
         return NetworkConfig(width=self.width, layers=self.layers, noise=noise)
 
     @property
     def rising(self) -> bool:
-        """Whether the greedy solution begins with the least degrees."""
+        """Whether the greedy solution begins with the lowest degrees."""
         return self.problem == "max-independent-set"
 
     def approach(self, name: ApproachName) -> Approach:
-        """The approach of this name, with its numbers."""
-        made: dict[ApproachName, Callable[[], Approach]] = {
-            "neural-lovasz": lambda: ways.neural_lovasz(self.eigenvectors),
-            "neural-lovasz-peak": lambda: ways.neural_lovasz_peak(self.eigenvectors),
-            "lovasz": ways.lovasz,
-            "lovasz-columns": ways.lovasz_columns,
-            "bounded-lovasz": lambda: ways.bounded_lovasz(self.k or 1),
-            "straight-through": ways.straight_through,
-            "reinforce": lambda: ways.reinforce(self._generator(), self.samples),
-            "erdos": ways.erdos,
+        """Return the approach of a name, with its options."""
+        constructors: dict[ApproachName, Callable[[], Approach]] = {
+            "neural-lovasz": lambda: approaches.neural_lovasz(self.eigenvectors),
+            "neural-lovasz-peak": lambda: approaches.neural_lovasz_peak(self.eigenvectors),
+            "lovasz": approaches.lovasz,
+            "lovasz-columns": approaches.lovasz_columns,
+            "bounded-lovasz": lambda: approaches.bounded_lovasz(self.k or 1),
+            "straight-through": approaches.straight_through,
+            "reinforce": lambda: approaches.reinforce(self._generator(), self.samples),
+            "erdos": approaches.erdos,
         }
-        approach = made[name]()
+        approach = constructors[name]()
         return approach.with_exact_objectives() if self.exact_objective else approach
 
-    def pose(self, approach: Approach) -> Callable[[Graphs], Problem]:
-        """The problem, with the objective that the approach minimizes."""
-        posed: dict[ProblemName, Callable[[Graphs], Problem]] = {
+    def problem_constructor(self, approach: Approach) -> Callable[[Graphs], Problem]:
+        """Return the constructor of the problem, with the objective that the approach minimizes."""
+        constructors: dict[ProblemName, Callable[[Graphs], Problem]] = {
             "max-clique": approach.cliques,
             "max-independent-set": approach.independent_sets,
-            "k-clique": lambda graphs: CliqueOfSize(graphs=graphs, k=self.k or 1, formula=approach.clique),
-            "max-cut": lambda graphs: MaximumCut(graphs=graphs),
-            "max-coverage": lambda graphs: MaximumCoverage(
-                covers=Covers.neighborhoods(graphs), k=self.k or 1
-            ),
+            "k-clique": lambda graphs: clique_of_size(graphs, k=self.k or 1, formula=approach.clique),
+            "max-cut": maximum_cut,
+            "max-coverage": lambda graphs: maximum_coverage(Covers.neighborhoods(graphs), k=self.k or 1),
         }
-        return posed[self.problem]
+        return constructors[self.problem]
 
     def network(self, approach: Approach) -> SolverNetwork:
-        """A network with fresh weights."""
+        """Return a network with initial weights."""
         torch.manual_seed(self.seed)
         return SolverNetwork(self.network_config, scalar=approach.method.scalar, generator=self._generator())
 
-    def kept(self) -> SolutionCache:
-        """Where exact answers are kept."""
+    @property
+    def cache(self) -> SolutionCache:
+        """Cache of exact answers."""
         return SolutionCache(path=self.answers or Path.home() / ".cache" / "tammes" / "answers.jsonl")
 
     def _generator(self) -> torch.Generator:

@@ -1,42 +1,43 @@
 """Gradients through set functions: extensions of f(S) to vectors and matrices."""
 
-from tammes.extensions.counts import Counts
-from tammes.extensions.coverage import CoverageFunction, Covered, Covers
-from tammes.extensions.distribution import Distribution, Piece
-from tammes.extensions.eigenpairs import Eigensolver, ExactEigenpairs, PowerIterations
-from tammes.extensions.exact_answers import exact_answers
-from tammes.extensions.extension import Extension
-from tammes.extensions.formulas import (
+from tammes.extensions.exact.integer_program import Answer, Program
+from tammes.extensions.exact.solution_cache import SolutionCache
+from tammes.extensions.functions.counts import Counts
+from tammes.extensions.functions.coverage import Coverage, Covers
+from tammes.extensions.functions.formulas import (
     CliqueDensity,
-    CliqueErdos,
-    CliquePenalty,
-    CutSize,
     Formula,
     GraphFunction,
     IndependenceDensity,
-    IndependencePenalty,
+    LinearFormula,
+    clique_erdos,
+    clique_penalty,
+    clique_size,
+    cut_size,
+    independence_penalty,
+    independent_set_size,
 )
+from tammes.extensions.functions.set_function import BlackBox, Normalized, SetFunction
+from tammes.extensions.functions.support import Listed, Support, Sweep
+from tammes.extensions.graph_files import edge_list, tu_graphs
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.greedy import extend
 from tammes.extensions.ground_set import GroundSet
-from tammes.extensions.integer_program import Answer, Program
-from tammes.extensions.lovasz import BoundedLovasz, Lovasz
-from tammes.extensions.multilinear import Multilinear, SampledMultilinear
-from tammes.extensions.neural import Neural
-from tammes.extensions.problem import Problem
-from tammes.extensions.problems import (
-    CliqueOfSize,
-    MaximumClique,
-    MaximumCoverage,
-    MaximumCut,
-    MaximumIndependentSet,
+from tammes.extensions.neural.eigenpairs import Eigensolver, ExactEigenpairs, PowerIterations
+from tammes.extensions.neural.neural import Neural
+from tammes.extensions.neural.squash import Peak, Sigmoid, Squash
+from tammes.extensions.problems.combinatorial import (
+    clique_of_size,
+    maximum_clique,
+    maximum_coverage,
+    maximum_cut,
+    maximum_independent_set,
 )
-from tammes.extensions.set_function import BlackBox, Normalized, SetFunction
-from tammes.extensions.singleton import Permutation, Singleton
-from tammes.extensions.solution_cache import SolutionCache
-from tammes.extensions.squash import Peak, Sigmoid, Squash
-from tammes.extensions.support import Listed, Support
-from tammes.extensions.sweep import Sweep
+from tammes.extensions.problems.problem import Problem, exact_answers
+from tammes.extensions.scalar.distribution import Distribution
+from tammes.extensions.scalar.extension import Extension
+from tammes.extensions.scalar.lovasz import BoundedLovasz, Lovasz
+from tammes.extensions.scalar.multilinear import Multilinear, SampledMultilinear
+from tammes.extensions.scalar.singleton import Permutation, Singleton
 from tammes.extensions.training_error import TrainingError, training_error
 
 __all__ = [
@@ -44,14 +45,9 @@ __all__ = [
     "BlackBox",
     "BoundedLovasz",
     "CliqueDensity",
-    "CliqueErdos",
-    "CliqueOfSize",
-    "CliquePenalty",
     "Counts",
-    "CoverageFunction",
-    "Covered",
+    "Coverage",
     "Covers",
-    "CutSize",
     "Distribution",
     "Eigensolver",
     "ExactEigenpairs",
@@ -61,19 +57,14 @@ __all__ = [
     "Graphs",
     "GroundSet",
     "IndependenceDensity",
-    "IndependencePenalty",
+    "LinearFormula",
     "Listed",
     "Lovasz",
-    "MaximumClique",
-    "MaximumCoverage",
-    "MaximumCut",
-    "MaximumIndependentSet",
     "Multilinear",
     "Neural",
     "Normalized",
     "Peak",
     "Permutation",
-    "Piece",
     "PowerIterations",
     "Problem",
     "Program",
@@ -86,7 +77,19 @@ __all__ = [
     "Support",
     "Sweep",
     "TrainingError",
+    "clique_erdos",
+    "clique_of_size",
+    "clique_penalty",
+    "clique_size",
+    "cut_size",
+    "edge_list",
     "exact_answers",
-    "extend",
+    "independence_penalty",
+    "independent_set_size",
+    "maximum_clique",
+    "maximum_coverage",
+    "maximum_cut",
+    "maximum_independent_set",
     "training_error",
+    "tu_graphs",
 ]

@@ -1,4 +1,4 @@
-"""Nodes that a network on graphs cannot tell apart, put together."""
+"""Equitable partitions: cells of nodes that a network on graphs cannot tell apart."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 ROUNDS = 100
-"""Of color refinement; a long path needs as many as half of its nodes."""
+"""Rounds of color refinement at most; a long path needs half as many rounds as it has nodes."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EquitablePartition:
-    """Cells of nodes, such that the nodes of a cell have equally many neighbors in every cell.
+    """Partition of nodes into cells, such that all nodes of a cell have equally many neighbors in each cell.
 
-    Numbers that are equal within cells, and are summed up over neighbors, are equal within cells again. A
-    network that starts from degrees therefore needs to be evaluated for one node of each cell only. The
-    coarsest such partition is what color refinement finds (the test of Weisfeiler and Leman).
+    Node features that are equal within cells are still so after they are summed over neighbors. A network
+    that starts from degrees therefore needs to be evaluated for one node of each cell only. Color refinement
+    (the test of Weisfeiler and Leman) finds the coarsest such partition.
 
     Args:
-        cell: `(total,)`, the cell of each node.
-        representative: a node of each cell.
-        links: `(2, m)`, pairs of neighboring cells, in order.
-        count: `(m,)`, how many neighbors in the second cell a node in the first one has.
+        cell: `(total,)`, cell of each node.
+        representative: `(cells,)`, a node of each cell.
+        links: `(2, m)`, pairs of neighboring cells, sorted.
+        count: `(m,)`, number of neighbors in the second cell that a node in the first one has.
     """
 
     cell: Int[Tensor, " total"]
@@ -38,13 +38,13 @@ class EquitablePartition:
 
     @classmethod
     def coarsest(cls, neighbors: Sequence[set[int]], colors: Sequence[int]) -> EquitablePartition:
-        """The one with the fewest cells of those that do not mix colors.
+        """Return the equitable partition with the fewest cells, among those that do not mix colors.
 
-        Where refinement is not done after `ROUNDS` rounds, every node is a cell: valid, but not coarse.
+        If refinement is not done after `ROUNDS` rounds, every node is a cell: equitable, but not coarse.
 
         Args:
-            neighbors: of each node.
-            colors: of the nodes.
+            neighbors: neighbors of each node.
+            colors: initial color of each node.
 
         Example:
             >>> star = EquitablePartition.coarsest([{1, 2, 3}, {0}, {0}, {0}], [0, 0, 0, 0])
@@ -68,7 +68,7 @@ class EquitablePartition:
 
     @classmethod
     def join(cls, parts: Sequence[EquitablePartition]) -> EquitablePartition:
-        """Those of several graphs as one."""
+        """Return the partitions of several batches of graphs as one."""
         cells = [len(part.representative) for part in parts]
         return cls(
             cell=shifted([part.cell for part in parts], cells),
@@ -80,7 +80,7 @@ class EquitablePartition:
         )
 
     def to(self, device: torch.device) -> EquitablePartition:
-        """The same on a device."""
+        """Return the partition on a device."""
         return EquitablePartition(
             cell=self.cell.to(device),
             representative=self.representative.to(device),
@@ -90,12 +90,12 @@ class EquitablePartition:
 
     @cached_property
     def size(self) -> Int[Tensor, " cells"]:
-        """How many nodes each cell has."""
+        """Number of nodes of each cell."""
         return torch.bincount(self.cell, minlength=len(self.representative))
 
     @cached_property
     def quotient(self) -> Float[Tensor, "cells cells"]:
-        """The counts as a matrix B, sparse by rows, of float32; B' = D B D^-1, where D has the sizes."""
+        """The counts as a sparse matrix B (CSR, float32); B' = D B D^-1, with D the sizes of the cells."""
         cells = len(self.representative)
         starts = torch.nn.functional.pad(torch.bincount(self.links[0], minlength=cells).cumsum(0), (1, 0))
         with warnings.catch_warnings():
@@ -105,8 +105,8 @@ class EquitablePartition:
             )
 
 
-def shifted(parts: Sequence[Int[Tensor, "*rows some"]], sizes: Sequence[int]) -> Int[Tensor, "*rows all"]:
-    """Indices into each of several lists, as indices into all of them, one after the other.
+def shifted(parts: Sequence[Int[Tensor, ...]], sizes: Sequence[int]) -> Int[Tensor, ...]:
+    """Return indices into each of several lists as indices into their concatenation.
 
     >>> shifted([torch.tensor([0, 1]), torch.tensor([1])], [3, 2]).tolist()
     [0, 1, 4]
@@ -118,10 +118,11 @@ def shifted(parts: Sequence[Int[Tensor, "*rows some"]], sizes: Sequence[int]) ->
 
 
 def _refined(neighbors: Sequence[set[int]], colors: Sequence[int]) -> list[int]:
-    """Colors, counted from 0, that tell apart what differs in its own color or in those of its neighbors."""
+    """Return the stable colors of color refinement, counted from 0."""
     for _ in range(ROUNDS):
         seen: dict[tuple[int, tuple[int, ...]], int] = {}
         finer = [
+            # A node's new color stands for its old one and those of its neighbors.
             seen.setdefault((own, tuple(sorted(colors[other] for other in others))), len(seen))
             for own, others in zip(colors, neighbors, strict=True)
         ]

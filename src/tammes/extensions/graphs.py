@@ -1,4 +1,4 @@
-"""Graphs of different size, side by side."""
+"""Graphs of different sizes in one batch."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tammes.extensions.ground_set import GroundSet
 class Graphs:
     """Undirected graphs without self-loops; the elements of their ground sets are the nodes.
 
-    `Graphs.of` makes them of any list of edges.
+    `Graphs.of` accepts any list of edges.
 
     Args:
-        ground: the nodes.
-        edges: `(2, m)`, each edge once, as numbers among all nodes, the smaller one first.
-        parts: the batches that these were joined from, whose sorted edges and partitions are taken over.
+        ground: ground sets of the nodes.
+        edges: `(2, m)`, each edge once, as indices into all nodes, the smaller one first.
+        parts: batches that these graphs were joined from; their sorted edges and partitions are reused.
     """
 
     ground: GroundSet
@@ -32,15 +32,15 @@ class Graphs:
 
     @classmethod
     def of(cls, edges: Int[Tensor, "2 any"], sizes: tuple[int, ...]) -> Graphs:
-        """Graphs of edges that may be listed in both directions, and repeatedly; self-loops are left out.
+        """Return graphs with these edges, in either or both directions; self-loops and repeats are dropped.
 
         Args:
-            edges: pairs of numbers among all nodes, as torch_geometric's `edge_index` of a batch.
-            sizes: the numbers of nodes.
+            edges: pairs of indices into all nodes, as torch_geometric's `edge_index` of a batch.
+            sizes: number of nodes of each graph.
 
         Raises:
-            ValueError: for edges of another shape, that leave the nodes, or that join different graphs, and
-                for a graph without nodes.
+            ValueError: for edges of another shape, with indices out of range, or between different graphs,
+                and for a graph without nodes.
 
         Example:
             >>> Graphs.of(torch.tensor([[0, 1, 1], [1, 0, 1]]), sizes=(3,)).edges.tolist()
@@ -59,12 +59,12 @@ class Graphs:
         first, second = edges.min(dim=0).values, edges.max(dim=0).values
         if bool((ground.owner[first] != ground.owner[second]).any()):
             raise ValueError("expected edges within graphs, got one that joins two; check the sizes")
-        numbers = (first * ground.total + second)[first != second].unique()
+        numbers = (first * ground.total + second)[first != second].unique()  # one number for each edge
         return cls(ground=ground, edges=torch.stack([numbers // ground.total, numbers % ground.total]))
 
     @classmethod
     def join(cls, parts: Sequence[Graphs]) -> Graphs:
-        """Several batches as one.
+        """Return several batches as one.
 
         >>> one = Graphs.of(torch.tensor([[0], [1]]), sizes=(2,))
         >>> Graphs.join([one, one]).edges.tolist()
@@ -79,7 +79,7 @@ class Graphs:
 
     @cached_property
     def arcs(self) -> Int[Tensor, "2 twice_m"]:
-        """Each edge in both directions, sorted by the first node, then the second."""
+        """Both directions of each edge, sorted by the first node, then the second."""
         if self.parts:
             return shifted([part.arcs for part in self.parts], [part.ground.total for part in self.parts])
         arcs = torch.cat([self.edges, self.edges.flip(0)], dim=1)
@@ -87,7 +87,7 @@ class Graphs:
 
     @cached_property
     def partition(self) -> EquitablePartition:
-        """The coarsest equitable partition of the nodes of each graph."""
+        """Coarsest equitable partition of the nodes of each graph."""
         if self.parts:
             return EquitablePartition.join([part.partition for part in self.parts])
         found = EquitablePartition.coarsest(self._neighbors, self.ground.owner.tolist())
@@ -95,7 +95,7 @@ class Graphs:
 
     @cached_property
     def singletons(self) -> EquitablePartition:
-        """Each node as a cell of its own."""
+        """Partition with each node as a separate cell."""
         nodes = torch.arange(self.ground.total, device=self.edges.device)
         return EquitablePartition(
             cell=nodes, representative=nodes, links=self.arcs, count=torch.ones_like(self.arcs[0])
@@ -103,16 +103,16 @@ class Graphs:
 
     @cached_property
     def owner(self) -> Int[Tensor, " m"]:
-        """The graph of each edge."""
+        """Graph of each edge."""
         return self.ground.owner[self.edges[0]]
 
     @cached_property
     def degree(self) -> Int[Tensor, " total"]:
-        """The number of neighbors of each node."""
+        """Number of neighbors of each node."""
         return torch.bincount(self.edges.flatten(), minlength=self.ground.total)
 
     def sum_over_edges(self, values: Float[Tensor, "*rows m"]) -> Float[Tensor, "*rows inputs"]:
-        """Adds the values of each graph's edges.
+        """Sum the values of each graph's edges.
 
         >>> graphs = Graphs.of(torch.tensor([[0, 1, 3], [1, 2, 4]]), sizes=(3, 2))
         >>> graphs.sum_over_edges(torch.tensor([1.0, 2.0, 4.0])).tolist()
@@ -123,17 +123,15 @@ class Graphs:
         zeros = values.new_zeros(*values.shape[:-1], self.ground.inputs)
         return zeros.index_add(-1, self.owner, values)
 
-    def neighbors(self, number: int) -> list[set[int]]:
-        """The neighbors of each node of one graph, with nodes counted from 0 in it.
+    def neighbors(self, index: int) -> list[set[int]]:
+        """Return the neighbors of each node of one graph, with nodes counted from 0 in it.
 
         >>> Graphs.of(torch.tensor([[0, 2], [1, 3]]), sizes=(2, 2)).neighbors(1)
         [{1}, {0}]
         """
-        start = int(self.ground.offsets[number])
-        return [
-            {other - start for other in self._neighbors[start + node]}
-            for node in range(self.ground.sizes[number])
-        ]
+        start = int(self.ground.offsets[index])
+        own = self._neighbors[start : start + self.ground.sizes[index]]
+        return [{other - start for other in others} for others in own]
 
     @cached_property
     def _neighbors(self) -> list[set[int]]:
@@ -143,7 +141,7 @@ class Graphs:
             found[second].add(first)
         return found
 
-    def pairs(self, number: int) -> list[tuple[int, int]]:
-        """The edges of one graph, with nodes counted from 0 in it."""
-        own = self.edges[:, self.owner == number] - self.ground.offsets[number]
+    def pairs(self, index: int) -> list[tuple[int, int]]:
+        """Return the edges of one graph, with nodes counted from 0 in it."""
+        own = self.edges[:, self.owner == index] - self.ground.offsets[index]
         return [(first, second) for first, second in own.T.tolist()]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 def training_error(
     logits: Float[Tensor, "batch classes"], labels: Int[Tensor, " batch"]
 ) -> Float[Tensor, " batch"]:
-    """1 - (x_y - x_next), with x = softmax(logits) and x_next the largest of the others that is at most x_y.
+    """Return 1 - (x_y - x_next), x = softmax(logits), x_next the largest other entry that is at most x_y.
 
     It is the singleton extension of f({k}) = -1{k = y}, plus 1. The probabilities x_(j) - x_(j+1) of the
     classes leave 1 - x_(1) to "no class", which counts as an error as well; so the loss is 0 exactly for
@@ -18,14 +18,14 @@ def training_error(
     counts as an error.
 
     Args:
-        logits: `(batch, classes)`, without a temperature.
-        labels: `(batch,)`, the right classes.
+        logits: `(batch, classes)`, real numbers.
+        labels: `(batch,)`, right classes, from 0 to classes - 1.
 
     Returns:
-        `(batch,)`, in [0, 1].
+        The loss of each example, `(batch,)`, in [0, 1].
 
     Raises:
-        ValueError: for shapes that do not fit, labels that are no class, and logits that are not finite.
+        ValueError: for other shapes, labels out of range, and logits that are not finite.
 
     Source: Robinson (2023), section 8.5.3, F.3.3 and F.7. Differs: the extension of 1{k != y} itself, which
     the text names first, leaves the mass 1 - x_(1) without cost, and is least where x is the same for all
@@ -55,7 +55,7 @@ def training_error(
 
 
 class TrainingError(nn.Module):
-    """The mean of `training_error` over a batch, in place of `nn.CrossEntropyLoss`.
+    """Mean of `training_error` over a batch, in place of `nn.CrossEntropyLoss`.
 
     Example:
         >>> loss = TrainingError()
@@ -67,10 +67,10 @@ class TrainingError(nn.Module):
     def forward(
         self, logits: Float[Tensor, "batch classes"], labels: Int[Tensor, " batch"]
     ) -> Float[Tensor, ""]:
-        """The loss of a batch, in [0, 1].
+        """Return the mean loss of a batch, in [0, 1].
 
         Raises:
-            ValueError: see `training_error`; also for an empty batch.
+            ValueError: as `training_error`, and for an empty batch.
         """
         if len(logits) == 0:
             raise ValueError("expected a batch of at least one, got none")

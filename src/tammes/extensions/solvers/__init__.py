@@ -1,23 +1,19 @@
 """Networks that solve problems on graphs, trained without solutions."""
 
-from tammes.extensions.solvers.by_extension import ByColumns, ByNeural, ByScalar
-from tammes.extensions.solvers.erdos import Erdos
+from tammes.extensions.solvers.baselines import Erdos, Reinforce, StraightThrough
 from tammes.extensions.solvers.fit import (
     FitConfig,
-    Fitted,
-    by_degree,
+    approximation_ratios,
     fit,
-    greedy,
-    optima_of,
-    ratios,
+    greedy_by_degree,
+    greedy_scores,
+    optimal_scores,
     solve,
     split,
 )
-from tammes.extensions.solvers.method import Method
+from tammes.extensions.solvers.method import ByColumns, ByNeural, ByScalar, Method
 from tammes.extensions.solvers.network import NetworkConfig, SolverNetwork
-from tammes.extensions.solvers.reinforce import Reinforce
 from tammes.extensions.solvers.search import search
-from tammes.extensions.solvers.straight_through import StraightThrough
 
 __all__ = [
     "ByColumns",
@@ -25,17 +21,16 @@ __all__ = [
     "ByScalar",
     "Erdos",
     "FitConfig",
-    "Fitted",
     "Method",
     "NetworkConfig",
     "Reinforce",
     "SolverNetwork",
     "StraightThrough",
-    "by_degree",
+    "approximation_ratios",
     "fit",
-    "greedy",
-    "optima_of",
-    "ratios",
+    "greedy_by_degree",
+    "greedy_scores",
+    "optimal_scores",
     "search",
     "solve",
     "split",

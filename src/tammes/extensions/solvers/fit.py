@@ -11,31 +11,30 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tammes.checks import is_finite
-from tammes.extensions.exact_answers import exact_answers
+from tammes.checks import check_integer, check_number
+from tammes.extensions.exact.solution_cache import SolutionCache
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.problem import Problem
-from tammes.extensions.solution_cache import SolutionCache
+from tammes.extensions.problems.problem import Problem, exact_answers
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.solvers.network import SolverNetwork
 
-ProblemOf = Callable[[Graphs], Problem]
-"""Poses the problem on a batch of graphs."""
+MakeProblem = Callable[[Graphs], Problem]
+"""Constructor of the problem on a batch of graphs, such as `maximum_clique`."""
 
-Said = Callable[[int, float, float], None]
-"""Hears of each epoch: its number, the mean loss and the mean ratio on the validation graphs."""
+OnEpoch = Callable[[int, float, float], None]
+"""Callback after each epoch: its number, the mean loss and the mean ratio on the validation graphs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitConfig:
-    """How a solver is trained: Adam, gradients cut to a length, the best epoch on validation graphs kept.
+    """Settings of a training: Adam, clipped gradients, and the best epoch on validation graphs kept.
 
     Args:
-        epochs: how often each graph is seen; the paper's are 200.
-        batch_size: graphs a step; the paper tries 4, 32 and 64.
-        learning_rate: the paper's is 1e-4.
-        clip: the largest length of the gradient; the published code's is 4.
-        seed: of the order of the graphs.
+        epochs: number of passes over the graphs, at least 1; the paper takes 200.
+        batch_size: number of graphs a step, at least 1; the paper tries 4, 32 and 64.
+        learning_rate: learning rate, positive; the paper takes 1e-4.
+        clip: largest norm of the gradient, positive; the published code takes 4.
+        seed: random seed of the order of the graphs.
 
     Raises:
         ValueError: for fewer than one epoch or graph, or a learning rate or clip that is not positive.
@@ -48,54 +47,40 @@ class FitConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch_size < 1:
-            raise ValueError(
-                f"expected at least one epoch and one graph a batch, got epochs={self.epochs}, "
-                f"batch_size={self.batch_size}"
-            )
-        for name, value in (("learning_rate", self.learning_rate), ("clip", self.clip)):
-            if not (is_finite(value) and value > 0):
-                raise ValueError(f"{name} must be a positive number, got {value}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fitted:
-    """What came of a training: the network has the weights of the best epoch.
-
-    Args:
-        best_epoch: counted from 1.
-        ratio: the mean ratio on the validation graphs then.
-    """
-
-    best_epoch: int
-    ratio: float
+        check_integer("epochs", self.epochs)
+        check_integer("batch_size", self.batch_size)
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("clip", self.clip, above=0)
 
 
 def fit(
     network: SolverNetwork,
     method: Method,
-    problem_of: ProblemOf,
+    make_problem: MakeProblem,
     train: Sequence[Graphs],
     validation: Sequence[Graphs],
     config: FitConfig,
     *,
     optima: Float[Tensor, " graphs"],
-    said: Said | None = None,
-) -> Fitted:
-    """Train a network, and leave it with the weights that did best on the validation graphs.
+    on_epoch: OnEpoch | None = None,
+) -> tuple[int, float]:
+    """Train a network, and leave it with the weights of the best epoch on the validation graphs.
 
     Args:
-        network: changed in place.
-        method: the loss, and how sets are read off.
-        problem_of: poses the problem on a batch.
-        train: one graph each.
-        validation: one graph each, at least one.
-        config: the training.
-        optima: of the validation graphs; see `optima_of`.
-        said: hears of each epoch.
+        network: the network, changed in place.
+        method: loss and decoder.
+        make_problem: constructor of the problem on a batch.
+        train: training graphs, one graph each.
+        validation: validation graphs, one graph each, at least one.
+        config: settings of the training.
+        optima: optimal scores of the validation graphs; see `optimal_scores`.
+        on_epoch: callback after each epoch.
+
+    Returns:
+        The best epoch, counted from 1, and its mean ratio on the validation graphs.
 
     Raises:
-        ValueError: without graphs, or if the loss is no number any more.
+        ValueError: if there are no graphs, or if the loss becomes infinite or NaN.
     """
     if not train or not validation:
         raise ValueError(
@@ -103,99 +88,99 @@ def fit(
         )
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, fused=True)
     generator = torch.Generator().manual_seed(config.seed)
-    best, weights = Fitted(best_epoch=0, ratio=-math.inf), copy.deepcopy(network.state_dict())
+    best_epoch, best, weights = 0, -math.inf, copy.deepcopy(network.state_dict())
     for epoch in range(1, config.epochs + 1):
         network.train()
         order = torch.randperm(len(train), generator=generator).tolist()
         losses = []
         for batch in _batches([train[each] for each in order], config.batch_size):
             optimizer.zero_grad()
-            loss = method.loss(network(batch), problem_of(batch)).mean()
+            loss = method.loss(network(batch), make_problem(batch)).mean()
             if not bool(loss.isfinite()):
                 raise ValueError(f"the loss became {loss.item()} in epoch {epoch}; lower the learning rate")
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
             optimizer.step()
             losses.append(loss.item())
-        worths = solve(network, method, problem_of, validation, batch_size=config.batch_size)
-        ratio = ratios(worths, optima).mean().item()
-        if ratio > best.ratio:
-            best, weights = Fitted(best_epoch=epoch, ratio=ratio), copy.deepcopy(network.state_dict())
-        if said is not None:
-            said(epoch, sum(losses) / len(losses), ratio)
+        scores = solve(network, method, make_problem, validation, batch_size=config.batch_size)
+        ratio = approximation_ratios(scores, optima).mean().item()
+        if ratio > best:
+            best_epoch, best, weights = epoch, ratio, copy.deepcopy(network.state_dict())
+        if on_epoch is not None:
+            on_epoch(epoch, sum(losses) / len(losses), ratio)
     network.load_state_dict(weights)
-    return best
+    return best_epoch, best
 
 
 @torch.no_grad()
 def solve(
     network: SolverNetwork,
     method: Method,
-    problem_of: ProblemOf,
+    make_problem: MakeProblem,
     graphs: Sequence[Graphs],
     *,
     batch_size: int = 32,
 ) -> Float[Tensor, " graphs"]:
-    """What the sets are worth that a network finds."""
+    """Return the score of the set that a network finds in each graph."""
     network.eval()
-    worths = [
-        method.decode(network(batch), problem_of(batch))[0].double() for batch in _batches(graphs, batch_size)
-    ]
-    return torch.cat(worths)
+    found = [method.decode(network(batch), make_problem(batch)) for batch in _batches(graphs, batch_size)]
+    return torch.cat([scores.double() for scores, _ in found])
 
 
-def optima_of(
-    problem_of: ProblemOf,
+def optimal_scores(
+    make_problem: MakeProblem,
     graphs: Sequence[Graphs],
     *,
-    kept: SolutionCache | None = None,
+    cache: SolutionCache | None = None,
     seconds: float = math.inf,
 ) -> tuple[Float[Tensor, " graphs"], Float[Tensor, " graphs"]]:
-    """The best worth of each graph, and the bound: where it is larger, time ran out before the proof."""
-    answers = exact_answers(problem_of(Graphs.join(graphs)), kept=kept, seconds=seconds)
+    """Return the best known score of each graph, and its bound, which is higher if a proof took too long."""
+    answers = exact_answers(make_problem(Graphs.join(graphs)), cache=cache, seconds=seconds)
     return (
-        torch.tensor([answer.worth for answer in answers], dtype=torch.float64),
+        torch.tensor([answer.score for answer in answers], dtype=torch.float64),
         torch.tensor([answer.bound for answer in answers], dtype=torch.float64),
     )
 
 
-def ratios(worths: Float[Tensor, " graphs"], optima: Float[Tensor, " graphs"]) -> Float[Tensor, " graphs"]:
-    """Worth over optimum; 1 where the optimum is 0, since nothing is better then.
+def approximation_ratios(
+    scores: Float[Tensor, " graphs"], optima: Float[Tensor, " graphs"]
+) -> Float[Tensor, " graphs"]:
+    """Return score over optimum, or 1 where the optimum is 0.
 
-    >>> ratios(torch.tensor([2.0, 0.0]), torch.tensor([4.0, 0.0])).tolist()
+    >>> approximation_ratios(torch.tensor([2.0, 0.0]), torch.tensor([4.0, 0.0])).tolist()
     [0.5, 1.0]
     """
-    return torch.where(optima > 0, worths.clamp(min=0) / optima.where(optima > 0, 1.0), 1.0)
+    return torch.where(optima > 0, scores.clamp(min=0) / optima.where(optima > 0, 1.0), 1.0)
 
 
-def by_degree(
-    problem_of: ProblemOf, graphs: Sequence[Graphs], *, rising: bool, batch_size: int = 32
+def greedy_scores(
+    make_problem: MakeProblem, graphs: Sequence[Graphs], *, rising: bool, batch_size: int = 32
 ) -> Float[Tensor, " graphs"]:
-    """What the sets of `greedy` are worth.
+    """Return the score of the greedy baseline in each graph; see `greedy_by_degree`.
 
-    >>> from tammes.extensions import MaximumIndependentSet
+    >>> from tammes.extensions import maximum_independent_set
     >>> star = Graphs.of(torch.tensor([[0, 0], [1, 2]]), sizes=(3,))
-    >>> by_degree(lambda graphs: MaximumIndependentSet(graphs=graphs), [star], rising=True).tolist()
+    >>> greedy_scores(maximum_independent_set, [star], rising=True).tolist()
     [2.0]
     """
-    found = [greedy(problem_of, batch, rising=rising)[0].double() for batch in _batches(graphs, batch_size)]
-    return torch.cat(found)
+    found = [greedy_by_degree(make_problem, batch, rising=rising) for batch in _batches(graphs, batch_size)]
+    return torch.cat([scores.double() for scores, _ in found])
 
 
-def greedy(
-    problem_of: ProblemOf, graphs: Graphs, *, rising: bool
+def greedy_by_degree(
+    make_problem: MakeProblem, graphs: Graphs, *, rising: bool
 ) -> tuple[Float[Tensor, " graphs"], Bool[Tensor, " total"]]:
-    """The greedy baseline: nodes in order of falling or rising degree, each if the set is better with it.
-
-    Returns:
-        What the sets are worth, and the sets as one indicator vector.
-    """
+    """Return the scores and sets of the greedy baseline: nodes by falling or rising degree, if they help."""
     degree = graphs.degree.double()
-    return problem_of(graphs).extend(graphs.ground.descending(-degree if rising else degree))
+    problem = make_problem(graphs)
+    members = problem.grow(graphs.ground.descending(-degree if rising else degree))
+    return problem.score.values(members), members
 
 
 def split(graphs: Sequence[Graphs], *, seed: int) -> tuple[list[Graphs], list[Graphs], list[Graphs]]:
-    """60 % to train on, 30 % to test on and 10 % to validate with, as in the paper; at least one each.
+    """Split graphs at random into 60 % for training, 30 % for testing and 10 % for validation, as the paper.
+
+    Each part has at least one graph.
 
     Raises:
         ValueError: for fewer than three graphs.

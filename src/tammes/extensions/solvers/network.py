@@ -8,20 +8,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tammes.checks import check_integer
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.solvers.attention import Attention
-from tammes.extensions.solvers.gated_convolutions import GatedConvolutions
+from tammes.extensions.solvers.layers import Attention, GatedConvolutions
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
-    """What a `SolverNetwork` is determined by.
+    """Size of a `SolverNetwork`.
 
     Args:
-        width: features of a node within the network; the paper tries 64, 128 and 256.
-        layers: gated graph convolutions; the paper tries 6, 10 and 16.
-        noise: random features of a node beside its degree, drawn anew at each call; the paper has none. With
-            none, nodes that a symmetry of the graph maps to each other cannot be told apart.
+        width: number of features of a node, at least 1; the paper tries 64, 128 and 256.
+        layers: number of gated graph convolutions, at least 1; the paper tries 6, 10 and 16.
+        noise: number of random features of a node beside its degree, drawn at each call; the paper has none.
+            With none, nodes that a symmetry of the graph maps to each other have the same outputs.
 
     Raises:
         ValueError: for fewer than one feature or layer, or a negative number of random features.
@@ -32,27 +32,25 @@ class NetworkConfig:
     noise: int = 0
 
     def __post_init__(self) -> None:
-        if self.width < 1 or self.layers < 1 or self.noise < 0:
-            raise ValueError(
-                f"expected width and layers of at least 1 and noise of at least 0, got width={self.width}, "
-                f"layers={self.layers}, noise={self.noise}"
-            )
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
+        check_integer("noise", self.noise, minimum=0)
 
 
 class SolverNetwork(nn.Module):
-    """From graphs to numbers for each node: degree -> GAT -> gated graph convolutions -> linear layers.
+    """Network from graphs to outputs of each node: degree, GAT, gated graph convolutions, linear layers.
 
-    A node begins with its part of its graph's degrees. Where nothing random is added, nodes that color
-    refinement does not tell apart have the same numbers, which are computed once: see `EquitablePartition`.
-    The initial weights are drawn from torch's generator.
+    The input of a node is its degree, divided by the sum of all degrees of its graph. Without random
+    features, nodes that color refinement does not tell apart have the same outputs, which are computed once:
+    see `EquitablePartition`. The initial weights are drawn from torch's global generator.
 
     Args:
-        config: its size.
-        scalar: whether a node gets one number, instead of an embedding of `width`.
-        generator: what random features are drawn with; needed where the config asks for some.
+        config: size of the network.
+        scalar: whether the output of a node is one number, instead of an embedding of `width` numbers.
+        generator: random generator of the random features; required if `config.noise` is above 0.
 
     Raises:
-        ValueError: where random features are asked for without a generator.
+        ValueError: if `config.noise` is above 0 and there is no generator.
 
     Source: Robinson (2023), section 8.5.1 and F.6; layers, features and their order as in the published code.
 
@@ -67,7 +65,7 @@ class SolverNetwork(nn.Module):
     ) -> None:
         super().__init__()
         if config.noise and generator is None:
-            raise ValueError(f"noise={config.noise} random features need a generator to be drawn with")
+            raise ValueError(f"noise={config.noise} random features need a generator")
         width = config.width
         self.noise = config.noise
         self.generator = generator
@@ -77,7 +75,7 @@ class SolverNetwork(nn.Module):
         self.score = nn.Linear(width, 1) if scalar else None
 
     def forward(self, graphs: Graphs) -> Float[Tensor, "total outputs"]:
-        """Embeddings `(total, width)`, or one number each, `(total, 1)`, any real number."""
+        """Return embeddings `(total, width)`, or one number for each node, `(total, 1)`, any real numbers."""
         partition = graphs.singletons if self.noise else graphs.partition
         x = self._features(graphs).index_select(0, partition.representative)
         x = nn.functional.leaky_relu(self.attend(x, partition))

@@ -8,22 +8,21 @@ from pathlib import Path
 
 import torch
 
-from tammes.extensions import CliqueOfSize, Graphs, Problem, SolutionCache
+from tammes.extensions import Graphs, Problem, SolutionCache, clique_of_size, tu_graphs
 from tammes.extensions.solvers import (
     ByNeural,
     FitConfig,
     NetworkConfig,
     SolverNetwork,
-    by_degree,
+    approaches,
+    approximation_ratios,
     fit,
-    optima_of,
-    ratios,
+    greedy_scores,
+    optimal_scores,
     solve,
     split,
 )
-from tammes.extensions.solvers import approaches as ways
 from tammes.extensions.solvers.approaches import Approach
-from tammes.extensions.tu_graphs import tu_graphs
 
 EPOCHS = 200
 """Of the paper's trainings."""
@@ -35,21 +34,21 @@ CLIQUE, INDEPENDENT, OF_SIZE = "clique", "independent set", "clique of size"
 GREEDY = "greedy, by degree"
 
 APPROACHES: dict[str, Callable[["GraphTraining"], Approach]] = {
-    "straight-through": lambda cell: ways.straight_through(),
-    "Erdős": lambda cell: ways.erdos(),
-    "REINFORCE": lambda cell: ways.reinforce(
+    "straight-through": lambda cell: approaches.straight_through(),
+    "Erdős": lambda cell: approaches.erdos(),
+    "REINFORCE": lambda cell: approaches.reinforce(
         torch.Generator().manual_seed(cell.seed), better_only=cell.problem == INDEPENDENT
     ),
-    "Lovász": lambda cell: ways.lovasz(),
-    "neural Lovász": lambda cell: ways.neural_lovasz(cell.eigenvectors),
-    "neural Lovász, peak": lambda cell: ways.neural_lovasz_peak(cell.eigenvectors),
-    "Lovász, exact": lambda cell: ways.lovasz().with_exact_objectives(),
-    "neural Lovász, exact": lambda cell: ways.neural_lovasz(cell.eigenvectors).with_exact_objectives(),
-    "neural Lovász, peak, exact": lambda cell: ways.neural_lovasz_peak(
+    "Lovász": lambda cell: approaches.lovasz(),
+    "neural Lovász": lambda cell: approaches.neural_lovasz(cell.eigenvectors),
+    "neural Lovász, peak": lambda cell: approaches.neural_lovasz_peak(cell.eigenvectors),
+    "Lovász, exact": lambda cell: approaches.lovasz().with_exact_objectives(),
+    "neural Lovász, exact": lambda cell: approaches.neural_lovasz(cell.eigenvectors).with_exact_objectives(),
+    "neural Lovász, peak, exact": lambda cell: approaches.neural_lovasz_peak(
         cell.eigenvectors
     ).with_exact_objectives(),
-    "Lovász of columns": lambda cell: ways.lovasz_columns(),
-    "bounded Lovász": lambda cell: ways.bounded_lovasz(cell.k),
+    "Lovász of columns": lambda cell: approaches.lovasz_columns(),
+    "bounded Lovász": lambda cell: approaches.bounded_lovasz(cell.k),
 }
 
 
@@ -99,7 +98,7 @@ class GraphSets:
 
     def __init__(self, data: Path, answers: Path) -> None:
         self._data = data
-        self._kept = SolutionCache(path=answers)
+        self._answers = SolutionCache(path=answers)
         self._parts = cache(self._read)
 
     def found(self, names: Sequence[str]) -> list[str]:
@@ -119,12 +118,12 @@ class GraphSets:
     def measure(self, cell: GraphTraining) -> GraphScore:
         """Train and measure one cell."""
         train, test, validation = self._parts(cell.data)
-        plain = _posed(cell, ways.lovasz())
-        optima, _ = optima_of(plain, test, kept=self._kept, seconds=SECONDS)
+        plain = _posed(cell, approaches.lovasz())
+        optima, _ = optimal_scores(plain, test, cache=self._answers, seconds=SECONDS)
         if cell.method == GREEDY:
-            worths = by_degree(plain, test, rising=cell.problem == INDEPENDENT)
-            return _measured(worths, optima, validation=0.0, best_epoch=0, seconds=0.0, shares=(0.0, 0.0))
-        known, _ = optima_of(plain, validation, kept=self._kept, seconds=SECONDS)
+            scores = greedy_scores(plain, test, rising=cell.problem == INDEPENDENT)
+            return _measured(scores, optima, validation=0.0, best_epoch=0, seconds=0.0, shares=(0.0, 0.0))
+        known, _ = optimal_scores(plain, validation, cache=self._answers, seconds=SECONDS)
         approach = APPROACHES[cell.method](cell)
         posed = _posed(cell, approach)
         torch.manual_seed(cell.seed)
@@ -138,15 +137,15 @@ class GraphSets:
             seed=cell.seed,
         )
         started = time.perf_counter()
-        fitted = fit(network, approach.method, posed, train, validation, config, optima=known)
+        best_epoch, best_ratio = fit(network, approach.method, posed, train, validation, config, optima=known)
         seconds = (time.perf_counter() - started) / cell.epochs
-        worths = solve(network, approach.method, posed, test)
+        scores = solve(network, approach.method, posed, test)
         shares = _shares(network, test) if isinstance(approach.method, ByNeural) else (0.0, 0.0)
         return _measured(
-            worths,
+            scores,
             optima,
-            validation=fitted.ratio,
-            best_epoch=fitted.best_epoch,
+            validation=best_ratio,
+            best_epoch=best_epoch,
             seconds=seconds,
             shares=shares,
         )
@@ -163,11 +162,11 @@ def _posed(cell: GraphTraining, approach: Approach) -> Callable[[Graphs], Proble
     if cell.problem == INDEPENDENT:
         return approach.independent_sets
     assert cell.problem == OF_SIZE, "cells are made here"
-    return lambda graphs: CliqueOfSize(graphs=graphs, k=cell.k, formula=approach.clique)
+    return lambda graphs: clique_of_size(graphs, k=cell.k, formula=approach.clique)
 
 
 def _measured(
-    worths: torch.Tensor,
+    scores: torch.Tensor,
     optima: torch.Tensor,
     *,
     validation: float,
@@ -175,8 +174,8 @@ def _measured(
     seconds: float,
     shares: tuple[float, float],
 ) -> GraphScore:
-    found = ratios(worths, optima)
-    right, said, true = ((worths > 0) & (optima > 0)).sum(), (worths > 0).sum(), (optima > 0).sum()
+    found = approximation_ratios(scores, optima)
+    right, said, true = ((scores > 0) & (optima > 0)).sum(), (scores > 0).sum(), (optima > 0).sum()
     return GraphScore(
         graphs=len(optima),
         ratio=found.mean().item(),

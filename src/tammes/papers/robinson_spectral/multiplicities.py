@@ -12,7 +12,7 @@ import torch
 from tammes.data.filter_images import filter_images
 from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.data.zinc import zinc
-from tammes.extensions.tu_graphs import tu_graphs
+from tammes.extensions import tu_graphs
 from tammes.papers.entry import Entry, Request
 from tammes.papers.figures import dots
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel

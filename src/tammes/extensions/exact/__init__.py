@@ -1,0 +1,1 @@
+"""Exact solutions by integer programming, and the file that caches them."""

@@ -1,0 +1,111 @@
+"""Integer programs, solved by HiGHS, and their answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
+
+TOLERANCE = 1e-6
+"""Rounding error of HiGHS that is allowed in the score and bound of an integer optimum."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """Best known set of one input, and a bound on the score of any set.
+
+    Args:
+        score: score of the set.
+        bound: upper bound of all scores.
+        members: elements of the set, counted from 0 in the input.
+    """
+
+    score: float
+    bound: float
+    members: tuple[int, ...]
+
+    @property
+    def proved(self) -> bool:
+        """Whether the set is proved to be optimal; scores are integers.
+
+        >>> Answer(score=3.0, bound=3.9, members=(0, 1, 2)).proved
+        True
+        """
+        return self.bound < self.score + 1 - TOLERANCE
+
+    def rounded(self) -> Answer:
+        """Return the answer with score and bound rounded to integers, the bound downwards.
+
+        >>> Answer(score=2.9999999, bound=3.9, members=(0, 1, 2)).rounded()
+        Answer(score=3.0, bound=3.0, members=(0, 1, 2))
+        """
+        bound = float(math.floor(self.bound + TOLERANCE))
+        return Answer(score=float(round(self.score)), bound=bound, members=self.members)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """Integer program: maximize gain . z with rows . z <= limits, z in {0, 1}^m, or [0, 1] where continuous.
+
+    Args:
+        gain: `(m,)`, coefficients of the objective.
+        rows: constraints, each a list of pairs of a column and its coefficient.
+        limits: right-hand sides of the constraints.
+        elements: number of the first variables that are integral: whether each element is in the set.
+    """
+
+    gain: Sequence[float]
+    rows: Sequence[Sequence[tuple[int, float]]]
+    limits: Sequence[float]
+    elements: int
+
+    def solve(self, seconds: float = math.inf) -> Answer | None:
+        """Return the best set found within the time limit, with a bound, or None if none was found.
+
+        Raises:
+            ValueError: if HiGHS reports anything but success or the end of its time.
+
+        Example:
+            >>> Program(gain=[2.0, 1.0], rows=[[(0, 1.0), (1, 1.0)]], limits=[1.0], elements=2).solve()
+            Answer(score=2.0, bound=2.0, members=(0,))
+        """
+        count = len(self.gain)
+        integral = np.zeros(count)
+        integral[: self.elements] = 1
+        options = {} if math.isinf(seconds) else {"time_limit": seconds}
+        found = milp(
+            -np.asarray(self.gain, dtype=float),
+            integrality=integral,
+            bounds=Bounds(0, 1),
+            constraints=self._constraints(count),
+            options=options,
+        )
+        if found.status not in (0, 1):
+            raise ValueError(f"HiGHS could not solve an integer program: {found.message}")
+        if found.x is None:
+            return None
+        bound = -found.fun if found.status == 0 else self._bound(found.mip_dual_bound)
+        members = tuple(int(each) for each in np.flatnonzero(found.x[: self.elements] > 0.5))
+        return Answer(score=float(-found.fun), bound=float(bound), members=members)
+
+    def answer(self, seconds: float = math.inf) -> Answer:
+        """Return the answer in integers; the empty set and the trivial bound if no set was found in time."""
+        found = self.solve(seconds)
+        return Answer(score=0.0, bound=self._bound(None), members=()) if found is None else found.rounded()
+
+    def _bound(self, dual: float | None) -> float:
+        """Return the bound of HiGHS, or the sum of all positive gains if HiGHS has no bound yet."""
+        most = sum(max(0.0, gain) for gain in self.gain)
+        return most if dual is None else min(most, -dual)
+
+    def _constraints(self, count: int) -> list[LinearConstraint]:
+        if not self.rows:
+            return []
+        entries = [(row, column, value) for row, each in enumerate(self.rows) for column, value in each]
+        row, column, value = zip(*entries, strict=True)
+        matrix = csr_array((value, (row, column)), shape=(len(self.rows), count))
+        return [LinearConstraint(matrix, ub=np.asarray(self.limits, dtype=float))]

@@ -1,0 +1,163 @@
+"""Coverage: how many items a choice of sets covers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from typing_extensions import override
+
+from tammes.extensions.functions.set_function import SetFunction
+from tammes.extensions.functions.support import Sweep
+from tammes.extensions.graphs import Graphs
+from tammes.extensions.ground_set import GroundSet
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Covers:
+    """Incidence of elements and items: which items each element of the ground sets covers.
+
+    Args:
+        ground: ground sets of the elements to choose from.
+        items: number of items to be covered, over all inputs.
+        incidence: `(2, m)`, pairs of an element and an item that it covers, each pair once. An item belongs
+            to one input: all elements that cover it are of that input.
+
+    Raises:
+        ValueError: for pairs out of range or repeated, and for an item that two inputs share.
+
+    Example:
+        >>> covers = Covers(
+        ...     ground=GroundSet(sizes=(2,)), items=3, incidence=torch.tensor([[0, 0, 1, 1], [0, 1, 1, 2]])
+        ... )
+        >>> Coverage(covers=covers).values(torch.tensor([True, True])).item()
+        3.0
+    """
+
+    ground: GroundSet
+    items: int
+    incidence: Int[Tensor, "2 m"]
+
+    def __post_init__(self) -> None:
+        element, item = self.incidence
+        if self.incidence.numel() and not (
+            0 <= int(element.min()) <= int(element.max()) < self.ground.total
+            and 0 <= int(item.min()) <= int(item.max()) < self.items
+        ):
+            raise ValueError(
+                f"expected elements 0 to {self.ground.total - 1} and items 0 to {self.items - 1}, "
+                f"got elements up to {int(element.max())} and items up to {int(item.max())}"
+            )
+        if len((element * self.items + item).unique()) < self.incidence.shape[1]:
+            raise ValueError("expected each pair of an element and an item once, got one twice")
+        if bool((self.owner[item] != self.ground.owner[element]).any()):
+            raise ValueError("expected an item to belong to one input, got one that two inputs cover")
+
+    @classmethod
+    def neighborhoods(cls, graphs: Graphs) -> Covers:
+        """Return the covers of graphs in which every node covers itself and its neighbors."""
+        nodes = torch.arange(graphs.ground.total, device=graphs.edges.device)
+        element = torch.cat([nodes, graphs.edges[0], graphs.edges[1]])
+        item = torch.cat([nodes, graphs.edges[1], graphs.edges[0]])
+        return cls(ground=graphs.ground, items=graphs.ground.total, incidence=torch.stack([element, item]))
+
+    @cached_property
+    def owner(self) -> Int[Tensor, " items"]:
+        """Input of each item; 0 for an item that no element covers."""
+        owner = torch.zeros(self.items, dtype=torch.long, device=self.incidence.device)
+        return owner.scatter(0, self.incidence[1], self.ground.owner[self.incidence[0]])
+
+    @cached_property
+    def covering(self) -> Int[Tensor, "items most"]:
+        """Elements that cover each item, padded with the number of all elements."""
+        element, item = self.incidence[:, self.incidence[1].argsort(stable=True)]
+        count = torch.bincount(item, minlength=self.items)
+        place = torch.arange(len(item), device=item.device) - (count.cumsum(0) - count)[item]
+        most = int(count.max()) if self.items else 0
+        table = torch.full((self.items, most), self.ground.total, device=item.device)
+        table[item, place] = element
+        return table
+
+    @cached_property
+    def largest(self) -> int:
+        """Number of items that the element with the most of them covers."""
+        return int(torch.bincount(self.incidence[0], minlength=1).max()) if self.incidence.numel() else 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Coverage(SetFunction):
+    """The number of items that a set covers (monotone and submodular), or a function of it and of the size.
+
+    Args:
+        covers: which items each element covers.
+        score: f from the number of covered items and the number of elements of many sets at once, 0 for the
+            empty set; None for the number of covered items itself.
+
+    Example:
+        >>> graph = Graphs.of(torch.tensor([[0, 1], [1, 2]]), sizes=(3,))
+        >>> covers = Covers.neighborhoods(graph)
+        >>> paid = Coverage(covers=covers, score=lambda covered, size: covered - 2 * size)
+        >>> paid.values(torch.tensor([False, True, False])).item()
+        1.0
+    """
+
+    covers: Covers
+    score: Callable[[Tensor, Tensor], Tensor] | None = None
+
+    @property
+    @override
+    def ground(self) -> GroundSet:
+        return self.covers.ground
+
+    @override
+    def values(self, members: Bool[Tensor, "*sets total"]) -> Float[Tensor, "*sets inputs"]:
+        element, item = self.covers.incidence
+        count = torch.zeros(*members.shape[:-1], self.covers.items, dtype=torch.long, device=members.device)
+        count.index_add_(-1, item, members[..., element].long())
+        covered = self._by_input((count > 0).double())
+        return covered if self.score is None else self.score(covered, self.ground.sum(members.long()))
+
+    @override
+    def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
+        covered = self._covered_along(sweep)
+        return covered if self.score is None else self.score(covered, sweep.sizes)
+
+    @override
+    def multilinear(self, x: Float[Tensor, "rows total"]) -> Float[Tensor, "rows inputs"] | None:
+        if self.score is not None:
+            return None
+        # An item is covered with probability 1 - prod (1 - x) over the elements that cover it. Entry `total`
+        # is the padding of `covering`, with a factor of 1.
+        chance = torch.nn.functional.pad(1 - x, (0, 1), value=1.0)
+        return self._by_input(1 - chance[:, self.covers.covering].prod(-1))
+
+    def _covered_along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
+        """Count the items covered along a sweep, in O(m log m) for m pairs.
+
+        With the places p of the elements that cover an item sorted, each element accounts for the item from
+        its p until the next of them takes over, or until it leaves the window at p + width. Writing +1 and -1
+        at these places, the cumulative sums are the numbers of covered items.
+        """
+        ground, (element, item) = sweep.ground, self.covers.incidence
+        place = sweep.rank[:, element]  # (rows, m)
+        order = (item * ground.widest + place).argsort(dim=1)  # one sort for both: by item, then by place
+        place, item = place.gather(1, order), item[order]
+        owner = self.covers.owner[item]
+        size, start = ground.size[owner], ground.offsets[owner]
+        same_item = torch.nn.functional.pad(item[:, 1:] == item[:, :-1], (0, 1))
+        until = torch.nn.functional.pad(place[:, 1:], (0, 1)).where(same_item, size)
+        if sweep.width is not None:
+            until = until.minimum(place + sweep.width)
+        ends = until < size
+        changes = torch.zeros_like(sweep.rank)
+        changes.scatter_add_(1, place + start, torch.ones_like(place))
+        changes.scatter_add_(1, until.where(ends, 0) + start, -ends.long())
+        return ground.cumsum(changes).double()
+
+    def _by_input(self, values: Tensor) -> Tensor:
+        zeros = values.new_zeros(*values.shape[:-1], self.ground.inputs)
+        return zeros.index_add(-1, self.covers.owner, values)

@@ -1,0 +1,168 @@
+"""Set functions: what is extended."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from typing_extensions import override
+
+from tammes.extensions.functions.support import Listed, Support, Sweep
+from tammes.extensions.ground_set import GroundSet
+
+ENTRIES_AT_ONCE = 1 << 24
+"""Entries of the indicator vectors that one call of `SetFunction.values` gets along a sweep."""
+
+
+class SetFunction(ABC):
+    """A set function f on the ground set of every input of a batch, with f(empty set) = 0.
+
+    A subclass gives `ground` and `values`. It may override `along`, which otherwise evaluates all sets of a
+    sweep by `values`, and `multilinear` with a closed form of the multilinear extension.
+    """
+
+    @property
+    @abstractmethod
+    def ground(self) -> GroundSet:
+        """Ground sets of all inputs."""
+
+    @abstractmethod
+    def values(self, members: Bool[Tensor, "*sets total"]) -> Float[Tensor, "*sets inputs"]:
+        """Return f of sets, one value for each input in every indicator vector.
+
+        Args:
+            members: indicator vectors; the first n_0 entries are those of input 0.
+        """
+
+    def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
+        """Return f of the sets of a sweep: entry e of an input is f of the set that ends at place e."""
+        ground = sweep.ground
+        rows, total = sweep.order.shape
+        steps = max(1, ENTRIES_AT_ONCE // (rows * total))
+        parts = [
+            self.values(sweep.members(torch.arange(first, min(first + steps, ground.widest))))
+            for first in range(0, ground.widest, steps)
+        ]
+        values = torch.cat(parts, dim=1)  # (rows, widest, inputs)
+        return values[:, ground.position, ground.owner]
+
+    def multilinear(self, x: Float[Tensor, "rows total"]) -> Float[Tensor, "rows inputs"] | None:
+        """Return E f(S) where S has each element independently with probability x, or None if unknown."""
+        return None
+
+    @cached_property
+    def at_empty_set(self) -> Float[Tensor, " inputs"]:
+        """f(empty set)."""
+        return self.values(torch.zeros(self.ground.total, dtype=torch.bool, device=self.ground.device))
+
+    def on(self, support: Support) -> Float[Tensor, ...]:
+        """Return f of every set of a support, in the support's shape.
+
+        Raises:
+            ValueError: if f gives another shape or NaN; the message names the set.
+        """
+        values = self.values(support.members) if isinstance(support, Listed) else self.along(support)
+        if tuple(values.shape) != support.shape:
+            raise ValueError(
+                f"expected a set function with values of shape {support.shape}, got {tuple(values.shape)}"
+            )
+        for index in values.isnan().nonzero().tolist():
+            raise ValueError(
+                f"expected a number for every set, got NaN for the set {support.describe(index)}"
+            )
+        return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlackBox(SetFunction):
+    """Any functions of indicator vectors, one for each input.
+
+    Args:
+        functions: functions from `(sets, n)` bool indicator vectors to `(sets,)` real numbers.
+        sizes: number of elements n of each function's ground set.
+        device: device of x; the CPU unless given.
+
+    Raises:
+        ValueError: if there are not as many sizes as functions; when called, if a function gives anything but
+            a real tensor of the right shape.
+
+    Example:
+        >>> f = BlackBox(functions=(lambda sets: sets.sum(1).sqrt(),), sizes=(3,))
+        >>> f.values(torch.tensor([[True, True, False], [False, False, False]])).shape
+        torch.Size([2, 1])
+    """
+
+    functions: tuple[Callable[[Tensor], Tensor], ...]
+    sizes: tuple[int, ...]
+    device: torch.device | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.functions) != len(self.sizes):
+            raise ValueError(
+                f"expected a size for each function, got {len(self.functions)} functions "
+                f"and {len(self.sizes)} sizes"
+            )
+
+    @cached_property
+    @override
+    def ground(self) -> GroundSet:
+        return GroundSet(sizes=self.sizes, device=self.device or torch.device("cpu"))
+
+    @override
+    def values(self, members: Bool[Tensor, "*sets total"]) -> Float[Tensor, "*sets inputs"]:
+        parts = members.flatten(0, -2) if members.dim() > 1 else members[None]
+        columns = [self._call(index, part) for index, part in enumerate(parts.split(list(self.sizes), dim=1))]
+        return torch.stack(columns, dim=-1).reshape(*members.shape[:-1], len(self.sizes))
+
+    def _call(self, index: int, part: Tensor) -> Tensor:
+        value = self.functions[index](part)
+        expected = f"expected the set function of input {index} to "
+        if not isinstance(value, Tensor):
+            raise ValueError(f"{expected}give a tensor, got {type(value).__name__}")
+        if value.shape != part.shape[:1]:
+            raise ValueError(
+                f"{expected}give one number for each of {len(part)} sets, shape ({len(part)},), "
+                f"got shape {tuple(value.shape)}"
+            )
+        if value.is_complex():
+            raise ValueError(f"{expected}be real, got {value.dtype}")
+        return value if value.is_floating_point() else value.to(torch.get_default_dtype())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Normalized(SetFunction):
+    """f(S) - f(empty set), for a set function f that is not 0 for the empty set.
+
+    Args:
+        function: the set function f.
+
+    Example:
+        >>> f = BlackBox(functions=(lambda sets: 2.0 + sets.sum(1),), sizes=(3,))
+        >>> Normalized(function=f).values(torch.tensor([True, False, True])).item()
+        2.0
+    """
+
+    function: SetFunction
+
+    @property
+    @override
+    def ground(self) -> GroundSet:
+        return self.function.ground
+
+    @override
+    def values(self, members: Bool[Tensor, "*sets total"]) -> Float[Tensor, "*sets inputs"]:
+        return self.function.values(members) - self.function.at_empty_set
+
+    @override
+    def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
+        return self.function.along(sweep) - self.function.at_empty_set[self.ground.owner]
+
+    @override
+    def multilinear(self, x: Float[Tensor, "rows total"]) -> Float[Tensor, "rows inputs"] | None:
+        known = self.function.multilinear(x)
+        return None if known is None else known - self.function.at_empty_set

@@ -1,0 +1,1 @@
+"""Extensions of a set function to matrices, by way of their leading eigenvectors."""

@@ -1,0 +1,115 @@
+"""Neural extensions: a scalar extension of every leading eigenvector of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from jaxtyping import Float
+from torch import Tensor
+
+from tammes.checks import check_integer
+from tammes.extensions.functions.set_function import SetFunction
+from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.neural.eigenpairs import Eigensolver, PowerIterations
+from tammes.extensions.neural.squash import Sigmoid, Squash
+from tammes.extensions.scalar.distribution import Distribution
+from tammes.extensions.scalar.extension import Extension, as_set_function, check_empty_set
+from tammes.extensions.scalar.lovasz import Lovasz
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neural:
+    """F(X) = sum_i lambda_i sum over S, T of p_{x_i}(S) p_{x_i}(T) f(S and T), with X = Z Z^T.
+
+    Z has an embedding for each element, lambda_i are the leading eigenvalues of X divided by their sum, and
+    x_i in [0, 1] the squashed eigenvectors. X is never materialized: what is decomposed is d by d at most.
+    The sign of an eigenvector is the one with which its entries add up to at least 0, so that the result
+    depends neither on the eigensolver's signs nor on the order of the elements. Embeddings that are all zero
+    stand for the empty set.
+
+    Args:
+        extension: scalar extension p_x.
+        eigenvectors: number k of leading eigenvectors, at least 1.
+        solver: eigensolver.
+        squash: map from eigenvectors to points of the unit cube.
+
+    Raises:
+        ValueError: for fewer than one eigenvector.
+
+    Source: Robinson (2023), Proposition 12, eq. 8.3 and 8.4. Differs: the published code multiplies
+    eigenvalues and values by a broadcast that cancels the weights; the text is followed. Its signs are those
+    of the first coordinate, which depends on the order of the elements.
+
+    Example:
+        >>> import torch
+        >>> from tammes.extensions import ExactEigenpairs, Peak
+        >>> embeddings = torch.tensor([[1.0], [1.0], [0.0]])  # X = 1_S 1_S^T for S the first two
+        >>> exact = Neural(eigenvectors=1, solver=ExactEigenpairs(), squash=Peak())
+        >>> exact(embeddings, lambda sets: sets.sum(dim=1).square().float()).item()
+        4.0
+    """
+
+    extension: Extension = field(default_factory=Lovasz)
+    eigenvectors: int = 4
+    solver: Eigensolver = field(default_factory=PowerIterations)
+    squash: Squash = field(default_factory=Sigmoid)
+
+    def __post_init__(self) -> None:
+        check_integer("eigenvectors", self.eigenvectors)
+
+    def points(
+        self, embeddings: Float[Tensor, "total d"], ground: GroundSet
+    ) -> tuple[Float[Tensor, "k inputs"], Float[Tensor, "k total"]]:
+        """Return the weights lambda_i, with sum 1 (0 for embeddings of zeros), and the points x_i.
+
+        Raises:
+            ValueError: for embeddings of another shape or type, or that are not finite or far too large.
+        """
+        if embeddings.dim() != 2 or len(embeddings) != ground.total or embeddings.shape[1] < 1:
+            raise ValueError(
+                f"expected embeddings of shape ({ground.total}, d), one for each element, "
+                f"got {tuple(embeddings.shape)}"
+            )
+        if not embeddings.is_floating_point():
+            raise ValueError(f"expected embeddings in floating point, got {embeddings.dtype}")
+        # The sum is one quick pass, and it is finite only if all entries are; it alone may also overflow.
+        if not (embeddings.sum().isfinite() or embeddings.isfinite().all()):
+            raise ValueError("expected finite embeddings, got infinities or NaN; lower the learning rate")
+        rows = embeddings.new_zeros(ground.inputs * ground.widest, embeddings.shape[1])
+        factor = rows.index_copy(0, ground.slot, embeddings).unflatten(0, (ground.inputs, ground.widest))
+        values, vectors = self.solver(factor, self.eigenvectors)
+        total = values.sum(dim=1, keepdim=True)
+        if not total.isfinite().all():
+            raise ValueError(
+                f"expected embeddings whose products {embeddings.dtype} can hold, got larger ones"
+            )
+        weights = values / total.where(total > 0, 1.0)
+        # sign(sign(sum) + 0.5) is +1 where the sum is 0, and never 0.
+        signed = vectors * vectors.detach().sum(1, keepdim=True).sign().add(0.5).sign()
+        x = self.squash(ground.unpad(signed.permute(2, 0, 1)), ground)
+        return weights.T, self.extension.within(x, ground)
+
+    def distribution(self, embeddings: Float[Tensor, "total d"], ground: GroundSet) -> Distribution:
+        """Return the scalar distributions p_{x_i}, a row for each eigenvector, to decode sets from."""
+        _, x = self.points(embeddings, ground)
+        return self.extension.distribution(x, ground)
+
+    def __call__(
+        self, embeddings: Float[Tensor, "total d"], f: SetFunction | Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, " inputs"]:
+        """Return F(Z Z^T) for each input.
+
+        Args:
+            embeddings: Z, a row for each element of all inputs, one after the other.
+            f: a set function for all inputs; or, for one input, any function from `(sets, total)` bool
+                indicator vectors to `(sets,)` numbers.
+
+        Raises:
+            ValueError: for embeddings of another shape or that are not finite, and for an f that is not 0 for
+                the empty set, is NaN, or gives the wrong shape.
+        """
+        function = as_set_function(f, embeddings.T)
+        weights, x = self.points(embeddings, function.ground)
+        check_empty_set(function)
+        return (weights * self.extension.paired(x, function)).sum(0)

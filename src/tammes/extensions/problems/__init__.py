@@ -1,0 +1,1 @@
+"""Combinatorial problems: an objective to descend on, a score, and an exact solver."""

@@ -1,0 +1,189 @@
+"""Cliques, independent sets and cuts in graphs, and coverage: a constructor for each problem."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tammes.checks import check_integer
+from tammes.extensions.exact.conflicts import largest_clique, largest_without
+from tammes.extensions.exact.integer_program import Answer, Program
+from tammes.extensions.exact.solution_cache import key_of
+from tammes.extensions.functions.counts import Counts
+from tammes.extensions.functions.coverage import Coverage, Covers
+from tammes.extensions.functions.formulas import (
+    CliqueDensity,
+    Formula,
+    GraphFunction,
+    IndependenceDensity,
+    clique_size,
+    cut_size,
+    independent_set_size,
+)
+from tammes.extensions.graphs import Graphs
+from tammes.extensions.problems.problem import Problem
+
+
+def maximum_clique(graphs: Graphs, formula: Formula | None = None) -> Problem:
+    """Return the search for the largest set of nodes that are all neighbors of each other.
+
+    Args:
+        graphs: the inputs.
+        formula: objective; the paper's surrogate `CliqueDensity()` unless given. `clique_penalty()` is exact.
+
+    Example:
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> maximum_clique(graph).exact(0).members
+        (0, 1, 2)
+    """
+    return Problem(
+        objective=GraphFunction(graphs=graphs, formula=formula or CliqueDensity()),
+        score=GraphFunction(graphs=graphs, formula=clique_size),
+        solver=lambda index, seconds: largest_clique(graphs.neighbors(index), seconds),
+        key=lambda index: key_of("clique", graphs.ground.sizes[index], graphs.pairs(index)),
+    )
+
+
+def clique_of_size(graphs: Graphs, k: int, formula: Formula | None = None) -> Problem:
+    """Return the search for a clique of k nodes or more: its score is 1, that of other sets 0.
+
+    Args:
+        graphs: the inputs.
+        k: number of nodes, at least 1.
+        formula: objective; the paper's surrogate `CliqueDensity()` unless given.
+
+    Raises:
+        ValueError: for a k that is no positive integer.
+
+    Example:
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> clique_of_size(graph, k=4).exact(0).score
+        0.0
+    """
+    check_integer("k", k)
+
+    def is_large_clique(counts: Counts) -> Float[Tensor, ...]:
+        return (clique_size(counts) >= k).to(counts.size.dtype)
+
+    def solve(index: int, seconds: float) -> Answer:
+        largest = largest_clique(graphs.neighbors(index), seconds)
+        return Answer(
+            score=float(largest.score >= k), bound=float(largest.bound >= k), members=largest.members
+        )
+
+    return Problem(
+        objective=GraphFunction(graphs=graphs, formula=formula or CliqueDensity()),
+        score=GraphFunction(graphs=graphs, formula=is_large_clique),
+        guide=GraphFunction(graphs=graphs, formula=clique_size),
+        solver=solve,
+        key=lambda index: key_of(f"clique of {k}", graphs.ground.sizes[index], graphs.pairs(index)),
+    )
+
+
+def maximum_independent_set(graphs: Graphs, formula: Formula | None = None) -> Problem:
+    """Return the search for the largest set of nodes no two of which are neighbors.
+
+    Args:
+        graphs: the inputs.
+        formula: objective; the paper's surrogate `IndependenceDensity()` unless given.
+            `independence_penalty()` is exact.
+
+    Example:
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> maximum_independent_set(graph).exact(0).score
+        2.0
+    """
+    return Problem(
+        objective=GraphFunction(graphs=graphs, formula=formula or IndependenceDensity()),
+        score=GraphFunction(graphs=graphs, formula=independent_set_size),
+        solver=lambda index, seconds: largest_without(graphs.neighbors(index), seconds),
+        key=lambda index: key_of("independent set", graphs.ground.sizes[index], graphs.pairs(index)),
+    )
+
+
+def maximum_cut(graphs: Graphs) -> Problem:
+    """Return the search for the set with the most edges between it and the rest.
+
+    Args:
+        graphs: the inputs.
+
+    Example:
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> maximum_cut(graph).exact(0).score
+        3.0
+    """
+
+    def solve(index: int, seconds: float) -> Answer:
+        pairs, nodes = graphs.pairs(index), graphs.ground.sizes[index]
+        rows: list[list[tuple[int, float]]] = []
+        limits = []
+        for edge, (first, second) in enumerate(pairs):
+            # An edge (u, v) is cut: z <= x_u + x_v and z <= 2 - x_u - x_v.
+            rows.append([(nodes + edge, 1.0), (first, -1.0), (second, -1.0)])
+            rows.append([(nodes + edge, 1.0), (first, 1.0), (second, 1.0)])
+            limits += [0.0, 2.0]
+        gain = [0.0] * nodes + [1.0] * len(pairs)
+        return Program(gain=gain, rows=rows, limits=limits, elements=nodes).answer(seconds)
+
+    return Problem(
+        objective=GraphFunction(graphs=graphs, formula=cut_size(-1.0)),
+        score=GraphFunction(graphs=graphs, formula=cut_size()),
+        solver=solve,
+        key=lambda index: key_of("cut", graphs.ground.sizes[index], graphs.pairs(index)),
+    )
+
+
+def maximum_coverage(covers: Covers, k: int) -> Problem:
+    """Return the search for at most k elements that cover the most items.
+
+    The objective is f(S) = -(items that S covers) + (1 + largest) * max(0, |S| - k), least exactly for the
+    best choices: of too many elements, any one uncovers at most the `largest` number that one covers.
+
+    Args:
+        covers: which items each element covers.
+        k: largest number of elements, at least 1.
+
+    Raises:
+        ValueError: for a k that is no positive integer.
+
+    Example:
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> maximum_coverage(Covers.neighborhoods(graph), k=1).exact(0).members
+        (2,)
+    """
+    check_integer("k", k)
+    ground, price = covers.ground, 1 + covers.largest
+
+    def loss(covered: Tensor, size: Tensor) -> Tensor:
+        return price * (size - k).clamp(min=0) - covered
+
+    def score(covered: Tensor, size: Tensor) -> Tensor:
+        return covered.masked_fill(size > k, -torch.inf)
+
+    def incidence(index: int) -> list[tuple[int, int]]:
+        element, item = covers.incidence
+        own = ground.owner[element] == index
+        start = int(ground.offsets[index])
+        place = item[own].unique(return_inverse=True)[1]  # numbers that do not depend on the batch
+        return list(zip((element[own] - start).tolist(), place.tolist(), strict=True))
+
+    def solve(index: int, seconds: float) -> Answer:
+        elements = ground.sizes[index]
+        covering: dict[int, list[int]] = {}
+        for element, item in incidence(index):
+            covering.setdefault(item, []).append(element)
+        # At most k elements, and for each item: z <= sum of x over the elements that cover it.
+        rows = [[(element, 1.0) for element in range(elements)]]
+        for place, members in enumerate(covering.values()):
+            rows.append([(elements + place, 1.0), *((element, -1.0) for element in members)])
+        limits = [float(k)] + [0.0] * len(covering)
+        gain = [0.0] * elements + [1.0] * len(covering)
+        return Program(gain=gain, rows=rows, limits=limits, elements=elements).answer(seconds)
+
+    return Problem(
+        objective=Coverage(covers=covers, score=loss),
+        score=Coverage(covers=covers, score=score),
+        solver=solve,
+        key=lambda index: key_of(f"coverage by {k}", ground.sizes[index], incidence(index)),
+    )

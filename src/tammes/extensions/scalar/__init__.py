@@ -1,0 +1,1 @@
+"""Extensions of a set function to vectors x in the unit cube."""

@@ -1,0 +1,129 @@
+"""Scalar extensions: a distribution over few sets for every vector x."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tammes.extensions.functions.set_function import BlackBox, SetFunction
+from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.scalar.distribution import Distribution
+
+
+class Extension(ABC):
+    """F(x) = sum over S of p_x(S) f(S), with sum p_x(S) <= 1 and, where x is feasible, sum p_x(S) 1_S = x.
+
+    The rest of the mass lies on the empty set, where f is 0. The gradient in x flows through p alone: f may
+    be anything that can be evaluated.
+    """
+
+    @abstractmethod
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        """Return p_x for each row and input.
+
+        Raises:
+            ValueError: for an x outside the extension's domain.
+        """
+
+    @abstractmethod
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        """Return the distribution of the intersection of two independent draws from p_x.
+
+        Raises:
+            ValueError: for an x outside the extension's domain.
+        """
+
+    def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
+        """Return x in [0, 1], scaled down differentiably where it lies outside the extension's domain."""
+        return x
+
+    def value(self, x: Float[Tensor, "rows total"], f: SetFunction) -> Float[Tensor, "rows inputs"]:
+        """Return F(x) for each row and input."""
+        return self.distribution(x, f.ground).expectation(f)
+
+    def paired(self, x: Float[Tensor, "rows total"], f: SetFunction) -> Float[Tensor, "rows inputs"]:
+        """Return the sum over S, T of p_x(S) p_x(T) f(S and T), one eigenvector's part of `Neural`."""
+        return self.intersections(x, f.ground).expectation(f)
+
+    def __call__(
+        self, x: Float[Tensor, "*rows total"], f: SetFunction | Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "*rows inputs"]:
+        """Return F(x) for one vector or several.
+
+        Args:
+            x: `(total,)` or `(rows, total)`, the elements of all inputs one after the other, in [0, 1].
+            f: a set function for all inputs; or, for one input, any function from `(sets, total)` bool
+                indicator vectors to `(sets,)` numbers.
+
+        Returns:
+            Values of shape `(inputs,)` or `(rows, inputs)`.
+
+        Raises:
+            ValueError: for an x outside the domain or of another length than f's ground sets, and for an f
+                that is not 0 for the empty set, is NaN, or gives the wrong shape.
+        """
+        function = as_set_function(f, x)
+        check_vectors(x, function.ground)
+        check_empty_set(function)
+        value = self.value(x if x.dim() == 2 else x[None], function)
+        return value if x.dim() == 2 else value[0]
+
+
+def as_set_function(f: SetFunction | Callable[[Tensor], Tensor], x: Tensor) -> SetFunction:
+    """Return f itself, or a plain function as the set function of one input with the elements of x."""
+    if isinstance(f, SetFunction):
+        return f
+    if not callable(f):
+        raise ValueError(f"expected a set function or a callable of indicator vectors, got {f!r}")
+    if x.dim() < 1:
+        raise ValueError("expected x of shape (elements,) or (rows, elements), got a single number")
+    return BlackBox(functions=(f,), sizes=(x.shape[-1],), device=x.device)
+
+
+def check_vectors(x: Tensor, ground: GroundSet) -> None:
+    """Raise ValueError unless x is floating point and has a number for each element of the ground sets."""
+    if x.dim() not in (1, 2) or x.shape[-1] != ground.total:
+        raise ValueError(
+            f"expected x of shape ({ground.total},) or (rows, {ground.total}), a number for each element of "
+            f"{ground.inputs} inputs, got {tuple(x.shape)}"
+        )
+    if not x.is_floating_point():
+        raise ValueError(f"expected x in floating point, got {x.dtype}")
+
+
+def check_empty_set(f: SetFunction) -> None:
+    """Raise ValueError unless f is 0 for the empty set."""
+    wrong = f.at_empty_set.nonzero().flatten().tolist()
+    if wrong:
+        raise ValueError(
+            f"an extension assumes f(empty set) = 0, got {f.at_empty_set[wrong[0]].item():g} for input "
+            f"{wrong[0]}; extend Normalized(function=f) instead, which subtracts it"
+        )
+
+
+def check_unit_interval(x: Tensor) -> None:
+    """Raise ValueError, with the first number that is wrong, unless x is in [0, 1]."""
+    inside = (x >= 0) & (x <= 1)  # false for NaN
+    if not bool(inside.all()):
+        first = x.detach()[~inside].flatten()[0].item()
+        raise ValueError(f"expected x in [0, 1], got {first:g}; apply torch.sigmoid to a network's outputs")
+
+
+def check_mass(mass: Float[Tensor, "rows inputs"], bound: str) -> None:
+    """Raise ValueError if probabilities add up to more than 1.
+
+    Args:
+        mass: sum of p for each row and input.
+        bound: the condition on x as a formula, for the message.
+    """
+    tolerance = 512 * torch.finfo(mass.dtype).eps  # rounding of a sum of many probabilities
+    over = (mass.detach() > 1 + tolerance).nonzero().tolist()
+    if over:
+        row, owner = over[0]
+        raise ValueError(
+            f"expected {bound}, got {mass[row, owner].item():g} for input {owner}; `within` scales x down"
+        )

@@ -1,0 +1,121 @@
+"""The multilinear extension: every element is in the set independently of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from typing_extensions import override
+
+from tammes.checks import check_integer
+from tammes.extensions.functions.set_function import SetFunction
+from tammes.extensions.functions.support import Listed
+from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.scalar.distribution import Distribution
+from tammes.extensions.scalar.extension import Extension, check_unit_interval
+
+MOST_ELEMENTS = 16
+"""Size of the largest ground set whose subsets are all listed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Multilinear(Extension):
+    """F(x) = sum over S of f(S) prod_{i in S} x_i prod_{i not in S} (1 - x_i), for x in [0, 1]^n.
+
+    A closed form is taken where f offers one (cuts, coverage, formulas linear in the numbers of nodes, edges
+    and pairs); otherwise all 2^n sets are listed, for up to 16 elements. Two independent sets have an element
+    in common with probability x^2, so that `paired` is F(x^2).
+
+    Source: Robinson (2023), section 8.3.1 and F.3.5.
+
+    Example:
+        >>> Multilinear()(torch.tensor([0.5, 0.5]), lambda sets: sets.all(dim=1).float())
+        tensor([0.2500])
+    """
+
+    @override
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        check_unit_interval(x)
+        if ground.widest > MOST_ELEMENTS:
+            raise ValueError(
+                f"expected at most {MOST_ELEMENTS} elements to list all subsets, got {ground.widest}; give f "
+                "a closed form (`SetFunction.multilinear`), or take SampledMultilinear"
+            )
+        padded = ground.pad(x, 0.0)  # (rows, inputs, widest)
+        probabilities = torch.ones_like(padded[..., :1])
+        for each in padded.unbind(-1):
+            chance = each[..., None]
+            probabilities = torch.cat([probabilities * (1 - chance), probabilities * chance], dim=-1)
+        # The s-th set has the binary digits of s, the first element being the lowest digit, as above.
+        numbers = torch.arange(2**ground.widest, device=x.device)
+        members = (numbers[:, None] >> ground.position) % 2 == 1  # (sets, total)
+        listed = Listed(ground=ground, members=members.expand(len(x), -1, -1))
+        return Distribution(supports=(listed,), probabilities=(probabilities.transpose(1, 2),))
+
+    @override
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        return self.distribution(x.square(), ground)
+
+    @override
+    def value(self, x: Float[Tensor, "rows total"], f: SetFunction) -> Float[Tensor, "rows inputs"]:
+        check_unit_interval(x)
+        known = f.multilinear(x)
+        return super().value(x, f) if known is None else known
+
+    @override
+    def paired(self, x: Float[Tensor, "rows total"], f: SetFunction) -> Float[Tensor, "rows inputs"]:
+        return self.value(x.square(), f)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledMultilinear(Extension):
+    """The multilinear extension by Monte Carlo: the mean of f over m sets drawn from p_x, x in [0, 1]^n.
+
+    The sets have probabilities p_s that are all 1/m and have the gradient of
+
+        p_s = softmax_s( m/(m-1) log p_x(S_s) ),    d p_s = 1/(m-1) (d log p_x(S_s) - mean over samples),
+
+    so that the gradient of sum p_s f(S_s) is the score-function estimate whose baseline is the mean over the
+    other samples: unbiased, and blind to a constant added to f.
+
+    Args:
+        samples: number of sets m, at least 2.
+        generator: random generator of the sets, on the device of x.
+
+    Raises:
+        ValueError: for fewer than two samples.
+
+    Source: Robinson (2023), section 8.3.1; the estimate is that of REINFORCE, F.6.3.
+
+    Example:
+        >>> sampled = SampledMultilinear(samples=1000, generator=torch.Generator().manual_seed(0))
+        >>> value = sampled(torch.tensor([0.5, 0.5]), lambda sets: sets.all(dim=1).float())
+        >>> bool(abs(value - 0.25) < 0.05)
+        True
+    """
+
+    samples: int
+    generator: torch.Generator = field(repr=False)
+
+    def __post_init__(self) -> None:
+        check_integer("samples", self.samples, minimum=2, reason="the baseline is the mean of the others")
+
+    @override
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        check_unit_interval(x)
+        rows, total = x.shape
+        uniform = torch.rand(
+            rows, self.samples, total, generator=self.generator, device=x.device, dtype=x.dtype
+        )
+        members = uniform < x.detach()[:, None]
+        chance = torch.where(members, x[:, None], 1 - x[:, None])  # above 0 for every set that is drawn
+        logarithm = ground.sum(chance.log())  # (rows, samples, inputs)
+        drift = (logarithm - logarithm.detach()) * (self.samples / (self.samples - 1))  # 0, with a gradient
+        listed = Listed(ground=ground, members=members)
+        return Distribution(supports=(listed,), probabilities=(drift.softmax(dim=1),))
+
+    @override
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        return self.distribution(x.square(), ground)
