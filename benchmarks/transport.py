@@ -1,15 +1,15 @@
-"""Entropic transport of a batch onto itself, to one and the same error of the marginals.
+"""Entropic transport of a batch onto itself, to the same error of the marginals by every method.
 
-The task: unit vectors are given; find the plan P_ij proportional to e^{u_i + v_j - c_ij / epsilon} over the
-pairs that are negatives (c = 1 - s), to where its marginals are off by at most `ERROR` in the mean,
+The task: given unit vectors, find the plan P_ij ~ e^{u_i + v_j - c_ij / epsilon} over the pairs that are
+negatives (c = 1 - s), until its marginals are off by at most `ERROR` in the mean,
 
     mean over i of | n sum_j P_ij - 1 | ,     the larger of rows and columns.
 
-Every peer is told in advance the smallest number of iterations that reaches it (`fewest` finds it, outside
-of the measured time), which its user could not know; this package finds out by itself when to stop. Peers
-are given float32 and the matrix of costs, whose forming is part of the work, as it is of ours. A pair that
-is no negative costs `_MASKED`, so much that its share of the plan is nothing, and not more, because geomloss
-anneals from the largest cost on.
+Every peer is given the smallest number of iterations that reaches this error, which `fewest` finds outside of
+the measured time and which its user could not know. This package finds out for itself when to stop. Peers get
+float32 and the matrix of costs; forming it is part of the work, for them as for us. A pair that is no
+negative costs `_MASKED`: so much that it gets no mass, and no more, because geomloss anneals from the largest
+cost on.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _MOST_ITERATIONS = 128
 
 Embeddings = Callable[[Size], Tensor]
 Solve = Callable[[Tensor, int], object]
-"""Solves for unit vectors in a number of iterations."""
+"""Function of unit vectors and a number of iterations that returns a plan."""
 
 
 def spread(size: Size) -> Tensor:
-    """`(rows, d)` unit vectors, two views one after the other; pairs lie anywhere on the sphere."""
+    """Return `(rows, d)` unit vectors anywhere on the sphere, two views one after the other."""
     a, b = views(size)
     return normalize(torch.cat([a, b]).detach(), dim=1)
 
 
 def clustered(size: Size) -> Tensor:
-    """The same in ten clusters, with similarities about 0.8 within and 0 between: a trained encoder's."""
+    """Return unit vectors in ten clusters, as of a trained encoder: similarities of 0.8 within, 0 between."""
     generator = torch.Generator().manual_seed(1)
     centers = normalize(torch.randn(10, size.dim, generator=generator), dim=1)
     members = centers[torch.randint(10, (size.pairs,), generator=generator)].repeat(2, 1)
@@ -51,7 +51,7 @@ def clustered(size: Size) -> Tensor:
 
 
 def costs(z: Tensor) -> Tensor:
-    """`(rows, rows)`, 1 - s, and `_MASKED` between a row and itself or its positive."""
+    """Return `(rows, rows)`, 1 - s, and `_MASKED` between a row and itself or its positive."""
     pairs = torch.arange(len(z) // 2)
     cost = torch.addmm(z.new_ones(()), z, z.T, alpha=-1)
     for offset in (0, len(pairs)):
@@ -61,21 +61,21 @@ def costs(z: Tensor) -> Tensor:
 
 
 def marginal_error(plan: Tensor) -> float:
-    """How far the marginals of a plan are from uniform, in the mean, relative to the marginal."""
+    """Return how far the marginals of a plan are from uniform, in the mean, relative to the marginal."""
     return max(float((len(plan) * plan.double().sum(side) - 1).abs().mean()) for side in (0, 1))
 
 
 def negatives_of(z: Tensor) -> Negatives:
-    """What the objective hands to the coupling for two views: arranged once, positives side by side."""
+    """Return the negatives that an objective passes to its coupling for two views."""
     layout = layout_of_views(len(z) // 2, 2, z.device, z.dtype, None)
     return layout.negatives_of(z, None, bound=1.001, seed=0)
 
 
 def ours(embeddings: Embeddings, size: Size) -> Work:
-    """Fit of the coupling, to its own tolerance.
+    """Return the fit of the coupling, to its own tolerance.
 
     Raises:
-        NotReachedError: the marginals of the plan it stands for are not met.
+        NotReachedError: the marginals of the fitted plan are not met.
     """
     z, coupling = embeddings(size), Transport(epsilon=EPSILON, tolerance=ERROR)
 
@@ -91,7 +91,7 @@ def ours(embeddings: Embeddings, size: Size) -> Work:
 
 
 def _plan(negatives: Negatives, fit: Fit) -> Tensor:
-    """`(rows, rows)`, the plan that the fitted potential stands for, in float64."""
+    """Return `(rows, rows)`, the plan of the fitted potential, in float64."""
     column = fit.weight.column
     assert column is not None
     exponent = negatives.anchors.double() @ negatives.anchors.double().T / EPSILON
@@ -100,7 +100,7 @@ def _plan(negatives: Negatives, fit: Fit) -> Tensor:
 
 
 def with_pot(z: Tensor, iterations: int, *, method: str, as_numpy: bool) -> object:
-    """The plan by POT."""
+    """Return the plan by POT."""
     import ot
 
     cost = costs(z)
@@ -110,7 +110,7 @@ def with_pot(z: Tensor, iterations: int, *, method: str, as_numpy: bool) -> obje
 
 
 def with_geomloss(z: Tensor, iterations: int) -> object:
-    """The plan's potentials by geomloss, whose annealed iterations are spread over a number given to it."""
+    """Return the plan by geomloss, which spreads its annealing over the number of iterations."""
     from geomloss import ot
 
     return ot.solve(costs(z), reg=EPSILON, max_iter=iterations)
@@ -123,10 +123,10 @@ def _plan_of(answer: object) -> Tensor:
 
 
 def fewest(solve: Solve, z: Tensor) -> int:
-    """The smallest number of iterations after which the marginals are met to `ERROR`.
+    """Return the smallest number of iterations after which the marginals are met to `ERROR`.
 
     Raises:
-        NotReachedError: not even after `_MOST_ITERATIONS`.
+        NotReachedError: they are not met after `_MOST_ITERATIONS` either.
     """
 
     def reached(iterations: int) -> bool:
@@ -145,19 +145,19 @@ def fewest(solve: Solve, z: Tensor) -> int:
 
 
 def theirs(solve: Solve, embeddings: Embeddings, size: Size) -> Work:
-    """The work of a peer at the fewest iterations."""
+    """Return the work of a peer with the fewest iterations."""
     z = embeddings(size)
     return partial(solve, z, fewest(solve, z))
 
 
 def transport() -> Task:
-    """Transport alone, of vectors anywhere on the sphere."""
+    """Return the task of transport alone, of vectors anywhere on the sphere."""
     return _task("transport", "spread vectors", spread, geomloss_limit=1024)
 
 
 def transport_clustered() -> Task:
-    """Transport alone, of vectors in clusters."""
-    # geomloss anneals to the end: it comes nowhere near the error here, and takes long to show it.
+    """Return the task of transport alone, of vectors in clusters."""
+    # geomloss anneals to the end: it does not come near the error here, and takes long to show it.
     return _task("transport-clustered", "vectors in ten clusters", clustered, geomloss_limit=256)
 
 

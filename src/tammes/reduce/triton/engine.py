@@ -1,7 +1,6 @@
-"""The reductions on a GPU, by Triton's kernels: exact in value and gradient, in memory linear in the batch.
+"""The engine of a GPU: fused kernels, exact in value and gradient, in memory linear in the batch.
 
-The kernels are in `kernels.py`; here is what they are given, and what becomes of their results.
-`docs/triton.md` says how they walk along S.
+The kernels are in `kernels.py`; `docs/triton.md` says how they walk along S.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from typing_extensions import override
 
 from tammes.reduce.autograd import first_order_only
 from tammes.reduce.engine import Engine
@@ -26,22 +26,22 @@ from tammes.reduce.triton.launch import Launch, Product
 from tammes.reduce.triton.operands import Operands
 
 _AT_ONCE = 3
-"""How many exponents a kernel takes in one pass."""
+"""Number of exponents that a kernel takes in one pass, each with its sums in registers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Triton(Engine):
-    """Reduces S by fused kernels on a GPU (or, slowly, in Triton's interpreter).
+    """Engine of fused kernels on a GPU (or, slowly, in Triton's interpreter).
 
     float64, and functions of the similarity that the kernels do not know (a user's cost), go to another
     engine.
 
     Args:
-        product: in which type embeddings are multiplied; sums are float32 in any case.
-        deterministic: whether the same input always gives the same digits. If not, a bounded, symmetric S
-            is computed half as often in the backward pass, with atomic additions.
-        otherwise: what reduces S where no kernel knows how.
-        launch: the shape of the programs; None takes what is usual for the size.
+        product: type in which embeddings are multiplied; sums are float32 in any case.
+        deterministic: whether the same input always gives the same digits. If not, the backward pass of a
+            symmetric S of known range computes half as many tiles, and adds with atomics.
+        otherwise: engine that reduces S where no kernel can.
+        launch: shape of the programs; None chooses it by the size.
 
     Raises:
         ValueError: Triton is not installed.
@@ -60,13 +60,13 @@ class Triton(Engine):
         if not is_installed():
             raise ValueError(
                 "the engine Triton needs the package triton, which is not installed (it exists for Linux): "
-                "install it, or leave the engine to be chosen"
+                "install it, or leave out the engine"
             )
 
+    @override
     def log_sum_exp(
         self, negatives: Negatives, exponents: tuple[Exponent, ...]
     ) -> tuple[Float[Tensor, " n"], ...]:
-        """See `Engine.log_sum_exp`."""
         if not (_is_known(negatives) and all(_is_known_term(each.tilt) for each in exponents)):
             return self.otherwise.log_sum_exp(negatives, exponents)
         sums: tuple[Tensor, ...] = ()
@@ -78,6 +78,7 @@ class Triton(Engine):
                 )
         return sums
 
+    @override
     def expectation(
         self,
         negatives: Negatives,
@@ -87,7 +88,6 @@ class Triton(Engine):
         scale: float,
         offsets: Float[Tensor, "n p"],
     ) -> Float[Tensor, "n p"]:
-        """See `Engine.expectation`."""
         if not (_is_known(negatives) and _is_known_term(weight.tilt) and isinstance(term, Term)):
             return self.otherwise.expectation(negatives, weight, log_total, term, scale, offsets)
         mean = expectation.Mean(weight=weight, log_total=log_total.detach(), term=term, scale=scale)
@@ -96,8 +96,8 @@ class Triton(Engine):
                 negatives.anchors, negatives.candidates, offsets, negatives, mean, self
             )
 
+    @override
     def hardest(self, negatives: Negatives) -> Int[Tensor, " n"]:
-        """See `Engine.hardest`."""
         if not _is_known(negatives):
             return self.otherwise.hardest(negatives)
         with torch.cuda.device_of(negatives.anchors):
@@ -109,7 +109,7 @@ class Triton(Engine):
 
 @functools.cache
 def is_installed() -> bool:
-    """Whether the package triton can be imported."""
+    """Return whether the package triton can be imported."""
     return importlib.util.find_spec("triton") is not None
 
 
@@ -132,9 +132,10 @@ class _LogSumExp(torch.autograd.Function):
         engine: Triton,
     ) -> tuple[Tensor, ...]:
         operands = engine._operands(negatives)
+        # Half the work, where S is symmetric and its exponents lie close together.
         ctx.shifted = fixed_shift.range_is_safe(negatives, exponents)
-        way = fixed_shift if ctx.shifted else running_maximum
-        sums = way.log_sums(operands, exponents)
+        algorithm = fixed_shift if ctx.shifted else running_maximum
+        sums = algorithm.log_sums(operands, exponents)
         ctx.operands, ctx.exponents, ctx.deterministic = operands, exponents, engine.deterministic
         ctx.save_for_backward(anchors, candidates, sums)
         return sums.unbind()

@@ -1,7 +1,8 @@
 """Log-sum-exps on a GPU of a symmetric S whose exponents are known to lie close together: one fixed shift.
 
-With |s_ij| bounded the largest slope * s + tilt(s) is known beforehand. So no maximum need be run after, and
-one exponential serves rows and columns, in the sums and in the gradient. Nothing here waits for the device.
+With |s_ij| bounded, the largest slope * s + tilt(s) is known beforehand. So no row needs a running maximum,
+and one exponential serves s_ij and s_ji, in the sums and in the gradient. The host never waits for the
+device.
 """
 
 from __future__ import annotations
@@ -10,33 +11,36 @@ import math
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
 from tammes.reduce.triton.operands import Operands
-from tammes.reduce.triton.running_maximum import LOG2_E, Coded, gathered
+from tammes.reduce.triton.running_maximum import LOG2_E, Coded, total
 
 _SAFE_RANGE = 60.0
 """How far apart slope * s + tilt(s) may lie, in units of log e: then 2^{x - largest} is at least 2^-87."""
 _LIFT = 40.0
-"""The factors 2^{column - largest column} are lifted by so many powers of two, to the middle of float32's
-range: a row's sum is a normal number as long as the largest column among its negatives is within 54 units of
-log e of the largest of all."""
+"""Power of two that lifts the factors 2^{column - largest column} to the middle of float32's range: a row's
+sum is a normal number as long as the largest column among its negatives is within 54 units of log e of the
+largest of all."""
 _GROUPS = 32
-"""S is cut into as many groups of rows and of columns; sums are kept for each, a constant for each row."""
+"""Number of groups of rows, and of columns, into which S is cut; each row has a sum for each group."""
 _HIGHEST_POWER = 4
+"""Largest power of one exponential that replaces another exponential."""
 
 
 def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool:
-    """Whether the fixed shift loses nothing; S must be symmetric, weights and all."""
+    """Return whether the fixed shift loses no digits; S must be symmetric, with its weights."""
     if not negatives.symmetric or negatives.subset is not None:
         return False
     return all(_range(exponent, negatives.bound) < _SAFE_RANGE for exponent in exponents)
 
 
 def _range(exponent: Exponent, bound: float) -> float:
+    """Return how far apart slope * s + tilt(s) may lie; infinity where that is unknown."""
     if exponent.tilt is None:
         return 2 * abs(exponent.slope) * bound
     if exponent.tilt_has_gradient or not isinstance(exponent.tilt, Term):
@@ -47,7 +51,7 @@ def _range(exponent: Exponent, bound: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class _Shifted:
-    """Exponents, their largest values, and of which one exponential they are powers."""
+    """Exponents, their largest values, and the one exponential of which they are powers."""
 
     coded: Coded
     highest: tuple[float, ...]
@@ -65,9 +69,19 @@ class _Shifted:
 
     @property
     def arguments(self) -> tuple[object, ...]:
-        """As the kernels take them."""
+        """The numbers, in the order in which the kernels take them."""
         coded = self.coded
         return coded.slopes, coded.firsts, coded.seconds, self.highest, self.base, self.base * self.bound
+
+    def constants(self, exponents: tuple[Exponent, ...]) -> dict[str, object]:
+        """Return the arguments with which the kernels are compiled."""
+        return {
+            "COUNT": len(exponents),
+            "TILTS": self.coded.tilts,
+            "POWERS": self.powers,
+            "SHARES": any(self.powers),
+            "LISTED": tuple(each.column is not None for each in exponents),
+        }
 
 
 def _highest(exponent: Exponent, bound: float) -> float:
@@ -76,9 +90,9 @@ def _highest(exponent: Exponent, bound: float) -> float:
 
 
 def _common_base(exponents: tuple[Exponent, ...]) -> tuple[float, tuple[int, ...]]:
-    """A slope of which all are small multiples: with beta = 1, HCL's two are 1 and 2 times the logit's.
+    """Return a slope of which all are small multiples, and the multiples; zeros where there is no such slope.
 
-    Where there is none, zeros: each exponent then has an exponential of its own.
+    With beta = 1, HCL's two slopes are 1 and 2 times that of the logit: one exponential and its square.
     """
     none = 0.0, (0,) * len(exponents)
     slopes = [each.slope for each in exponents]
@@ -97,7 +111,7 @@ def _common_base(exponents: tuple[Exponent, ...]) -> tuple[float, tuple[int, ...
 def _factors(
     exponents: tuple[Exponent, ...], nothing: Tensor
 ) -> tuple[tuple[Tensor, ...], list[Tensor | float]]:
-    """2^{column - largest + lift} where an exponent has a column, and what its sums then lack."""
+    """Return 2^{column - largest + lift} for each exponent with a column, and what its log-sums then lack."""
     factors: list[Tensor] = []
     missing: list[Tensor | float] = []
     for exponent in exponents:
@@ -112,14 +126,15 @@ def _factors(
     return tuple(factors), missing
 
 
-def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Tensor:
-    """`(r, n)`, log sum_j e^{x_rij}, from the tiles on and above the diagonal."""
+def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Float[Tensor, "r n"]:
+    """Return log sum_j e^{x_rij}, from the tiles on and above the diagonal."""
     from tammes.reduce.triton import kernels
 
     launch, mine = operands.launch_of(gathers=False), operands.anchors
     n, d = mine.embeddings.shape
     shifted = _Shifted.of(exponents, operands.bound)
     factors, missing = _factors(exponents, operands.nothing)
+    # A program takes one square of groups x groups; more programs would need more partial sums.
     blocks = -(-n // launch.rows)
     blocks_per_group = -(-blocks // _GROUPS)
     groups = -(-blocks // blocks_per_group)
@@ -135,12 +150,8 @@ def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Tensor:
         d,
         groups,
         blocks_per_group,
-        COUNT=len(exponents),
-        TILTS=shifted.coded.tilts,
-        POWERS=shifted.powers,
-        SHARES=any(shifted.powers),
-        LISTED=tuple(each.column is not None for each in exponents),
-        **operands.shape(launch, gathers=False),
+        **shifted.constants(exponents),
+        **operands.constants(launch, gathers=False),
     )
     totals = out.sum(dim=0).log2_()
     for r, (largest, more) in enumerate(zip(shifted.highest, missing, strict=True)):
@@ -149,9 +160,14 @@ def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Tensor:
 
 
 def gradients(
-    operands: Operands, exponents: tuple[Exponent, ...], sums: Tensor, by_sums: Tensor, *, mirrored: bool
+    operands: Operands,
+    exponents: tuple[Exponent, ...],
+    sums: Float[Tensor, "r n"],
+    by_sums: Float[Tensor, "r n"],
+    *,
+    mirrored: bool,
 ) -> tuple[Tensor | None, Tensor | None]:
-    """D loss / d anchors from d loss / d sums; `mirrored` takes half of the tiles, and atomics."""
+    """Return d loss / d anchors from d loss / d sums; `mirrored` takes half of the tiles, and atomics."""
     from tammes.reduce.triton import kernels
 
     launch, mine = operands.launch_of(gathers=True), operands.anchors
@@ -164,11 +180,12 @@ def gradients(
     factors, missing = _factors(exponents, operands.nothing)
     lefts = torch.empty_like(by_sums[live])
     for number, (r, exponent) in enumerate(zip(live, exponents, strict=True)):
+        # d loss / d sum_ri times 1 / sum_ri, undoing the shift and the lift of the factors.
         rescale = torch.exp2(shifted.highest[number] + missing[number] - sums[r] * LOG2_E)
         lefts[number] = by_sums[r] * exponent.gradient_slope * rescale
     parts = -(-d // launch.width)
     splits = launch.splits(n, n, parts)
-    out = gathered(1 if mirrored else splits, n, d, mine.embeddings)
+    out = mine.embeddings.new_empty(1 if mirrored else splits, n, d, dtype=torch.float32)
     kernels.shared_gradient[(-(-n // launch.rows), splits, parts)](
         mine.embeddings,
         mine.starts,
@@ -180,12 +197,8 @@ def gradients(
         n,
         d,
         splits,
-        COUNT=len(exponents),
-        TILTS=shifted.coded.tilts,
-        POWERS=shifted.powers,
-        SHARES=any(shifted.powers),
-        LISTED=tuple(each.column is not None for each in exponents),
+        **shifted.constants(exponents),
         MIRRORED=mirrored,
-        **operands.shape(launch, gathers=True),
+        **operands.constants(launch, gathers=True),
     )
-    return out[0] if len(out) == 1 else out.sum(dim=0), None
+    return total(out), None

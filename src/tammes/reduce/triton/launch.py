@@ -1,4 +1,4 @@
-"""How a kernel is cut into programs, and in which type it multiplies. Decided here and nowhere else."""
+"""The shape of the kernels' programs, and the type in which they multiply: decided here and nowhere else."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch import Tensor
 
 
 class Product(enum.Enum):
-    """In which type embeddings are multiplied. Sums are float32 in any case.
+    """Type in which embeddings are multiplied. Sums are float32 in any case.
 
     Attributes:
         FULL: float32's digits, by three products of tensor cores (`tf32x3`).
-        TF32: one product of tensor cores, of 10 bits behind the point; what torch calls "high".
-        BFLOAT16: embeddings rounded to 7 bits, twice as fast; slopes too in the backward pass.
+        TF32: one product of tensor cores, with 10 bits of mantissa; what torch calls "high".
+        BFLOAT16: embeddings rounded to 7 bits, twice as fast; in the backward pass slopes, too.
         FLOAT16: embeddings rounded to 10 bits. Slopes, which shrink with the square of the batch and would
             vanish in float16, are multiplied as TF32.
     """
@@ -27,45 +27,45 @@ class Product(enum.Enum):
 
     @property
     def kind(self) -> torch.dtype:
-        """The type to which embeddings are rounded."""
+        """Type to which embeddings are rounded."""
         return {Product.BFLOAT16: torch.bfloat16, Product.FLOAT16: torch.float16}.get(self, torch.float32)
 
     @property
     def precision(self) -> str:
-        """What Triton calls the way in which float32 numbers are multiplied."""
+        """Triton's name for how float32 numbers are multiplied."""
         return "tf32x3" if self is Product.FULL else "tf32"
 
     @property
     def rounds_slopes(self) -> bool:
-        """Whether slopes are brought to the type of the embeddings."""
+        """Whether slopes are rounded to the type of the embeddings."""
         return self is not Product.FLOAT16
 
     def rounded(self, embeddings: Tensor) -> Tensor:
-        """The embeddings as the kernels read them."""
+        """Return the embeddings as the kernels read them."""
         rounded = embeddings.to(self.kind).contiguous()
-        # Off a GPU stands Triton's interpreter, which takes bfloat16 for whole numbers when it multiplies.
+        # Off a GPU Triton interprets, and its interpreter multiplies bfloat16 as if it were integers.
         return rounded if embeddings.is_cuda else rounded.float()
 
 
 _ROOMY = 160 * 1024
-"""From how many bytes of shared memory on (in a multiprocessor) a third tile of embeddings may wait."""
+"""Bytes of shared memory in a multiprocessor from which on three tiles of embeddings are loaded ahead."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """The shape of a kernel's programs; all sizes are powers of two.
+    """Shape of a kernel's programs; the first four sizes are powers of two of at least 16.
 
     Args:
-        rows: rows of a tile, at least 16.
-        columns: columns of a tile, at least 16; no more than `rows`.
-        depth: features that are multiplied at a time, at least 16.
-        width: features of the gradient that a program gathers, at least 16.
-        warps: of 32 threads, for each program.
-        stages: how many tiles are loaded ahead.
-        programs: how many there should be at least, so that no multiprocessor waits.
+        rows: rows of a tile.
+        columns: columns of a tile, at most `rows`.
+        depth: features that are multiplied at a time.
+        width: features of the gradient that a program gathers.
+        warps: number of warps (of 32 threads) of a program.
+        stages: number of tiles that are loaded ahead.
+        programs: least number of programs that keeps all multiprocessors busy.
 
     Raises:
-        ValueError: a size that is no such power of two.
+        ValueError: a size is not a power of two of at least 16, or a number is below 1.
 
     Example:
         >>> launch = Launch(rows=32, columns=16, depth=16, width=32, warps=4, stages=2, programs=8)
@@ -92,21 +92,21 @@ class Launch:
             raise ValueError(f"warps, stages and programs must be at least 1, got {self}")
 
     def splits(self, n: int, m: int, parts: int = 1) -> int:
-        """Into how many parts the columns are split where there are too few rows to fill the device."""
+        """Return into how many parts to split the columns where there are too few rows to fill the device."""
         blocks, steps = -(-n // self.rows), -(-m // self.columns)
         return max(1, min(steps, self.programs // (blocks * parts)))
 
 
 def launch_for(d: int, product: Product, device: torch.device, *, gathers: bool) -> Launch:
-    """The shape for embeddings of d features.
+    """Return the shape of programs for embeddings of d features.
 
-    The tile, the gradient that a program gathers beside it and the tiles that wait in shared memory must fit
-    the registers and the 99 KB of the smallest devices; on larger ones more tiles wait.
+    A tile and the gradient that a program gathers beside it must fit the registers; the tiles that are loaded
+    ahead must fit the 99 KB of shared memory of the smallest devices. On larger devices more are loaded.
 
     Args:
-        d: the number of features.
-        product: the type of the products.
-        device: where the kernel runs.
+        d: number of features.
+        product: type of the products.
+        device: device that runs the kernel.
         gathers: whether it is a backward pass, which gathers a gradient beside the tile.
     """
     features = max(16, 1 << (d - 1).bit_length())

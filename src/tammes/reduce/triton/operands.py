@@ -1,7 +1,8 @@
-"""What every kernel reads of the negatives, as it lies on the device."""
+"""What the kernels read: both sides of S as they lie on the device, and how a sweep over S is launched."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from tammes.reduce.triton.launch import Launch, Product, launch_for
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """Embeddings, and the range of the other side's rows that are no negatives of each.
+    """Embeddings of one side of S, and for each the range of the other side that is no negative of it.
 
     Attributes:
         embeddings: `(n, d)`, rounded for the products.
@@ -31,16 +32,16 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class Operands:
-    """Both sides of S, and the lots of the anchors where a subset is drawn.
+    """Both sides of S, and the random subset of each anchor's negatives.
 
     Attributes:
         anchors: the rows of S.
         candidates: the columns; None where they are the anchors.
-        bound: no |s_ij| is larger.
+        bound: bound on |s_ij|.
         keys: `(n,)`, the key of each anchor's tickets; None without a subset.
         winners: `(n,)`, the largest ticket that wins; None likewise.
-        product: in which type embeddings are multiplied.
-        launch: the shape of the programs if it was prescribed.
+        product: type in which embeddings are multiplied.
+        launch: shape of the programs; None chooses it by the size.
     """
 
     anchors: Side
@@ -53,12 +54,11 @@ class Operands:
 
     @staticmethod
     def of(negatives: Negatives, product: Product, launch: Launch | None) -> Operands:
-        """The operands of detached negatives."""
-        keys = winners = None
+        """Return the operands of detached negatives."""
+        keys = winners = candidates = None
         if negatives.subset is not None:
             assert negatives.rows is not None
             keys, winners = row_keys(negatives.seed, negatives.rows), negatives.last_winner
-        candidates = None
         if not negatives.symmetric:
             candidates = _side(negatives.without_subset().transposed(), product)
         return Operands(
@@ -72,35 +72,26 @@ class Operands:
         )
 
     @property
-    def others(self) -> Side:
-        """The candidates, whoever they are."""
-        return self.anchors if self.candidates is None else self.candidates
-
-    @property
     def nothing(self) -> Tensor:
-        """A tensor where a kernel's argument is not read."""
+        """A tensor for an argument that the kernel does not read."""
         return self.anchors.starts
 
     def launch_of(self, *, gathers: bool) -> Launch:
-        """The shape of the programs, of a forward or of a backward pass."""
+        """Return the shape of the programs of a forward pass, or of a backward pass that gathers."""
         if self.launch is not None:
             return self.launch
         embeddings = self.anchors.embeddings
         return launch_for(embeddings.shape[1], self.product, embeddings.device, gathers=gathers)
 
-    def lots(self) -> tuple[Tensor, Tensor]:
-        """Keys and winners, or something in their place."""
-        if self.keys is None or self.winners is None:
-            return self.nothing, self.nothing
-        return self.keys, self.winners
-
-    def shape(self, launch: Launch, *, gathers: bool) -> dict[str, Any]:
-        """The arguments that say how a kernel is compiled."""
+    def constants(self, launch: Launch, *, gathers: bool) -> dict[str, Any]:
+        """Return the arguments with which every kernel is compiled."""
+        d = self.anchors.embeddings.shape[1]
         compiled = {
             "ROWS": launch.rows,
             "COLUMNS": launch.columns,
             "DEPTH": launch.depth,
-            "WHOLE": self._is_whole(launch, gathers=gathers),
+            # All features at once; in a backward pass the same tile then also serves the gradient.
+            "WHOLE": d <= launch.depth and (not gathers or launch.depth == launch.width),
             "PRECISION": self.product.precision,
             "num_warps": launch.warps,
             "num_stages": launch.stages,
@@ -110,9 +101,69 @@ class Operands:
             compiled |= {"WIDTH": launch.width, "ROUNDED": self.product.rounds_slopes}
         return compiled
 
-    def _is_whole(self, launch: Launch, *, gathers: bool) -> bool:
-        d = self.anchors.embeddings.shape[1]
-        return d <= launch.depth and (not gathers or launch.depth == launch.width)
+    def rows(self, *, parts: int = 1) -> Sweep:
+        """Return the forward sweep: each anchor's row of S, for `parts` numbers of each anchor."""
+        return self._sweep(True, False, gathers=False, parts=parts)
+
+    def gradients(
+        self, gradient: Callable[[Sweep], Tensor], *, wanted: tuple[bool, ...]
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """Return the gradients in the anchors and in the candidates, from a backward sweep for each.
+
+        Where the candidates are the anchors, one sweep adds up both sides, and the second is None.
+
+        Args:
+            gradient: function that computes d loss / d embeddings of the side whose rows a sweep owns.
+            wanted: whether the anchors, and the candidates, want a gradient.
+        """
+        parts = -(-self.anchors.embeddings.shape[1] // self.launch_of(gathers=True).width)
+        if self.candidates is None:
+            return gradient(self._sweep(True, True, gathers=True, parts=parts)), None
+        by_anchors = gradient(self._sweep(True, False, gathers=True, parts=parts)) if wanted[0] else None
+        by_candidates = gradient(self._sweep(False, True, gathers=True, parts=parts)) if wanted[1] else None
+        return by_anchors, by_candidates
+
+    def _sweep(self, mine_are_anchors: bool, others_are_anchors: bool, *, gathers: bool, parts: int) -> Sweep:
+        candidates = self.anchors if self.candidates is None else self.candidates
+        mine = self.anchors if mine_are_anchors else candidates
+        other = self.anchors if others_are_anchors else candidates
+        (n, d), m = mine.embeddings.shape, len(other.embeddings)
+        launch = self.launch_of(gathers=gathers)
+        splits = launch.splits(n, m, parts)
+        drawn = self.keys is not None and self.winners is not None
+        constants = self.constants(launch, gathers=gathers) | {"SUBSET": drawn}
+        if gathers:
+            constants |= {"MINE_ARE_ANCHORS": mine_are_anchors, "OTHER_ARE_ANCHORS": others_are_anchors}
+        keys, winners = (self.keys, self.winners) if drawn else (self.nothing, self.nothing)
+        return Sweep(
+            grid=(-(-n // launch.rows), splits, parts),
+            tensors=(mine.embeddings, other.embeddings, mine.starts, mine.stops, keys, winners),
+            sizes=(n, m, d, splits),
+            constants=constants,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """One pass over all of S by a kernel: each program owns some rows, and walks along a part of the columns.
+
+    Attributes:
+        grid: blocks of rows, splits of the columns, and parts (of the features, or numbers for each row).
+        tensors: embeddings of the rows and of the columns, ranges, keys and winners, in the kernels' order.
+        sizes: n rows, m columns, d features, and the splits.
+        constants: arguments with which the kernel is compiled.
+    """
+
+    grid: tuple[int, int, int]
+    tensors: tuple[Tensor | None, ...]
+    sizes: tuple[int, int, int, int]
+    constants: dict[str, Any]
+
+    def empty(self, *shape: int) -> Tensor:
+        """Return room for float32 numbers of this shape from each split, to be added up."""
+        embeddings = self.tensors[0]
+        assert embeddings is not None
+        return embeddings.new_empty(self.sizes[3], *shape, dtype=torch.float32)
 
 
 def _side(negatives: Negatives, product: Product) -> Side:

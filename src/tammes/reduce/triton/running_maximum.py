@@ -1,27 +1,28 @@
 """Log-sum-exps of exponents of any range and form on a GPU: a running maximum for every row.
 
-S is swept in full, by rows, for the sums; and for the gradient once for each side that wants one.
+S is swept in full, by rows, for the sums, and once more for each side that wants a gradient.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.terms import Term
-from tammes.reduce.triton.operands import Operands, Side
+from tammes.reduce.triton.operands import Operands, Sweep
 
 LOG2_E = math.log2(math.e)
+"""A GPU computes powers of two: the kernels take exponents, and return log-sum-exps, in units of log 2."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Coded:
-    """Exponents as the kernels read them: numbers in tuples, and what decides how a kernel is compiled."""
+    """Exponents as the kernels read them: numbers in tuples, and the codes that decide how they compile."""
 
     slopes: tuple[float, ...]
     firsts: tuple[float, ...]
@@ -30,60 +31,47 @@ class Coded:
 
     @staticmethod
     def of(exponents: tuple[Exponent, ...]) -> Coded:
-        """The slopes in units of log 2, and the parameters of the tilts in their own."""
-        parameters = [parameters_of(each.tilt) for each in exponents]
+        """Return the slopes in units of log 2, and the parameters of the tilts in their own."""
+        codes = [coded_tilt(each.tilt) for each in exponents]
         return Coded(
             slopes=tuple(each.slope * LOG2_E for each in exponents),
-            firsts=tuple(first for _, first, _ in parameters),
-            seconds=tuple(second for _, _, second in parameters),
-            tilts=tuple(code for code, _, _ in parameters),
+            firsts=tuple(first for _, first, _ in codes),
+            seconds=tuple(second for _, _, second in codes),
+            tilts=tuple(code for code, _, _ in codes),
         )
 
 
-def parameters_of(tilt: object) -> tuple[int, float, float]:
-    """The code of a known term and its two numbers; zeros where there is none."""
+def coded_tilt(tilt: object) -> tuple[int, float, float]:
+    """Return the code of a known term and its two numbers; zeros for no tilt."""
     if tilt is None:
         return 0, 0.0, 0.0
     assert isinstance(tilt, Term)
     return tilt.code, *tilt.parameters
 
 
-def biases(operands: Operands, exponents: tuple[Exponent, ...]) -> tuple[Tensor, ...]:
-    """What is added to each column, in units of log 2."""
-    return tuple(
-        operands.nothing if each.column is None else each.column.detach() * LOG2_E for each in exponents
-    )
+def bias(operands: Operands, exponent: Exponent) -> Tensor:
+    """Return what is added to each column, in units of log 2."""
+    return operands.nothing if exponent.column is None else exponent.column.detach() * LOG2_E
 
 
-def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Tensor:
-    """`(r, n)`, log sum_j e^{x_rij}."""
+def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Float[Tensor, "r n"]:
+    """Return log sum_j e^{x_rij}."""
     from tammes.reduce.triton import kernels
 
-    mine, other, launch = operands.anchors, operands.others, operands.launch_of(gathers=False)
-    (n, d), m = mine.embeddings.shape, len(other.embeddings)
-    splits = launch.splits(n, m)
-    out = mine.embeddings.new_empty(splits, len(exponents), n, dtype=torch.float32)
-    coded = Coded.of(exponents)
-    kernels.row_log_sums[(-(-n // launch.rows), splits)](
-        mine.embeddings,
-        other.embeddings,
-        mine.starts,
-        mine.stops,
-        *operands.lots(),
+    sweep, coded = operands.rows(), Coded.of(exponents)
+    out = sweep.empty(len(exponents), sweep.sizes[0])
+    kernels.row_log_sums[sweep.grid](
+        *sweep.tensors,
         coded.slopes,
         coded.firsts,
         coded.seconds,
-        biases(operands, exponents),
+        tuple(bias(operands, each) for each in exponents),
         out,
-        n,
-        m,
-        d,
-        splits,
+        *sweep.sizes,
         COUNT=len(exponents),
         TILTS=coded.tilts,
         BIASED=tuple(each.column is not None for each in exponents),
-        SUBSET=operands.keys is not None,
-        **operands.shape(launch, gathers=False),
+        **sweep.constants,
     )
     return torch.logsumexp(out / LOG2_E, dim=0)
 
@@ -91,78 +79,45 @@ def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Tensor:
 def gradients(
     operands: Operands,
     exponents: tuple[Exponent, ...],
-    sums: Tensor,
-    by_sums: Tensor,
+    sums: Float[Tensor, "r n"],
+    by_sums: Float[Tensor, "r n"],
     *,
     wanted: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None]:
-    """D loss / d anchors and d loss / d candidates, from d loss / d sums."""
+    """Return d loss / d anchors and d loss / d candidates, from d loss / d sums."""
+    from tammes.reduce.triton import kernels
+
     live = [r for r, exponent in enumerate(exponents) if exponent.has_gradient]
     exponents = tuple(exponents[r] for r in live)
     sums, by_sums = sums[live] * LOG2_E, by_sums[live].contiguous()
-    if operands.candidates is None:
-        return _gradient(operands, (True, True), exponents, sums, by_sums), None
-    return (
-        _gradient(operands, (True, False), exponents, sums, by_sums) if wanted[0] else None,
-        _gradient(operands, (False, True), exponents, sums, by_sums) if wanted[1] else None,
-    )
-
-
-def sides(operands: Operands, are_anchors: tuple[bool, bool]) -> tuple[Side, Side]:
-    """The side whose gradient is gathered, and the one that is walked along."""
-    mine = operands.anchors if are_anchors[0] else operands.others
-    return mine, operands.anchors if are_anchors[1] else operands.others
-
-
-def gathered(splits: int, n: int, d: int, like: Tensor) -> Tensor:
-    """Room for the gradients that the programs gather, one for each split."""
-    return like.new_empty(splits, n, d, dtype=torch.float32)
-
-
-def _gradient(
-    operands: Operands,
-    are_anchors: tuple[bool, bool],
-    exponents: tuple[Exponent, ...],
-    sums: Tensor,
-    by_sums: Tensor,
-) -> Tensor:
-    from tammes.reduce.triton import kernels
-
-    mine, other = sides(operands, are_anchors)
-    launch = operands.launch_of(gathers=True)
-    (n, d), m = mine.embeddings.shape, len(other.embeddings)
-    if not exponents:
-        return torch.zeros_like(mine.embeddings, dtype=torch.float32)
-    parts = -(-d // launch.width)
-    splits = launch.splits(n, m, parts)
-    out = gathered(splits, n, d, mine.embeddings)
     coded = Coded.of(exponents)
-    arguments: dict[str, Any] = operands.shape(launch, gathers=True)
-    kernels.log_sum_gradient[(-(-n // launch.rows), splits, parts)](
-        mine.embeddings,
-        other.embeddings,
-        mine.starts,
-        mine.stops,
-        *operands.lots(),
-        sums,
-        by_sums,
-        coded.slopes,
-        tuple(each.gradient_slope for each in exponents),
-        coded.firsts,
-        coded.seconds,
-        biases(operands, exponents),
-        out,
-        n,
-        m,
-        d,
-        splits,
-        COUNT=len(exponents),
-        TILTS=coded.tilts,
-        CURVED=tuple(each.tilt_has_gradient for each in exponents),
-        BIASED=tuple(each.column is not None for each in exponents),
-        SUBSET=operands.keys is not None,
-        MINE_ARE_ANCHORS=are_anchors[0],
-        OTHER_ARE_ANCHORS=are_anchors[1],
-        **arguments,
-    )
-    return out[0] if splits == 1 else out.sum(dim=0)
+
+    def gradient(sweep: Sweep) -> Tensor:
+        out = sweep.empty(sweep.sizes[0], sweep.sizes[2])
+        if not exponents:
+            return out[0].zero_()
+        kernels.log_sum_gradient[sweep.grid](
+            *sweep.tensors,
+            sums,
+            by_sums,
+            coded.slopes,
+            tuple(each.gradient_slope for each in exponents),
+            coded.firsts,
+            coded.seconds,
+            tuple(bias(operands, each) for each in exponents),
+            out,
+            *sweep.sizes,
+            COUNT=len(exponents),
+            TILTS=coded.tilts,
+            CURVED=tuple(each.tilt_has_gradient for each in exponents),
+            BIASED=tuple(each.column is not None for each in exponents),
+            **sweep.constants,
+        )
+        return total(out)
+
+    return operands.gradients(gradient, wanted=wanted)
+
+
+def total(out: Float[Tensor, "s n d"]) -> Float[Tensor, "n d"]:
+    """Return the sum over the splits."""
+    return out[0] if len(out) == 1 else out.sum(dim=0)
