@@ -13,14 +13,16 @@ from kornia.filters import get_gaussian_kernel1d
 from torch import Tensor
 from typing_extensions import override
 
+from tammes.checks import check_number
+
 
 class Augmentation(ABC):
-    """A random change of images that keeps what they mean; call it twice for the two views of a pair.
+    """Random change of images that keeps their meaning; two calls make the two views of a pair.
 
-    A call is a function of the images, their place in the batch and the seed alone: kornia draws from
-    torch's generator, which is seeded for the call and then put back as it was. Each image of a batch is
-    changed in its own way. Who holds only some rows of a batch says which, and gets those rows of the
-    whole batch's views, bit for bit on a CPU.
+    A call is a function of the images, their place in the batch and the seed alone: it seeds torch's
+    generator, from which kornia draws, and restores its state afterwards. Each image of a batch has its own
+    random change. A process that holds only some rows of a batch states which, and gets those rows of the
+    views of the whole batch, bit for bit on a CPU.
 
     Example:
         >>> augmentation = Handwriting()
@@ -36,11 +38,11 @@ class Augmentation(ABC):
 
     @abstractmethod
     def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
-        """The kornia modules that change images (batch, channels, size, size), one after the other."""
+        """Return the kornia modules that change images (batch, channels, size, size), in order."""
 
     @property
     def neutral(self) -> Mapping[str, float]:
-        """For each setting that is a strength, by name, the value at which it changes nothing."""
+        """Value at which each strength among the settings changes nothing, by name."""
         return {}
 
     @torch.no_grad()
@@ -52,37 +54,37 @@ class Augmentation(ABC):
         first_row: int = 0,
         batch_size: int | None = None,
     ) -> Float[Tensor, "rows channels size size"]:
-        """A random view of each image.
+        """Return a random view of each image.
 
         Args:
-            images: floating point (rows, channels, size, size) with values in [0, 1], on any device.
-            seed: of this call; another seed gives other views.
-            first_row: where in the batch the first of these images stands.
-            batch_size: how many images the whole batch has; None where these are all of it.
+            images: images with values in [0, 1], floating point, on any device.
+            seed: random seed of the call.
+            first_row: place of the first image in the batch, from 0.
+            batch_size: number of images in the whole batch; None if these are all.
 
         Returns:
             The views, of the images' shape, type and device, with values in [0, 1].
 
         Raises:
-            ValueError: If the images have another shape, type or range, or are not within the batch.
+            ValueError: images of another shape, type or range, or outside the batch.
         """
         _check(images)
         rows = slice(first_row, first_row + len(images))
         whole = rows.stop if batch_size is None else batch_size
         if first_row < 0 or rows.stop > whole:
             raise ValueError(f"expected rows within a batch of {whole}, got rows {first_row} to {rows.stop}")
-        # kornia draws on the CPU whatever the images' device, so other devices' generators stay as they are.
+        # kornia draws on the CPU for all devices, so that only the CPU's generator needs restoring.
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             for step in self.steps(images.shape[1], images.shape[2]):
                 drawn = step.forward_parameters(torch.Size((whole, *images.shape[1:])))
                 images = step(images, params={name: _part(name, drawn[name], rows) for name in drawn})
-        # Noise knows nothing of an image's range, and a blur rounds past its end.
+        # Noise leaves the range of an image, and the rounding of a blur may leave it.
         return images.clamp(0, 1)
 
 
 def _part(name: str, drawn: Tensor, rows: slice) -> Tensor:
-    """What was drawn for some rows of a batch; some things are drawn once for all of it."""
+    """Return the random parameters of some rows; two parameters are common to the whole batch."""
     return drawn if name in ("order", "forward_input_shape") else drawn[rows]
 
 
@@ -95,24 +97,25 @@ def _check(images: Tensor) -> None:
             f"expected images as floating-point numbers in [0, 1], got {images.dtype}; "
             "convert bytes with tammes.data.as_floats"
         )
-    least, most = (float(end) for end in images.aminmax())
-    if not (least >= 0 and most <= 1):  # also where they are NaN
-        raise ValueError(f"expected images with values in [0, 1], got values from {least:g} to {most:g}")
+    smallest, largest = (float(end) for end in images.aminmax())
+    if not (smallest >= 0 and largest <= 1):  # true for NaN as well
+        raise ValueError(f"expected images with values in [0, 1], got {smallest:g} to {largest:g}")
 
 
-def _check_range(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        raise ValueError(f"expected {name} from {least:g} to {most:g}, got {value}")
+def _check_settings(augmentation: Augmentation, **maxima: float) -> None:
+    """Raise ValueError unless every setting is from 0 to its maximum, 1 where none is given."""
+    for name, value in vars(augmentation).items():
+        check_number(name, value, minimum=0, maximum=maxima.get(name, 1))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Photographs(Augmentation):
-    """Crops, flips, changed colors and blur: for photographs, in color or gray.
+    """Crops, flips, color changes and blur, for photographs in color or gray.
 
-    For images with one channel, what only changes colors (saturation, hue, grayscale) is left out.
+    Images with one channel do without the pure color changes (saturation, hue, grayscale).
 
     Raises:
-        ValueError: If a strength or probability is out of its range.
+        ValueError: a strength or probability is out of its range.
 
     Source: Chen et al., A Simple Framework for Contrastive Learning, 2020, appendix A; the strengths are
     those for CIFAR-10 in Chuang et al., Debiased Contrastive Learning, 2020, without blur.
@@ -123,49 +126,44 @@ class Photographs(Augmentation):
     """
 
     smallest_crop: float = 0.08
-    """Least part of the image's area that a crop may keep."""
+    """Smallest share of the image's area that a crop keeps, from 0.001 to 1."""
 
     flip_probability: float = 0.5
-    """Probability of a mirror image, left for right."""
+    """Probability of a horizontal flip."""
 
     brightness: float = 0.4
-    """Greatest relative change of brightness."""
+    """Largest relative change of brightness, from 0 to 1."""
 
     contrast: float = 0.4
-    """Greatest relative change of contrast."""
+    """Largest relative change of contrast, from 0 to 1."""
 
     saturation: float = 0.4
-    """Greatest relative change of saturation."""
+    """Largest relative change of saturation, from 0 to 1."""
 
     hue: float = 0.1
-    """Greatest shift of hue, in turns of the color wheel."""
+    """Largest shift of hue, in turns of the color wheel, from 0 to 0.5."""
 
     jitter_probability: float = 0.8
-    """Probability that brightness, contrast, saturation and hue change at all."""
+    """Probability of any change of brightness, contrast, saturation and hue."""
 
     grayscale_probability: float = 0.2
-    """Probability that the colors are taken away."""
+    """Probability of a conversion to gray."""
 
     blur_probability: float = 0.0
     """Probability of a blur over a tenth of the image's width."""
 
     def __post_init__(self) -> None:
-        _check_range("smallest_crop", self.smallest_crop, 1e-3, 1)
-        _check_range("flip_probability", self.flip_probability, 0, 1)
-        _check_range("brightness", self.brightness, 0, 1)
-        _check_range("contrast", self.contrast, 0, 1)
-        _check_range("saturation", self.saturation, 0, 1)
-        _check_range("hue", self.hue, 0, 0.5)
-        _check_range("jitter_probability", self.jitter_probability, 0, 1)
-        _check_range("grayscale_probability", self.grayscale_probability, 0, 1)
-        _check_range("blur_probability", self.blur_probability, 0, 1)
+        check_number("smallest_crop", self.smallest_crop, minimum=1e-3, maximum=1)
+        _check_settings(self, hue=0.5)
 
     @property
+    @override
     def neutral(self) -> Mapping[str, float]:
         names = "flip_probability", "brightness", "contrast", "saturation", "hue"
         more = "grayscale_probability", "blur_probability"
         return {"smallest_crop": 1.0, **dict.fromkeys((*names, *more), 0.0)}
 
+    @override
     def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
         colored = channels == 3
         jitter = kornia.ColorJitter(
@@ -245,12 +243,12 @@ def _blurred(
 
 @dataclass(frozen=True, kw_only=True)
 class Handwriting(Augmentation):
-    """Small rotations, shifts, scalings, shears, noise and erasures: for handwriting and small gray images.
+    """Small rotations, shifts, scalings, shears, noise and erasures, for handwriting and small gray images.
 
-    Nothing is flipped: a mirrored 2 is no 2, and a 6 upside down is a 9.
+    There are no flips: a mirrored 2 is no 2, and a 6 upside down is a 9.
 
     Raises:
-        ValueError: If a strength or probability is out of its range.
+        ValueError: a strength or probability is out of its range.
 
     Example:
         >>> Handwriting(rotation=5.0)(torch.rand(2, 1, 8, 8), seed=0).shape
@@ -258,40 +256,36 @@ class Handwriting(Augmentation):
     """
 
     rotation: float = 15.0
-    """Greatest rotation, in degrees either way."""
+    """Largest rotation in either direction, in degrees, from 0 to 180."""
 
     translation: float = 0.1
-    """Greatest shift along each axis, as a part of the image's width."""
+    """Largest shift along each axis, as a share of the image's width."""
 
     scaling: float = 0.15
-    """Greatest relative change of size, up or down."""
+    """Largest relative change of size, up or down, from 0 to 0.9."""
 
     shear: float = 15.0
-    """Greatest shear along the rows, in degrees either way."""
+    """Largest shear along the rows in either direction, in degrees, from 0 to 60."""
 
     noise: float = 0.05
-    """Standard deviation of the noise added to each pixel; values run from 0 to 1."""
+    """Standard deviation of the noise on each pixel, from 0 to 1 like the pixels."""
 
     erasing_probability: float = 0.25
     """Probability that a rectangle of 2 to 20 percent of the image becomes background."""
 
     background: float = 0.0
-    """Gray level, from 0 (black) to 1 (white), of what shifts and erasures uncover."""
+    """Gray level of uncovered and erased areas, from 0 (black) to 1 (white)."""
 
     def __post_init__(self) -> None:
-        _check_range("rotation", self.rotation, 0, 180)
-        _check_range("translation", self.translation, 0, 1)
-        _check_range("scaling", self.scaling, 0, 0.9)
-        _check_range("shear", self.shear, 0, 60)
-        _check_range("noise", self.noise, 0, 1)
-        _check_range("erasing_probability", self.erasing_probability, 0, 1)
-        _check_range("background", self.background, 0, 1)
+        _check_settings(self, rotation=180, scaling=0.9, shear=60)
 
     @property
+    @override
     def neutral(self) -> Mapping[str, float]:
         names = "rotation", "translation", "scaling", "shear", "noise", "erasing_probability"
         return dict.fromkeys(names, 0.0)
 
+    @override
     def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
         affine = kornia.RandomAffine(
             degrees=self.rotation,
@@ -311,7 +305,7 @@ class Handwriting(Augmentation):
 
 @dataclass(frozen=True, kw_only=True)
 class Identity(Augmentation):
-    """No change: both views are the image itself, for positives that come from elsewhere.
+    """No change: both views are the images themselves, for pairs of different images.
 
     Example:
         >>> images = torch.rand(2, 1, 8, 8)
@@ -319,5 +313,6 @@ class Identity(Augmentation):
         True
     """
 
+    @override
     def steps(self, channels: int, size: int) -> tuple[kornia.AugmentationBase2D, ...]:
         return ()

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tammes.checks import check_integer
 from tammes.positives.boundary import Boundary, on_sphere
-from tammes.positives.same_class import check_class_numbers
+from tammes.positives.same_class import check_class_numbers, shuffled_by_class
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +60,8 @@ class Labels:
     ) -> Int64[Tensor, " sampled"]:
         """Draw the rows that the classifier learns from, at most `rows` of n, equally many of each class."""
         assert labels is not None
-        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
-        by_class = order[labels[order].argsort(stable=True)]
-        sizes = labels.unique(return_counts=True)[1]
-        place = torch.arange(n) - (sizes.cumsum(0) - sizes).repeat_interleave(sizes)
-        return by_class[place.argsort(stable=True)][:rows]  # the first of each class, then the second ...
+        order, place, _ = shuffled_by_class(labels, torch.Generator().manual_seed(seed))
+        return order[place.argsort(stable=True)][:rows]  # the first of each class, then the second ...
 
     def boundary(
         self, embeddings: Float[Tensor, "rows dim"], labels: Int64[Tensor, " rows"] | None, *, seed: int

@@ -39,12 +39,7 @@ class SameClass:
         """
         check_class_numbers(labels)
         generator = torch.Generator().manual_seed(seed)
-        order = torch.randperm(len(labels), generator=generator)
-        # Rows class by class, those of one class in random order.
-        order = order[labels[order].argsort(stable=True)]
-        _, sizes = labels[order].unique_consecutive(return_counts=True)
-        starts = sizes.cumsum(0) - sizes
-        place = torch.arange(len(labels)) - starts.repeat_interleave(sizes)
+        order, place, sizes = shuffled_by_class(labels, generator)
         first = (place % 2 == 0) & (place + 1 < sizes.repeat_interleave(sizes))
         at = first.nonzero().squeeze(1)
         if len(at) == 0:
@@ -64,6 +59,17 @@ class SameClass:
         """
         _, inverse, counts = labels.unique(return_inverse=True, return_counts=True)
         return (counts[inverse] == 1).nonzero().squeeze(1)
+
+
+def shuffled_by_class(
+    labels: Int64[Tensor, " n"], generator: torch.Generator
+) -> tuple[Int64[Tensor, " n"], Int64[Tensor, " n"], Int64[Tensor, " classes"]]:
+    """Return the rows class by class in random order, their places in the class, and the class sizes."""
+    order = torch.randperm(len(labels), generator=generator)
+    order = order[labels[order].argsort(stable=True)]
+    _, sizes = labels[order].unique_consecutive(return_counts=True)
+    starts = sizes.cumsum(0) - sizes
+    return order, torch.arange(len(labels)) - starts.repeat_interleave(sizes), sizes
 
 
 def check_class_numbers(labels: Int64[Tensor, " n"]) -> None:
