@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tammes.data.graph_properties import LEAST, MOST, SHARES, graph_properties, properties
+from tammes.data.graph_properties import KINDS, LEAST, MOST, graph_properties, properties
 
 
 def test_draws_are_undirected_simple_and_repeatable() -> None:
@@ -37,7 +37,7 @@ def test_properties_of_known_graphs() -> None:
 
 
 def test_all_kinds_are_drawn_and_shares_add_up() -> None:
-    assert sum(SHARES.values()) == pytest.approx(1)
+    assert sum(share for share, _ in KINDS.values()) == pytest.approx(1)
     targets = graph_properties(400, generator=np.random.default_rng(0)).targets
     assert 0.5 < float(targets[:, 0].mean()) < 1  # most are connected, some are not
     assert float(targets[:, 1].max()) > 8  # lines are long

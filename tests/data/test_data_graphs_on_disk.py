@@ -87,12 +87,12 @@ def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
 )
 def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "zinc_val.npz").write_bytes(content)
-    with pytest.raises(ValueError, match=r"zinc_val\.npz, got one that cannot be read \(it is empty"):
+    with pytest.raises(ValueError, match=r"zinc_val\.npz, got an unreadable one \(it is empty"):
         zinc(tmp_path, "val")
 
 
 def test_an_archive_that_cannot_be_opened_is_told_in_the_system_s_words(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"nowhere\.npz, got one that cannot be read .*No such file"):
+    with pytest.raises(ValueError, match=r"nowhere\.npz, got an unreadable one .*No such file"):
         read_archive(tmp_path / "nowhere.npz", ["x"])
 
 

@@ -39,7 +39,7 @@ def test_a_subset_is_cut_out_in_its_order() -> None:
         ({"edge_starts": torch.tensor([0, 5, 4, 6])}, "expected edge_starts that never decrease"),
         ({"edges": torch.tensor([0, 1])}, r"expected edges of shape \(2, e\), got \(2,\)"),
         ({"targets": torch.full((3, 1), torch.nan)}, "finite targets"),
-        ({"bonds": torch.tensor([1])}, "expected 6 bonds, one for each edge, got 1"),
+        ({"bonds": torch.tensor([1])}, "expected 6 bonds, one per edge, got 1"),
         ({"nodes": torch.tensor([1, 2, 3, 4, 5, -6])}, "counted from 0, got one below 0"),
         ({"edges": torch.tensor([[0, 1, 1, 2, 0, 2], [1, 0, 2, 1, 2, 0]])}, "got one that leaves its graph"),
     ],

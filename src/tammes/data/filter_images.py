@@ -68,9 +68,7 @@ def filter_images(path: str | Path) -> FilterImages:
         content = loadmat(file)
         arrays = {name: _dense(content[name]) for name in ("A", "F", "mask")}
     except (*_UNREADABLE, NotImplementedError, MatReadError) as error:
-        raise ValueError(
-            f"expected a MATLAB file (version 5) with A, F and mask, got {file} ({error})"
-        ) from error
+        raise ValueError(f"expected a MATLAB file (version 5) with A, F, mask: {file} ({error})") from error
     adjacency, signals, inner = (
         float_tensor(array, name=name, file=file, dimensions=2) for name, array in arrays.items()
     )
@@ -103,7 +101,5 @@ def _target(file: Path, shape: tuple[int, ...]) -> Float[Tensor, "n i"]:
         raise ValueError(f"expected an array in {file}, got one that cannot be read ({error})") from error
     target = float_tensor(values, name="the targets", file=file, dimensions=2)
     if target.shape != shape:
-        raise ValueError(
-            f"expected {shape} numbers in {file}, one for each node and image, got {values.shape}"
-        )
+        raise ValueError(f"expected {shape} numbers in {file}, for each node and image, got {values.shape}")
     return target

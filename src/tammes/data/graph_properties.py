@@ -14,19 +14,6 @@ from tammes.data.labeled_graphs import LabeledGraphs
 
 PROPERTIES = ("connected", "diameter", "spectral radius")
 """Targets, in this order; the diameter of a disconnected graph is the largest of its components'."""
-SHARES: Mapping[str, float] = {
-    "random": 0.2,
-    "preferential": 0.2,
-    "grid": 0.05,
-    "caves": 0.05,
-    "tree": 0.15,
-    "ladder": 0.05,
-    "line": 0.05,
-    "star": 0.05,
-    "caterpillar": 0.1,
-    "lobster": 0.1,
-}
-"""Share of each kind among the graphs, as in the paper."""
 LEAST, MOST = 15, 24  # nodes
 Adjacency = NDArray[np.bool_]
 
@@ -53,8 +40,9 @@ def graph_properties(count: int, *, generator: np.random.Generator) -> LabeledGr
         (5, torch.Size([5, 3]))
     """
     check_integer("count", count)
-    kinds = generator.choice(list(SHARES), size=count, p=list(SHARES.values()))
-    drawn = [_toggled(_KINDS[kind](_size(generator), generator), generator) for kind in kinds]
+    shares = [share for share, _ in KINDS.values()]
+    kinds = generator.choice(list(KINDS), size=count, p=shares)
+    drawn = [_toggled(KINDS[kind][1](_size(generator), generator), generator) for kind in kinds]
     edges = [np.stack(np.nonzero(adjacency)) for adjacency in drawn]
     nodes, pairs = [len(adjacency) for adjacency in drawn], [part.shape[1] for part in edges]
     return LabeledGraphs(
@@ -166,15 +154,16 @@ def _lobster(n: int, generator: np.random.Generator) -> Adjacency:
     return _graph(n, [(node, node + 1) for node in range(spine - 1)] + hung + outer)
 
 
-_KINDS: Mapping[str, Callable[[int, np.random.Generator], Adjacency]] = {
-    "random": _random,
-    "preferential": _preferential,
-    "grid": _grid,
-    "caves": _caves,
-    "tree": _tree,
-    "ladder": _ladder,
-    "line": _line,
-    "star": _star,
-    "caterpillar": _caterpillar,
-    "lobster": _lobster,
+KINDS: Mapping[str, tuple[float, Callable[[int, np.random.Generator], Adjacency]]] = {
+    "random": (0.2, _random),
+    "preferential": (0.2, _preferential),
+    "grid": (0.05, _grid),
+    "caves": (0.05, _caves),
+    "tree": (0.15, _tree),
+    "ladder": (0.05, _ladder),
+    "line": (0.05, _line),
+    "star": (0.05, _star),
+    "caterpillar": (0.1, _caterpillar),
+    "lobster": (0.1, _lobster),
 }
+"""Share of each kind of graph, as in the paper, and the function that draws one with n nodes."""

@@ -61,16 +61,12 @@ class LabeledGraphs:
             if bool((starts.diff() < 0).any()):
                 raise ValueError(f"expected {name} that never decrease")
         if len(self.bonds) != self.edges.shape[1]:
-            raise ValueError(
-                f"expected {self.edges.shape[1]} bonds, one for each edge, got {len(self.bonds)}"
-            )
+            raise ValueError(f"expected {self.edges.shape[1]} bonds, one per edge, got {len(self.bonds)}")
         if bool((self.nodes < 0).any()) or bool((self.bonds < 0).any()):
             raise ValueError("expected types of nodes and edges counted from 0, got one below 0")
         sizes = self.node_starts.diff().repeat_interleave(self.edge_starts.diff())
         if bool(((self.edges < 0) | (self.edges >= sizes)).any()):
-            raise ValueError(
-                "expected edges numbered from 0 within each graph, got one that leaves its graph"
-            )
+            raise ValueError("expected edges numbered within each graph, got one that leaves its graph")
 
     def __len__(self) -> int:
         return len(self.targets)

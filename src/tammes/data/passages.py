@@ -87,9 +87,7 @@ def read_text(path: Path, encoding: str) -> str:
             "for example encoding='latin-1'"
         ) from error
     except LookupError as error:
-        raise ValueError(
-            f"expected the name of an encoding, for example 'utf-8', got {encoding!r}"
-        ) from error
+        raise ValueError(f"expected the name of an encoding, such as 'utf-8', got {encoding!r}") from error
     return with_plain_line_ends(text.removeprefix("\ufeff"))
 
 

@@ -63,9 +63,8 @@ def check_ten_classes(labels: Sequence[int] | NDArray | Tensor, where: Path | st
     wrong = np.flatnonzero(np.asarray(labels) > 9)
     if len(wrong):
         row = int(wrong[0])
-        raise ValueError(
-            f"expected labels from 0 to 9 in {where}, got {int(labels[row])} for image {row}; {advice}"
-        )
+        got = f"{int(labels[row])} for image {row}"
+        raise ValueError(f"expected labels from 0 to 9 in {where}, got {got}; {advice}")
 
 
 def only_file(folder: Path, pattern: str) -> Path:
@@ -123,9 +122,7 @@ def read_archive(path: Path, names: Sequence[str]) -> dict[str, NDArray]:
             with np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in names if name in archive}
     except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(
-            f"expected a whole NumPy archive {path}, got one that cannot be read ({error})"
-        ) from error
+        raise ValueError(f"expected a whole NumPy archive {path}, got an unreadable one ({error})") from error
     missing = [name for name in names if name not in arrays]
     if missing:
         raise ValueError(f"expected {', '.join(names)} in {path}, found no {', '.join(missing)}")
@@ -156,13 +153,11 @@ def read_tensors(path: Path, *, integers: dict[str, int], floats: dict[str, int]
         {'x': tensor([1, 2]), 'y': tensor([1.], dtype=torch.float64)}
     """
     arrays = read_archive(path, [*integers, *floats])
-    return {
-        name: integer_tensor(arrays[name], name=name, file=path, dimensions=dimensions)
-        for name, dimensions in integers.items()
-    } | {
-        name: float_tensor(arrays[name], name=name, file=path, dimensions=dimensions)
-        for name, dimensions in floats.items()
-    }
+    tensors = {}
+    for expected, convert in ((integers, integer_tensor), (floats, float_tensor)):
+        for name, dimensions in expected.items():
+            tensors[name] = convert(arrays[name], name=name, file=path, dimensions=dimensions)
+    return tensors
 
 
 def integer_tensor(array: NDArray, *, name: str, file: Path, dimensions: int) -> Int64[Tensor, ...]:
@@ -216,7 +211,5 @@ def _check_array(what: str, array: NDArray, name: str, file: Path, dimensions: i
     if array.dtype.kind not in "biuf":
         raise ValueError(f"expected {what} as {name} in {file}, got an array of type {array.dtype}")
     if array.ndim != dimensions:
-        raise ValueError(
-            f"expected {what} as {name} in {file}, {dimensions}-dimensional, got an array of shape "
-            f"{array.shape}"
-        )
+        what = f"{what} as {name} in {file}, {dimensions}-dimensional"
+        raise ValueError(f"expected {what}, got an array of shape {array.shape}")

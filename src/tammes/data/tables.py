@@ -20,22 +20,17 @@ HUB = "hub:"
 TextAndLabel = tuple[Any, Any]
 
 
-def table_passages(
-    path: Path, *, text_column: str, label_column: str | None, encoding: str
-) -> Iterator[Passage]:
+def table_passages(path: Path, columns: Sequence[str], encoding: str) -> Iterator[Passage]:
     """Yield the rows of a CSV, TSV, JSON-lines or parquet file.
 
     Args:
         path: path of the file; its suffix gives the format.
-        text_column: name of the column of text.
-        label_column: name of the column of documents; None if each row is a document.
+        columns: name of the column of text and, unless each row is a document, of the column of documents.
         encoding: encoding of a CSV, TSV or JSON-lines file.
 
     Raises:
-        ValueError: If a column is missing, or both names are the same; if a value is not text; if the file
-            cannot be read as a table.
+        ValueError: If a column is missing, a value is not text, or the file cannot be read as a table.
     """
-    columns = _columns(text_column, label_column)
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         rows = _parquet(path, columns)
@@ -51,26 +46,26 @@ def is_saved_data_set(path: Path) -> bool:
     return any((path / name).is_file() for name in SAVED)
 
 
-def data_set_passages(
-    path: str, *, text_column: str, label_column: str | None, split: str | None
-) -> Iterator[Passage]:
+def data_set_passages(path: str, columns: Sequence[str], split: str | None) -> Iterator[Passage]:
     """Yield the rows of a Hugging Face data set, saved in a folder or named `hub:owner/name[/configuration]`.
 
+    Args:
+        path: path of the folder, or name of the data set.
+        columns: names of the columns, as for `table_passages`.
+        split: name of the split; None if there is only one.
+
     Raises:
-        ValueError: If a column is missing, or both names are the same; if the split is missing, or there are
-            several and none is named; if a value is not text.
+        ValueError: If a column or the split is missing, there are several splits and none is named, or a
+            value is not text.
         ImportError: If `datasets` is not installed.
     """
-    columns = _columns(text_column, label_column)
     found = _load(path)
     if isinstance(found, dict):
         names = list(found)
         if split is None and len(names) == 1:
             split = names[0]
         if split not in names:
-            raise ValueError(
-                f"expected a split of the data set {path}, one of {listing(names)}, got split={split!r}"
-            )
+            raise ValueError(f"expected a split of {path}, one of {listing(names)}, got split={split!r}")
         found = found[split]
     elif split is not None:
         raise ValueError(f"expected no split, because {path} has no splits, got split={split!r}")
@@ -78,21 +73,11 @@ def data_set_passages(
     return _passages(_data_set(found, columns), path, columns)
 
 
-def _columns(text_column: str, label_column: str | None) -> list[str]:
-    if text_column == label_column:
-        raise ValueError(
-            f"expected one column for the text and another for its document, got {text_column!r} for both"
-        )
-    return [text_column] if label_column is None else [text_column, label_column]
-
-
 def _load(path: str) -> Any:
     try:
         import datasets
     except ImportError as error:
-        raise ImportError(
-            'Hugging Face data sets need the package datasets: pip install "tammes[text]"'
-        ) from error
+        raise ImportError('Hugging Face data sets need `datasets`: pip install "tammes[text]"') from error
     if not path.startswith(HUB):
         return datasets.load_from_disk(path)
     parts = path.removeprefix(HUB).split("/")
@@ -101,9 +86,9 @@ def _load(path: str) -> Any:
     return datasets.load_dataset("/".join(parts[:2]), *parts[2:])
 
 
-def _data_set(found: Any, columns: list[str]) -> Iterator[TextAndLabel]:
+def _data_set(found: Any, columns: Sequence[str]) -> Iterator[TextAndLabel]:
     names = getattr(found.features[columns[-1]], "names", None) if len(columns) == 2 else None
-    for batch in found.select_columns(columns).iter(batch_size=1000):
+    for batch in found.select_columns(list(columns)).iter(batch_size=1000):
         for value, label in _paired([batch[column] for column in columns]):
             yield value, label if names is None or label is None else names[label]
 
@@ -113,7 +98,7 @@ def _paired(values: Sequence[Sequence[Any]]) -> Iterator[TextAndLabel]:
     return zip(values[0], values[1] if len(values) == 2 else [None] * len(values[0]), strict=True)
 
 
-def _parquet(path: Path, columns: list[str]) -> Iterator[TextAndLabel]:
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TextAndLabel]:
     import pyarrow
     import pyarrow.parquet as parquet
 
@@ -124,13 +109,13 @@ def _parquet(path: Path, columns: list[str]) -> Iterator[TextAndLabel]:
     with file:
         _check_columns(columns, file.schema_arrow.names, path)
         try:
-            for batch in file.iter_batches(columns=columns):
+            for batch in file.iter_batches(columns=list(columns)):
                 yield from _paired([batch.column(column).to_pylist() for column in columns])
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             raise ValueError(f"expected a whole parquet file at {path}: {error}") from error
 
 
-def _json_lines(path: Path, columns: list[str], encoding: str) -> Iterator[TextAndLabel]:
+def _json_lines(path: Path, columns: Sequence[str], encoding: str) -> Iterator[TextAndLabel]:
     for number, line in enumerate(read_text(path, encoding).split("\n"), 1):
         if not line.strip():
             continue
@@ -146,7 +131,7 @@ def _json_lines(path: Path, columns: list[str], encoding: str) -> Iterator[TextA
         yield row[columns[0]], row[columns[1]] if len(columns) == 2 else None
 
 
-def _csv(path: Path, columns: list[str], encoding: str, delimiter: str) -> Iterator[TextAndLabel]:
+def _csv(path: Path, columns: Sequence[str], encoding: str, delimiter: str) -> Iterator[TextAndLabel]:
     import pyarrow
     import pyarrow.csv as arrow_csv
 
@@ -161,7 +146,7 @@ def _csv(path: Path, columns: list[str], encoding: str, delimiter: str) -> Itera
             read_options=arrow_csv.ReadOptions(block_size=len(data) + 1),
             parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
-                include_columns=columns, column_types={column: pyarrow.string() for column in columns}
+                include_columns=list(columns), column_types={column: pyarrow.string() for column in columns}
             ),
         )
     except pyarrow.ArrowInvalid as error:
@@ -186,7 +171,7 @@ def _check_columns(wanted: Sequence[str], found: Sequence[str], where: str | Pat
             raise ValueError(f"expected one column {column!r} in {where}, found {times[column]}")
 
 
-def _passages(rows: Iterable[TextAndLabel], where: str, columns: list[str]) -> Iterator[Passage]:
+def _passages(rows: Iterable[TextAndLabel], where: str, columns: Sequence[str]) -> Iterator[Passage]:
     has_labels = len(columns) == 2
     for number, (value, label) in enumerate(rows, 1):
         if value is not None and not isinstance(value, str):

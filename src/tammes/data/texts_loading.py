@@ -1,6 +1,6 @@
 """Sentences from a folder of documents, a file, a table, or a Hugging Face data set."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import torch
@@ -82,20 +82,18 @@ def texts(
         raise ValueError(f"expected a folder, a file or hub:owner/name, found nothing at {path}")
     is_data_set = is_hub or is_saved_data_set(place)
     is_table = is_data_set or (place.is_file() and place.suffix.lower() in SUFFIXES)
+    given = {"text_column": text_column, "label_column": label_column, "split": split}
     text = text_column or "text"
+    if is_table and text == label_column:
+        raise ValueError(f"expected one column for text and another for its document, got {text!r} for both")
+    columns = [text] if label_column is None else [text, label_column]
     if is_data_set:
-        passages = data_set_passages(str(path), text_column=text, label_column=label_column, split=split)
+        passages = data_set_passages(str(path), columns, split)
     elif is_table:
-        _check_unused(path, "tables have no splits", split=split)
-        passages = table_passages(place, text_column=text, label_column=label_column, encoding=encoding)
+        _check_unused(path, "tables have no splits", {"split": split})
+        passages = table_passages(place, columns, encoding)
     else:
-        _check_unused(
-            path,
-            "plain text has no columns or splits",
-            text_column=text_column,
-            label_column=label_column,
-            split=split,
-        )
+        _check_unused(path, "plain text has no columns or splits", given)
         if place.is_dir():
             names, others = document_files(place, files)
             passages = folder_passages(place, names, encoding)
@@ -112,7 +110,7 @@ def texts(
     return _texts(found, skipped, rows_are_documents=is_table and label_column is None)
 
 
-def _check_unused(path: str | Path, reason: str, **given: str | None) -> None:
+def _check_unused(path: str | Path, reason: str, given: Mapping[str, str | None]) -> None:
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"expected no {name} for {path}, because {reason}; got {name}={value!r}")

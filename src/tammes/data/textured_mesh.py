@@ -67,9 +67,7 @@ class TexturedMesh:
             ValueError: If the mesh has no picture.
         """
         if self.picture is None:
-            raise ValueError(
-                "expected a mesh with a picture, got one without: pass the image file as `picture`"
-            )
+            raise ValueError("expected a mesh with a picture, got one without: pass its file as `picture`")
         place = (self.places[self.face_places[face]] * weights[:, :, None]).sum(dim=1)
         grid = torch.stack([2 * place[:, 0] - 1, 1 - 2 * place[:, 1]], dim=1)  # up on the mesh, down in rows
         sampled = torch.nn.functional.grid_sample(
@@ -111,9 +109,8 @@ def textured_mesh(path: str | Path, picture: str | Path | None = None) -> Textur
             elif word == "f":
                 corners += _fan([_corner(part, len(vertices), len(places)) for part in parts])
         except ValueError as error:
-            raise ValueError(
-                f"{file}, line {number}: expected numbers after {word!r}, got {line!r} ({error})"
-            ) from error
+            where = f"{file}, line {number}"
+            raise ValueError(f"{where}: expected numbers after {word!r}, got {line!r} ({error})") from error
     if not vertices or not corners:
         raise ValueError(f"expected a Wavefront OBJ file with vertices and faces, got {file}")
     placed = all(place is not None for _, place in corners)

@@ -36,13 +36,11 @@ class Tokens:
     def __post_init__(self) -> None:
         for name, value in (("ids", self.ids), ("offsets", self.offsets)):
             if value.dtype != torch.int64 or value.ndim != 1:
-                raise ValueError(
-                    f"expected {name} as int64 in one dimension, got {value.dtype} {tuple(value.shape)}"
-                )
+                got = f"{value.dtype} {tuple(value.shape)}"
+                raise ValueError(f"expected {name} as int64 in one dimension, got {got}")
         if self.ids.device != self.offsets.device:
-            raise ValueError(
-                f"expected ids and offsets on one device, got {self.ids.device} and {self.offsets.device}"
-            )
+            devices = f"{self.ids.device} and {self.offsets.device}"
+            raise ValueError(f"expected ids and offsets on one device, got {devices}")
         if len(self.offsets) == 0:
             raise ValueError("expected offsets (n + 1,), starting with 0, got none")
         first, last = int(self.offsets[0]), int(self.offsets[-1])

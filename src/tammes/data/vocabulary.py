@@ -3,10 +3,9 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +104,8 @@ class Vocabulary:
         parts: list[np.ndarray] = []
         lengths = np.zeros(len(sentences) + 1, dtype=np.int64)
         row = 0
-        for chunk in _chunks(sentences):
+        for start in range(0, len(sentences), CHUNK):
+            chunk = list(sentences[start : start + CHUNK])
             for encoding in self.tokenizer.encode_batch_fast(chunk, add_special_tokens=False):
                 ids = np.array(encoding.ids, dtype=np.int64)
                 if len(ids) == 0:
@@ -121,7 +121,7 @@ class Vocabulary:
 
     def save(self, path: str | Path) -> None:
         """Write the vocabulary as JSON, with a checksum of its words and settings."""
-        content = self._content()
+        content = {"lowercase": self.lowercase, "words": list(self.words)}
         document = {"format": FORMAT, "sha256": _checksum(content), **content}
         Path(path).write_text(json.dumps(document, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
 
@@ -147,9 +147,6 @@ class Vocabulary:
                 "restore the file, or build the vocabulary again"
             )
         return Vocabulary(words=tuple(words), lowercase=lowercase)
-
-    def _content(self) -> dict[str, Any]:
-        return {"lowercase": self.lowercase, "words": list(self.words)}
 
     def __len__(self) -> int:
         return len(self.words)
@@ -177,12 +174,6 @@ def _tokenizer(ids: dict[str, int], lowercase: bool) -> "Tokenizer":
         tokenizers.Regex(TOKEN), behavior="removed", invert=True
     )
     return tokenizer
-
-
-def _chunks(sentences: Sequence[str]) -> Iterator[list[str]]:
-    everything = iter(sentences)
-    while chunk := list(islice(everything, CHUNK)):
-        yield chunk
 
 
 def _emptied(tokenizer: "Tokenizer", sentences: Sequence[str], minimum_count: int) -> str:

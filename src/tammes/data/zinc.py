@@ -12,6 +12,7 @@ from tammes.data.published_files import Part, check_part, read_tensors
 
 ATOMS, BONDS = 28, 4
 """Number of atom types, 0 to 27, and of bond types; bonds in the set are 1 to 3."""
+_WRITER = "torch_geometric.datasets.ZINC"
 _INTEGERS = {"x": 1, "edge_index": 2, "edge_attr": 1, "node_ptr": 1, "edge_ptr": 1}
 
 
@@ -75,9 +76,7 @@ def part_of_zinc(folder: Path, part: Part) -> Path | None:
     """
     found = sorted(folder.glob(f"zinc_{part}*.npz"))
     if len(found) > 1:
-        raise ValueError(
-            f"expected one zinc_{part}*.npz in {folder}, found {len(found)}: keep only one of them"
-        )
+        raise ValueError(f"expected one zinc_{part}*.npz in {folder}, found {len(found)}: keep one")
     return found[0] if found else None
 
 
@@ -98,12 +97,9 @@ def _from_geometric(file: Path) -> LabeledGraphs:
             edge_starts=starts["edge_index"].long(),
             targets=tensors["y"].float().reshape(-1, 1),
         )
-    except pickle.UnpicklingError as error:  # its long message explains how to load the file unsafely
-        raise ValueError(
-            f"expected {file} as torch_geometric.datasets.ZINC writes it, got a damaged file, or one with "
-            "other objects than tensors, which are not unpickled"
-        ) from error
+    except pickle.UnpicklingError as error:
+        # The error's own message explains at length how to load the file unsafely.
+        found = "a damaged file, or one with other objects than tensors, which are not unpickled"
+        raise ValueError(f"expected {file} as {_WRITER} writes it, got {found}") from error
     except (OSError, EOFError, RuntimeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"expected {file} as torch_geometric.datasets.ZINC writes it, got something else ({error!r})"
-        ) from error
+        raise ValueError(f"expected {file} as {_WRITER} writes it, got something else ({error!r})") from error

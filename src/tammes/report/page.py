@@ -16,7 +16,7 @@ from tammes.report.panels import (
     similarity_panels,
     weight_panels,
 )
-from tammes.report.sample import Sample, Sentences
+from tammes.report.sample import Sentences
 from tammes.report.strips import anchor_strips, nearest_strips
 from tammes.report.table import score_table
 from tammes.report.verdict import verdict
@@ -45,10 +45,8 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
         "accuracy": accuracy_panel(comparison),
         "losses": loss_panels(comparison),
         "similarities": similarity_panels(comparison),
-        "similarity_words": _similarity_words(comparison.sample),
         "alignment": alignment_panel(comparison),
         "anchors": anchor_strips(comparison),
-        "negatives_words": _negatives_words(comparison.sample),
         "nearest": nearest_strips(comparison) if isinstance(comparison.sample, Sentences) else [],
         "weights": weight_panels(comparison),
         "maps": map_panels(comparison),
@@ -61,26 +59,3 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
         ],
     }
     write_atomically(path, render("comparison.html.jinja", context).encode("utf-8", "replace"))
-
-
-def _similarity_words(sample: Sample) -> str:
-    if sample.labels is not None:
-        return (
-            f"Cosine similarity of the embeddings that the objective compares, for pairs of {sample.many} of "
-            "one class and of different classes. The less the two overlap, the better; the AUC is the chance "
-            "that a pair of one class is more similar than a pair of different classes."
-        )
-    return (
-        f"Cosine similarity of the embeddings that the objective compares, for {sample.two_of_a_pair} and "
-        f"for different {sample.many}. The data have no labels, so classes cannot be shown."
-    )
-
-
-def _negatives_words(sample: Sample) -> str:
-    chosen = f"first {sample.many}" + ("" if sample.labels is None else " of different classes")
-    place = "before" if isinstance(sample, Sentences) else "below"
-    return (
-        f"The anchors are the {chosen} of the batch. For each, the page shows the six negatives with the "
-        f"greatest weight under each objective; the number {place} a {sample.one} is its weight as a "
-        "multiple of the uniform weight. Ties are ordered by similarity."
-    )

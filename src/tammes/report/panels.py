@@ -1,9 +1,11 @@
 """Figures of a comparison, each with a caption and a description."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from tammes.diagnostics import alignment, uniformity
 from tammes.report.comparison import Comparison, Outcome
@@ -43,13 +45,25 @@ def loss_panels(comparison: Comparison) -> list[Panel]:
     panels = []
     for index, outcome in enumerate(comparison.outcomes):
         first, last = outcome.loss.values[0], outcome.loss.last
-        svg = inline_svg(
-            loss_over_epochs(outcome.loss, objective_color(index)),
-            name=f"loss-{index}",
-            description=f"Training loss of {outcome.name} over epochs, from {first:.3g} to {last:.3g}.",
-        )
-        panels.append(Panel(name=outcome.name, color=css_color(index), svg=svg))
+        figure = loss_over_epochs(outcome.loss, objective_color(index))
+        words = f"Training loss of {outcome.name} over epochs, from {first:.3g} to {last:.3g}."
+        panels.append(_panel(outcome, index, figure, name="loss", description=words))
     return panels
+
+
+def _panel(
+    outcome: Outcome,
+    index: int,
+    figure: Figure,
+    *,
+    name: str,
+    description: str,
+    caption: str = "",
+    titles: Sequence[str] = (),
+) -> Panel:
+    """Return a figure of one objective as a panel in its color."""
+    svg = inline_svg(figure, name=f"{name}-{index}", description=description, titles=titles)
+    return Panel(name=outcome.name, color=css_color(index), svg=svg, caption=caption)
 
 
 def similarity_panels(comparison: Comparison) -> list[Panel]:
@@ -68,12 +82,9 @@ def similarity_panels(comparison: Comparison) -> list[Panel]:
             f"medians {np.median(split.together):.2f} and {np.median(split.apart):.2f}; "
             f"AUC {percent(split.separation)}"
         ).replace("-", "\N{MINUS SIGN}")
-        svg = inline_svg(
-            similarity_histogram(split.together, split.apart, objective_color(index), words=words),
-            name=f"similarity-{index}",
-            description=f"Cosine similarities under {outcome.name}, {words[0]} and {words[1]}: {caption}.",
-        )
-        panels.append(Panel(name=outcome.name, color=css_color(index), svg=svg, caption=caption))
+        figure = similarity_histogram(split.together, split.apart, objective_color(index), words=words)
+        long = f"Cosine similarities under {outcome.name}, {words[0]} and {words[1]}: {caption}."
+        panels.append(_panel(outcome, index, figure, name="similarity", description=long, caption=caption))
     return panels
 
 
@@ -98,13 +109,12 @@ def weight_panels(comparison: Comparison) -> list[Panel]:
     panels = []
     for index, (outcome, (similarity, weight)) in enumerate(zip(comparison.outcomes, scatters, strict=True)):
         caption = f"{effective_negatives(outcome):.0f} effective negatives of {2 * outcome.pairs - 2}"
-        svg = inline_svg(
-            weight_against_similarity(similarity, weight, objective_color(index), limits=limits),
-            name=f"weights-{index}",
-            description=f"Weight of negatives against their similarity to the anchor under {outcome.name}: "
-            f"from {weight.min():.2g} to {weight.max():.2g} times the uniform weight, {caption}.",
+        figure = weight_against_similarity(similarity, weight, objective_color(index), limits=limits)
+        long = (
+            f"Weight of negatives against their similarity to the anchor under {outcome.name}: from "
+            f"{weight.min():.2g} to {weight.max():.2g} times the uniform weight, {caption}."
         )
-        panels.append(Panel(name=outcome.name, color=css_color(index), svg=svg, caption=caption))
+        panels.append(_panel(outcome, index, figure, name="weights", description=long, caption=caption))
     return panels
 
 
@@ -132,11 +142,7 @@ def map_panels(comparison: Comparison) -> list[Panel]:
     panels = []
     for index, outcome in enumerate(comparison.outcomes):
         places = project(outcome.features[:LARGEST_SAMPLE])
-        svg = inline_svg(
-            embedding_map(places, labels, classes, color=objective_color(index)),
-            name=f"map-{index}",
-            description=f"t-SNE map of the features of {outcome.name} for {len(places)} {sample.many}.",
-            titles=titles,
-        )
-        panels.append(Panel(name=outcome.name, color=css_color(index), svg=svg))
+        figure = embedding_map(places, labels, classes, color=objective_color(index))
+        words = f"t-SNE map of the features of {outcome.name} for {len(places)} {sample.many}."
+        panels.append(_panel(outcome, index, figure, name="map", description=words, titles=titles))
     return panels

@@ -177,7 +177,7 @@ def estimate(accuracy: float, test_size: int, seeds: Sequence[float] = ()) -> Es
     return Estimate(value=accuracy, error=math.sqrt(variance))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Accuracy:
     """One of the accuracies in `Scores`, with its names on the page.
 
@@ -203,29 +203,23 @@ class Accuracy:
         return estimate(value, test_size, [each for each in map(self.of, seeds) if each is not None])
 
 
-KNN = Accuracy(
-    title="kNN",
-    classifier="the vote of nearest neighbors",
-    where="by nearest neighbors",
-    of=lambda scores: scores.knn,
-)
-MEANS = Accuracy(
-    title="class means",
-    classifier="the mean classifier",
-    where="by class means",
-    of=lambda scores: scores.means,
-)
+KNN = Accuracy("kNN", "the vote of nearest neighbors", "by nearest neighbors", lambda scores: scores.knn)
+MEANS = Accuracy("class means", "the mean classifier", "by class means", lambda scores: scores.means)
 LINEAR = Accuracy(
-    title="linear classifier",
-    classifier="a linear classifier",
-    where="by a linear classifier",
-    of=lambda scores: scores.linear,
+    "linear classifier", "a linear classifier", "by a linear classifier", lambda scores: scores.linear
 )
-PROBE, PROBE_10_PERCENT, PROBE_1_PERCENT = (
-    Accuracy(title=title, classifier="a linear probe", where=where, of=of, is_probe=True)
-    for title, where, of in (
-        ("all labels", "with all labels", lambda scores: scores.probe),
-        ("10 %", "with 10 % of the labels", lambda scores: scores.probe_10_percent),
-        ("1 %", "with 1 % of the labels", lambda scores: scores.probe_1_percent),
-    )
+PROBE = Accuracy(
+    "all labels", "a linear probe", "with all labels", lambda scores: scores.probe, is_probe=True
 )
+PROBE_10_PERCENT = Accuracy(
+    "10 %", "a linear probe", "with 10 % of the labels", lambda scores: scores.probe_10_percent, is_probe=True
+)
+PROBE_1_PERCENT = Accuracy(
+    "1 %", "a linear probe", "with 1 % of the labels", lambda scores: scores.probe_1_percent, is_probe=True
+)
+COLUMNS = (KNN, MEANS, LINEAR, PROBE, PROBE_10_PERCENT, PROBE_1_PERCENT)
+"""All accuracies, in the order of the table."""
+JUDGES = (PROBE, LINEAR, KNN)
+"""Accuracies by which the best objective is found, the first one that all objectives have."""
+OTHERS = (MEANS, PROBE_10_PERCENT, PROBE_1_PERCENT)
+"""All other accuracies."""

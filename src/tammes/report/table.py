@@ -9,19 +9,7 @@ from tammes.diagnostics import collision_share, weighted_collision_share
 from tammes.report.comparison import Comparison, Outcome
 from tammes.report.markup import percent
 from tammes.report.negatives import effective_negatives
-from tammes.report.scores import (
-    KNN,
-    LINEAR,
-    MEANS,
-    PROBE,
-    PROBE_1_PERCENT,
-    PROBE_10_PERCENT,
-    Accuracy,
-    Floor,
-    Integers,
-)
-
-_ACCURACIES = (KNN, MEANS, LINEAR, PROBE, PROBE_10_PERCENT, PROBE_1_PERCENT)
+from tammes.report.scores import COLUMNS, Accuracy, Floor, Integers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +64,7 @@ def score_table(comparison: Comparison, colors: tuple[str, ...]) -> ScoreTable:
     """
     outcomes, floors, labels = comparison.outcomes, comparison.floors, comparison.sample.labels
     everyone = [outcome.scores for outcome in outcomes] + [floor.scores for floor in floors]
-    shown = [each for each in _ACCURACIES if any(each.of(scores) is not None for scores in everyone)]
+    shown = [each for each in COLUMNS if any(each.of(scores) is not None for scores in everyone)]
     # A single objective is not called best.
     tops = [
         max(each.of(outcome.scores) or 0.0 for outcome in outcomes) if len(outcomes) > 1 else None
@@ -134,9 +122,7 @@ def _note(comparison: Comparison, measured: bool) -> str:
         )
     if labels is not None:
         level = percent(collision_share(torch.tensor(np.asarray(labels[:pairs], dtype=np.int64))))
-        sentences.append(
-            f"Weight on own class: the share of negative weight on false negatives ({level} if uniform)."
-        )
+        sentences.append(f"Weight on own class: the share of weight on false negatives ({level} if uniform).")
     sentences.append(
         "Effective negatives: the number of equally weighted negatives that would be as concentrated, of "
         f"{2 * pairs - 2} in a batch of {pairs} {sample.many if sample.partners is None else 'pairs'}."

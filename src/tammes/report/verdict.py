@@ -5,19 +5,7 @@ from dataclasses import dataclass
 
 from tammes.report.comparison import Comparison, Outcome
 from tammes.report.markup import listed, percent
-from tammes.report.scores import (
-    KNN,
-    LINEAR,
-    MEANS,
-    PROBE,
-    PROBE_1_PERCENT,
-    PROBE_10_PERCENT,
-    Accuracy,
-    Estimate,
-    Floor,
-)
-
-_ACCURACIES = (PROBE, LINEAR, KNN, MEANS, PROBE_10_PERCENT, PROBE_1_PERCENT)
+from tammes.report.scores import JUDGES, OTHERS, Accuracy, Estimate, Floor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +27,7 @@ def verdict(comparison: Comparison) -> Verdict:
     The judge is the linear probe or classifier with all labels if every objective has it, and otherwise the
     vote of nearest neighbors.
     """
-    judges = (each for each in (PROBE, LINEAR, KNN) if _is_complete(each, comparison))
-    judge = next(judges, None)
+    judge = next((each for each in JUDGES if _is_complete(each, comparison)), None)
     if judge is None:
         return _without_accuracy(comparison)
     estimates = _estimates(judge, comparison.outcomes, comparison.test_size)
@@ -93,7 +80,7 @@ def _best(estimates: Mapping[str, Estimate], classifier: str, comparison: Compar
 def _other_columns(comparison: Comparison, judge: Accuracy, judged: Mapping[str, Estimate]) -> str:
     """Return the sentence about clear differences in other accuracies that the judge does not show."""
     found = []
-    for accuracy in _ACCURACIES:
+    for accuracy in (*JUDGES, *OTHERS):
         if accuracy is judge or not _is_complete(accuracy, comparison):
             continue
         estimates = _estimates(accuracy, comparison.outcomes, comparison.test_size)
