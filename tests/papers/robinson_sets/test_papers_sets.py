@@ -15,7 +15,7 @@ from tammes.papers.robinson_sets.training import (
     GREEDY,
     INDEPENDENT,
     OF_SIZE,
-    GraphSets,
+    GraphData,
     GraphTraining,
 )
 from tiny import write_graphs
@@ -63,33 +63,33 @@ def test_all_methods_meet_all_problems() -> None:
 
 
 def test_a_table_may_have_other_epochs_for_each_data_set(data: Path, tmp_path: Path) -> None:
-    laboratory = GraphSets(data, tmp_path / "answers.jsonl")
+    graphs = GraphData(data, tmp_path / "answers.jsonl")
     wanted = [
         GraphTraining(data=name, problem=problem, method=GREEDY, epochs=epochs)
         for name, epochs in (("ENZYMES", 200), ("PROTEINS", 50))
         for problem in (CLIQUE, INDEPENDENT)
     ]
-    results = {cell: laboratory.measure(cell) for cell in wanted}
+    results = {cell: graphs.measure(cell) for cell in wanted}
     assert combinatorial.page(results).settings["epochs"].startswith("ENZYMES 200, PROTEINS 50 (the paper")
 
 
 def test_a_cell_is_measured_the_same_again(data: Path, tmp_path: Path) -> None:
-    laboratory = GraphSets(data, tmp_path / "answers.jsonl")
+    graphs = GraphData(data, tmp_path / "answers.jsonl")
     cell = GraphTraining(data="ENZYMES", problem=CLIQUE, method="neural Lovász", epochs=2, width=8, layers=1)
-    first, again = laboratory.measure(cell), laboratory.measure(cell)
+    first, again = graphs.measure(cell), graphs.measure(cell)
     assert first.ratio == again.ratio
     assert first.validation == again.validation
     assert first.graphs == 3
     assert 0 < first.largest <= first.four_largest <= 1 + 1e-9
-    greedy = laboratory.measure(GraphTraining(data="ENZYMES", problem=CLIQUE, method=GREEDY, epochs=2))
+    greedy = graphs.measure(GraphTraining(data="ENZYMES", problem=CLIQUE, method=GREEDY, epochs=2))
     assert greedy.four_largest == greedy.seconds_per_epoch == 0
     assert greedy.ratio > 0.5
 
 
 def test_f1_counts_cliques_that_are_there(data: Path, tmp_path: Path) -> None:
-    laboratory = GraphSets(data, tmp_path / "answers.jsonl")
+    graphs = GraphData(data, tmp_path / "answers.jsonl")
     cell = GraphTraining(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=2)
-    assert laboratory.measure(cell).f1 == 1.0
+    assert graphs.measure(cell).f1 == 1.0
     none = GraphTraining(data="ENZYMES", problem=OF_SIZE, method=GREEDY, epochs=1, k=9)
-    assert laboratory.measure(none).f1 == 0.0
-    assert laboratory.measure(none).ratio == 1.0
+    assert graphs.measure(none).f1 == 0.0
+    assert graphs.measure(none).ratio == 1.0

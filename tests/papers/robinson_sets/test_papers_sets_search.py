@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tammes.papers.robinson_sets import search as module
 from tammes.papers.robinson_sets.search import ENTRY, METHODS, rounds, search
-from tammes.papers.robinson_sets.training import CLIQUE, INDEPENDENT, GraphScore, GraphSets, GraphTraining
+from tammes.papers.robinson_sets.training import CLIQUE, INDEPENDENT, GraphData, GraphScore, GraphTraining
 from tammes.papers.study import Results
 from tiny import write_graphs
 
@@ -28,8 +28,8 @@ NOTHING = GraphScore(
 )
 
 
-class Told(GraphSets):
-    """A laboratory where the width and the batch alone make a ratio, which more epochs spread."""
+class Planted(GraphData):
+    """Data on which the ratio is a function of width and batch size alone."""
 
     def __init__(self, widest: float) -> None:
         self.widest = widest
@@ -47,17 +47,17 @@ def table(folder: Path) -> Results[GraphTraining, GraphScore]:
 
 @pytest.mark.parametrize(("widest", "width"), [(1.0, 256), (-1.0, 64)])
 def test_the_best_setting_is_trained_for_all_epochs(tmp_path: Path, widest: float, width: int) -> None:
-    laboratory = Told(widest)
-    best = search(table(tmp_path), laboratory, TASK, epochs=200, seed=3)
+    graphs = Planted(widest)
+    best = search(table(tmp_path), graphs, TASK, epochs=200, seed=3)
     assert (best.width, best.batch_size, best.epochs, best.seed) == (width, 4, 200, 3)
     assert best.layers == 6  # no layers are better than others: the smaller ones were ahead before
-    counts = [sum(cell.epochs == epochs for cell in laboratory.asked) for epochs in (2, 8, 40, 200)]
+    counts = [sum(cell.epochs == epochs for cell in graphs.asked) for epochs in (2, 8, 40, 200)]
     assert counts == [27, 9, 3, 1]
-    assert len(laboratory.asked) == len(set(laboratory.asked)) == 40
+    assert len(graphs.asked) == len(set(graphs.asked)) == 40
 
 
 def test_of_equal_settings_the_one_that_came_to_it_first_goes_on(tmp_path: Path) -> None:
-    class Early(Told):
+    class Early(Planted):
         def measure(self, cell: GraphTraining) -> GraphScore:
             self.asked.append(cell)
             return replace(NOTHING, validation=1.0, best_epoch=1 if cell.layers == 16 else 2)
@@ -67,13 +67,13 @@ def test_of_equal_settings_the_one_that_came_to_it_first_goes_on(tmp_path: Path)
 
 
 def test_a_search_that_was_stopped_goes_on(tmp_path: Path) -> None:
-    class Stopped(Told):
+    class Stopped(Planted):
         def measure(self, cell: GraphTraining) -> GraphScore:
             if len(self.asked) == 30:
                 raise KeyboardInterrupt
             return super().measure(cell)
 
-    first, second = Stopped(1.0), Told(1.0)
+    first, second = Stopped(1.0), Planted(1.0)
     with pytest.raises(KeyboardInterrupt, match="3 of 9 cells measured"):
         search(table(tmp_path), first, TASK, epochs=200, seed=0)
     whole = search(table(tmp_path), second, TASK, epochs=200, seed=0)
@@ -117,7 +117,7 @@ def test_there_is_a_page_from_the_first_task_on() -> None:
     assert "have not both been measured yet" in page.findings[0].ours
     assert not any("MUTAG has" in remark for remark in page.remarks)
     page = module.page({TASK: (replace(cell, data="MUTAG"), NOTHING)})
-    assert any("MUTAG has 18 graphs" in remark for remark in page.remarks)
+    assert any("MUTAG has 18 validation graphs" in remark for remark in page.remarks)
 
 
 def test_a_folder_without_the_sets_is_refused(tmp_path: Path) -> None:

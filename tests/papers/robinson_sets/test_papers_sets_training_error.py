@@ -14,10 +14,10 @@ import torch
 
 from tammes.data import Images
 from tammes.data.images import TensorPixels
+from tammes.papers.robinson_sets.loss_training import LOSSES, SINGLETON, Classifiers, LossScore, LossTraining
 from tammes.papers.robinson_sets.training_error import ENTRY, RATES, best_of, cells, findings, page, parts
-from tammes.papers.robinson_sets.training_error_cells import LOSSES, SINGLETON, Cell, Laboratory, Measured
 
-CELL = Cell(
+CELL = LossTraining(
     data="MNIST",
     images=54,
     network="small convolutional network",
@@ -26,7 +26,9 @@ CELL = Cell(
     epochs=2,
     seed=0,
 )
-MEASURED = Measured(diverged=False, validation=0.5, value=0.4, error=0.4, distance=0.1, seconds_per_epoch=1.0)
+MEASURED = LossScore(
+    diverged=False, validation=0.5, value=0.4, error=0.4, distance=0.1, seconds_per_epoch=1.0
+)
 
 
 def write_mnist(folder: Path, images: int = 60) -> None:
@@ -76,15 +78,15 @@ def test_the_entry_trains_each_loss_at_each_rate_and_shows_the_best(mnist: Path,
 
 
 def test_a_stopped_study_goes_on(mnist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, measure, asked = tmp_path / "out", Laboratory.measure, []
+    out, measure, asked = tmp_path / "out", Classifiers.measure, []
 
-    def stopping(laboratory: Laboratory, cell: Cell) -> Measured:
+    def stopping(classifiers: Classifiers, cell: LossTraining) -> LossScore:
         asked.append(cell)
         if len(asked) == 6:
             raise KeyboardInterrupt
-        return measure(laboratory, cell)
+        return measure(classifiers, cell)
 
-    monkeypatch.setattr(Laboratory, "measure", stopping)
+    monkeypatch.setattr(Classifiers, "measure", stopping)
     with pytest.raises(KeyboardInterrupt, match="stopped with 5 of 16 cells measured"):
         ENTRY.reproduce(out, budget=0.02, seed=0, data=mnist)
     assert "The training error as a loss" in (out / "report.html").read_text()
@@ -103,7 +105,7 @@ def test_the_rate_that_validates_best_is_shown_and_of_equal_ones_the_smaller() -
         cell = replace(CELL, loss=loss, learning_rate=rate)
         results[cell] = replace(MEASURED, validation=validation, diverged=diverged)
 
-    results: dict[Cell, Measured] = {}
+    results: dict[LossTraining, LossScore] = {}
     at(0.2, 0.9)
     at(0.01, 0.8)
     at(0.1, 0.9)
@@ -123,24 +125,26 @@ def test_there_is_no_page_where_nothing_but_divergence_was_seen() -> None:
 
 
 def test_a_training_that_diverges_is_told_from_one_that_ends(tmp_path: Path) -> None:
-    laboratory = Laboratory(gray(40), gray(10), tmp_path / "curves")
+    classifiers = Classifiers(gray(40), gray(10), tmp_path / "curves")
     cell = replace(CELL, loss="cross-entropy", learning_rate=1e30, epochs=5)
-    measured = laboratory.measure(cell)
+    measured = classifiers.measure(cell)
     assert measured.diverged
     assert (measured.validation, measured.value, measured.error, measured.distance) == (0, 0, 0, 0)
-    assert len(laboratory.epochs(cell)) < 5
+    assert len(classifiers.curve(cell)) < 5
 
 
 def test_the_distance_is_the_mean_over_epochs(tmp_path: Path) -> None:
-    laboratory = Laboratory(gray(40), gray(10), tmp_path / "curves")
+    classifiers = Classifiers(gray(40), gray(10), tmp_path / "curves")
     cell = replace(CELL, epochs=3)
-    measured = laboratory.measure(cell)
-    epochs = laboratory.epochs(cell)
-    assert [epoch.epoch for epoch in epochs] == [1, 2, 3]
-    assert measured.distance == pytest.approx(sum(abs(each.value - each.error) for each in epochs) / 3)
-    assert (measured.value, measured.error) == (epochs[-1].value, epochs[-1].error)
+    measured = classifiers.measure(cell)
+    curve = classifiers.curve(cell)
+    assert len(curve) == 3
+    with next((tmp_path / "curves").iterdir()).open() as file:
+        assert [row["epoch"] for row in csv.DictReader(file)] == ["1", "2", "3"]
+    assert measured.distance == pytest.approx(sum(abs(value - error) for value, error in curve) / 3)
+    assert (measured.value, measured.error) == curve[-1]
     assert measured.validation in {number / 10 for number in range(11)}
-    again = laboratory.measure(cell)
+    again = classifiers.measure(cell)
     assert replace(again, seconds_per_epoch=measured.seconds_per_epoch) == measured
 
 

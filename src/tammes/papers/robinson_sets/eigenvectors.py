@@ -9,7 +9,14 @@ from functools import partial
 from tammes.papers.entry import Entry, Request
 from tammes.papers.figures import curves
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.robinson_sets.training import CLIQUE, EPOCHS, GraphScore, GraphSets, GraphTraining
+from tammes.papers.robinson_sets.training import (
+    CLIQUE,
+    GraphData,
+    GraphScore,
+    GraphTraining,
+    epochs_of,
+    settings,
+)
 from tammes.papers.study import Study
 
 DATA = ("ENZYMES", "PROTEINS")
@@ -18,37 +25,36 @@ COUNTS = (1, 2, 3, 4, 5, 6)
 
 def run(request: Request) -> None:
     """Train with one to six eigenvectors on each data set."""
-    sets = GraphSets(request.required_data(), request.out / "answers.jsonl")
+    graphs = GraphData.of(request)
     setting = partial(
         GraphTraining,
         problem=CLIQUE,
         method="neural Lovász",
-        epochs=max(1, round(EPOCHS * request.budget)),
+        epochs=epochs_of(request.budget),
         seed=request.seed,
     )
     Study(
-        cells=[setting(data=name, eigenvectors=k) for name in sets.found(DATA) for k in COUNTS],
+        cells=[setting(data=name, eigenvectors=k) for name in graphs.found(DATA) for k in COUNTS],
         scores=GraphScore,
-        measure=sets.measure,
+        measure=graphs.measure,
         name=lambda cell: f"{cell.data}, {cell.eigenvectors} eigenvectors",
         page=page,
     ).run(request)
 
 
 def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
-    """Return the page of what has been measured."""
+    """Return the page of the scores."""
     series = _series(results)
     ratio = curves(
-        {name: (ks, each["ratio"]) for name, (ks, each) in series.items()},
+        {name: (counts, ratios) for name, (counts, ratios, _) in series.items()},
         across="eigenvectors",
         up="approximation ratio",
     )
-    spent = curves(
-        {name: (ks, each["seconds"]) for name, (ks, each) in series.items()},
+    time = curves(
+        {name: (counts, seconds) for name, (counts, _, seconds) in series.items()},
         across="eigenvectors",
         up="seconds an epoch",
     )
-    cell = next(iter(results))
     return PaperPage(
         title="The number of eigenvectors",
         overview=ratio,
@@ -59,7 +65,7 @@ def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
                 words="Cliques, neural Lovász extension: means over the test graphs; time of training.",
                 panels=(
                     panel(ratio, "Ratio over eigenvectors."),
-                    panel(spent, "Time over eigenvectors."),
+                    panel(time, "Time over eigenvectors."),
                 ),
             ),
         ),
@@ -68,45 +74,38 @@ def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
             rows=tuple(
                 (
                     f"{cell.data}, k = {cell.eigenvectors}",
-                    f"{measured.ratio:.3f}",
-                    f"{measured.seconds_per_epoch:.2f}",
-                    f"{measured.largest:.3f}",
-                    f"{measured.four_largest:.3f}",
+                    f"{score.ratio:.3f}",
+                    f"{score.seconds_per_epoch:.2f}",
+                    f"{score.largest:.3f}",
+                    f"{score.four_largest:.3f}",
                 )
-                for cell, measured in results.items()
+                for cell, score in results.items()
             ),
             note="Shares are of the trace of X = Z Zᵀ, after training, on test graphs.",
         ),
-        settings={
-            "epochs": f"{cell.epochs} (the paper's: {EPOCHS})",
-            "Adam, learning rate": f"{cell.learning_rate:g}",
-            "seed": str(cell.seed),
-        },
+        settings=settings(results),
     )
 
 
 def findings(results: Mapping[GraphTraining, GraphScore]) -> tuple[Finding, ...]:
     """Return the paper's statements beside our numbers."""
     series = _series(results)
-    rises = {
-        name: each["ratio"][min(3, len(each["ratio"]) - 1)] - each["ratio"][0]
-        for name, (_, each) in series.items()
-    }
-    four = min(measured.four_largest for measured in results.values())
-    slower = {name: each["seconds"][-1] / each["seconds"][0] for name, (_, each) in series.items()}
+    gains = {name: ratios[min(3, len(ratios) - 1)] - ratios[0] for name, (_, ratios, _) in series.items()}
+    slower = {name: seconds[-1] / seconds[0] for name, (_, _, seconds) in series.items()}
+    four = min(score.four_largest for score in results.values())
     return (
         Finding(
             paper="Performance increases with k until saturation around k = 4.",
-            ours="; ".join(f"{name}: {gain:+.3f} from k = 1 to 4" for name, gain in rises.items()) + ".",
-            agrees=all(gain > 0 for gain in rises.values()),
+            ours="; ".join(f"{name}: {gain:+.3f} from k = 1 to 4" for name, gain in gains.items()) + ".",
+            agrees=all(gain > 0 for gain in gains.values()),
         ),
         Finding(
             paper="Runtime grows linearly with k.",
             ours="; ".join(
-                f"{name}: {ratio:.2f} times from the first k to the last" for name, ratio in slower.items()
+                f"{name}: {times:.2f} times from the first k to the last" for name, times in slower.items()
             )
             + ", network included.",
-            agrees=all(ratio > 1 for ratio in slower.values()),
+            agrees=all(times > 1 for times in slower.values()),
         ),
         Finding(
             paper="The spectrum of X decays rapidly.",
@@ -118,19 +117,14 @@ def findings(results: Mapping[GraphTraining, GraphScore]) -> tuple[Finding, ...]
 
 def _series(
     results: Mapping[GraphTraining, GraphScore],
-) -> dict[str, tuple[list[int], dict[str, list[float]]]]:
-    """Return the numbers of eigenvectors of each data set, and the ratios and times at them."""
-    series = {}
-    for name in dict.fromkeys(cell.data for cell in results):
-        own = {cell.eigenvectors: measured for cell, measured in results.items() if cell.data == name}
-        counts = sorted(own)
-        series[name] = (
-            counts,
-            {
-                "ratio": [own[k].ratio for k in counts],
-                "seconds": [own[k].seconds_per_epoch for k in counts],
-            },
-        )
+) -> dict[str, tuple[list[int], list[float], list[float]]]:
+    """Return the numbers of eigenvectors of each data set, and the ratios and seconds an epoch at them."""
+    series: dict[str, tuple[list[int], list[float], list[float]]] = {}
+    for cell, score in sorted(results.items(), key=lambda item: item[0].eigenvectors):
+        counts, ratios, seconds = series.setdefault(cell.data, ([], [], []))
+        counts.append(cell.eigenvectors)
+        ratios.append(score.ratio)
+        seconds.append(score.seconds_per_epoch)
     return series
 
 

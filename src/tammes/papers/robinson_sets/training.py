@@ -1,7 +1,7 @@
-"""Cells of the set-function experiments: one network, trained and measured on one data set."""
+"""Training of the set-function experiments: one network on one data set of graphs."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,13 +23,14 @@ from tammes.extensions.solvers import (
     split,
 )
 from tammes.extensions.solvers.approaches import Approach
+from tammes.papers.entry import Request
 
 EPOCHS = 200
-"""Of the paper's trainings."""
+"""Epochs of the paper's trainings."""
 MOST_OF_COLLAB = 1000
-"""Graphs of COLLAB that the paper takes."""
+"""Number of graphs of COLLAB that the paper takes."""
 SECONDS = 60.0
-"""For the exact answer of a graph; after that, ratios are to the best set that was found."""
+"""Time limit for the exact answer of a graph; after that, ratios are to the best set found."""
 CLIQUE, INDEPENDENT, OF_SIZE = "clique", "independent set", "clique of size"
 GREEDY = "greedy, by degree"
 
@@ -54,7 +55,7 @@ APPROACHES: dict[str, Callable[["GraphTraining"], Approach]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class GraphTraining:
-    """One training; `k` is 0 and `eigenvectors` 4 where they do not matter."""
+    """Settings of one training; `k` is 0 and `eigenvectors` 4 where they do not matter."""
 
     data: str
     problem: str
@@ -71,7 +72,7 @@ class GraphTraining:
 
 @dataclass(frozen=True, kw_only=True)
 class GraphScore:
-    """What a cell came to: ratios over the test graphs, and what the matrix X looked like.
+    """Ratios to the optimum over the test graphs, and the spectrum of the matrix X.
 
     `largest` and `four_largest` are the mean shares of the trace of X that its leading eigenvalues have, on
     test graphs; 0 where there is no X. `f1` is of telling graphs with a clique of size k from others.
@@ -88,48 +89,50 @@ class GraphScore:
     four_largest: float
 
 
-class GraphSets:
-    """Data sets, split once and for all, and their exact answers.
+class GraphData:
+    """Data sets of graphs, each split once, and the cache of their exact answers.
 
     Args:
-        data: a folder with the unpacked archives of the TU collection in it.
-        answers: the file that keeps exact answers.
+        folder: folder with unpacked archives of the TU collection in it.
+        answers: file that caches exact answers.
     """
 
-    def __init__(self, data: Path, answers: Path) -> None:
-        self._data = data
+    def __init__(self, folder: Path, answers: Path) -> None:
+        self._folder = folder
         self._answers = SolutionCache(path=answers)
         self._parts = cache(self._read)
 
+    @classmethod
+    def of(cls, request: Request) -> "GraphData":
+        """Return the data of a request, with the exact answers in its folder."""
+        return cls(request.required_data(), request.out / "answers.jsonl")
+
     def found(self, names: Sequence[str]) -> list[str]:
-        """Those of the data sets that are there.
+        """Return the names of the data sets that are in the folder.
 
         Raises:
-            ValueError: where none is.
+            ValueError: if there is none of them.
         """
-        there = [name for name in names if (self._data / name).is_dir()]
+        there = [name for name in names if (self._folder / name).is_dir()]
         if not there:
             raise ValueError(
-                f"expected in {self._data} folders named {', '.join(names)}, each an unpacked archive of the "
-                "TU collection; found none of them"
+                f"expected in {self._folder} folders named {', '.join(names)}, each an unpacked archive of "
+                "the TU collection; found none of them"
             )
         return there
 
     def measure(self, cell: GraphTraining) -> GraphScore:
-        """Train and measure one cell."""
+        """Train one network and return its score."""
         train, test, validation = self._parts(cell.data)
-        plain = _posed(cell, approaches.lovasz())
+        plain = _problem(cell, approaches.lovasz())
         optima, _ = optimal_scores(plain, test, cache=self._answers, seconds=SECONDS)
         if cell.method == GREEDY:
-            scores = greedy_scores(plain, test, rising=cell.problem == INDEPENDENT)
-            return _measured(scores, optima, validation=0.0, best_epoch=0, seconds=0.0, shares=(0.0, 0.0))
+            return _score(greedy_scores(plain, test, rising=cell.problem == INDEPENDENT), optima)
         known, _ = optimal_scores(plain, validation, cache=self._answers, seconds=SECONDS)
         approach = APPROACHES[cell.method](cell)
-        posed = _posed(cell, approach)
+        method, make_problem = approach.method, _problem(cell, approach)
         torch.manual_seed(cell.seed)
-        network = SolverNetwork(
-            NetworkConfig(width=cell.width, layers=cell.layers), scalar=approach.method.scalar
-        )
+        network = SolverNetwork(NetworkConfig(width=cell.width, layers=cell.layers), scalar=method.scalar)
         config = FitConfig(
             epochs=cell.epochs,
             batch_size=cell.batch_size,
@@ -137,50 +140,68 @@ class GraphSets:
             seed=cell.seed,
         )
         started = time.perf_counter()
-        best_epoch, best_ratio = fit(network, approach.method, posed, train, validation, config, optima=known)
+        best_epoch, best = fit(network, method, make_problem, train, validation, config, optima=known)
         seconds = (time.perf_counter() - started) / cell.epochs
-        scores = solve(network, approach.method, posed, test)
-        shares = _shares(network, test) if isinstance(approach.method, ByNeural) else (0.0, 0.0)
-        return _measured(
-            scores,
+        return _score(
+            solve(network, method, make_problem, test),
             optima,
-            validation=best_ratio,
+            validation=best,
             best_epoch=best_epoch,
             seconds=seconds,
-            shares=shares,
+            shares=_shares(network, test) if isinstance(method, ByNeural) else (0.0, 0.0),
         )
 
     def _read(self, name: str) -> tuple[list[Graphs], list[Graphs], list[Graphs]]:
         most = MOST_OF_COLLAB if name == "COLLAB" else None
         # One split for all: the paper's is "done in exactly one consistent way across all experiments".
-        return split(tu_graphs(self._data / name, most=most), seed=0)
+        return split(tu_graphs(self._folder / name, most=most), seed=0)
 
 
-def _posed(cell: GraphTraining, approach: Approach) -> Callable[[Graphs], Problem]:
-    if cell.problem == CLIQUE:
-        return approach.cliques
-    if cell.problem == INDEPENDENT:
-        return approach.independent_sets
-    assert cell.problem == OF_SIZE, "cells are made here"
-    return lambda graphs: clique_of_size(graphs, k=cell.k, formula=approach.clique)
+def epochs_of(budget: float) -> int:
+    """Return the number of epochs that a budget pays for, at least one."""
+    return max(1, round(EPOCHS * budget))
 
 
-def _measured(
+def settings(cells: Iterable[GraphTraining]) -> dict[str, str]:
+    """Return the settings that trainings share, for their page, and the epochs of each data set."""
+    by_data = {cell.data: cell for cell in cells}
+    first = next(iter(by_data.values()))
+    epochs = str(first.epochs)
+    if any(cell.epochs != first.epochs for cell in by_data.values()):
+        epochs = ", ".join(f"{name} {cell.epochs}" for name, cell in by_data.items())
+    return {
+        "epochs": f"{epochs} (the paper's: {EPOCHS})",
+        "network": f"GAT, then {first.layers} gated graph convolutions, {first.width} features",
+        "batch": f"{first.batch_size} graphs",
+        "Adam, learning rate": f"{first.learning_rate:g}",
+        "split": "60 % for training, 30 % for testing, 10 % for validation, which chooses the epoch",
+        "seed": str(first.seed),
+    }
+
+
+def _problem(cell: GraphTraining, approach: Approach) -> Callable[[Graphs], Problem]:
+    """Return the constructor of the problem of a training, with the objective of an approach."""
+    if cell.problem == OF_SIZE:
+        return lambda graphs: clique_of_size(graphs, k=cell.k, formula=approach.clique)
+    return {CLIQUE: approach.cliques, INDEPENDENT: approach.independent_sets}[cell.problem]
+
+
+def _score(
     scores: torch.Tensor,
     optima: torch.Tensor,
     *,
-    validation: float,
-    best_epoch: int,
-    seconds: float,
-    shares: tuple[float, float],
+    validation: float = 0.0,
+    best_epoch: int = 0,
+    seconds: float = 0.0,
+    shares: tuple[float, float] = (0.0, 0.0),
 ) -> GraphScore:
-    found = approximation_ratios(scores, optima)
-    right, said, true = ((scores > 0) & (optima > 0)).sum(), (scores > 0).sum(), (optima > 0).sum()
+    ratios = approximation_ratios(scores, optima)
+    found, there = scores > 0, optima > 0
     return GraphScore(
         graphs=len(optima),
-        ratio=found.mean().item(),
-        deviation=found.std(correction=0).item(),
-        f1=(2 * right / (said + true).clamp(min=1)).item(),
+        ratio=ratios.mean().item(),
+        deviation=ratios.std(correction=0).item(),
+        f1=(2 * (found & there).sum() / (found.sum() + there.sum()).clamp(min=1)).item(),
         validation=validation,
         best_epoch=best_epoch,
         seconds_per_epoch=seconds,
@@ -191,7 +212,7 @@ def _measured(
 
 @torch.no_grad()
 def _shares(network: SolverNetwork, graphs: Sequence[Graphs]) -> tuple[float, float]:
-    """The mean shares of the trace of X that the largest and the four largest eigenvalues have."""
+    """Return the mean shares of the trace of X that the largest and the four largest eigenvalues have."""
     largest, four = [], []
     for graph in graphs:
         values = torch.linalg.svdvals(network(graph).double()).square()

@@ -1,8 +1,8 @@
-"""The training error as a loss: does the singleton extension follow the error that it extends?
+"""The training error as a loss: whether the singleton extension follows the error that it extends.
 
 Robinson (2023), section 8.5.3, Figure 8-4, and F.7. The figure's numbers are not in the text. Of four
 learning rates, each loss has the one that is best on validation images, as in the paper. The whole budget is
-ResNet-18 on all images; less is a small network on a part of them, for fewer epochs.
+ResNet-18 on all images; less is a small network on a part of them for fewer epochs.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,60 +14,60 @@ from tammes.data import Images, published_at
 from tammes.papers.entry import Entry, Request
 from tammes.papers.figures import curves
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.robinson_sets.training_error_cells import (
+from tammes.papers.robinson_sets.loss_training import (
     BATCH,
     LARGE,
     LOSSES,
     SINGLETON,
     SMALL,
-    Cell,
-    Epoch,
-    Laboratory,
-    Measured,
+    Classifiers,
+    Curve,
+    LossScore,
+    LossTraining,
 )
 from tammes.papers.study import Study
 
 EPOCHS: Mapping[str, int] = {"CIFAR-10": 200, "SVHN": 100, "MNIST": 100}
-"""Of the paper's trainings; MNIST stands in for SVHN."""
+"""Epochs of the paper's trainings; MNIST stands in for SVHN."""
 RATES = (0.01, 0.05, 0.1, 0.2)
-"""Learning rates, of F.7."""
+"""Learning rates of F.7."""
 PART = 4096
-"""Images to train on and to validate with where the budget is not whole."""
+"""Number of training and validation images if the budget is below 1."""
 VALIDATION = 0.1
-"""The part of the images to validate with; the paper does not say its own."""
-Best = Mapping[str, tuple[Cell, Measured]]
-"""For each loss the training that is shown, with what it came to."""
+"""Fraction of the images for validation; the paper does not state its own."""
+Best = Mapping[str, tuple[LossTraining, LossScore]]
+"""Best training of each loss, with its score."""
 
 
 def run(request: Request) -> None:
-    """Train by each loss at each learning rate."""
+    """Train with each loss at each learning rate."""
     data, budget, seed = request.required_data(), request.budget, request.seed
     published = published_at(data)
     if published is None:
         raise ValueError(f"expected {ENTRY.data} at {data}; found none")
     train, validation = parts(published.load(data, "train"), PART if budget < 1 else None, seed=seed)
-    laboratory = Laboratory(train, validation, request.out / "curves")
+    classifiers = Classifiers(train, validation, request.out / "curves")
     Study(
         cells=cells(published.name, len(train), budget=budget, seed=seed),
-        scores=Measured,
-        measure=laboratory.measure,
+        scores=LossScore,
+        measure=classifiers.measure,
         name=lambda cell: f"{cell.loss}, learning rate {cell.learning_rate:g}",
-        page=lambda known: page(known, laboratory.epochs),
+        page=lambda known: page(known, classifiers.curve),
         partial=True,
     ).run(request)
 
 
 def parts(images: Images, most: int | None, *, seed: int) -> tuple[Images, Images]:
-    """Images to train on and to validate with, drawn at random, not more than `most` together."""
+    """Split images at random into training and validation images, at most `most` together."""
     order = torch.randperm(len(images), generator=torch.Generator().manual_seed(seed)).tolist()[:most]
     validation = max(1, round(VALIDATION * len(order)))
     return images.subset(order[validation:]), images.subset(order[:validation])
 
 
-def cells(data: str, images: int, *, budget: float, seed: int) -> list[Cell]:
-    """All trainings: each loss at one learning rate, then at the next."""
+def cells(data: str, images: int, *, budget: float, seed: int) -> list[LossTraining]:
+    """Return all trainings: each loss at one learning rate, then at the next."""
     return [
-        Cell(
+        LossTraining(
             data=data,
             images=images,
             network=SMALL if budget < 1 else LARGE,
@@ -81,25 +81,25 @@ def cells(data: str, images: int, *, budget: float, seed: int) -> list[Cell]:
     ]
 
 
-def best_of(results: Mapping[Cell, Measured]) -> Best:
-    """For each loss the learning rate that is best on the validation images; of equal ones the smaller."""
-    found: dict[str, tuple[Cell, Measured]] = {}
-    for cell, measured in sorted(results.items(), key=lambda item: item[0].learning_rate):
+def best_of(results: Mapping[LossTraining, LossScore]) -> Best:
+    """Return for each loss the learning rate that is best on the validation images; of ties the smaller."""
+    found: dict[str, tuple[LossTraining, LossScore]] = {}
+    for cell, score in sorted(results.items(), key=lambda item: item[0].learning_rate):
         known = found.get(cell.loss)
-        if not measured.diverged and (known is None or measured.validation > known[1].validation):
-            found[cell.loss] = cell, measured
+        if not score.diverged and (known is None or score.validation > known[1].validation):
+            found[cell.loss] = cell, score
     return {loss: found[loss] for loss in LOSSES if loss in found}
 
 
 def findings(best: Best, errors: list[float]) -> tuple[Finding, ...]:
-    """The paper's statements beside our numbers.
+    """Return the paper's statements beside our numbers.
 
     Args:
-        best: of each loss, as far as there is any.
-        errors: the training error of the singleton extension, epoch by epoch; empty where it is not there.
+        best: best training of each measured loss.
+        errors: training error of the singleton extension in each epoch; empty if it is not measured.
     """
-    near = {loss: measured.distance for loss, (_, measured) in best.items()}
-    others = ", ".join(f"{loss} {measured.error:.3f}" for loss, (_, measured) in best.items())
+    near = {loss: score.distance for loss, (_, score) in best.items()}
+    others = ", ".join(f"{loss} {score.error:.3f}" for loss, (_, score) in best.items())
     return (
         Finding(
             paper="The singleton extension is the only loss that approximates the training error at the same "
@@ -120,15 +120,17 @@ def findings(best: Best, errors: list[float]) -> tuple[Finding, ...]:
     )
 
 
-def page(results: Mapping[Cell, Measured], epochs: Callable[[Cell], list[Epoch]]) -> PaperPage | None:
-    """Return the page of what has been measured; None while every training diverged."""
+def page(
+    results: Mapping[LossTraining, LossScore], curve_of: Callable[[LossTraining], Curve]
+) -> PaperPage | None:
+    """Return the page of the scores; None if every training diverged."""
     best = best_of(results)
     if not best:
         return None
-    series = {loss: epochs(cell) for loss, (cell, _) in best.items()}
+    series = {loss: curve_of(cell) for loss, (cell, _) in best.items()}
     drawn = {loss: _drawn(loss, own) for loss, own in series.items()}
     cell = next(iter(results))
-    found = findings(best, [epoch.error for epoch in series.get(SINGLETON, [])])
+    found = findings(best, [error for _, error in series.get(SINGLETON, [])])
     return PaperPage(
         title="The training error as a loss",
         overview=next(iter(drawn.values())),
@@ -164,36 +166,27 @@ def page(results: Mapping[Cell, Measured], epochs: Callable[[Cell], list[Epoch]]
 
 
 def numbers(best: Best) -> Numbers:
-    """A row for each loss."""
+    """Return a row for each loss."""
     return Numbers(
         header=("", "learning rate", "loss at the end", "error at the end", "mean distance", "validation"),
         rows=tuple(
             (
                 loss,
                 f"{cell.learning_rate:g}",
-                f"{measured.value:.3f}",
-                f"{measured.error:.3f}",
-                f"{measured.distance:.3f}",
-                f"{measured.validation:.3f}",
+                *(f"{each:.3f}" for each in (score.value, score.error, score.distance, score.validation)),
             )
-            for loss, (cell, measured) in best.items()
+            for loss, (cell, score) in best.items()
         ),
-        note="On training images, as they came in the last epoch; the distance is over all epochs. The last "
-        "column is the accuracy on validation images.",
+        note="Means over the batches of the last epoch, on training images; the distance is over all epochs. "
+        "The last column is the accuracy on validation images.",
     )
 
 
-def _drawn(loss: str, epochs: list[Epoch]) -> Drawing:
+def _drawn(loss: str, curve: Curve) -> Drawing:
     """Draw a loss and the training error over the epochs."""
-    across = [float(epoch.epoch) for epoch in epochs]
-    return curves(
-        {
-            "loss": (across, [epoch.value for epoch in epochs]),
-            "error": (across, [epoch.error for epoch in epochs]),
-        },
-        across="epoch",
-        up=loss,
-    )
+    across = [float(epoch) for epoch in range(1, len(curve) + 1)]
+    values, errors = zip(*curve, strict=True)
+    return curves({"loss": (across, values), "error": (across, errors)}, across="epoch", up=loss)
 
 
 ENTRY = Entry(

@@ -1,10 +1,10 @@
-"""Cells of `sets-training-error`: a classifier trained by one loss at one learning rate, epoch by epoch."""
+"""Training of `sets-training-error`: a classifier with one loss and one learning rate."""
 
 import csv
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -21,7 +21,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def squared(logits: Tensor, labels: Tensor) -> Tensor:
-    """The mean squared distance of probabilities to the right class."""
+    """Return the mean squared distance between the probabilities and the one-hot label."""
     return nn.functional.mse_loss(
         logits.softmax(1), nn.functional.one_hot(labels, logits.shape[1]).to(logits.dtype)
     )
@@ -36,8 +36,8 @@ LOSSES: Mapping[str, Loss] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One training."""
+class LossTraining:
+    """Settings of one training."""
 
     data: str
     images: int
@@ -49,12 +49,12 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """What a training came to.
+class LossScore:
+    """Loss, training error and accuracy of one training.
 
-    `value` and `error` are those of the last epoch, over the images as they came, and `distance` is the mean
-    over all epochs of the distance between the two; `validation` is the accuracy afterwards on images that
-    were not trained on. Where the loss became infinite or NaN, `diverged` is true, and the others are 0.
+    `value` (of the loss) and `error` are means over the batches of the last epoch, and `distance` is the mean
+    absolute difference of the two over all epochs; `validation` is the final accuracy on validation images.
+    If the loss became infinite or NaN, `diverged` is true, and the others are 0.
     """
 
     diverged: bool
@@ -65,22 +65,17 @@ class Measured:
     seconds_per_epoch: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Epoch:
-    """Means over the training images, as they came."""
-
-    epoch: int
-    value: float
-    error: float
+Curve = list[tuple[float, float]]
+"""Mean loss and error over the batches of each epoch."""
 
 
-class Laboratory:
-    """Images to train on and to validate with.
+class Classifiers:
+    """Training and validation images, and the folder of the curves of the classifiers trained on them.
 
     Args:
-        train: with labels.
-        validation: with labels.
-        curves: a folder for what each epoch came to; made where it is missing.
+        train: labeled training images.
+        validation: labeled validation images.
+        curves: folder with a file for each training, made if missing.
     """
 
     def __init__(self, train: Images, validation: Images, curves: Path) -> None:
@@ -89,60 +84,57 @@ class Laboratory:
         self._classes = int(train.required_labels().max()) + 1
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-    def measure(self, cell: Cell) -> Measured:
-        """Train one cell, and write its epochs to a file of their own."""
+    def measure(self, cell: LossTraining) -> LossScore:
+        """Train one classifier, write its curve to a file, and return its score."""
         torch.manual_seed(cell.seed)
         config = ResNetConfig(depth=18) if cell.network == LARGE else ConvNetConfig()
         encoder = config.build(channels=self._train.channels, size=self._train.size)
         network = nn.Sequential(encoder, nn.Linear(encoder.features, self._classes)).to(self._device)
         started = time.perf_counter()
-        epochs = self._trained(network, cell)
+        curve = self._trained(network, cell)
         seconds = (time.perf_counter() - started) / cell.epochs
         self._curves.mkdir(parents=True, exist_ok=True)
         with self._file(cell).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, fieldnames=[field.name for field in fields(Epoch)])
-            writer.writeheader()
-            writer.writerows(asdict(epoch) for epoch in epochs)
-        last = epochs[-1]
-        if not math.isfinite(last.value):
-            return Measured(
+            writer = csv.writer(file)
+            writer.writerow(("epoch", "value", "error"))
+            writer.writerows((epoch, *means) for epoch, means in enumerate(curve, start=1))
+        value, error = curve[-1]
+        if not math.isfinite(value):
+            return LossScore(
                 diverged=True, validation=0.0, value=0.0, error=0.0, distance=0.0, seconds_per_epoch=seconds
             )
-        return Measured(
+        return LossScore(
             diverged=False,
             validation=self._accuracy(network),
-            value=last.value,
-            error=last.error,
-            distance=sum(abs(epoch.value - epoch.error) for epoch in epochs) / len(epochs),
+            value=value,
+            error=error,
+            distance=sum(abs(value - error) for value, error in curve) / len(curve),
             seconds_per_epoch=seconds,
         )
 
-    def epochs(self, cell: Cell) -> list[Epoch]:
-        """What each epoch of a measured cell came to.
+    def curve(self, cell: LossTraining) -> Curve:
+        """Return the curve of a measured training.
 
         Raises:
-            OSError: where its file is not there any more.
+            OSError: if its file is missing.
         """
         with self._file(cell).open(newline="", encoding="utf-8") as file:
-            return [
-                Epoch(epoch=int(row["epoch"]), value=float(row["value"]), error=float(row["error"]))
-                for row in csv.DictReader(file)
-            ]
+            return [(float(row["value"]), float(row["error"])) for row in csv.DictReader(file)]
 
-    def _file(self, cell: Cell) -> Path:
+    def _file(self, cell: LossTraining) -> Path:
         named = f"{cell.data}-{cell.network}-{cell.loss}-{cell.learning_rate:g}-{cell.epochs}-{cell.seed}"
         return self._curves / f"{named.replace(' ', '-').lower()}.csv"
 
-    def _trained(self, network: nn.Module, cell: Cell) -> list[Epoch]:
-        """The epochs, up to one whose loss is no finite number."""
+    def _trained(self, network: nn.Module, cell: LossTraining) -> Curve:
+        """Train, and return the curve; its last loss is infinite or NaN if the training diverged."""
         loss, count = LOSSES[cell.loss], len(self._train)
         optimizer = torch.optim.SGD(
             network.parameters(), lr=cell.learning_rate, momentum=0.9, weight_decay=5e-4
         )
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, cell.epochs)
         generator = torch.Generator().manual_seed(cell.seed)
-        epochs: list[Epoch] = []
-        while len(epochs) < cell.epochs and (not epochs or math.isfinite(epochs[-1].value)):
+        curve: Curve = []
+        while len(curve) < cell.epochs and (not curve or math.isfinite(curve[-1][0])):
             value = error = 0.0
             for batch in torch.randperm(count, generator=generator).split(BATCH):
                 pixels, labels = self._batch(self._train, batch)
@@ -154,8 +146,8 @@ class Laboratory:
                 value += found.item() * len(batch) / count
                 error += (logits.argmax(1) != labels).sum().item() / count
             schedule.step()
-            epochs.append(Epoch(epoch=len(epochs) + 1, value=value, error=error))
-        return epochs
+            curve.append((value, error))
+        return curve
 
     @torch.no_grad()
     def _accuracy(self, network: nn.Module) -> float:
