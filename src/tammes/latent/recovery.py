@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -14,6 +14,7 @@ from tammes.evaluation import LabeledFeatures
 from tammes.latent.round_state import TrainedEncoders
 
 
+@runtime_checkable
 class Classifier(Protocol):
     """Classifier with an accuracy, such as `tammes.evaluation.KNN` or `LinearProbe`."""
 
