@@ -10,11 +10,10 @@ import pytest
 import torch
 from scipy.io import savemat
 
-from tammes.data.filter_images import FILTERS
+from tammes.data.filter_images import FILTERS, filter_images
 from tammes.papers.figures import FLOOR, grouped_dots
 from tammes.papers.robinson_spectral import filters
-from tammes.papers.robinson_spectral.filters import cells, summary
-from tammes.papers.robinson_spectral.filters_networks import (
+from tammes.papers.robinson_spectral.filter_networks import (
     ARMA,
     BASISNET,
     BUILD,
@@ -22,10 +21,17 @@ from tammes.papers.robinson_spectral.filters_networks import (
     SIGNNET,
     GeneralizedPageRank,
     Grid,
-    Propagation,
     SpectralConfig,
+    propagation,
 )
-from tammes.papers.robinson_spectral.filters_training import Cell, Laboratory, Measured
+from tammes.papers.robinson_spectral.filters import (
+    FilterRun,
+    FilterScore,
+    cells,
+    decomposed,
+    measure,
+    summary,
+)
 from tammes.spectral import Eigenpairs
 
 pytest.importorskip("torch_geometric")
@@ -53,7 +59,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def grid(data: Path) -> Grid:
-    return Laboratory(data).grid()
+    return decomposed(filter_images(data))
 
 
 def test_the_entry_writes_a_table_a_figure_and_a_page(data: Path, tmp_path: Path) -> None:
@@ -73,10 +79,11 @@ def test_the_entry_writes_a_table_a_figure_and_a_page(data: Path, tmp_path: Path
 
 
 def test_networks_on_eigenvectors_can_be_filters(data: Path) -> None:
-    laboratory = Laboratory(data)
+    images = filter_images(data)
+    grid = decomposed(images)
     for method in (SIGNNET, BASISNET):
-        cell = Cell(image=0, method=method, setting="one", steps=150)
-        first, again = laboratory.measure(cell), laboratory.measure(cell)
+        cell = FilterRun(image=0, method=method, setting="one", steps=150)
+        first, again = (measure(cell, images=images, grid=grid) for _ in range(2))
         assert first.band == again.band
         assert max(vars(first)[name] for name in FILTERS) < 0.05, method
 
@@ -108,7 +115,7 @@ def test_the_baseline_is_a_polynomial(grid: Grid) -> None:
     root = adjacency.sum(1).rsqrt()
     dense = root[:, None] * adjacency * root
     x = torch.rand(SIDE**2, 2)
-    torch.testing.assert_close(Propagation(grid.edges, SIDE**2)(x), dense @ x)
+    torch.testing.assert_close(propagation(grid.edges, SIDE**2) @ x, dense @ x)
     network = GeneralizedPageRank(grid, width=3, layers=2, steps=2)
     h = x[:, :1]
     for linear in network.linear:
@@ -148,7 +155,7 @@ def test_phi_wants_eigenvalues_and_one_feature() -> None:
 def test_the_best_setting_on_average_counts() -> None:
     errors = dict.fromkeys(FILTERS, 0.5)
     results = {
-        cell: Measured(
+        cell: FilterScore(
             **(errors | {"low": 0.1 + cell.image if "2 layers of 32" in cell.setting else 0.4}),
             parameters=1,
             seconds=1.0,

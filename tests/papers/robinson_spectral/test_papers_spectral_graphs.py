@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,19 @@ from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.papers.entry import Request
 from tammes.papers.page import Finding, write_page
 from tammes.papers.robinson_spectral import multiplicities, properties, substructures, zinc
-from tammes.papers.robinson_spectral.molecules import components, flat, fluorescein, molecules
-from tammes.papers.robinson_spectral.multiplicities_measured import measure
-from tammes.papers.robinson_spectral.regression import batches, encoded, standardized
-from tammes.papers.robinson_spectral.synthetic import cells as synthetic_cells
-from tammes.papers.robinson_spectral.synthetic import findings as synthetic_findings
-from tammes.papers.robinson_spectral.synthetic import summary as synthetic_summary
-from tammes.papers.robinson_spectral.zinc import cells
-from tammes.papers.robinson_spectral.zinc_drawing import drawn
-from tammes.papers.robinson_spectral.zinc_findings import ABLATION, MAIN, PAPER, findings, summary
+from tammes.papers.robinson_spectral.figure_7_3 import cells as encoding_cells
+from tammes.papers.robinson_spectral.figure_7_3 import findings as encoding_findings
+from tammes.papers.robinson_spectral.figure_7_3 import summary as encoding_summary
+from tammes.papers.robinson_spectral.graph_regression import batches, standardized, with_eigenpairs
+from tammes.papers.robinson_spectral.molecules import (
+    components,
+    figure_e5,
+    fluorescein,
+    layout,
+    molecules,
+)
+from tammes.papers.robinson_spectral.multiplicities import measure
+from tammes.papers.robinson_spectral.zinc import ABLATION, MAIN, PAPER, cells, findings, summary
 from tammes.papers.robinson_spectral.zinc_training import (
     ENCODINGS,
     FLIPS,
@@ -34,9 +39,9 @@ from tammes.papers.robinson_spectral.zinc_training import (
     PNA,
     SIGNNET,
     TRANSFORMER,
-    Cell,
-    Laboratory,
-    Measured,
+    ZincRun,
+    ZincScore,
+    measurer,
 )
 
 pytest.importorskip("torch_geometric")
@@ -110,7 +115,7 @@ def test_known_multiplicities() -> None:
 def test_graphs_are_batched_with_their_eigenpairs(data: Path) -> None:
     from tammes.data.zinc import zinc
 
-    part = encoded(zinc(data / "zinc", "val"), count=None)
+    part = with_eigenpairs(zinc(data / "zinc", "val"), count=None)
     order = torch.tensor([3, 0, 5])
     (batch,) = batches(part, order, 3)
     assert batch.targets.flatten().tolist() == part.graphs.targets[order].flatten().tolist()
@@ -119,7 +124,7 @@ def test_graphs_are_batched_with_their_eigenpairs(data: Path) -> None:
     neighbors = torch.zeros_like(batch.vectors).index_add(0, batch.edges[1], batch.vectors[batch.edges[0]])
     left = batch.vectors - neighbors / 2
     torch.testing.assert_close(left, batch.values[batch.owner] * batch.vectors, atol=1e-5, rtol=0)
-    first = encoded(part.graphs, count=2)
+    first = with_eigenpairs(part.graphs, count=2)
     torch.testing.assert_close(first.values, part.values[:, 1:3])
 
 
@@ -154,9 +159,9 @@ SMALL = {"molecules": 12, "epochs": 2, "width": 8, "layers": 1, "phi_width": 8, 
 def test_every_base_network_meets_encodings(
     base: str, encoding: str, eigenvectors: int, data: Path, tmp_path: Path
 ) -> None:
-    laboratory = Laboratory(data / "zinc", tmp_path / "drawn.npy")
-    cell = Cell(base=base, encoding=encoding, eigenvectors=eigenvectors, **SMALL)
-    first, again = laboratory.measure(cell), laboratory.measure(cell)
+    trained = measurer(data / "zinc", tmp_path / "drawn.npy")
+    cell = ZincRun(base=base, encoding=encoding, eigenvectors=eigenvectors, **SMALL)
+    first, again = trained(cell), trained(cell)
     assert first.test == again.test
     assert 0 < first.test < 100
     assert 1 <= first.best_epoch <= 2
@@ -186,8 +191,8 @@ def test_molecules_that_are_not_there_are_refused_before_anything_is_written(
 
 
 def test_findings_say_what_is_less() -> None:
-    def measured(test: float) -> Measured:
-        return Measured(test=test, validation=0.1, best_epoch=1, parameters=10, seconds_per_epoch=1.0)
+    def measured(test: float) -> ZincScore:
+        return ZincScore(test=test, validation=0.1, best_epoch=1, parameters=10, seconds_per_epoch=1.0)
 
     def found(flips: float, signnet: float) -> list[bool | None]:
         errors = dict(zip(MAIN, (0.3, flips, signnet), strict=True))
@@ -196,7 +201,9 @@ def test_findings_say_what_is_less() -> None:
             for cell in cells(0.01, seed=0)
             if (cell.base, cell.encoding, cell.eigenvectors) in errors
         }
-        assert summary(results)[MAIN[0]] == pytest.approx((0.315, 0.0129, 4), abs=1e-4)
+        none = summary(results)[MAIN[0]]
+        found = none.mean, none.deviation, len(none.values)
+        assert found == pytest.approx((0.315, 0.0129, 4), abs=1e-4)
         return [finding.agrees for finding in findings(results)]
 
     assert found(0.2, 0.1) == [True, True]
@@ -208,7 +215,7 @@ def test_what_signnet_is_without_the_other_sign_is_judged_on_the_same_seeds() ->
     def found(one_sign: list[float], signnet: list[float]) -> Finding:
         errors = dict(zip(ABLATION, (one_sign, signnet), strict=True))
         results = {
-            Cell(base=base, encoding=encoding, eigenvectors=k, seed=seed, **SMALL): Measured(
+            ZincRun(base=base, encoding=encoding, eigenvectors=k, seed=seed, **SMALL): ZincScore(
                 test=error, validation=0.1, best_epoch=1, parameters=10, seconds_per_epoch=1.0
             )
             for (base, encoding, k), of_seeds in errors.items()
@@ -233,7 +240,7 @@ def test_what_signnet_is_without_the_other_sign_is_judged_on_the_same_seeds() ->
 
 
 def test_the_ablation_has_the_parameters_of_signnet() -> None:
-    cell = Cell(base=GATED, encoding=SIGNNET, eigenvectors=3, **SMALL)
+    cell = ZincRun(base=GATED, encoding=SIGNNET, eigenvectors=3, **SMALL)
     signnet, one_sign = ENCODINGS[SIGNNET](cell), ENCODINGS[ONE_SIGN](cell)
     assert signnet is not None
     assert one_sign is not None
@@ -243,14 +250,14 @@ def test_the_ablation_has_the_parameters_of_signnet() -> None:
 
 def test_the_page_on_molecules_is_written(data: Path, tmp_path: Path) -> None:
     results = {
-        Cell(base=base, encoding=encoding, eigenvectors=k, seed=seed, **SMALL): Measured(
+        ZincRun(base=base, encoding=encoding, eigenvectors=k, seed=seed, **SMALL): ZincScore(
             test=0.5, validation=0.5, best_epoch=1, parameters=10, seconds_per_epoch=1.0
         )
         for base, encoding, k in PAPER
         for seed in (0, 1)
     }
-    np.save(tmp_path / zinc.DRAWN, np.random.default_rng(0).random((25, 8)))
-    shown = zinc.page(results, training="zinc_REBUILT.npz", fluorescein=drawn(tmp_path / zinc.DRAWN))
+    np.save(tmp_path / zinc.DRAWING, np.random.default_rng(0).random((25, 8)))
+    shown = zinc.page(results, training="zinc_REBUILT.npz", fluorescein=figure_e5(tmp_path / zinc.DRAWING))
     write_page(shown, Request(entry=zinc.ENTRY, out=tmp_path, budget=1.0, seed=0, data=data))
     page = (tmp_path / "report.html").read_text()
     assert "zinc_REBUILT.npz" in page
@@ -296,15 +303,18 @@ def test_properties_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_is_within_the_spread_of_seeds_does_not_agree() -> None:
-    made = synthetic_cells(budget=1, seed=0, graphs=5, epochs=2)
+    made = encoding_cells(budget=1, seed=0, graphs=5)
     assert len(made) == 9
+    linear = dataclasses.replace(properties.EXPERIMENT, shown=float)
 
     def agrees(spread: float) -> bool | None:
-        results = {
-            cell: [{"none": 0.5, "LapPE (flip)": 0.4, "SignNet": 0.3}[cell.encoding] + spread * cell.seed] * 3
-            for cell in made
-        }
-        (finding,) = synthetic_findings(properties.EXPERIMENT, synthetic_summary(results))
+        results = {}
+        for cell in made:
+            error = {"none": 0.5, "LapPE (flip)": 0.4, "SignNet": 0.3}[cell.encoding] + spread * cell.seed
+            results[cell] = properties.PropertiesScore(
+                connected=error, diameter=error, spectral_radius=error, parameters=1, seconds_per_epoch=1.0
+            )
+        (finding,) = encoding_findings(linear, encoding_summary(linear, results))
         assert "least mean error for 3 of 3 targets" in finding.ours
         return finding.agrees
 
@@ -319,7 +329,7 @@ def test_fluorescein_is_drawn_flat() -> None:
     # Four rings share edges or an atom: the spiro carbon has four neighbors, three oxygens have one.
     assert degree.max() == 4
     assert int((degree == 1).sum()) == 3
-    places = flat(edges, 25)
+    places = layout(edges, 25)
     lengths = np.linalg.norm(places[edges[0]] - places[edges[1]], axis=1)
     assert 0.6 < lengths.min() <= lengths.max() < 1.4
     figure = molecules(edges, {"a": torch.arange(25.0), "b": -torch.arange(25.0)}, across=2)
@@ -345,5 +355,5 @@ def test_labeled_graphs_of_one_node_have_an_encoding() -> None:
         edge_starts=torch.tensor([0, 0]),
         targets=torch.zeros(1, 1),
     )
-    part = encoded(lonely, count=2)
+    part = with_eigenpairs(lonely, count=2)
     assert part.vectors.tolist() == [[0.0, 0.0]]

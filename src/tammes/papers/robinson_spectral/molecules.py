@@ -1,8 +1,9 @@
-"""Molecules drawn flat, colored by numbers of their atoms."""
+"""Drawings of molecules, colored by numbers of their atoms, and Figure E-5."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,10 +12,13 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
-from torch import Tensor
+from torch import Tensor, nn
 
+from tammes.papers.page import Figure as PageFigure
+from tammes.papers.page import panel
 from tammes.report.figures.canvas import TEXT
 from tammes.report.palette import INK, MUTED
+from tammes.spectral import eigenpairs
 
 # Fluorescein, C20H12O5, without hydrogens: an oxygen, a lactone, the xanthene, a benzene ring.
 _BONDS = (
@@ -25,28 +29,30 @@ _COLORS = colormaps["coolwarm"]
 
 
 def fluorescein() -> Int64[Tensor, "2 58"]:
-    """The bonds between its 25 atoms, both ways: the molecule of the paper's figures E-4 and E-5.
+    """Return the bonds between its 25 atoms, in both directions: the molecule of Figures E-4 and E-5.
 
-    >>> int(fluorescein().max())
-    24
+    Example:
+        >>> int(fluorescein().max())
+        24
     """
     pairs = torch.tensor([[int(atom) for atom in bond.split("-")] for bond in _BONDS.split()]).T
     return torch.cat([pairs, pairs.flip(0)], dim=1)
 
 
-def flat(edges: Int64[Tensor, "2 e"], atoms: int) -> Float[np.ndarray, "n 2"]:
-    """Places in the plane whose distances are about those along bonds.
+def layout(edges: Int64[Tensor, "2 e"], atoms: int) -> Float[np.ndarray, "n 2"]:
+    """Return places in the plane whose distances approximate those along bonds, by stress majorization.
 
-    Differences count by 1 / distance^2; each round moves to the minimum of a quadratic bound of their sum.
+    The stress is sum_ij (|x_i - x_j| - d_ij)^2 / d_ij^2; each round moves to the minimum of a quadratic bound
+    of it.
 
     Args:
-        edges: bonds, both ways, of a connected molecule.
-        atoms: how many.
+        edges: bonds, in both directions, of a connected molecule.
+        atoms: number of atoms.
 
     Source: Gansner et al., Graph Drawing by Stress Majorization, 2004.
 
     Example:
-        >>> places = flat(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3)
+        >>> places = layout(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3)
         >>> float(np.linalg.norm(places[0] - places[2]).round(2))
         2.0
     """
@@ -55,7 +61,7 @@ def flat(edges: Int64[Tensor, "2 e"], atoms: int) -> Float[np.ndarray, "n 2"]:
     weight = 1 / np.where(distance > 0, distance, np.inf) ** 2
     laplacian = np.diag(weight.sum(axis=1)) - weight
     inverse = np.linalg.pinv(laplacian)
-    # Started from two eigenvectors of the distances, as in classical scaling.
+    # Classical scaling, two eigenvectors of the squared distances, is the start.
     centered = np.eye(atoms) - 1 / atoms
     values, vectors = np.linalg.eigh(-centered @ distance**2 @ centered / 2)
     places = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0)) if atoms > 2 else np.eye(atoms, 2)
@@ -69,12 +75,12 @@ def flat(edges: Int64[Tensor, "2 e"], atoms: int) -> Float[np.ndarray, "n 2"]:
 def molecules(
     edges: Int64[Tensor, "2 e"], columns: Mapping[str, Float[Tensor, " n"]], *, across: int
 ) -> Figure:
-    """The molecule once for each column of numbers, blue below zero and red above.
+    """Draw the molecule once for each column of numbers, blue below zero and red above.
 
     Args:
-        edges: bonds, both ways.
-        columns: by what they are called, a number for each atom.
-        across: how many drawings stand side by side.
+        edges: bonds, in both directions.
+        columns: a number for each atom, by the title of the drawing.
+        across: number of drawings side by side.
 
     Example:
         >>> pair = torch.tensor([[0, 1], [1, 0]])
@@ -82,7 +88,7 @@ def molecules(
         1
     """
     atoms = len(next(iter(columns.values())))
-    places = flat(edges, atoms)
+    places = layout(edges, atoms)
     down = -(-len(columns) // across)
     figure = Figure(figsize=(1.8 * across, 1.8 * down), layout="constrained")
     figure.patch.set_alpha(0)
@@ -93,17 +99,18 @@ def molecules(
         axes.set_title(name, fontsize=TEXT, color=INK)
         for first, second in edges.T.tolist():
             axes.plot(*places[[first, second]].T, color=MUTED, linewidth=0.8, zorder=1)
-        most = float(values.abs().max()) or 1.0
-        colors = _COLORS((values.numpy() / most + 1) / 2)
+        largest = float(values.abs().max()) or 1.0
+        colors = _COLORS((values.numpy() / largest + 1) / 2)
         axes.scatter(places[:, 0], places[:, 1], c=colors, s=42, edgecolors=INK, linewidths=0.4, zorder=2)
     return figure
 
 
 def components(encodings: Float[Tensor, "n d"], count: int) -> Float[Tensor, "n count"]:
-    """The principal components of some rows, each with the sign that makes its largest entry positive.
+    """Return principal components of the rows, each with the sign that makes its largest entry positive.
 
-    >>> components(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), 1).abs().tolist()
-    [[1.0], [1.0]]
+    Example:
+        >>> components(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), 1).abs().tolist()
+        [[1.0], [1.0]]
     """
     centered = encodings - encodings.mean(dim=0)
     left, scale, _ = torch.linalg.svd(centered.double(), full_matrices=False)
@@ -112,3 +119,41 @@ def components(encodings: Float[Tensor, "n d"], count: int) -> Float[Tensor, "n 
     found[:, :there] = left[:, :there] * scale[:there]
     largest = found.gather(0, found.abs().argmax(dim=0, keepdim=True))
     return (found * torch.where(largest < 0, -1.0, 1.0)).to(encodings.dtype)
+
+
+@torch.no_grad()
+def encoded_fluorescein(encoding: nn.Module, eigenvectors: int) -> Float[Tensor, "25 d"]:
+    """Return the encodings of fluorescein, which no network was trained on.
+
+    Args:
+        encoding: trained network on eigenvectors.
+        eigenvectors: number of eigenvectors that it was trained with; 0 for all.
+    """
+    edges, owner = fluorescein(), torch.zeros(25, dtype=torch.long)
+    pairs = eigenpairs(edges, owner, count=eigenvectors + 1 if eigenvectors else None)
+    first = 1 if eigenvectors else 0
+    encoded: Tensor = encoding(
+        None, edges, owner, pairs.vectors[:, first:].float(), pairs.values[:, first:].float()
+    )
+    return encoded
+
+
+def figure_e5(file: Path) -> tuple[PageFigure, ...]:
+    """Return Figure E-5 from a file of `encoded_fluorescein`, or nothing if there is no file."""
+    if not file.exists():
+        return ()
+    edges = fluorescein()
+    vectors = eigenpairs(edges, torch.zeros(25, dtype=torch.long)).vectors.float()
+    learned = components(torch.from_numpy(np.load(file)), 4)
+    columns = {"v₂": vectors[:, 1], "v₃": vectors[:, 2], "v₂₄": vectors[:, 23], "v₂₅": vectors[:, 24]}
+    columns |= {f"component {number + 1}": learned[:, number] for number in range(4)}
+    description = "Four eigenvectors on the atoms of fluorescein, and four components of what is learned."
+    return (
+        PageFigure(
+            title="Fluorescein",
+            words="Above, the two smallest and the two largest eigenvectors but the trivial one; below, "
+            "principal components of a trained SignNet's encodings. It was not trained on this molecule.",
+            panels=(panel(molecules(edges, columns, across=4), description),),
+            wide=True,
+        ),
+    )

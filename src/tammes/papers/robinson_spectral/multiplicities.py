@@ -1,13 +1,14 @@
-"""How often eigenvalues of real graphs are repeated: where signs alone are not all that is ambiguous.
+"""Multiplicities of the eigenvalues of real graphs: how often bases, not only signs, are ambiguous.
 
 Robinson (2023), section E.3.2, Tables E.2 and E.3.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from tammes.data.filter_images import filter_images
 from tammes.data.labeled_graphs import LabeledGraphs
@@ -16,8 +17,8 @@ from tammes.extensions import tu_graphs
 from tammes.papers.entry import Entry, Request
 from tammes.papers.figures import dots
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.robinson_spectral.multiplicities_measured import Graph, Measured, measure
 from tammes.papers.study import Study
+from tammes.spectral import RelativeGap, eigenpairs, eigenvector_mask
 
 COLLECTION = (
     "PROTEINS",
@@ -31,26 +32,23 @@ COLLECTION = (
 )
 ZINC, GRID = "ZINC", "32 x 32 image"
 FOLDERS = {ZINC: "zinc", GRID: "filters"}
-"""The folders of what is not of the TU collection; those of the collection have their own names."""
+"""Folders of the data sets outside the TU collection; the others have folders of their names."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A line of Table E.2 or E.3; `percent` is of graphs, or of eigenvectors where there is one graph."""
-
-    graphs: int
-    multiplicity: int
-    percent: float
-
-
-PAPER: Mapping[str, Row] = {
-    ZINC: Row(graphs=12000, multiplicity=9, percent=64.1),
-    "IMDB-MULTI": Row(graphs=1500, multiplicity=37, percent=99.9),
-    "COLLAB": Row(graphs=5000, multiplicity=238, percent=99.1),
-    "PROTEINS": Row(graphs=1113, multiplicity=20, percent=77.3),
-    "COIL-DEL": Row(graphs=3900, multiplicity=4, percent=4.0),
-    GRID: Row(graphs=1, multiplicity=32, percent=96.9),
+NODES_AT_ONCE = 2**15
+"""Nodes of the graphs that are decomposed together."""
+Graph = tuple[Tensor, int]
+"""Edges, in both directions, and the number of nodes."""
+PAPER: Mapping[str, tuple[int, int, float]] = {
+    ZINC: (12000, 9, 64.1),
+    "IMDB-MULTI": (1500, 37, 99.9),
+    "COLLAB": (5000, 238, 99.1),
+    "PROTEINS": (1113, 20, 77.3),
+    "COIL-DEL": (3900, 4, 4.0),
+    GRID: (1, 32, 96.9),
 }
+"""Tables E.2 and E.3: number of graphs, largest multiplicity, and percent of graphs, or of eigenvectors for
+a single graph, with a multiplicity above 1."""
 REMARKS = (
     "Eigenvalues of the symmetric normalized Laplacian, in double precision, are equal where their "
     "difference is at most 1e-8 of the matrix' norm. 'Decades' says how far the nearest difference is from "
@@ -63,18 +61,33 @@ REMARKS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One data set, its first `most` graphs."""
+class GraphSet:
+    """The first `most` graphs of one data set."""
 
     data: str
     most: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiplicityScore:
+    """Eigenspaces of some graphs; percentages count graphs and eigenvectors with a multiplicity above 1."""
+
+    graphs: int
+    least_nodes: int
+    most_nodes: int
+    multiplicity: int
+    percent_graphs: float
+    distinct: int
+    multiplicities: int
+    percent_vectors: float
+    decades: float
 
 
 def run(request: Request) -> None:
     """Decompose the graphs of each data set that is there; nothing is random."""
     folder = request.required_data()
     cells = [
-        Cell(data=name, most=max(1, round(request.budget * (PAPER[name].graphs if name in PAPER else 1000))))
+        GraphSet(data=name, most=max(1, round(request.budget * (PAPER[name][0] if name in PAPER else 1000))))
         for name in (GRID, ZINC, *COLLECTION)
         if (folder / FOLDERS.get(name, name)).is_dir()
     ]
@@ -85,19 +98,67 @@ def run(request: Request) -> None:
         )
     Study(
         cells=cells,
-        scores=Measured,
+        scores=MultiplicityScore,
         measure=lambda cell: measure(_READ[cell.data](folder, cell)),
         name=lambda cell: cell.data,
         page=page,
     ).run(request)
 
 
-def page(results: Mapping[Cell, Measured]) -> PaperPage:
-    """Return the page of what has been measured."""
-    many = {cell.data: measured for cell, measured in results.items() if cell.data != GRID}
+def measure(graphs: Sequence[Graph]) -> MultiplicityScore:
+    """Return the multiplicities of the eigenvalues of some graphs.
+
+    Example:
+        >>> triangle = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
+        >>> score = measure([(triangle, 3)])
+        >>> score.multiplicity, score.distinct, round(score.percent_vectors, 1)
+        (2, 2, 66.7)
+    """
+    dimensions: list[Tensor] = []
+    repeated, decades = 0, torch.inf
+    for part in _parts(sorted(graphs, key=lambda graph: graph[1])):
+        sizes = torch.tensor([size for _, size in part])
+        starts = sizes.cumsum(0) - sizes
+        batch = torch.arange(len(part)).repeat_interleave(sizes)
+        edges = torch.cat([edges + start for (edges, _), start in zip(part, starts, strict=True)], dim=1)
+        pairs = eigenpairs(edges, batch)
+        mask = eigenvector_mask(pairs.vectors, batch, len(part))
+        spaces = RelativeGap(warn=False)(pairs.values, mask)
+        first = torch.nn.functional.pad(spaces.number.diff(dim=1) > 0, (1, 0), value=True) & mask
+        dimensions.append(spaces.dimension[first])
+        repeated += int((spaces.dimension > 1).any(dim=1).sum())
+        decades = min(decades, float(spaces.margin.min()))
+    found = torch.cat(dimensions)
+    return MultiplicityScore(
+        graphs=len(graphs),
+        least_nodes=min(size for _, size in graphs),
+        most_nodes=max(size for _, size in graphs),
+        multiplicity=int(found.max()),
+        percent_graphs=100 * repeated / len(graphs),
+        distinct=len(found),
+        multiplicities=len(found.unique()),
+        percent_vectors=100 * float(found[found > 1].sum() / found.sum()),
+        decades=decades,
+    )
+
+
+def _parts(graphs: Sequence[Graph]) -> Iterator[list[Graph]]:
+    """Yield graphs of ascending size in parts of about equal work."""
+    part: list[Graph] = []
+    for graph in graphs:
+        if part and (len(part) + 1) * graph[1] > NODES_AT_ONCE:
+            yield part
+            part = []
+        part.append(graph)
+    yield part
+
+
+def page(results: Mapping[GraphSet, MultiplicityScore]) -> PaperPage:
+    """Return the page of the results."""
+    many = {cell.data: score for cell, score in results.items() if cell.data != GRID}
     figure = dots(
-        {name: measured.percent_graphs for name, measured in (many or _by_name(results)).items()},
-        {name: row.percent for name, row in PAPER.items() if name in many},
+        {name: score.percent_graphs for name, score in (many or _by_name(results)).items()},
+        {name: percent for name, (_, _, percent) in PAPER.items() if name in many},
         label="% of graphs with a repeated eigenvalue",
         limits=(0.0, 103.0),
     )
@@ -118,21 +179,21 @@ def page(results: Mapping[Cell, Measured]) -> PaperPage:
     )
 
 
-def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
-    """The paper's statements beside our numbers."""
-    ours = _by_name(results)
-    whole = {name: PAPER[name] for name in ours if name in PAPER and ours[name].graphs == PAPER[name].graphs}
-    found = []
-    for name, row in whole.items():
-        mine = ours[name]
-        percent = mine.percent_vectors if name == GRID else mine.percent_graphs
+def findings(results: Mapping[GraphSet, MultiplicityScore]) -> tuple[Finding, ...]:
+    """Return the paper's statements beside our numbers, for complete sets."""
+    ours, found = _by_name(results), []
+    for name, score in ours.items():
+        graphs, multiplicity, percent = PAPER.get(name, (0, 0, 0.0))
+        if score.graphs != graphs:
+            continue
+        own = score.percent_vectors if name == GRID else score.percent_graphs
         found.append(
             Finding(
-                paper=f"{name}: largest multiplicity {row.multiplicity}, {row.percent} % "
+                paper=f"{name}: largest multiplicity {multiplicity}, {percent} % "
                 + ("of eigenvectors" if name == GRID else "of graphs")
                 + " with multiplicity above 1.",
-                ours=f"{name}: {mine.multiplicity}, {percent:.1f} %.",
-                agrees=mine.multiplicity == row.multiplicity and abs(percent - row.percent) < 0.2,
+                ours=f"{name}: {score.multiplicity}, {own:.1f} %.",
+                agrees=score.multiplicity == multiplicity and abs(own - percent) < 0.2,
             )
         )
     usual = [name for name in ours if name not in (GRID, "COIL-DEL")]
@@ -140,63 +201,61 @@ def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
     found.append(
         Finding(
             paper="The majority of graphs in each set besides COIL-DEL have a repeated eigenvalue.",
-            ours=f"So it is in {len(most)} of {len(usual)} sets"
-            + ("." if len(most) == len(usual) else f"; not in {', '.join(set(usual) - set(most))}."),
+            ours=f"This holds for {len(most)} of {len(usual)} sets"
+            + ("." if len(most) == len(usual) else f"; not for {', '.join(set(usual) - set(most))}."),
             agrees=len(most) == len(usual) if usual else None,
         )
     )
     return tuple(found)
 
 
-def numbers(results: Mapping[Cell, Measured]) -> Numbers:
-    """A row for each set, the paper's numbers in parentheses."""
+def numbers(results: Mapping[GraphSet, MultiplicityScore]) -> Numbers:
+    """Return a row for each set, with the paper's numbers in parentheses."""
+    columns = (
+        "graphs",
+        "nodes",
+        "largest multiplicity",
+        "% of graphs above 1",
+        "% of eigenvectors above 1",
+        "eigenspaces",
+        "multiplicities",
+        "decades",
+    )
     rows = []
-    for name, ours in _by_name(results).items():
-        row = PAPER.get(name)
-        graph_wise, vector_wise = f"{ours.percent_graphs:.1f}", f"{ours.percent_vectors:.1f}"
-        if row is not None:
-            graph_wise += "" if name == GRID else f" ({row.percent})"
-            vector_wise += f" ({row.percent})" if name == GRID else ""
+    for name, score in _by_name(results).items():
+        graphs, multiplicity, by_graph, by_vector = "", "", "", ""
+        if name in PAPER:
+            graphs, multiplicity = f" ({PAPER[name][0]:,})", f" ({PAPER[name][1]})"
+            percent = f" ({PAPER[name][2]})"
+            by_graph, by_vector = ("", percent) if name == GRID else (percent, "")
         rows.append(
             (
                 name,
-                f"{ours.graphs:,}" + ("" if row is None else f" ({row.graphs:,})"),
-                f"{ours.least_nodes}-{ours.most_nodes}",
-                f"{ours.multiplicity}" + ("" if row is None else f" ({row.multiplicity})"),
-                graph_wise,
-                vector_wise,
-                f"{ours.distinct:,}",
-                f"{ours.multiplicities}",
-                f"{ours.decades:.1f}",
+                f"{score.graphs:,}{graphs}",
+                f"{score.least_nodes}-{score.most_nodes}",
+                f"{score.multiplicity}{multiplicity}",
+                f"{score.percent_graphs:.1f}{by_graph}",
+                f"{score.percent_vectors:.1f}{by_vector}",
+                f"{score.distinct:,}",
+                f"{score.multiplicities}",
+                f"{score.decades:.1f}",
             )
         )
     return Numbers(
-        header=(
-            "",
-            "graphs",
-            "nodes",
-            "largest multiplicity",
-            "% of graphs above 1",
-            "% of eigenvectors above 1",
-            "eigenspaces",
-            "multiplicities",
-            "decades",
-        ),
-        rows=tuple(rows),
-        note="The paper's in parentheses, where it has them.",
+        header=("", *columns), rows=tuple(rows), note="The paper's in parentheses, where it has them."
     )
 
 
-def _by_name(results: Mapping[Cell, Measured]) -> dict[str, Measured]:
-    return {cell.data: measured for cell, measured in results.items()}
+def _by_name(results: Mapping[GraphSet, MultiplicityScore]) -> dict[str, MultiplicityScore]:
+    return {cell.data: score for cell, score in results.items()}
 
 
-def _collection(folder: Path, cell: Cell) -> list[Graph]:
+def _collection(folder: Path, cell: GraphSet) -> list[Graph]:
     graphs = tu_graphs(folder / cell.data, most=cell.most)
     return [(torch.cat([graph.edges, graph.edges.flip(0)], dim=1), graph.ground.total) for graph in graphs]
 
 
-def _molecules(folder: Path, cell: Cell) -> list[Graph]:
+def _molecules(folder: Path, cell: GraphSet) -> list[Graph]:
     parts = [zinc(folder / FOLDERS[ZINC], part) for part in ("train", "val", "test")]
     return [graph for part in parts for graph in _graphs(part)][: cell.most]
 
@@ -206,12 +265,12 @@ def _graphs(packed: LabeledGraphs) -> list[Graph]:
     return list(zip(edges, packed.node_starts.diff().tolist(), strict=True))
 
 
-def _grid(folder: Path, cell: Cell) -> list[Graph]:
+def _grid(folder: Path, cell: GraphSet) -> list[Graph]:
     images = filter_images(folder / FOLDERS[GRID])
     return [(images.edges, len(images.inner))]
 
 
-_READ: Mapping[str, Callable[[Path, Cell], list[Graph]]] = {
+_READ: Mapping[str, Callable[[Path, GraphSet], list[Graph]]] = {
     GRID: _grid,
     ZINC: _molecules,
     **dict.fromkeys(COLLECTION, _collection),

@@ -4,21 +4,16 @@ Robinson (2023), section 7.3.2, Figure 7-3.
 """
 
 from dataclasses import dataclass
-from functools import cache
 
 from tammes.data.substructures import substructures
 from tammes.papers.entry import Entry, Request
-from tammes.papers.page import PaperPage
-from tammes.papers.robinson_spectral.regression import standardized
-from tammes.papers.robinson_spectral.synthetic import Cell, Experiment, Parts, cells, page, trained
-from tammes.papers.study import Study
-
-EPOCHS = 300
+from tammes.papers.robinson_spectral.figure_7_3 import Experiment
+from tammes.papers.robinson_spectral.graph_regression import standardized
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """Mean absolute errors of counts, in their standard deviations."""
+class SubstructuresScore:
+    """Mean absolute errors of the counts, in their standard deviations."""
 
     triangle: float
     tailed_triangle: float
@@ -28,65 +23,38 @@ class Measured:
     seconds_per_epoch: float
 
 
-def run(request: Request) -> None:
-    """Train with each encoding."""
-    folder = request.required_data()
-
-    @cache
-    def parts() -> Parts:
-        train, validation, test = standardized(
-            tuple(substructures(folder, part) for part in ("train", "val", "test"))
-        )
-        return train, validation, test
-
-    def measure(cell: Cell) -> Measured:
-        fitted = trained(cell, parts(), squared=False)
-        triangle, tailed, star, chordal = fitted.test
-        return Measured(
-            triangle=triangle,
-            tailed_triangle=tailed,
-            star=star,
-            chordal_cycle=chordal,
-            parameters=fitted.parameters,
-            seconds_per_epoch=fitted.seconds_per_epoch,
-        )
-
-    def show(known: dict[Cell, Measured]) -> PaperPage:
-        errors = {
-            cell: (each.triangle, each.tailed_triangle, each.star, each.chordal_cycle)
-            for cell, each in known.items()
-        }
-        return page(
-            EXPERIMENT,
-            errors,
-            data=f"{len(parts()[0]):,} random graphs to train on, {len(parts()[2]):,} to test on",
-        )
-
-    graphs = len(parts()[0])
-    Study(
-        cells=cells(budget=request.budget, seed=request.seed, graphs=graphs, epochs=EPOCHS),
-        scores=Measured,
-        measure=measure,
-        name=lambda cell: f"{cell.encoding}, seed {cell.seed}",
-        page=show,
-        partial=True,
-    ).run(request)
-
-
 EXPERIMENT = Experiment(
     title="Counting substructures",
     targets=("triangle", "tailed triangle", "star", "chordal cycle"),
+    scores=SubstructuresScore,
+    squared=False,
+    shown=float,
     error="mean absolute error in standard deviations",
     remarks=(
-        "One network learns all four counts at once; the paper's learn one each. The figure's numbers are "
-        "not in the text.",
+        "One network learns all four counts at once; the paper's learn one each. The text does not give the "
+        "figure's numbers.",
     ),
-    epochs=EPOCHS,
 )
+
+
+def run(request: Request) -> None:
+    """Train with each encoding."""
+    data = request.required_data()
+    train, validation, test = standardized(
+        tuple(substructures(data, part) for part in ("train", "val", "test"))
+    )
+    EXPERIMENT.run(
+        request,
+        graphs=lambda: (train, validation, test),
+        training_graphs=len(train),
+        data=f"{len(train):,} random graphs to train on, {len(test):,} to test on",
+    )
+
+
 ENTRY = Entry(
     name="spectral-substructures",
-    statement="Laplacian eigenvectors with random flips improve the counting of substructures by a "
-    "graph isomorphism network; processed by SignNet, they do so significantly, for all of them.",
+    statement="Laplacian eigenvectors with random flips improve the counting of substructures by a graph "
+    "isomorphism network; processed by SignNet, they do so significantly, for all of them.",
     source="Robinson (2023), section 7.3.2, Figure 7-3",
     data="the random graphs with their counts (NAME_parsed.npz) and split (NAME_train.txt, NAME_val.txt, "
     "NAME_test.txt)",

@@ -3,26 +3,45 @@
 Robinson (2023), sections 7.3.3, E.4.1 and E.11.5, Tables 7.3 and E.7, Figures 7-4, E-2 and E-3.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import mean
 
+import torch
+from jaxtyping import Float
+from matplotlib import colormaps
 from matplotlib.figure import Figure as Drawing
+from torch import Tensor
 
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.robinson_spectral.texture_figures import encodings, even_parts, renderings
-from tammes.papers.robinson_spectral.texture_networks import ABSOLUTE, FLIPS, INTRINSIC, METHODS, SIGNNET
+from tammes.papers.robinson_spectral.texture_networks import (
+    ABSOLUTE,
+    FLIPS,
+    INTRINSIC,
+    METHODS,
+    SIGNNET,
+    Field,
+)
 from tammes.papers.robinson_spectral.texture_training import (
     EIGENFUNCTIONS,
     POINTS,
+    POINTS_AT_ONCE,
     STEPS,
     TEST_VIEWS,
     TRAINING_VIEWS,
-    Cell,
-    Laboratory,
-    Measured,
+    Surface,
+    TextureRun,
+    TextureScore,
+    decomposed,
+    measurer,
+    rendered,
+    saved_field,
 )
+from tammes.papers.robinson_spectral.texture_views import View, view
 from tammes.papers.study import Study
+from tammes.report.figures.canvas import TEXT
+from tammes.report.palette import INK
 
 SEEDS = 2
 PAPER: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
@@ -32,6 +51,13 @@ PAPER: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     SIGNNET: ((34.91, 0.090), (32.43, 0.125)),
 }
 """Table 7.3: PSNR and DSSIM on the cat, then on the human."""
+PAGE_SIDE = 220
+"""Pixels of a picture's height and width on the page."""
+FRONT, BACK, FACE = (0.6, 0.3, -0.74), (-0.55, 0.45, 0.7), (0.1, 0.4, -0.9)
+"""Directions of cameras used for the page alone; the last one sees both sides of a mesh."""
+SHOWN = (1, 2, 4, 9, 19)
+"""Numbers of the eigenfunctions that are drawn, from 1."""
+_SIGNED, _UNSIGNED = colormaps["RdBu"], colormaps["viridis"]
 REMARKS = (
     "The paper's meshes, a cat and a human, are not free to be passed on. Any mesh with a texture will do; "
     "numbers of different meshes do not compare, only the order of the methods does.",
@@ -51,25 +77,25 @@ REMARKS = (
 
 def run(request: Request) -> None:
     """Fit the texture by each method."""
-    laboratory = Laboratory(request.required_data(), request.out / "fields")
-    eigenfunctions = len(laboratory.surface().eigenvalues)
+    fields = request.out / "fields"
+    surface = decomposed(request.required_data(), fields)
     Study(
-        cells=cells(budget=request.budget, seed=request.seed, eigenfunctions=eigenfunctions),
-        scores=Measured,
-        measure=laboratory.measure,
+        cells=cells(budget=request.budget, seed=request.seed, eigenfunctions=len(surface.eigenvalues)),
+        scores=TextureScore,
+        measure=measurer(surface, fields),
         name=lambda cell: f"{cell.method}, seed {cell.seed}",
-        page=lambda known: page(known, laboratory),
+        page=lambda results: page(results, surface, fields),
         partial=True,
     ).run(request)
 
 
-def cells(*, budget: float, seed: int, eigenfunctions: int) -> list[Cell]:
-    """All cells, seed by seed: the smaller the budget, the fewer steps, points of each and test pictures."""
+def cells(*, budget: float, seed: int, eigenfunctions: int) -> list[TextureRun]:
+    """Return all runs, seed by seed: a small budget means fewer steps, points of a step and test pictures."""
     part = budget**0.5
     return [
-        Cell(
+        TextureRun(
             method=method,
-            steps=max(10, round(STEPS * part)),  # a tenth of them is the rise of the rate
+            steps=max(10, round(STEPS * part)),  # the rate rises for a tenth of them
             test_views=max(1, round(TEST_VIEWS * part)),
             eigenfunctions=eigenfunctions,
             batch_size=max(2, round(POINTS * part)),
@@ -80,11 +106,10 @@ def cells(*, budget: float, seed: int, eigenfunctions: int) -> list[Cell]:
     ]
 
 
-def page(results: Mapping[Cell, Measured], laboratory: Laboratory) -> PaperPage:
-    """Return the page of what has been measured."""
+def page(results: Mapping[TextureRun, TextureScore], surface: Surface, fields: Path) -> PaperPage:
+    """Return the page of the results."""
     cell = next(iter(results))
-    surface = laboratory.surface()
-    overview, figures = pictures(results, laboratory)
+    overview, figures = pictures(results, surface, fields)
     return PaperPage(
         title="Texture from eigenfunctions",
         overview=overview,
@@ -105,12 +130,13 @@ def page(results: Mapping[Cell, Measured], laboratory: Laboratory) -> PaperPage:
     )
 
 
-def pictures(results: Mapping[Cell, Measured], laboratory: Laboratory) -> tuple[Drawing, tuple[Figure, ...]]:
-    """Draw what the networks of the first seed, if they were kept, make of the mesh."""
+def pictures(
+    results: Mapping[TextureRun, TextureScore], surface: Surface, folder: Path
+) -> tuple[Drawing, tuple[Figure, ...]]:
+    """Draw the mesh by the networks of the first seed, if they were saved."""
     first = {cell.method: cell for cell in reversed(list(results))}
-    found = {method: laboratory.field(first[method]) for method in METHODS if method in first}
+    found = {method: saved_field(first[method], surface, folder) for method in METHODS if method in first}
     fields = {method: field for method, field in found.items() if field is not None}
-    surface = laboratory.surface()
     drawing = renderings(surface, fields)
     shown = [
         _figure(
@@ -140,8 +166,84 @@ def _figure(drawing: Drawing, *, title: str, words: str) -> Figure:
     return Figure(title=title, words=words, panels=(panel(drawing, f"{title}. {words}"),), wide=True)
 
 
-def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
-    """The paper's statements beside our numbers, as far as they are there."""
+def seen(surface: Surface, camera: tuple[float, float, float]) -> View:
+    """Return what a camera of the page sees."""
+    direction = torch.nn.functional.normalize(torch.tensor(camera, dtype=torch.float64), dim=0)
+    return view(surface.mesh.vertices, surface.mesh.faces, direction, side=PAGE_SIDE)
+
+
+def renderings(surface: Surface, fields: Mapping[str, Field]) -> Drawing:
+    """Draw the mesh with its texture, then with the colors of each network, from two sides."""
+    columns = ("texture", *fields)
+    rows = []
+    for camera in (FRONT, BACK):
+        points = seen(surface, camera)
+        colors = [surface.colors(points), *(rendered(field, surface, points) for field in fields.values())]
+        rows.append([points.picture(each) for each in colors])
+    return _grid(rows, columns)
+
+
+def even_parts(surface: Surface, field: Field) -> Drawing:
+    """Draw eigenfunctions, and below each the first principal component of phi(v) + phi(-v)."""
+    points = seen(surface, FACE)
+    numbers = [number for number in SHOWN if number <= len(surface.eigenvalues)]
+    chosen = [surface.eigenfunctions[:, number - 1] for number in numbers]
+    raw = [_colored(each / each.abs().max() / 2 + 0.5, surface, points, signed=True) for each in chosen]
+    encoded = [principal(field.even(each), 1)[:, 0] for each in chosen]
+    learned = [_colored(_spread(each), surface, points, signed=False) for each in encoded]
+    return _grid([raw, learned], tuple(f"eigenfunction {number}" for number in numbers))
+
+
+def encodings(surface: Surface, field: Field) -> Drawing:
+    """Draw the first three principal components of SignNet's encodings, the inputs of the perceptron."""
+    points = seen(surface, FRONT)
+    with torch.no_grad():
+        parts = [field.encoded(each) for each in surface.eigenfunctions.split(POINTS_AT_ONCE)]
+    found = principal(torch.cat(parts), 3)
+    pictures = [_colored(_spread(each), surface, points, signed=False) for each in found.unbind(dim=1)]
+    return _grid([pictures], tuple(f"component {number}" for number in range(1, len(pictures) + 1)))
+
+
+def principal(encoded: Float[Tensor, "n d"], count: int) -> Float[Tensor, "n count"]:
+    """Return the first principal components.
+
+    Example:
+        >>> principal(torch.tensor([[1.0, 0.0], [3.0, 0.0]]), 1).abs().round(decimals=4).tolist()
+        [[1.0], [1.0]]
+    """
+    centered = encoded - encoded.mean(dim=0)
+    left, values, _ = torch.linalg.svd(centered, full_matrices=False)
+    return left[:, :count] * values[:count]
+
+
+def _spread(values: Tensor) -> Tensor:
+    """Return the values scaled to [0, 1], with a hundredth on either side cut off."""
+    low, high = values.quantile(0.01), values.quantile(0.99)
+    return ((values - low) / (high - low).clamp(min=torch.finfo(values.dtype).tiny)).clamp(0, 1)
+
+
+def _colored(values: Tensor, surface: Surface, points: View, *, signed: bool) -> Tensor:
+    """Return a picture of numbers at the vertices, each in [0, 1]."""
+    at = (values[surface.mesh.faces[points.faces]] * points.weights).sum(dim=1)
+    colors = (_SIGNED if signed else _UNSIGNED)(at.numpy())[:, :3]
+    return points.picture(torch.from_numpy(colors))
+
+
+def _grid(rows: Sequence[Sequence[Tensor]], columns: Sequence[str]) -> Drawing:
+    figure = Drawing(figsize=(1.3 * len(columns), 1.35 * len(rows) + 0.2), layout="constrained")
+    figure.patch.set_alpha(0)
+    places = figure.subplots(len(rows), len(columns), squeeze=False)
+    for number, pictures in enumerate(rows):
+        for axes, picture, title in zip(places[number], pictures, columns, strict=True):
+            axes.imshow(picture.clamp(0, 1).numpy(), interpolation="none")
+            axes.set_axis_off()
+            if number == 0:
+                axes.set_title(title, fontsize=TEXT - 2, color=INK)
+    return figure
+
+
+def findings(results: Mapping[TextureRun, TextureScore]) -> tuple[Finding, ...]:
+    """Return the paper's statements beside our numbers, as far as they were measured."""
     ours = summary(results)
     found = []
     if SIGNNET in ours:
@@ -172,13 +274,13 @@ def findings(results: Mapping[Cell, Measured]) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def summary(results: Mapping[Cell, Measured]) -> dict[str, Measured]:
-    """Means over seeds, by method."""
+def summary(results: Mapping[TextureRun, TextureScore]) -> dict[str, TextureScore]:
+    """Return means over seeds, by method."""
     found = {}
     for method in METHODS:
-        rows = [measured for cell, measured in results.items() if cell.method == method]
+        rows = [score for cell, score in results.items() if cell.method == method]
         if rows:
-            found[method] = Measured(
+            found[method] = TextureScore(
                 psnr=mean(row.psnr for row in rows),
                 dssim=mean(row.dssim for row in rows),
                 change=mean(row.change for row in rows),
@@ -188,11 +290,11 @@ def summary(results: Mapping[Cell, Measured]) -> dict[str, Measured]:
     return found
 
 
-def numbers(results: Mapping[Cell, Measured]) -> Numbers:
-    """A row for each method: ours, and the paper's on its meshes."""
+def numbers(results: Mapping[TextureRun, TextureScore]) -> Numbers:
+    """Return a row for each method: our numbers, and the paper's on its meshes."""
     rows = []
     for method, ours in summary(results).items():
-        seeds = [measured.psnr for cell, measured in results.items() if cell.method == method]
+        seeds = [score.psnr for cell, score in results.items() if cell.method == method]
         (cat, cat_dssim), (human, human_dssim) = PAPER[method]
         rows.append(
             (

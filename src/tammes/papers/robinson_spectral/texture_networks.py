@@ -1,4 +1,4 @@
-"""Networks from eigenfunctions at a point of a mesh to its color.
+"""Networks from the eigenfunctions at a point of a mesh to its color.
 
 Robinson (2023), sections 7.3.3 and E.11.5, Table E.7; Koestler et al., Intrinsic Neural Fields, 2022.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from typing_extensions import override
 
 from tammes.spectral import ConcatenatedConfig, Copies, Phi, PhiConfig, SignNet
 from tammes.spectral.baselines import AbsoluteValues, RandomFlips
@@ -18,20 +19,20 @@ from tammes.spectral.baselines import AbsoluteValues, RandomFlips
 INTRINSIC, FLIPS, ABSOLUTE, SIGNNET = "intrinsic neural field", "sign flips", "absolute values", "SignNet"
 METHODS = (INTRINSIC, FLIPS, ABSOLUTE, SIGNNET)
 WIDTH, WIDTH_BEHIND_SIGNNET, LAYERS, SKIP = 128, 108, 6, 3
-"""Of the multilayer perceptron; layer number SKIP, from 0, sees its input again."""
+"""Of the multilayer perceptron; layer number SKIP, from 0, gets the input again."""
 PHI_WIDTH, PHI_OUTPUTS, RHO_OUTPUTS = 8, 4, 64
 """Of SignNet; phi of three linear maps, normalized, and rho of one give the paper's 323,563 parameters."""
 NO_EDGES = torch.zeros(2, 0, dtype=torch.long)
 
 
 class Perceptron(nn.Module):
-    """Linear maps with ReLU between, one of which sees the input again, and a sigmoid at the end.
+    """Linear maps with ReLU between, a skip connection from the input, and a sigmoid at the end.
 
     Args:
         inputs: channels of a point.
         width: channels of the hidden layers.
 
-    Source: Koestler et al. (2022), and their published code for the layer that sees the input again.
+    Source: Koestler et al. (2022), and their published code for the skip connection.
 
     Example:
         >>> sum(parameter.numel() for parameter in Perceptron(1023, width=128).parameters())
@@ -48,8 +49,8 @@ class Perceptron(nn.Module):
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
 
+    @override
     def forward(self, points: Float[Tensor, "n inputs"]) -> Float[Tensor, "n 3"]:
-        """Colors, in [0, 1]."""
         h = self.first(points).relu()
         for number, layer in enumerate(self.hidden, start=1):
             h = (layer(h) + self.again(points) if number == SKIP else layer(h)).relu()
@@ -57,10 +58,13 @@ class Perceptron(nn.Module):
 
 
 class Entrywise(Phi):
-    """phi(v)_j = MLP(v_j) with few channels, normalized by the batch. Arguments are those of its config.
+    """phi(v)_j = MLP(v_j) with few channels, normalized by the batch.
 
-    A million numbers in 8 channels are taken channel by channel, which is several times as fast on a
-    processor as number by number.
+    A million numbers in 8 channels are stored channel by channel, which is several times as fast on a CPU as
+    number by number.
+
+    Args:
+        inputs: channels of a signal.
     """
 
     def __init__(self, *, inputs: int) -> None:
@@ -76,14 +80,14 @@ class Entrywise(Phi):
             nn.Conv1d(PHI_WIDTH, PHI_OUTPUTS, 1),
         )
 
+    @override
     def forward(
         self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
     ) -> Float[Tensor, "rows signs outputs"]:
-        """See `Phi.forward`."""
         return self.entries(signals)
 
     def entries(self, signals: Float[Tensor, "rows signs inputs"]) -> Float[Tensor, "rows signs outputs"]:
-        """The same, which needs to know nothing of rows that belong together."""
+        """Return phi of each entry, which needs no grouping of the rows."""
         flat = signals.permute(2, 1, 0).reshape(1, signals.shape[2], -1)
         return self.layers(flat).view(self.outputs, 2, -1).permute(2, 1, 0)
 
@@ -92,30 +96,32 @@ class Entrywise(Phi):
 class EntrywiseConfig(PhiConfig):
     """Settings of an `Entrywise`: those of Table E.7.
 
-    >>> EntrywiseConfig().build(1).outputs
-    4
+    Example:
+        >>> EntrywiseConfig().build(1).outputs
+        4
     """
 
+    @override
     def build(self, inputs: int) -> Entrywise:
-        """See `PhiConfig.build`."""
         return Entrywise(inputs=inputs)
 
 
 class Standardized(nn.Module):
-    """An encoding with mean 0 and variance 1 in each batch, as eigenfunctions have them over the surface.
+    """An encoding with mean 0 and variance 1 in each batch, which eigenfunctions have over the surface.
 
-    A thousand absolute values, none of them negative, add up in a perceptron, whose colors are then driven
-    to white in the first steps.
+    Without it, a thousand absolute values, all positive, add up in the perceptron, and the first steps drive
+    its colors to white.
 
     Args:
-        encoding: what is standardized.
-        dim: its channels.
+        encoding: encoding to be standardized.
+        dim: channels of the encoding.
     """
 
     def __init__(self, encoding: nn.Module, dim: int) -> None:
         super().__init__()
         self.encoding, self.norm = encoding, nn.BatchNorm1d(dim, affine=False)
 
+    @override
     def forward(
         self,
         x: None,
@@ -124,17 +130,16 @@ class Standardized(nn.Module):
         eigenvectors: Float[Tensor, "n k"],
         eigenvalues: Float[Tensor, "graphs k"],
     ) -> Float[Tensor, "n dim"]:
-        """The encoding; arguments are handed to it."""
         return self.norm(self.encoding(x, edge_index, batch, eigenvectors, eigenvalues))
 
 
 class Field(nn.Module):
-    """A color for each point, from the eigenfunctions there.
+    """Neural field: a color in [0, 1] for each point, from the eigenfunctions there.
 
     Args:
-        encoding: what is done about their signs, as networks on graphs have it; None for nothing.
-        perceptron: from the encoding to a color.
-        eigenvalues: one for each eigenfunction.
+        encoding: SignNet or a baseline of it; None for the eigenfunctions themselves.
+        perceptron: network from the encoding to a color.
+        eigenvalues: eigenvalue of each eigenfunction.
     """
 
     def __init__(
@@ -144,20 +149,21 @@ class Field(nn.Module):
         self.encoding, self.perceptron = encoding, perceptron
         self._eigenvalues = eigenvalues[None]
 
+    @override
     def forward(self, eigenfunctions: Float[Tensor, "n k"]) -> Float[Tensor, "n 3"]:
-        """Colors, in [0, 1]; the points count as the nodes of one graph without edges."""
+        # The points are the nodes of one graph without edges.
         return self.perceptron(self.encoded(eigenfunctions))
 
     def encoded(self, eigenfunctions: Float[Tensor, "n k"]) -> Float[Tensor, "n channels"]:
-        """What the perceptron sees."""
+        """Return the encodings, the inputs of the perceptron."""
         if self.encoding is None:
             return eigenfunctions
         return self.encoding(None, NO_EDGES, None, eigenfunctions, self._eigenvalues)
 
     @torch.no_grad()
     def even(self, eigenfunction: Float[Tensor, " n"]) -> Float[Tensor, "n outputs"]:
-        """phi(v) + phi(-v) of a trained SignNet, for one eigenfunction."""
-        assert isinstance(self.encoding, SignNet), "asked of SignNet alone"
+        """Return phi(v) + phi(-v) of a trained SignNet, for one eigenfunction."""
+        assert isinstance(self.encoding, SignNet), "only SignNet has a phi"
         assert isinstance(self.encoding.phi, Entrywise), "built so"
         self.eval()
         both = torch.stack([eigenfunction, -eigenfunction], dim=1)[..., None]
@@ -195,4 +201,4 @@ BUILD: dict[str, Callable[[Tensor, int], Field]] = {
     ABSOLUTE: _absolute,
     SIGNNET: _signnet,
 }
-"""How each method's network is built, from eigenvalues and a seed; weights are of torch's generator."""
+"""Constructors by method, from eigenvalues and a seed; weights come from torch's generator."""

@@ -1,9 +1,9 @@
-"""Cells of the texture experiment: one network, fitted to the colors that a few cameras see."""
+"""Training of the texture experiment: one network, fitted to the colors that a few cameras see."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,18 +23,18 @@ from tammes.spectral.eigen.cache import content_key, load_eigenpairs, save_eigen
 EIGENFUNCTIONS, TRAINING_VIEWS, TEST_VIEWS = 1023, 5, 200
 """Of the paper; the constant eigenfunction is not among them."""
 STEPS, POINTS, SIDE = 20_000, 4096, 256
-"""Of the full work: steps, points of each, and pixels of a picture's height and width."""
-CAMERAS = 0
-"""The seed of the cameras, which are the same whatever seed the networks have."""
-AT_ONCE = 2048
+"""Of the full work: steps, points of a step, and pixels of a picture's height and width."""
+CAMERA_SEED = 0
+"""Random seed of the cameras, which are the same for all seeds of the networks."""
+POINTS_AT_ONCE = 2048
 """Points that are colored together."""
 WINDOW = 11
 """Pixels of the window of the structural similarity."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """A fit to the pictures of `TRAINING_VIEWS` cameras."""
+class TextureRun:
+    """Settings of one fit to the pictures of `TRAINING_VIEWS` cameras."""
 
     method: str
     steps: int
@@ -47,12 +47,12 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class TextureScore:
     """Means over the pictures of the test cameras.
 
     `psnr` is of the pixels that show the mesh; `dssim` is a hundred times (1 - SSIM) / 2 of whole pictures
-    on white; `change` is what becomes of the colors, on average, in the first picture, when every other
-    eigenfunction is given the other sign.
+    on white; `change` is the mean change of colors in the first picture when the signs of every other
+    eigenfunction are flipped.
     """
 
     psnr: float
@@ -67,9 +67,9 @@ class Surface:
     """A mesh with its eigenfunctions.
 
     Args:
-        mesh: with a picture.
-        eigenfunctions: (vertices, k), each with mean square 1 over the surface.
-        eigenvalues: (k,), in one over the square of the unit of length.
+        mesh: mesh with a picture.
+        eigenfunctions: values at the vertices, each with mean square 1 over the surface.
+        eigenvalues: eigenvalues, in one over the square of the unit of length.
     """
 
     mesh: TexturedMesh
@@ -77,47 +77,48 @@ class Surface:
     eigenvalues: Float[Tensor, " k"]
 
     def at(self, seen: View, chosen: Tensor) -> Float[Tensor, "n k"]:
-        """The eigenfunctions at some of the points that a camera sees."""
+        """Return the eigenfunctions at some of the points that a camera sees."""
         corners = self.mesh.faces[seen.faces[chosen]]
         return torch.nn.functional.embedding_bag(
             corners, self.eigenfunctions, per_sample_weights=seen.weights[chosen], mode="sum"
         )
 
     def colors(self, seen: View) -> Float[Tensor, "n 3"]:
-        """The colors of the points that a camera sees."""
+        """Return the colors of the points that a camera sees."""
         return self.mesh.colors(seen.faces, seen.weights)
 
 
-class Laboratory:
-    """The mesh, its eigenfunctions and what cameras see of it, made once.
+def measurer(surface: Surface, fields: Path) -> Callable[[TextureRun], TextureScore]:
+    """Return the function that fits, saves and measures a network.
 
     Args:
-        data: a folder with one mesh (.obj or .obj.gz) and one picture (.png or .jpg) on it.
-        fields: the folder that keeps eigenfunctions, and what was fitted.
+        surface: surface with its eigenfunctions.
+        fields: folder for the fitted networks.
     """
+    vertices, faces = surface.mesh.vertices, surface.mesh.faces
 
-    def __init__(self, data: Path, fields: Path) -> None:
-        self._fields = fields
-        self.surface = cache(lambda: decomposed(data, fields))
-        self._views = cache(self._seen)
+    @cache
+    def views(side: int, tests: int) -> list[View]:
+        generator = torch.Generator().manual_seed(CAMERA_SEED)
+        cameras = random_cameras(TRAINING_VIEWS + tests, generator=generator)
+        return [view(vertices, faces, camera, side=side) for camera in cameras]
 
-    def measure(self, cell: Cell) -> Measured:
-        """Fit and measure one cell, and keep its network."""
-        surface = self.surface()
-        training, tests = self._views(cell.side, cell.test_views)
+    def measure(cell: TextureRun) -> TextureScore:
+        seen = views(cell.side, cell.test_views)
+        training, tests = seen[:TRAINING_VIEWS], seen[TRAINING_VIEWS:]
         torch.manual_seed(cell.seed)
         field = BUILD[cell.method](surface.eigenvalues, cell.seed)
         started = time.perf_counter()
         fit(field, surface, training, cell)
         seconds = time.perf_counter() - started
-        self._fields.mkdir(parents=True, exist_ok=True)
-        save_file(field.state_dict(), self._path(cell))
+        fields.mkdir(parents=True, exist_ok=True)
+        save_file(field.state_dict(), _path(cell, surface, fields))
         signs = torch.ones(len(surface.eigenvalues))
         signs[::2] = -1
-        colors = [rendered(field, surface, seen) for seen in tests]
-        errors = [compared(own, surface.colors(seen), seen) for own, seen in zip(colors, tests, strict=True)]
+        colors = [rendered(field, surface, each) for each in tests]
+        errors = [compared(own, surface.colors(each), each) for own, each in zip(colors, tests, strict=True)]
         change = rendered(field, surface, tests[0], signs) - colors[0]
-        return Measured(
+        return TextureScore(
             psnr=sum(each for each, _ in errors) / len(tests),
             dssim=sum(each for _, each in errors) / len(tests),
             change=change.abs().mean().item(),
@@ -125,30 +126,30 @@ class Laboratory:
             seconds=seconds,
         )
 
-    def field(self, cell: Cell) -> Field | None:
-        """The network that was fitted, or None where it has not been kept."""
-        if not self._path(cell).exists():
-            return None
-        field = BUILD[cell.method](self.surface().eigenvalues, cell.seed)
-        field.load_state_dict(load_file(self._path(cell)))
-        return field.eval()
+    return measure
 
-    def _path(self, cell: Cell) -> Path:
-        return self._fields / f"{content_key(repr(cell), self.surface().mesh.vertices)}.safetensors"
 
-    def _seen(self, side: int, tests: int) -> tuple[list[View], list[View]]:
-        cameras = random_cameras(TRAINING_VIEWS + tests, generator=torch.Generator().manual_seed(CAMERAS))
-        mesh = self.surface().mesh
-        views = [view(mesh.vertices, mesh.faces, camera, side=side) for camera in cameras]
-        return views[:TRAINING_VIEWS], views[TRAINING_VIEWS:]
+def saved_field(cell: TextureRun, surface: Surface, fields: Path) -> Field | None:
+    """Return the network that was fitted, or None if it was not saved."""
+    path = _path(cell, surface, fields)
+    if not path.exists():
+        return None
+    field = BUILD[cell.method](surface.eigenvalues, cell.seed)
+    field.load_state_dict(load_file(path))
+    return field.eval()
+
+
+def _path(cell: TextureRun, surface: Surface, fields: Path) -> Path:
+    settings = repr(cell).replace(type(cell).__name__, "Cell", 1)  # as in the names of existing files
+    return fields / f"{content_key(settings, surface.mesh.vertices)}.safetensors"
 
 
 def decomposed(data: Path, fields: Path) -> Surface:
-    """The only mesh of a folder with its picture, and the eigenfunctions of the cotangent Laplacian.
+    """Return the only textured mesh of a folder, with the eigenfunctions of the cotangent Laplacian.
 
     Args:
-        data: the folder of both.
-        fields: the folder that keeps eigenfunctions.
+        data: folder with one mesh (.obj or .obj.gz) and one picture (.png or .jpg).
+        fields: folder for the file of eigenfunctions.
 
     Raises:
         ValueError: where there is not one mesh and one picture.
@@ -180,8 +181,8 @@ def decomposed(data: Path, fields: Path) -> Surface:
     return Surface(mesh=mesh, eigenfunctions=scaled.float(), eigenvalues=pairs.values[0, 1:].float())
 
 
-def fit(field: Field, surface: Surface, training: list[View], cell: Cell) -> None:
-    """Adam on the mean absolute error of colors; the rate rises for a tenth of the steps, then falls to 0."""
+def fit(field: Field, surface: Surface, training: list[View], cell: TextureRun) -> None:
+    """Minimize the mean absolute error of colors; Adam's rate rises for a tenth of the steps, then falls."""
     colors = torch.cat([surface.colors(seen) for seen in training])
     together = View(
         pixels=torch.cat([seen.pixels for seen in training]),
@@ -207,29 +208,29 @@ def fit(field: Field, surface: Surface, training: list[View], cell: Cell) -> Non
 def rendered(
     field: Field, surface: Surface, seen: View, signs: Float[Tensor, " k"] | None = None
 ) -> Float[Tensor, "n 3"]:
-    """The colors that a network gives to the points a camera sees.
+    """Return the colors that a network gives to the points that a camera sees.
 
     Args:
-        field: a network.
-        surface: what it was fitted to.
-        seen: the points.
-        signs: what eigenfunctions are multiplied by; None for nothing.
+        field: fitted network.
+        surface: surface that it was fitted to.
+        seen: points.
+        signs: factors of the eigenfunctions; None for 1.
     """
     with torch.no_grad():
         parts = [
             field(surface.at(seen, chosen) if signs is None else surface.at(seen, chosen) * signs)
-            for chosen in torch.arange(len(seen.pixels)).split(AT_ONCE)
+            for chosen in torch.arange(len(seen.pixels)).split(POINTS_AT_ONCE)
         ]
     return torch.cat(parts)
 
 
 def compared(ours: Float[Tensor, "n 3"], true: Float[Tensor, "n 3"], seen: View) -> tuple[float, float]:
-    """PSNR on the mesh, and a hundred times DSSIM of the picture.
+    """Return PSNR on the mesh, in dB, and a hundred times DSSIM of the picture.
 
     Args:
         ours: colors of the points that a camera sees.
-        true: what they should be.
-        seen: the points.
+        true: true colors of these points.
+        seen: points.
     """
     mine, picture = (seen.picture(each).permute(2, 0, 1)[None] for each in (ours, true))
     similarity = ssim(mine, picture, WINDOW).mean()
@@ -237,7 +238,7 @@ def compared(ours: Float[Tensor, "n 3"], true: Float[Tensor, "n 3"], seen: View)
 
 
 def _passes(count: int, size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Batches of shuffled numbers, pass after pass."""
+    """Yield batches of shuffled numbers, pass after pass."""
     while True:
         for chosen in torch.randperm(count, generator=generator).split(size):
             if len(chosen) > 1:

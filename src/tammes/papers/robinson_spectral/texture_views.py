@@ -1,4 +1,4 @@
-"""What cameras around a mesh see: which triangle, and where on it, for each pixel."""
+"""Rasterization of a mesh for cameras around it: the triangle, and the place on it, of each pixel."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 DISTANCE = 3.0
-"""From the camera to the middle of the mesh, in radii of the sphere around it."""
+"""Distance from the camera to the middle of the mesh, in radii of the sphere around the mesh."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class View:
-    """The pixels of a picture in which the mesh is seen, and the points of it that are.
+    """The pixels of a picture that show the mesh, and the visible points of the mesh.
 
     Args:
-        pixels: (n,), row * side + column, ascending.
-        faces: (n,), the triangle that each point lies in.
-        weights: (n, 3), its barycentric coordinates.
-        side: height and width of the picture.
+        pixels: row * side + column, ascending.
+        faces: triangle of each point.
+        weights: barycentric coordinates of each point.
+        side: height and width of the picture, in pixels.
     """
 
     pixels: Int64[Tensor, " n"]
@@ -29,16 +29,17 @@ class View:
     side: int
 
     def picture(self, colors: Float[Tensor, "n d"]) -> Float[Tensor, "side side d"]:
-        """Colors of the points as a picture, on white."""
+        """Return colors of the points as a picture, on white."""
         whole = colors.new_ones(self.side**2, colors.shape[1])
         return whole.index_copy(0, self.pixels, colors).view(self.side, self.side, -1)
 
 
 def random_cameras(count: int, *, generator: torch.Generator) -> Float[Tensor, "count 3"]:
-    """Directions from the mesh to cameras, uniform on the sphere.
+    """Return directions from the mesh to cameras, uniform on the sphere.
 
-    >>> random_cameras(2, generator=torch.Generator().manual_seed(0)).norm(dim=1).tolist()
-    [1.0, 1.0]
+    Example:
+        >>> random_cameras(2, generator=torch.Generator().manual_seed(0)).norm(dim=1).tolist()
+        [1.0, 1.0]
     """
     drawn = torch.randn(count, 3, generator=generator, dtype=torch.float64)
     return torch.nn.functional.normalize(drawn, dim=1)
@@ -51,15 +52,15 @@ def view(
     *,
     side: int,
 ) -> View:
-    """What a camera sees that stands in a direction from the middle of the mesh, and looks there.
+    """Return what a camera sees that looks at the middle of the mesh.
 
     The second coordinate points up, and the sphere around the mesh fits the picture.
 
     Args:
-        vertices: places in space.
-        faces: numbers of corners.
-        camera: the direction in which it stands, of length 1.
-        side: pixels of the picture's height and width.
+        vertices: coordinates in space.
+        faces: vertex numbers of the corners of each triangle.
+        camera: direction from the mesh to the camera, of length 1.
+        side: height and width of the picture, in pixels.
 
     Example:
         >>> square = torch.tensor([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
@@ -74,11 +75,12 @@ def view(
     weights = _barycentric(corners[face], center)
     inside = (weights >= 0).all(dim=1)
     face, pixel, weights = face[inside], pixel[inside], weights[inside]
-    near = weights / depths[face]  # straight lines stay straight, distances along them do not
+    # Perspective: weight / depth is linear in the picture, the barycentric weights themselves are not.
+    near = weights / depths[face]
     inverse = near.sum(dim=1)
     nearest = inverse.new_zeros(side**2).scatter_reduce(0, pixel, inverse, "amax")
     front = (inverse == nearest[pixel]).nonzero()[:, 0]
-    # Where two triangles meet, the first of them.
+    # On a common edge of two triangles, the first one counts.
     first = pixel.new_full((side**2,), len(pixel)).scatter_reduce(0, pixel[front], front, "amin")
     seen = (first < len(pixel)).nonzero()[:, 0]
     chosen = first[seen]
@@ -91,7 +93,7 @@ def view(
 
 
 def _projected(vertices: Tensor, camera: Tensor, side: int) -> tuple[Tensor, Tensor]:
-    """(v, 2), column and row in pixels, and (v,), the distance along the line of sight."""
+    """Return column and row in pixels, (v, 2), and the distance along the line of sight, (v,)."""
     middle = (vertices.amax(dim=0) + vertices.amin(dim=0)) / 2
     centered = vertices - middle
     radius = centered.norm(dim=1).max()
@@ -109,7 +111,7 @@ def _projected(vertices: Tensor, camera: Tensor, side: int) -> tuple[Tensor, Ten
 
 
 def _candidates(corners: Tensor, side: int) -> tuple[Tensor, Tensor]:
-    """Triangles, and the pixels of the rectangles around them."""
+    """Return triangles, and the pixels of the rectangles around them."""
     low = (corners.amin(dim=1) - 0.5).ceil().clamp(0, side).long()
     high = (corners.amax(dim=1) - 0.5).floor().clamp(-1, side - 1).long()
     wide, tall = (high - low + 1).clamp(min=0).unbind(dim=1)
@@ -121,7 +123,7 @@ def _candidates(corners: Tensor, side: int) -> tuple[Tensor, Tensor]:
 
 
 def _barycentric(corners: Tensor, points: Tensor) -> Tensor:
-    """(n, 3), of points in the plane; NaN in triangles without area."""
+    """Return the barycentric coordinates of points in the plane, (n, 3); NaN in triangles without area."""
     first, second, third = corners.unbind(dim=1)
 
     def area(a: Tensor, b: Tensor, c: Tensor) -> Tensor:

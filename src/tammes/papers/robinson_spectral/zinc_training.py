@@ -1,4 +1,4 @@
-"""Cells of the experiments on molecules: one base network with one encoding, trained and measured."""
+"""Training of one base network with one encoding on the molecules of ZINC."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from tammes.data.published_files import Part
 from tammes.data.zinc import ATOMS, BONDS, zinc
-from tammes.papers.robinson_spectral.regression import (
+from tammes.papers.robinson_spectral.graph_regression import (
     BOND_WIDTH,
-    Encoded,
     Encoding,
-    FitConfig,
-    Fitted,
+    Parts,
     Regressor,
-    encoded,
+    SpectralGraphs,
     fit,
+    with_eigenpairs,
 )
-from tammes.papers.robinson_spectral.zinc_drawing import encoded_fluorescein
+from tammes.papers.robinson_spectral.molecules import encoded_fluorescein
 from tammes.spectral import ConcatenatedConfig, GINConfig, PhiConfig, SignNet, SummedConfig
 from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, OneSignConfig, RandomFlips
 
@@ -34,14 +32,13 @@ NONE, FLIPS, ABSOLUTE, CANONICAL = "none", "LapPE (flip)", "LapPE (abs.)", "LapP
 SIGNNET, ONE_SIGN = "SignNet", "SignNet (φ(v) only)"
 GATED, TRANSFORMER, GINE, PNA = "GatedGCN", "Sparse Transformer", "GINE", "PNA"
 GIN, GAT = "GIN, no edge features", "GAT, no edge features"
-PARTS: tuple[Part, ...] = ("train", "val", "test")
 EDGELESS = (TRANSFORMER, GIN, GAT)
-"""Base networks that see no kinds of bonds."""
+"""Base networks that ignore the kinds of bonds."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One training; `eigenvectors` is 0 for all of them, and where there is no encoding."""
+class ZincRun:
+    """Settings of one training; `eigenvectors` is 0 for all of them, and for no encoding."""
 
     base: str
     encoding: str
@@ -58,7 +55,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class ZincScore:
     """Mean absolute errors, in the epoch that was best on the validation molecules."""
 
     test: float
@@ -68,54 +65,69 @@ class Measured:
     seconds_per_epoch: float
 
 
-ENCODINGS: Mapping[str, Callable[[Cell], Encoding | None]] = {
-    NONE: lambda cell: None,
-    FLIPS: lambda cell: RandomFlips(cell.eigenvectors, generator=torch.Generator().manual_seed(cell.seed)),
-    ABSOLUTE: lambda cell: AbsoluteValues(cell.eigenvectors),
-    CANONICAL: lambda cell: CanonicalSigns(
-        cell.eigenvectors, generator=torch.Generator().manual_seed(cell.seed)
+ENCODINGS: Mapping[str, Callable[[ZincRun], Encoding | None]] = {
+    NONE: lambda run: None,
+    FLIPS: lambda run: RandomFlips(run.eigenvectors, generator=torch.Generator().manual_seed(run.seed)),
+    ABSOLUTE: lambda run: AbsoluteValues(run.eigenvectors),
+    CANONICAL: lambda run: CanonicalSigns(
+        run.eigenvectors, generator=torch.Generator().manual_seed(run.seed)
     ),
-    SIGNNET: lambda cell: _signnet(cell, _gin(cell)),
-    ONE_SIGN: lambda cell: _signnet(cell, OneSignConfig(phi=_gin(cell))),
+    SIGNNET: lambda run: _signnet(run, _gin(run)),
+    ONE_SIGN: lambda run: _signnet(run, OneSignConfig(phi=_gin(run))),
 }
 
 
-def _gin(cell: Cell) -> GINConfig:
-    return GINConfig(width=cell.phi_width, layers=cell.phi_layers)
+def _gin(run: ZincRun) -> GINConfig:
+    return GINConfig(width=run.phi_width, layers=run.phi_layers)
 
 
-def _signnet(cell: Cell, phi: PhiConfig) -> SignNet:
-    """With rho on the eigenvectors side by side, or on the sum of all of them."""
+def _signnet(run: ZincRun, phi: PhiConfig) -> SignNet:
+    """Return a SignNet with rho on the eigenvectors side by side, or on the sum of all of them."""
     rho = (
-        ConcatenatedConfig(eigenvectors=cell.eigenvectors, width=cell.width, normalize=True)
-        if cell.eigenvectors
-        else SummedConfig(width=cell.width, normalize=True)
+        ConcatenatedConfig(eigenvectors=run.eigenvectors, width=run.width)
+        if run.eigenvectors
+        else SummedConfig(width=run.width)
     )
-    return SignNet(dim=cell.width, phi=phi, rho=rho)
+    return SignNet(dim=run.width, phi=phi, rho=rho)
 
 
-class Laboratory:
-    """The molecules, decomposed once for each number of eigenvectors.
+def measurer(data: Path, drawing: Path) -> Callable[[ZincRun], ZincScore]:
+    """Read the molecules, and return the function that trains and measures.
 
     Args:
-        data: where ZINC is.
-        drawn: the file that keeps what the first SignNet makes of fluorescein, for the page.
+        data: folder of ZINC.
+        drawing: file for the first SignNet's encodings of fluorescein.
 
     Raises:
         ValueError: where ZINC is not there, or cannot be read.
     """
+    train, validation, test = zinc(data, "train"), zinc(data, "val"), zinc(data, "test")
 
-    def __init__(self, data: Path, drawn: Path) -> None:
-        self._train, self._validation, self._test = (zinc(data, part) for part in PARTS)
-        self._drawn = drawn
-        self._parts = cache(self._encoded)
+    @cache
+    def parts(eigenvectors: int, molecules: int) -> Parts:
+        # The first molecules: the same ones for every seed and every encoding.
+        first, count = train.subset(range(min(molecules, len(train)))), eigenvectors or None
+        return (
+            with_eigenpairs(first, count=count),
+            with_eigenpairs(validation, count=count),
+            with_eigenpairs(test, count=count),
+        )
 
-    def measure(self, cell: Cell) -> Measured:
-        """Train and measure one cell."""
-        fitted = self._fitted(cell)
-        if cell.encoding == SIGNNET and not self._drawn.exists():
-            np.save(self._drawn, encoded_fluorescein(fitted.network, cell.eigenvectors).numpy())
-        return Measured(
+    def measure(run: ZincRun) -> ZincScore:
+        graphs = parts(run.eigenvectors if run.encoding != NONE else 1, run.molecules)
+        torch.manual_seed(run.seed)
+        fitted = fit(
+            _network(run, graphs[0]),
+            graphs,
+            epochs=run.epochs,
+            batch_size=run.batch_size,
+            learning_rate=run.learning_rate,
+            seed=run.seed,
+        )
+        if run.encoding == SIGNNET and not drawing.exists():
+            assert fitted.network.encoding is not None
+            np.save(drawing, encoded_fluorescein(fitted.network.encoding, run.eigenvectors).numpy())
+        return ZincScore(
             test=fitted.test[0],
             validation=fitted.validation,
             best_epoch=fitted.best_epoch,
@@ -123,69 +135,37 @@ class Laboratory:
             seconds_per_epoch=fitted.seconds_per_epoch,
         )
 
-    def _fitted(self, cell: Cell) -> Fitted:
-        parts = self._parts(cell.eigenvectors if cell.encoding != NONE else 1, cell.molecules)
-        torch.manual_seed(cell.seed)
-        config = FitConfig(
-            epochs=cell.epochs,
-            batch_size=cell.batch_size,
-            learning_rate=cell.learning_rate,
-            seed=cell.seed,
-        )
-        return fit(_network(cell, parts[0]), parts, config)
-
-    def _encoded(self, eigenvectors: int, molecules: int) -> tuple[Encoded, Encoded, Encoded]:
-        # The first ones: the same molecules for every seed and every encoding.
-        train = self._train.subset(range(min(molecules, len(self._train))))
-        count = eigenvectors or None
-        return (
-            encoded(train, count=count),
-            encoded(self._validation, count=count),
-            encoded(self._test, count=count),
-        )
+    return measure
 
 
-def _network(cell: Cell, train: Encoded) -> Regressor:
+def _network(run: ZincRun, train: SpectralGraphs) -> Regressor:
     from tammes.spectral.networks import Readout
 
-    encoding = ENCODINGS[cell.encoding](cell)
-    bonds = 0 if cell.base in EDGELESS else BONDS
-    features = cell.width + (0 if encoding is None else encoding.dim)
-    base = _base(cell, train).build(features, edge_features=BOND_WIDTH if bonds else 0)
-    return Regressor(
-        nodes=ATOMS,
-        bonds=bonds,
-        width=cell.width,
-        encoding=encoding,
-        base=base,
-        readout=Readout(base.outputs, 1),
-    )
+    encoding = ENCODINGS[run.encoding](run)
+    bonds = 0 if run.base in EDGELESS else BONDS
+    features = run.width + (0 if encoding is None else encoding.dim)
+    base = _base(run, train).build(features, edge_features=BOND_WIDTH if bonds else 0)
+    readout = Readout(base.outputs, 1)
+    return Regressor(nodes=ATOMS, bonds=bonds, width=run.width, encoding=encoding, base=base, readout=readout)
 
 
-def _base(cell: Cell, train: Encoded) -> GraphNetworkConfig:
-    # torch_geometric is imported here, where it is needed.
-    from tammes.spectral.networks import (
-        GATConfig,
-        GatedGCNConfig,
-        GINEConfig,
-        PNAConfig,
-        SparseTransformerConfig,
-    )
+def _base(run: ZincRun, train: SpectralGraphs) -> GraphNetworkConfig:
+    from tammes.spectral import networks  # which needs torch_geometric
 
-    if cell.base == GATED:
-        return GatedGCNConfig(width=cell.width, layers=cell.layers)
-    if cell.base == TRANSFORMER:
-        return SparseTransformerConfig(width=cell.width, layers=cell.layers)
-    if cell.base == GAT:
-        return GATConfig(width=cell.width, layers=cell.layers)
-    if cell.base == PNA:
-        return PNAConfig(width=cell.width, layers=cell.layers, degrees=_degrees(train))
-    assert cell.base in (GINE, GIN), "cells are made here"
-    return GINEConfig(width=cell.width, layers=cell.layers)
+    if run.base == PNA:
+        return networks.PNAConfig(width=run.width, layers=run.layers, degrees=_degrees(train))
+    config = {
+        GATED: networks.GatedGCNConfig,
+        TRANSFORMER: networks.SparseTransformerConfig,
+        GAT: networks.GATConfig,
+        GINE: networks.GINEConfig,
+        GIN: networks.GINEConfig,
+    }[run.base]
+    return config(width=run.width, layers=run.layers)
 
 
-def _degrees(train: Encoded) -> tuple[int, ...]:
-    """How many nodes have 0, 1, 2, ... neighbors."""
+def _degrees(train: SpectralGraphs) -> tuple[int, ...]:
+    """Return the number of nodes with 0, 1, 2, ... neighbors."""
     graphs = train.graphs
     ends = graphs.edges[1] + graphs.node_starts[:-1].repeat_interleave(graphs.edge_starts.diff())
     return tuple(torch.bincount(torch.bincount(ends, minlength=len(graphs.nodes))).tolist())
