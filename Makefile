@@ -3,6 +3,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+EQUAL_BITS := equal_bits and not slow and not processes
+# The kernels that a processor without AVX-512 runs.
+OLDER := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
 
 .PHONY: help setup demo test lint benchmark clean
 
@@ -29,7 +33,10 @@ lint: setup
 	$(BIN)/lint-imports
 
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --doctest-modules src tests
+	OMP_NUM_THREADS=1 $(PYTEST) --doctest-modules src tests
+	# What promises equal bits keeps the promise with other kernels and more threads.
+	OMP_NUM_THREADS=1 $(OLDER) $(PYTEST) -m "$(EQUAL_BITS)" $$(grep -rl --include "test_*.py" equal_bits tests)
+	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive $(OLDER) $(PYTEST) -m "$(EQUAL_BITS)" $$(grep -rl --include "test_*.py" equal_bits tests)
 
 benchmark: setup
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,benchmarks]"

@@ -1,4 +1,4 @@
-"""What all tests share: shapes are checked at run time, and one thread so that workers do not fight."""
+"""What all tests share: shapes checked at run time, and one thread unless the environment says otherwise."""
 
 import os
 
@@ -29,5 +29,5 @@ def _seeded() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _one_thread() -> None:
-    torch.set_num_threads(1)
+def _threads() -> None:
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))

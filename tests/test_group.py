@@ -101,6 +101,7 @@ def batch(count: int, seed: int) -> Pairs:
     return Pairs(anchors=z, ids=ids.repeat(2), labels=ids.repeat(2) % 3)
 
 
+@pytest.mark.equal_bits
 def test_one_process_is_its_own_group() -> None:
     group, values = Single(), torch.tensor([1.0, 3.0])
     assert group.size == 1
@@ -111,6 +112,7 @@ def test_one_process_is_its_own_group() -> None:
         raise ValueError("as it was")
 
 
+@pytest.mark.equal_bits
 @given(counts=shares(), seed=st.integers(0, 99))
 def test_the_average_of_the_gradients_is_the_gradient_of_the_mean(counts: list[int], seed: int) -> None:
     values = torch.randn(sum(counts), dtype=torch.float64, generator=torch.Generator().manual_seed(seed))

@@ -64,6 +64,7 @@ def test_float32_is_near_float64(objective: tammes.Objective, temperature: float
     torch.testing.assert_close(objective(a, b).double(), exact, rtol=2e-4, atol=2e-4)
 
 
+@pytest.mark.equal_bits
 def test_half_precision_inputs_are_reduced_in_float32() -> None:
     a, b = torch.randn(200, 16).bfloat16(), torch.randn(200, 16).bfloat16()
     objective = recipes.hcl(temperature=0.1, beta=1.0)

@@ -68,6 +68,7 @@ def test_among_other_candidates_too() -> None:
     torch.testing.assert_close(temperature.grad, other.grad)
 
 
+@pytest.mark.equal_bits
 def test_a_vector_of_one_number_is_that_number() -> None:
     """With several positives of an anchor too, where numbers of anchors are spread over pairs."""
     objective, (a, b) = recipes.ifm(temperature=1.0, epsilon=0.2), views()

@@ -87,6 +87,7 @@ def test_brackets_in_names_are_printed_as_they_are(
     assert f"The run is in {out}; open {out / 'report.html'}" in capsys.readouterr().out
 
 
+@pytest.mark.equal_bits
 def test_a_stopped_run_goes_on_to_the_same_end(trained: Path, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert run(TRAIN.replace("--epochs 2", "--epochs 1"), "--data", data, "--out", out) == 0
@@ -95,6 +96,7 @@ def test_a_stopped_run_goes_on_to_the_same_end(trained: Path, data: Path, tmp_pa
         assert (out / name).read_bytes() == (trained / name).read_bytes(), name
 
 
+@pytest.mark.equal_bits
 def test_embed_writes_a_row_for_each_sentence(trained: Path, data: Path, tmp_path: Path) -> None:
     for suffix in ("parquet", "npz"):
         words = f"embed {trained} --accelerator cpu --batch-size 7"

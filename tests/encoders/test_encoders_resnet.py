@@ -34,6 +34,7 @@ def test_the_small_stem_keeps_the_image_and_the_usual_one_quarters_it() -> None:
     assert small.blocks(small.stem(images)).shape == (1, 512, 4, 4)
 
 
+@pytest.mark.equal_bits
 def test_zero_init_makes_every_block_a_shortcut() -> None:
     encoder = ResNetConfig(zero_init_residual=True).build(channels=3, size=32).eval()
     blocks = [module for module in encoder.modules() if isinstance(module, Residual)]
@@ -44,6 +45,7 @@ def test_zero_init_makes_every_block_a_shortcut() -> None:
     assert not torch.equal(next(m for m in plain.modules() if isinstance(m, Residual))(x), x)
 
 
+@pytest.mark.equal_bits
 def test_the_seed_decides_the_weights() -> None:
     def weights(seed: int) -> torch.Tensor:
         with torch.random.fork_rng(devices=[]):

@@ -35,6 +35,7 @@ def test_votes_are_those_of_scikit_learn(n: int, classes: int, seed: int, data: 
     assert (predicted == expected)[decided].all()
 
 
+@pytest.mark.equal_bits
 @given(seed=st.integers(0, 2**32), block=st.sampled_from([1, 7, 100]))
 def test_blocks_change_nothing(seed: int, block: int) -> None:
     train, test = points(30, 4, 3, seed), points(25, 4, 3, seed + 1)
@@ -44,6 +45,7 @@ def test_blocks_change_nothing(seed: int, block: int) -> None:
         assert torch.equal(KNN(neighbors=4).predict(train, test.features), whole)
 
 
+@pytest.mark.equal_bits
 @given(rows=st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1), k=st.integers(1, 6))
 def test_of_equals_the_earlier_is_the_neighbor(rows: list[list[int]], k: int) -> None:
     similarity = torch.tensor(rows, dtype=torch.float32)
@@ -76,6 +78,7 @@ def test_a_low_temperature_follows_the_nearest_and_overflows_nowhere() -> None:
     assert KNN(neighbors=3, temperature=1e6).predict(train, query).tolist() == [1]
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
 def test_only_directions_count(scale: float) -> None:
     train, test = points(30, 4, 3, seed=1), points(20, 4, 3, seed=2)

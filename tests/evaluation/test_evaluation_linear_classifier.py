@@ -49,6 +49,7 @@ def test_it_is_a_linear_layer_under_cross_entropy_and_adam() -> None:
     torch.testing.assert_close(classifier.weight(points.features, targets, 3), expected)
 
 
+@pytest.mark.equal_bits
 def test_the_epoch_with_the_smallest_loss_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     points = corners(60, 0)
     real, calls = module.cross_entropy, []
@@ -64,6 +65,7 @@ def test_the_epoch_with_the_smallest_loss_is_kept(monkeypatch: pytest.MonkeyPatc
     assert torch.equal(kept, two)
 
 
+@pytest.mark.equal_bits
 def test_the_seed_decides() -> None:
     points = corners(60, 0)
     weights = [

@@ -32,6 +32,7 @@ def test_lengths_count() -> None:
     assert MeanClassifier().predict(train, torch.tensor([[1.0, 0.2]])).tolist() == [1]
 
 
+@pytest.mark.equal_bits
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     train, test = points(50, 5, 0), points(33, 5, 1)
     whole = MeanClassifier().predict(train, test.features)

@@ -182,6 +182,7 @@ def test_cliques_of_size_k_are_grown_before_they_count() -> None:
         assert problem.score.values(members).item() == score
 
 
+@pytest.mark.equal_bits
 @given(sizes=batches, seed=seeds)
 def test_a_set_is_grown_until_it_is_maximal(sizes: list[int], seed: int) -> None:
     graphs = random_graphs(sizes, seed)

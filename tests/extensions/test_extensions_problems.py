@@ -133,6 +133,7 @@ def test_gradients_of_closed_forms_are_those_of_finite_differences() -> None:
     torch.testing.assert_close(gradient, torch.autograd.grad(listed.sum(), corner)[0])
 
 
+@pytest.mark.equal_bits
 def test_exact_objectives_have_exactly_the_optima_of_the_problem() -> None:
     """For all graphs with up to six nodes: the sets of least value are the largest feasible sets."""
     for graph in small_graphs():

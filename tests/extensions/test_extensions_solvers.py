@@ -182,6 +182,7 @@ def test_training_makes_solvers_better(method: Method, formula: Formula) -> None
     assert found.max().item() <= 1.0
 
 
+@pytest.mark.equal_bits
 def test_the_same_seeds_give_the_same_solver() -> None:
     graphs = some_graphs(10)
     optima, _ = optimal_scores(clique, graphs)

@@ -38,6 +38,7 @@ def test_everything_drawn_lies_on_the_sphere(kernel: SphericalKernel, d: int) ->
     torch.testing.assert_close(lengths, torch.ones_like(lengths))
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 def test_a_run_draws_the_same_alone_and_in_company(kernel: SphericalKernel) -> None:
     together = kernel(north(300, 5, runs=3), Streams.of((7, 1, 4), "test"))
@@ -88,6 +89,7 @@ def test_uniform_points_are_uniform(kernel: SphericalKernel, d: int) -> None:
     torch.testing.assert_close(points.T @ points / N, torch.eye(d).double() / d, atol=0.015, rtol=0)
 
 
+@pytest.mark.equal_bits
 def test_noise_of_scale_0_leaves_the_center_and_large_noise_forgets_it() -> None:
     assert torch.equal(drawn(GaussianNoise(scale=0.0), 3, 5), north(5, 3)[0])
     # The doc's statement of the paper's 9.0: at most 0.07 is left.

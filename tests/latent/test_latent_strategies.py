@@ -74,6 +74,7 @@ def test_perturbed_positives_move_each_sphere_in_its_own_way() -> None:
     assert small < change(LatentPerturbation(informative=moved, uninformative=UniformOnSphere()))
 
 
+@pytest.mark.equal_bits
 def test_class_preserving_positives_are_of_the_class() -> None:
     """With a nearly noiseless class and a linear g, the class can be read off the observation."""
     classes = Classes(count=3, spread=GaussianNoise(scale=0.02))
@@ -85,6 +86,7 @@ def test_class_preserving_positives_are_of_the_class() -> None:
     assert torch.equal(found, drawn.latents.labels)
 
 
+@pytest.mark.equal_bits
 def test_active_positives_lie_near_the_boundary_and_tries_are_counted() -> None:
     now = round_state()
     drawn = anchors(now)
@@ -124,6 +126,7 @@ def test_a_region_that_nothing_reaches_is_refused_with_what_to_change() -> None:
         active(anchors(round_state(t=99)), round_state(t=99))
 
 
+@pytest.mark.equal_bits
 def test_anchors_near_the_boundary_are_nearer_than_others() -> None:
     plain, chosen = anchors(round_state()), anchors(round_state(), NearBoundary(of=6))
     now = round_state()

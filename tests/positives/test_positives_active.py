@@ -21,6 +21,7 @@ def choose(distances: Tensor, threshold: float, *, seed: int = 0) -> tuple[Tenso
     return chosen.views[:, 0].long(), chosen
 
 
+@pytest.mark.equal_bits
 def test_without_a_threshold_the_nearest_is_kept() -> None:
     distances = torch.rand(40, 6, generator=torch.Generator().manual_seed(1))
     kept, chosen = choose(distances, 0.0)

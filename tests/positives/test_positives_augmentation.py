@@ -27,6 +27,7 @@ def pictures(batch: int = 4, channels: int = 3, size: int = 16) -> torch.Tensor:
     return torch.rand(batch, channels, size, size, generator=torch.Generator().manual_seed(0))
 
 
+@pytest.mark.equal_bits
 @settings(max_examples=40, deadline=None)
 @given(
     augmentation=st.sampled_from(ALL),
@@ -48,6 +49,7 @@ def test_a_view_is_an_image_of_the_same_kind(
     assert torch.equal(images, before)
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("augmentation", ALL[:4])
 def test_a_view_is_a_function_of_images_and_seed(augmentation: Augmentation) -> None:
     images = pictures()
@@ -58,6 +60,7 @@ def test_a_view_is_a_function_of_images_and_seed(augmentation: Augmentation) -> 
     assert not torch.equal(first, augmentation(images, seed=6))
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("augmentation", ALL)
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("batch", [4, 9])  # kornia also draws four numbers for all images together
@@ -72,6 +75,7 @@ def test_rows_of_a_batch_are_changed_as_in_the_whole_batch(
             assert torch.equal(part, whole[rows])
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("size", [8, 30, 75])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_blurred_row_is_that_of_the_batch_at_any_size(channels: int, size: int) -> None:
@@ -109,6 +113,7 @@ def test_rows_outside_of_the_batch_are_refused() -> None:
             Handwriting()(pictures(4), seed=0, first_row=first_row, batch_size=6)
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("augmentation", ALL)
 def test_the_global_generator_stays_as_it_was(augmentation: Augmentation) -> None:
     before = torch.get_rng_state()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from tammes.reduce import Exponent, Negatives, Tiled
 
 
+@pytest.mark.equal_bits
 def test_other_embeddings_find_nothing_of_the_earlier_ones() -> None:
     keys, exponents, tiled = torch.arange(4).repeat_interleave(2), (Exponent(slope=2.0),), Tiled()
     first, second = torch.randn(8, 3), torch.randn(8, 3)
@@ -18,6 +20,7 @@ def test_other_embeddings_find_nothing_of_the_earlier_ones() -> None:
         assert torch.equal(tiled.log_sum_exp(moved, exponents)[0], tiled.log_sum_exp(fresh, exponents)[0])
 
 
+@pytest.mark.equal_bits
 def test_another_seed_draws_another_subset() -> None:
     keys, whole = torch.arange(8), (slice(0, 8), slice(0, 8))
     negatives = Negatives(anchors=torch.randn(8, 3), keys=keys, bound=20.0, subset=2, rows=keys)

@@ -124,6 +124,7 @@ def test_expectation(negatives: Negatives, side: int, kind: int, width: int) -> 
     assert_engines_agree(run, [*leaves(negatives), offsets], side)
 
 
+@pytest.mark.equal_bits
 @given(negatives=problems(), side=sides)
 def test_hardest(negatives: Negatives, side: int) -> None:
     assert torch.equal(Tiled(side=side).hardest(negatives), Dense().hardest(negatives))

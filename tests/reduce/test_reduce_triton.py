@@ -201,6 +201,7 @@ def test_expectation(term: Term, kind: str, two_sets: bool, subset: int | None) 
     assert_equals_dense(run, negatives, Triton(launch=SMALL))
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize(
     ("two_sets", "subset"), [(False, None), (False, 3), (True, None), (True, 3)], ids=str
 )
@@ -323,6 +324,7 @@ def test_inputs_of_sixteen_bits(kind: torch.dtype, temperature: float) -> None:
         assert float((one.double() - other).norm() / other.norm()) < 0.1
 
 
+@pytest.mark.equal_bits
 def test_what_no_kernel_knows_goes_elsewhere() -> None:
     negatives, engine = negatives_of(3), Triton(otherwise=Dense())
     users = (Exponent(tilt=torch.sin),)

@@ -124,6 +124,7 @@ def test_collisions_are_marked_where_the_label_is_the_anchors(page: Reader, comp
             assert ("same class as the anchor" in alt) == (named == anchor)
 
 
+@pytest.mark.equal_bits
 def test_same_comparison_gives_the_same_file(comparison: Comparison, tmp_path):
     write_comparison(tmp_path / "a.html", comparison)
     write_comparison(tmp_path / "b.html", comparison)

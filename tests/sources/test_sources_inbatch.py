@@ -9,6 +9,7 @@ from torch import Tensor
 import tammes
 
 
+@pytest.mark.equal_bits
 def test_rows_of_all_views_are_positives_of_each_other() -> None:
     views = [torch.randn(4, 3) for _ in range(3)]
     pairs = tammes.InBatch()(*views)
@@ -29,6 +30,7 @@ def test_one_view_suffices_where_ids_give_positives() -> None:
     assert pairs.labels.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.equal_bits
 def test_the_loss_is_that_of_the_views() -> None:
     a, b = torch.randn(6, 3), torch.randn(6, 3)
     objective = tammes.recipes.hcl(temperature=0.5, beta=1.0)

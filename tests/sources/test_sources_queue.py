@@ -21,6 +21,7 @@ def rows(count: int, dim: int = 3, **options: bool) -> Tensor:
     return torch.randn(count, dim, **options)
 
 
+@pytest.mark.equal_bits
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=8), size=st.integers(1, 12))
 def test_it_holds_the_last_keys_whatever_the_batches(sizes: list[int], size: int) -> None:
     queue, stored = Queue(size=size, dim=1), torch.zeros(0, 1)
@@ -58,6 +59,7 @@ def test_the_loss_is_the_formula() -> None:
     torch.testing.assert_close(loss, expected)
 
 
+@pytest.mark.equal_bits
 def test_a_stored_key_gives_way_to_the_fresh_one_of_its_id() -> None:
     queue = Queue(size=8, dim=3)
     first, second = rows(3), rows(2)
@@ -91,6 +93,7 @@ def test_it_can_wait_until_it_is_full() -> None:
     assert counts == [2, 2, 2, 7]
 
 
+@pytest.mark.equal_bits
 def test_nothing_is_stored_in_evaluation() -> None:
     queue = Queue(size=6, dim=3)
     queue(rows(4), rows(4))
@@ -113,6 +116,7 @@ def test_gradients_reach_queries_and_what_keys_have_but_nothing_stored() -> None
     queue(rows(4, requires_grad=True), keys.detach())
 
 
+@pytest.mark.equal_bits
 def test_a_resumed_queue_goes_on_exactly() -> None:
     """Through a file that is loaded without trust, in the middle of a turn."""
     labels, selection = torch.arange(4), tammes.Subset(k=3, among=tammes.OtherLabels())
@@ -186,6 +190,7 @@ def test_types_may_differ(dtype: torch.dtype) -> None:
     assert queries.grad.dtype == dtype
 
 
+@pytest.mark.equal_bits
 def test_keys_may_be_stored_in_less_precision() -> None:
     queue, keys = Queue(size=8, dim=3, dtype=torch.bfloat16), rows(3)
     queue(rows(3), keys)

@@ -34,6 +34,7 @@ CONFIGS: tuple[GraphNetworkConfig, ...] = (
 )
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: type(config).__name__)
 @pytest.mark.parametrize("edge_features", [0, 3])
 def test_nodes_see_as_far_as_there_are_layers(config: GraphNetworkConfig, edge_features: int) -> None:

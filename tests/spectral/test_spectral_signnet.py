@@ -311,6 +311,7 @@ def test_wrong_settings_are_refused() -> None:
             make()
 
 
+@pytest.mark.equal_bits
 def test_weights_come_from_torchs_generator_and_load_again() -> None:
     def built() -> SignNet:
         return SignNet(dim=3, phi=GINConfig(width=4, layers=2))

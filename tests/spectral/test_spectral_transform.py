@@ -66,6 +66,7 @@ def test_what_came_is_not_changed() -> None:
     assert all("eigenvectors" not in graph for graph in graphs)
 
 
+@pytest.mark.equal_bits
 def test_kept_eigenpairs_are_read_and_equal_to_the_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

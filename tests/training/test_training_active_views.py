@@ -85,6 +85,7 @@ def at_each_step(
     monkeypatch.setattr(ContrastiveModule, "training_step", training_step)
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize(
     ("name", "step"),
     [("labels", 7), ("clusters and chunks", 8), ("a queue", 6), ("targeted", 7)],
@@ -156,6 +157,7 @@ def test_the_anchor_and_its_positive_are_made_by_two_augmentations(
     ]
 
 
+@pytest.mark.equal_bits
 def test_what_is_kept_is_the_candidate_nearest_to_the_boundary(monkeypatch: pytest.MonkeyPatch) -> None:
     config = replace(make_config(), positives=LABELS, epochs=1)
     choose, calls = Active.choose, []

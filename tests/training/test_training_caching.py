@@ -65,6 +65,7 @@ def step(
     return value.detach()
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("make", [dropout_model, norm_model])
 @pytest.mark.parametrize("count", [2, 3])
 def test_a_cached_step_is_the_uncached_one(make: Callable[[], nn.Module], count: int) -> None:
@@ -139,6 +140,7 @@ def test_gradients_are_added_to_those_that_are_there() -> None:
     assert_equal(gradients(cached), gradients(plain))
 
 
+@pytest.mark.equal_bits
 def test_each_weight_gets_its_gradient_once_a_step() -> None:
     model = dropout_model()
     calls = []
@@ -473,6 +475,7 @@ def test_in_two_processes_gradients_are_reduced_once_a_step(tmp_path: Path) -> N
     torch.multiprocessing.spawn(_reduces_once, args=(str(tmp_path / "store"),), nprocs=2)
 
 
+@pytest.mark.equal_bits
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_on_a_gpu_the_random_numbers_are_replayed_too(dtype: torch.dtype) -> None:
@@ -493,6 +496,7 @@ def test_on_a_gpu_the_random_numbers_are_replayed_too(dtype: torch.dtype) -> Non
     assert_equal(gradients(cached), gradients(plain), tolerance=1e-12 if dtype == torch.float64 else 5e-2)
 
 
+@pytest.mark.equal_bits
 def test_gradients_that_belong_to_others_too_are_not_written_to() -> None:
     model = dropout_model()
     seen: list[tuple[Tensor, Tensor]] = []

@@ -6,6 +6,7 @@ from tammes.training.examples import Examples, concatenate, to_inputs
 from tiny import make_config, make_text_config, random_images, random_texts
 
 
+@pytest.mark.equal_bits
 def test_images_are_read_as_bytes_and_taken_as_floats() -> None:
     images = random_images(6)
     examples = Examples.for_training(images, make_config())
@@ -19,6 +20,7 @@ def test_images_are_read_as_bytes_and_taken_as_floats() -> None:
     assert len(concatenate(inputs, inputs)) == 6
 
 
+@pytest.mark.equal_bits
 def test_sentences_are_read_by_the_vocabulary() -> None:
     texts = random_texts()
     examples = Examples.for_training(texts, make_text_config())

@@ -90,6 +90,7 @@ def test_a_run_is_a_folder(whole: Path) -> None:
     assert [line.split(",")[:2] for line in lines[1:]] == [["0", "0"], ["1", "5"], ["2", "10"], ["3", "15"]]
 
 
+@pytest.mark.equal_bits
 def test_the_same_seed_gives_the_same_run(tmp_path: Path, whole: Path) -> None:
     torch.manual_seed(123)  # nothing may depend on the generator that everyone shares
     state = torch.get_rng_state()
@@ -103,6 +104,7 @@ def test_another_seed_gives_another_run(tmp_path: Path, whole: Path) -> None:
     assert (tmp_path / "other/model.safetensors").read_bytes() != (whole / "model.safetensors").read_bytes()
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize(
     ("step", "every"),
     [(0, 1), (1, 1), (3, 100), (4, 1), (5, 1), (5, 100), (8, 1), (8, 2), (14, 1), (14, 100)],
@@ -164,6 +166,8 @@ WHILE_SAVING = """
 """
 
 
+@pytest.mark.equal_bits
+@pytest.mark.processes
 @pytest.mark.parametrize("sabotage", [IN_A_STEP, WHILE_SAVING], ids=["in a step", "while saving"])
 def test_a_process_killed_outright_is_resumed_to_the_same_bits(
     tmp_path: Path, whole: Path, sabotage: str

@@ -67,6 +67,7 @@ class Killed(BaseException):
     pass
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("config", [EVERYTHING, WITH_QUEUE], ids=["everything", "queue"])
 @pytest.mark.parametrize("step", [1, 5, 8])
 def test_killed_and_resumed_it_is_the_same_run(
@@ -128,6 +129,7 @@ def test_a_queue_holds_the_keys_of_earlier_batches(modules: list[ContrastiveModu
     assert {name.split(".")[0] for name in run.model.state_dict()} == {"encoder", "head"}
 
 
+@pytest.mark.equal_bits
 def test_the_momentum_encoder_follows_after_each_step(
     modules: list[ContrastiveModule], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ def made() -> tuple[nn.Module, MomentumEncoder, torch.optim.Optimizer]:
     return model, MomentumEncoder(model), torch.optim.Adam(model.parameters(), lr=0.01)
 
 
+@pytest.mark.equal_bits
 def test_it_starts_as_the_model_and_is_no_part_of_it() -> None:
     model, keys, _ = made()
     model.eval()
@@ -60,6 +61,7 @@ def test_the_weights_are_the_average_over_all_steps() -> None:
         torch.testing.assert_close(own, average, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.equal_bits
 def test_buffers_are_the_models() -> None:
     model, keys, optimizer = made()
     model[0].register_buffer("scratch", torch.zeros(2), persistent=False)
@@ -70,6 +72,7 @@ def test_buffers_are_the_models() -> None:
     assert int(model[1].num_batches_tracked) == 3
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize(("momentum", "follows"), [(0.0, True), (1.0, False)])
 def test_at_its_ends_it_is_the_model_or_stands_still(momentum: float, follows: bool) -> None:
     model, keys, optimizer = made()
@@ -78,6 +81,7 @@ def test_at_its_ends_it_is_the_model_or_stands_still(momentum: float, follows: b
     assert torch.equal(keys.model[0].weight, model[0].weight if follows else first)
 
 
+@pytest.mark.equal_bits
 def test_saved_and_loaded_it_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     whole = made()
     go(*whole, range(6), momentum=0.9)
@@ -126,6 +130,7 @@ def test_another_model_is_refused(other: Callable[[], nn.Module], named: str) ->
         keys.update(other(), momentum=0.9)
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("change", [nn.Module.double, nn.Module.half, lambda model: model.to("meta")])
 def test_a_model_of_another_type_or_device_is_refused_before_a_weight_moved(
     change: Callable[[nn.Module], nn.Module],

@@ -233,6 +233,7 @@ def copy(trained: Path, target: Path, *names: str) -> Path:
     return target
 
 
+@pytest.mark.equal_bits
 def test_a_run_reads_back_as_it_was(trained: Path, tmp_path: Path) -> None:
     again = train(make_config(), random_images(22), machine=Machine(accelerator="cpu"))
     run = load_run(trained)
@@ -248,6 +249,7 @@ def test_the_weights_are_plain_safetensors_of_encoder_and_head(trained: Path) ->
     assert {name.split(".")[0] for name in weights} == {"encoder", "head"}
 
 
+@pytest.mark.equal_bits
 def test_the_first_weights_depend_on_the_seed_alone() -> None:
     config = RunConfig(training=make_config(), data=ImagesSummary(source="", count=22, channels=1, size=8))
     torch.manual_seed(1)

@@ -65,6 +65,7 @@ def test_a_run_keeps_its_vocabulary(whole: Path) -> None:
     assert all(row.knn is not None for row in run.metrics)
 
 
+@pytest.mark.equal_bits
 def test_without_a_head_the_features_are_compared(whole: Path) -> None:
     run = load_run(whole)
     features, embeddings = embed(run.model, random_texts(seed=2), batch_size=5)
@@ -74,6 +75,7 @@ def test_without_a_head_the_features_are_compared(whole: Path) -> None:
     assert torch.equal(embed(again.model, random_texts(seed=2))[0], features)
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("config", [make_text_config(), NEIGHBOURS], ids=["same class", "neighbors"])
 @pytest.mark.parametrize(("step", "every"), [(1, 1), (4, 1), (7, 100)])
 def test_killed_and_resumed_it_is_the_same_run(

@@ -113,6 +113,7 @@ def test_more_classes_than_there_are_is_refused(corpus):
 # A cell.
 
 
+@pytest.mark.equal_bits
 def test_the_same_cell_gives_the_same_numbers(corpus):
     scores = []
     for seed in (1, 2):
@@ -129,6 +130,7 @@ def test_training_teaches(corpus):
     assert taught.loss < untaught.loss
 
 
+@pytest.mark.equal_bits
 def test_cells_of_a_seed_share_weights_and_pairs_whatever_k(corpus):
     one, other = cell(corpus, negatives=1), cell(corpus, negatives=10, collisions=False)
     weights = [first_encoder(each, corpus.vocabulary).embeddings.weight for each in (one, other)]

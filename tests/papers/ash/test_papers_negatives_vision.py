@@ -119,6 +119,7 @@ def test_real_positives_are_other_images_of_the_class_unchanged():
     assert sorted(row for pair in pairs for row in pair) == sorted(2 * list(range(40)))
 
 
+@pytest.mark.equal_bits
 def test_augmented_positives_are_two_views_of_each_image_once():
     images = bars(24)
     anchors, positives = Augmented()(images, seed=0)
@@ -131,6 +132,7 @@ def test_augmented_positives_are_two_views_of_each_image_once():
     assert not torch.equal(anchors, positives)
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("positives", [Real(), Augmented()])
 def test_views_depend_on_seed_and_epoch_alone(positives):
     images = bars(16)
@@ -151,6 +153,7 @@ def test_images_are_drawn_class_by_class():
 # A cell.
 
 
+@pytest.mark.equal_bits
 def test_a_cell_learns_and_gives_the_same_numbers_again():
     wanted = cell(epochs=20)
     measured = laboratory().measure(wanted)

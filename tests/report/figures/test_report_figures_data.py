@@ -116,6 +116,7 @@ def test_long_class_names_are_cut():
     assert axes.texts[0].get_text() == "x" * 15 + "…"
 
 
+@pytest.mark.equal_bits
 def test_neighbors_stay_neighbors_on_the_map():
     rng = np.random.default_rng(0)
     features = np.repeat(np.eye(3), 15, axis=0) + 0.02 * rng.normal(size=(45, 3))
@@ -126,6 +127,7 @@ def test_neighbors_stay_neighbors_on_the_map():
     assert np.all(distance.argmin(axis=1) // 15 == np.arange(45) // 15)
 
 
+@pytest.mark.equal_bits
 @pytest.mark.parametrize("features", [np.ones((8, 4)), np.zeros((8, 4))])
 def test_equal_features_lie_in_one_place(features):
     np.testing.assert_array_equal(project(features), 0)

@@ -91,6 +91,8 @@ def test_where_the_launcher_is_asked_to_stop_all_stop_after_the_same_step(
     assert "rank 1 exits with 143" in terminated
 
 
+@pytest.mark.equal_bits
+@pytest.mark.processes
 def test_what_was_killed_or_stopped_is_resumed_to_the_same_bits(both: list[Found]) -> None:
     for each in both:
         whole = {name: value for name, value in each["whole"].items() if name != "knn"}
@@ -124,6 +126,8 @@ def test_in_single_precision_a_few_steps_differ_by_rounding_alone(
         assert dict(row.last) == pytest.approx(dict(expected.last), rel=1e-2)
 
 
+@pytest.mark.equal_bits
+@pytest.mark.processes
 def test_every_process_has_the_same_weights_and_numbers(both: list[Found]) -> None:
     assert difference(both[0]["whole"], both[1]["whole"]) == 0
 
