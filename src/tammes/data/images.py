@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float32, Int64, UInt8
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tammes.data.labels import at_least_two_classes, check_names_and_labels, row_of
+from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of
 
 
+@runtime_checkable
 class Pixels(Protocol):
     """Source of the pixels of images: a tensor, or files that are decoded on demand."""
 
@@ -135,11 +136,11 @@ class Images(Dataset[tuple[Tensor, int]]):
         row = row_of(index, len(self))
         return self.pixels[row], row
 
-    def batch(self, indices: Sequence[int]) -> UInt8[Tensor, "batch channels size size"]:
+    def batch(self, indices: Rows) -> UInt8[Tensor, "batch channels size size"]:
         """Return the pixels of several images."""
         return torch.stack([self[index][0] for index in indices])
 
-    def subset(self, indices: Sequence[int]) -> "Images":
+    def subset(self, indices: Rows) -> "Images":
         """Return the images with these indices, in this order, renumbered from 0."""
         rows = [range(len(self))[index] for index in indices]
         return Images(

@@ -6,6 +6,9 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+Rows = Sequence[int] | Int64[Tensor, " rows"]
+"""Indices of items, in any order and with repetitions."""
+
 
 def check_names_and_labels(
     n: int,

@@ -1,7 +1,6 @@
 """Sets of sentences in reading order, with their documents if these are known."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +8,7 @@ from jaxtyping import Int64
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tammes.data.labels import at_least_two_classes, check_names_and_labels, row_of
+from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -79,7 +78,7 @@ class Texts(Dataset[tuple[str, int]]):
         row = row_of(index, len(self))
         return self.sentences[row], row
 
-    def subset(self, indices: Sequence[int]) -> "Texts":
+    def subset(self, indices: Rows) -> "Texts":
         """Return the sentences with these indices, in this order, renumbered from 0; their positions stay."""
         rows = [range(len(self))[index] for index in indices]
         assert self.positions is not None
