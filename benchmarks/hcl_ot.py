@@ -14,7 +14,7 @@ from transport import ERROR, fewest, spread, with_pot
 
 
 def published(a: Tensor, b: Tensor) -> Tensor:
-    """As published: the cost by broadcasting, the plan by POT, then the dense formula."""
+    """Return the loss as published: the cost by broadcasting, the plan by POT, then the dense formula."""
     import ot
 
     z = normalize(torch.cat([a, b]), dim=1)
@@ -29,7 +29,7 @@ def published(a: Tensor, b: Tensor) -> Tensor:
 
 
 def with_matrix_products(a: Tensor, b: Tensor) -> Tensor:
-    """The same at its best: the cost as a product, POT told the fewest iterations for the error."""
+    """Return the same loss at its best: the cost as a product, and POT with the fewest iterations."""
     z = normalize(torch.cat([a, b]), dim=1)
     iterations = _iterations(Size(pairs=len(a), dim=a.shape[1]))
     with torch.no_grad():
@@ -44,7 +44,7 @@ def _iterations(size: Size) -> int:
 
 
 def _loss(z: Tensor, plan: Tensor) -> Tensor:
-    """The published loss."""
+    """Return the published loss."""
     half = len(z) // 2
     weights = plan / plan.sum(1, keepdim=True)
     mean = (weights * torch.exp(z @ z.T / TEMPERATURE)).sum(1)
@@ -56,7 +56,7 @@ _pot = partial(with_pot, method="sinkhorn", as_numpy=False)
 
 
 def hcl_ot() -> Task:
-    """How many products it takes depends on the iterations."""
+    """Return the task of the whole loss; its number of products depends on the iterations."""
     objective = Objective(temperature=TEMPERATURE, coupling=Transport(epsilon=EPSILON, tolerance=ERROR))
     return loss_task(
         key="hcl-ot",

@@ -61,7 +61,7 @@ def together(rank: int, size: int) -> dict[str, list[Tensor | None]]:
 
 
 def in_a_part(rank: int, size: int) -> str:
-    """All but rank 0 are a group; what they are told of the last one, and what rank 0 is told."""
+    """Return the error on rank 0, and on the others, which are a group whose last process fails."""
     part = dist.new_group(list(range(1, size)))
     torch.manual_seed(rank)
     views = [torch.randn(3, 4, dtype=torch.float64) for _ in range(2)]
