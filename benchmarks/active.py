@@ -1,11 +1,10 @@
-"""What a training step costs with several candidates for the second view, and a classifier to choose by.
+"""Cost of a training step with several candidates for the second view, and of the classifier.
 
     python benchmarks/active.py                    # two small settings; half a minute
     python benchmarks/active.py --only resnet18
 
-Times whole steps of the package's loop (views, embeddings, loss, gradient, optimizer): the difference of a
-long and a short run, which leaves out what is done once, such as the first classifier; that is timed by
-itself.
+Times whole steps of the package's loop (views, embeddings, loss, gradient, optimizer) as the difference of a
+long and a short run. That excludes one-time costs such as the first classifier, which is timed separately.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ CANDIDATES = (1, 2, 4, 8)
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What is timed.
+    """Training run to time, on images of noise.
 
     Args:
-        name: in words.
-        encoder: that is trained.
-        augmentation: of a candidate.
-        batch_size: in images.
-        channels: of the images, which are noise: what is in them takes no time.
-        size: of the images.
-        steps: of an epoch.
-        repeats: of which the median counts.
+        name: name of the setting in the output.
+        encoder: encoder to train.
+        augmentation: augmentation of each candidate.
+        batch_size: images in a batch.
+        channels: channels of the images.
+        size: side of the images, in pixels.
+        steps: steps of an epoch.
+        repeats: number of timings, of which the median counts.
     """
 
     name: str
@@ -51,7 +50,7 @@ class Setting:
     repeats: int = 3
 
     def seconds(self, candidates: int) -> float:
-        """Of a step."""
+        """Return the seconds of a step."""
         positives = Active(candidates=candidates, refresh=10**6) if candidates > 1 else SameInstance()
         long = TrainingConfig(
             objective=recipes.simclr(temperature=0.5),
@@ -85,7 +84,7 @@ SETTINGS = {
 
 
 def noise(count: int, channels: int, size: int) -> Images:
-    """Images of noise, with labels."""
+    """Return images of noise, with labels."""
     generator = torch.Generator().manual_seed(0)
     pixels = torch.randint(0, 256, (count, channels, size, size), dtype=torch.uint8, generator=generator)
     return Images(
@@ -103,7 +102,7 @@ def _train(config: TrainingConfig, data: Images) -> float:
 
 
 def classifier_seconds(classes: Clusters | Labels, *, rows: int = 2048, dim: int = 128) -> float:
-    """Of a classifier of embeddings that have ten groups, without embedding them."""
+    """Return the seconds of a classifier of embeddings in ten groups, without the embedding itself."""
     generator = torch.Generator().manual_seed(0)
     labels = torch.arange(rows) % 10
     centers = torch.randn(10, dim, generator=generator)
@@ -114,7 +113,7 @@ def classifier_seconds(classes: Clusters | Labels, *, rows: int = 2048, dim: int
 
 
 def main() -> None:
-    """Print what was measured."""
+    """Print the timings."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=SETTINGS, default=["digits", "photographs"])
     torch.set_num_threads(1)

@@ -4,10 +4,10 @@
     python benchmarks/latent.py --seeds 1 5 20     # other numbers of seeds
     python benchmarks/latent.py --width 256
 
-Both do the same work, which is checked first: draw anchors and positives, one step of Adam for every run.
-"One by one" trains each run as its own `Laboratory`; "plain torch" is the loop that one would write without
-the laboratory (nn.Sequential, cross entropy, fused Adam) on what the laboratory draws. Methods take turns;
-times are medians, for one update of all runs.
+All methods do the same work, which the benchmark checks first: draw anchors and positives, one step of Adam
+for every run. "One by one" trains each run as its own `Laboratory`; "plain torch" is the loop that one would
+write without the laboratory (nn.Sequential, cross entropy, fused Adam), on the laboratory's draws. Methods
+take turns; times are medians, for one update of all runs.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ BATCHED, ONE_BY_ONE, PLAIN = "one batched model", "one by one", "plain torch, on
 
 
 def endless(laboratory: Laboratory, strategies: dict[str, Strategy], seeds: range) -> Callable[[], object]:
-    """Each call is a round: an update of every run."""
+    """Return a function that updates every run once, as one batched model."""
     rounds: Iterator[object] = laboratory.training(strategies, seeds)
     return lambda: next(rounds)
 
 
 def one_by_one(laboratory: Laboratory, strategies: dict[str, Strategy], seeds: range) -> Callable[[], object]:
-    """The same, a laboratory for every run."""
+    """Return a function that updates every run once, each with its own laboratory."""
     runs = [
         laboratory.training({name: strategy}, (seed,))
         for name, strategy in strategies.items()
@@ -47,7 +47,7 @@ def one_by_one(laboratory: Laboratory, strategies: dict[str, Strategy], seeds: r
 
 
 class Plain:
-    """One run, written with torch alone but for the world and the strategy."""
+    """Run in plain torch, with the data and the strategy of the laboratory."""
 
     def __init__(self, laboratory: Laboratory, strategy: Strategy, seed: int) -> None:
         self.laboratory, self.strategy, self.seed = laboratory, strategy, seed
@@ -85,7 +85,7 @@ class Plain:
 
 
 def check(laboratory: Laboratory, strategies: dict[str, Strategy]) -> None:
-    """After a few updates all three have the same encoders."""
+    """Check that all methods have the same encoders after a few updates."""
     short = 3
     updates = laboratory.training(strategies, range(2))
     for _ in range(short):
@@ -102,7 +102,7 @@ def check(laboratory: Laboratory, strategies: dict[str, Strategy]) -> None:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Print the timings."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=(10,))
     parser.add_argument("--width", type=int, default=TABLE_2.width, help="of the encoders' hidden layers")

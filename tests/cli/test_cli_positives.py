@@ -57,7 +57,7 @@ def test_positives_are_spelled_out(tmp_path: Path, words: str, positives: Active
             True,
             "must be a finite number above 0",
         ),
-        ("positives:active --positives.warm-up 2 positives.classes:labels", True, "all of the run"),
+        ("positives:active --positives.warm-up 2 positives.classes:labels", True, "takes the whole run"),
         ("positives:targeted --positives.freely noise", True, "factors of Photographs, which has"),
         ("positives:targeted --positives.freely hue augmentation:identity", True, "needs an augmentation"),
     ],

@@ -62,7 +62,7 @@ class Boundary:
 
     @torch.no_grad()
     def distance(self, embeddings: Float[Tensor, "n dim"]) -> Float[Tensor, " n"]:
-        """Return the distance of each embedding from the nearest other class, infinity where there is none.
+        """Return the distance of each embedding from the nearest other class, infinity without such a class.
 
         Args:
             embeddings: embeddings of any length above 0.
