@@ -9,7 +9,7 @@ does a forward and a backward pass on 128 of them with all eigenvectors; the dir
 eigenvectors, v and -v one after the other, and, as in the published code, all columns padded to the widest
 graph. Eigendecompositions are those of 10,000 of them. BasisNet takes a grid with all its eigenvectors; the
 direct way makes all projectors, and puts what each linear map gives side by side. Methods take turns; times
-are medians; memory is that of a process of its own.
+are medians; memory is measured in a separate process.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def decomposition_works(count: int) -> Works:
 
 
 def basisnets(layers: str) -> dict[str, nn.Module]:
-    """One IGN that is told the multiplicity, and DeepSets, as wide as in the paper's filters."""
+    """One IGN for all multiplicities, and DeepSets, as wide as in the paper's filters."""
     torch.manual_seed(0)
     rho = EigenvectorSetsConfig(width=32)
     ours = BasisNet(dim=32, ign=LAYERS[layers], rho=rho)
@@ -153,7 +153,7 @@ def measured(name: str, layers: str, side: int, threads: int) -> str:
 
 
 def show_memory(sides: list[int], threads: int, console: Console) -> None:
-    """One table of memory, each row from a process of its own."""
+    """One table of memory, each row from a separate process."""
     table = Table(
         title="BasisNet on a grid with all eigenvectors, forward and backward", title_justify="left"
     )

@@ -27,7 +27,7 @@ def molecule(numbers: random.Random) -> Data:
 
 
 def molecules(count: int) -> list[Data]:
-    """So many of them, the same ones each time."""
+    """The same molecules at each call."""
     numbers = random.Random(0)
     return [molecule(numbers) for _ in range(count)]
 

@@ -145,7 +145,7 @@ def test_encodings_are_those_of_dense_projectors_graph_by_graph(matrix: tuple[in
         torch.testing.assert_close(found[copies.row[rows, bases.number[member]]], wanted)
 
 
-def test_each_eigenspace_is_told_its_eigenvalue() -> None:
+def test_each_eigenvalue_is_an_input() -> None:
     """Graph and eigenspaces stay the same where the matrix is scaled."""
     network = thin().double()
     batch = high_multiplicities()

@@ -187,7 +187,7 @@ class SpectralGNN(nn.Module):
 
 
 @pytest.mark.parametrize("n", [5, 6, 7, 12])
-def test_graphs_that_spectral_networks_cannot_tell_apart_are_told_apart(n: int) -> None:
+def test_graphs_that_look_alike_to_spectral_networks_are_distinguished(n: int) -> None:
     """Proposition 8, with node features sqrt(degree).
 
     Without biases, as section 7.2.1 defines spectral networks: a bias adds a signal of ones, which is no
@@ -226,7 +226,7 @@ def test_graphs_that_spectral_networks_cannot_tell_apart_are_told_apart(n: int) 
 
 
 @pytest.mark.parametrize("half", [3, 4, 5])
-def test_one_cycle_and_two_are_told_apart(half: int) -> None:
+def test_one_cycle_and_two_are_distinguished(half: int) -> None:
     """Message passing cannot: every node has two neighbors."""
     network = BasisNet(dim=4).double().eval()
     one, two = batch_of(nx.cycle_graph(2 * half)), batch_of(nx.union(*cycles(half)))

@@ -206,7 +206,7 @@ def test_eigenvalues_and_features_enter_where_they_are_asked_for() -> None:
     assert changes(with_features) == (False, True)
 
 
-def test_a_graph_is_told_from_one_with_the_same_degrees() -> None:
+def test_graphs_with_the_same_degrees_are_distinguished() -> None:
     data = batch_of(nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
     signnet = SignNet(dim=4, phi=GINConfig(width=6, layers=2)).double().eval()
     encoded = signnet(None, *data.arguments())

@@ -84,7 +84,7 @@ class MLP(nn.Module):
             then: normalization after the last layer.
         """
         layers = [*self.layers, *([] if then is None else [then])]
-        # A linear layer before a normalization is handed to it: see `NormalizedReLU.forward`.
+        # A linear layer before a normalization is applied within it: see `NormalizedReLU.forward`.
         for layer, following in zip(layers, [*layers[1:], None], strict=True):
             if isinstance(layer, NormalizedReLU):
                 continue

@@ -73,7 +73,7 @@ def eigenpairs(
     if count is not None:
         check_integer("count", count)
     if whole_eigenspaces and count is not None:
-        # One pair more shows whether the last eigenspace goes on.
+        # One more pair shows whether the last eigenspace is complete.
         more = eigenpairs(edge_index, batch, laplacian=laplacian, count=count + 1, edge_weight=edge_weight)
         return _without_cut(more, batch)
     graphs = Adjacency.of(edge_index, batch, edge_weight)
