@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tammes.cli.data import Source, Split, hold_out
-from tammes.cli.images import size_and_channels, usual_augmentation
+from tammes.cli.options.data import Source, Split, hold_out
+from tammes.cli.options.images import size_and_channels, usual_augmentation
 from tammes.positives import Handwriting, Photographs
 from tiny import random_images, write_images
 

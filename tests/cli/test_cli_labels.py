@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tammes.cli.labels import read_labels
+from tammes.cli.options.labels import read_labels
 
 
 @pytest.mark.parametrize(

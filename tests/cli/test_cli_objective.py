@@ -5,7 +5,7 @@ import tyro
 
 import tammes
 from tammes import recipes
-from tammes.cli.objective import named_recipes, objective_type
+from tammes.cli.options.objective import named_recipes, objective_type
 
 
 def parse(*words: str) -> Any:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tammes.cli.advice import Advice, Row
 from tammes.cli.main import main
+from tammes.cli.negatives_table import NegativesRow, NegativesTable
 from tammes.theory import ClassDistribution
 
 
@@ -48,27 +48,27 @@ def test_it_says_how_likely_collisions_are_and_what_the_bounds_prefer(
 
 
 @pytest.mark.parametrize(
-    ("classes", "batch", "advice"),
+    ("classes", "batch", "negatives"),
     [
-        (1000, 128, "would like more: take them all and, if memory allows, a batch of 517 pairs"),
-        (1000, 512, "in the range the bounds like: take them all"),
-        (100, 512, "more than either bound likes: keep about 103 at random for each anchor"),
+        (1000, 128, "prefer more: take them all and, if memory allows, a batch of 517 pairs"),
+        (1000, 512, "in the range that the bounds prefer: take them all"),
+        (100, 512, "more than either bound prefers: keep about 103 at random for each anchor"),
     ],
 )
 def test_a_batch_gets_advice(
-    classes: int, batch: int, advice: str, capsys: pytest.CaptureFixture[str]
+    classes: int, batch: int, negatives: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = said(capsys, f"negatives --classes {classes} --batch {batch}")
     assert f"{batch} pairs offer 2 (B - 1) = {2 * (batch - 1):,} negatives" in words
     assert f"collide and cover like {batch - 1} independent ones" in words
-    assert advice in words
+    assert negatives in words
 
 
 def test_measured_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "labels.csv"
     file.write_text("name,label\n" + "\n".join(f"{i},{'abbcccc'[i % 7]}" for i in range(70)) + "\n")
     words = said(capsys, "negatives --labels", file)
-    assert "With 3 classes as they were measured" in words
+    assert "With 3 measured classes" in words
     assert "the most frequent class, 57.1 % of the data" in words
     numbers = json.loads(said(capsys, "negatives --json --batch 4 --labels", file))
     assert numbers["classes"] == 3
@@ -91,13 +91,13 @@ def test_numbers_for_other_programs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_table_shows_every_number_that_the_words_name() -> None:
-    advice = Advice.of(ClassDistribution.uniform(100), pairs=512)
-    rows = {row.k: row for row in advice.rows}
+    negatives = NegativesTable(classes=ClassDistribution.uniform(100), pairs=512)
+    rows = {row.k: row for row in negatives.rows}
     assert set(rows) == {1, 10, 54, 69, 100, 103, 511, 1030}
     assert min(rows.values(), key=lambda row: row.plain).k == 103
     assert min(rows.values(), key=lambda row: row.refined).k == 54
-    assert rows[69] == Row.of(69, advice.classes)
-    assert advice.table().row_count == len(rows)
+    assert rows[69] == NegativesRow.of(69, negatives.classes)
+    assert negatives.table().row_count == len(rows)
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
@@ -118,7 +118,7 @@ def test_a_figure_is_drawn_on_request(
         ("negatives --classes 3 --column c", "--column names a column of the file of --labels"),
         ("negatives --classes 0", "--classes must be from 2 to 1,000,000,000, got 0"),
         ("negatives --classes 1000000000000000000", "--classes must be from 2 to 1,000,000,000, got 1000"),
-        ("negatives --classes 1", "there is one class alone"),
+        ("negatives --classes 1", "there is only one class"),
         ("negatives --classes 3 --batch 1", "--batch must be at least 2 pairs, got 1"),
         ("negatives --classes 3 --batch 1000000000000000000000", "at most 1,000,000,000 pairs, got 1000"),
         ("negatives --classes 3 --figure x.gif", "--figure must end in .svg, .png, .pdf, got x.gif"),

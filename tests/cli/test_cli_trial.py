@@ -1,7 +1,6 @@
 import torch
 
-from tammes.cli.measure import LARGEST_SIDE, Measure, at_most, pixels
-from tammes.cli.trial import Trial, floors
+from tammes.cli.scores import LARGEST_SIDE, Measure, Trial, at_most, floors, pixels
 from tammes.data import Images, TensorPixels, as_floats
 from tammes.report import Scores
 from tammes.training import ImagesSummary, Run, RunConfig, build_model

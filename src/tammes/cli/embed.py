@@ -1,4 +1,4 @@
-"""`tammes embed`: what a trained encoder makes of images or texts, as a file for other programs."""
+"""`tammes embed`: features and embeddings of images or texts, as a file for other programs."""
 
 import io
 from collections.abc import Sequence
@@ -13,27 +13,27 @@ import torch
 import tyro
 
 from tammes.cli.counted import counted
-from tammes.cli.data import Source
-from tammes.cli.device import Accelerator, device_of
-from tammes.cli.target import prepare
+from tammes.cli.options.data import Source
+from tammes.cli.options.device import Accelerator, device_of
+from tammes.cli.options.output_path import prepare_output
 from tammes.training import Data, embed, load_run
 from tammes.training.atomic import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
 class Embed:
-    """Write what a trained encoder makes of images or texts to a file, a row for each image or sentence.
+    """Write the features and embeddings of images or texts to a file, a row for each image or sentence.
 
     tammes embed runs/mine --data FOLDER --out embeddings.parquet
 
     Args:
-        run: The run's folder.
-        source: What to embed.
-        out: The file: .parquet has the columns name, label (the name of the class), features and
+        run: Folder of the run.
+        source: Data to embed.
+        out: File to write: .parquet has the columns name, label (the name of the class), features and
             projection; .npz has arrays of these names, labels as numbers, and classes.
         batch_size: Rows at a time.
         workers: Processes that decode images.
-        accelerator: What to compute on; auto takes a GPU where there is one.
+        accelerator: Device to compute on; auto takes a GPU if there is one.
     """
 
     run: tyro.conf.Positional[Path]
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> None:
     choice = tyro.cli(Embed, prog="tammes embed", args=arguments, config=(tyro.conf.FlagCreatePairsOff,))
     if choice.out.suffix not in (".parquet", ".npz"):
         raise ValueError(f"--out must end in .parquet or .npz, got {choice.out}")
-    prepare(choice.out)
+    prepare_output(choice.out)
     run = load_run(choice.run)
     model = run.model.to(device_of(choice.accelerator))
     parts = choice.source.load_like(run.config.data)

@@ -1,4 +1,4 @@
-"""`tammes evaluate`: how good a trained encoder is."""
+"""`tammes evaluate`: the accuracies, alignment and uniformity of a trained encoder."""
 
 import dataclasses
 import json
@@ -10,11 +10,10 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from tammes.cli.data import Split
-from tammes.cli.device import Accelerator, device_of
-from tammes.cli.measure import Measure, at_most, encoded
+from tammes.cli.options.data import Split
+from tammes.cli.options.device import Accelerator, device_of
 from tammes.cli.outcome import pairs_of
-from tammes.cli.table import columns_of, score_cells, score_table
+from tammes.cli.scores import Measure, at_most, columns_of, encoded, score_cells, score_table
 from tammes.diagnostics import alignment, uniformity
 from tammes.training import Data, Run, embed, load_run
 from tammes.training.embedding import embed_pairs
@@ -29,14 +28,14 @@ class Evaluate:
 
     tammes evaluate runs/mine --data FOLDER --test FOLDER
 
-    The classifiers learn from the rows of --data and are tried on those of --test, or on the part that is
-    held out of --data. Training on the same data with the same --held-out left out the same rows.
+    The classifiers learn from the rows of --data and are tested on those of --test, or on the part that is
+    held out of --data. A training on the same data with the same --held-out has left out the same rows.
 
     Args:
-        run: The run's folder.
-        source: What to measure on.
+        run: Folder of the run.
+        source: Data to measure on.
         json: Print one JSON object instead of a table.
-        accelerator: What to compute on; auto takes a GPU where there is one.
+        accelerator: Device to compute on; auto takes a GPU if there is one.
     """
 
     run: tyro.conf.Positional[Path]
@@ -60,7 +59,7 @@ def main(arguments: Sequence[str]) -> None:
     train.required_labels()
     run.model.to(device_of(choice.accelerator))
     scores = Measure(train=train, test=test).scores(encoded(run.model))
-    aligned, uniform = _on_the_sphere(run, test)
+    aligned, uniform = _alignment_and_uniformity(run, test)
     if choice.json:
         measured = {name: value for name, value in dataclasses.asdict(scores).items() if value is not None}
         numbers = {**measured, "alignment": aligned, "uniformity": uniform}
@@ -73,8 +72,8 @@ def main(arguments: Sequence[str]) -> None:
     Console(markup=False).print(table)
 
 
-def _on_the_sphere(run: Run, data: Data) -> tuple[float | None, float]:
-    """Alignment of the views of pairs, if there are any, and uniformity, both of the embeddings."""
+def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:
+    """Return alignment of the views of pairs, if there are any, and uniformity of the embeddings."""
     data = at_most(data, MOST_PAIRS)
     training = run.config.training
     uniform = uniformity(embed(run.model, data)[1])

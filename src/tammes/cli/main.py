@@ -17,7 +17,7 @@ def train() -> None:
 
 
 def embed() -> None:
-    """Write what a trained encoder makes of images or texts to a file."""
+    """Write the features and embeddings of images or texts to a file."""
 
 
 def evaluate() -> None:
@@ -25,15 +25,15 @@ def evaluate() -> None:
 
 
 def compare() -> None:
-    """Train several objectives alike, and compare them in a table and a report."""
+    """Train several objectives with the same settings, and compare them in a table and a report."""
 
 
 def reproduce() -> None:
-    """Redo an experiment of the papers, and set its numbers beside ours."""
+    """Repeat an experiment of the papers, and show its numbers beside ours."""
 
 
 def theory() -> None:
-    """Ask theory how many negatives your classes want, and what positives near a boundary save."""
+    """Compute how many negatives suit your classes, and what positives near a boundary save."""
 
 
 def solve() -> None:

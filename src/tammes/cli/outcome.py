@@ -1,4 +1,4 @@
-"""From trained runs to what the report shows of them."""
+"""The report's view of trained runs: sample, settings, curves, embeddings and weights."""
 
 import statistics
 from dataclasses import dataclass, replace
@@ -7,8 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tammes.cli.measure import DRAWS, shuffled_rows
-from tammes.cli.trial import Trial
+from tammes.cli.scores import DRAWS, Trial, shuffled_rows
 from tammes.data import Images, Texts
 from tammes.objective import Objective
 from tammes.positives import SameInstance
@@ -26,12 +25,12 @@ LARGEST_SAMPLE = 1000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Exhibit:
-    """What the report's figures are of.
+    """Rows of the data that the report's figures show.
 
     Args:
         data: the rows, in random order.
         pairs: int64 (b, 2), rows that make a pair; the anchors are the first b rows.
-        is_held_out: whether they were held out of training.
+        is_held_out: whether the rows were held out of training.
     """
 
     data: Data
@@ -40,7 +39,7 @@ class Exhibit:
 
     @property
     def sample(self) -> Sample:
-        """The rows as the report wants them."""
+        """The rows as the sample of a report."""
         data = self.data
         labels = None if data.labels is None else data.labels.numpy()
         first, second = self.pairs.T
@@ -63,14 +62,14 @@ class Exhibit:
 
 
 def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) -> Exhibit:
-    """The pictures or sentences of the report, in random order.
+    """Choose the pictures or sentences of the report, in random order.
 
-    The held-out ones, if they suffice for a batch like those of training, which the objective needs.
+    Held-out rows are taken if they suffice for a batch as in training, which the objective needs.
 
     Args:
-        train: what was learned from.
-        held_out: what was not, if anything.
-        config: of the training; says how rows are paired.
+        train: training data.
+        held_out: data held out of training, or None.
+        config: settings of the training, which decide how rows are paired.
     """
     wanted = min(config.batch_size, LARGEST_BATCH)
     if held_out is not None:
@@ -81,7 +80,7 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
 
 
 def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
-    """int64 (b, 2), rows that are paired as in training, so many at most; none where there are no pairs."""
+    """Return int64 (b, 2), at most `most` rows paired as in training; b = 0 if there are no pairs."""
     if isinstance(config.positives, VIEWS_OF_ONE_ROW):
         return torch.tensor(shuffled_rows(data)[:most]).repeat(2, 1).T
     try:
@@ -91,7 +90,7 @@ def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
 
 
 def _exhibit(data: Data, pairs: Tensor, *, is_held_out: bool) -> Exhibit:
-    """The rows of the pairs, and others up to the largest sample."""
+    """Return the rows of the pairs, and others up to the largest sample."""
     rows = dict.fromkeys([*pairs.T.flatten().tolist(), *shuffled_rows(data)])
     chosen = list(rows)[:LARGEST_SAMPLE]
     places = {row: place for place, row in enumerate(chosen)}
@@ -102,13 +101,13 @@ def _exhibit(data: Data, pairs: Tensor, *, is_held_out: bool) -> Exhibit:
 def report_settings(
     config: TrainingConfig, data: Data, exhibit: Exhibit, *, measured: bool
 ) -> dict[str, str]:
-    """What the report says of the training, in words and in the order to be shown.
+    """Return the settings of the training as the report shows them, in order.
 
     Args:
-        config: of the training.
-        data: that it learned from.
-        exhibit: what the figures are of.
-        measured: whether there are accuracies.
+        config: settings of the training.
+        data: training data.
+        exhibit: rows that the figures show.
+        measured: whether accuracies were measured.
     """
     draws = f"means over {DRAWS} draws of labels, the same for all; their spread is not in the errors"
     below = f"{exhibit.sample.many} below"
@@ -139,11 +138,11 @@ def _words_of(data: Data) -> dict[str, str]:
 
 
 def report_outcome(trial: Trial, exhibit: Exhibit) -> Outcome:
-    """One trained objective as the report wants it; the figures are of its first seed.
+    """Return one trained objective for the report; the figures show its first seed.
 
     Args:
-        trial: with a run for each seed.
-        exhibit: what the report's figures are of.
+        trial: a run for each seed.
+        exhibit: rows that the figures show.
     """
     run = trial.runs[0]
     training = run.config.training
@@ -176,7 +175,7 @@ def report_outcome(trial: Trial, exhibit: Exhibit) -> Outcome:
 
 
 def _fitting(objective: Objective, pairs: int, labels: Tensor | None) -> Objective:
-    """The objective with no more negatives than a batch of so many pairs has, which may be smaller."""
+    """Return the objective with at most the negatives that a batch of `pairs` pairs has."""
     selection = objective.selection
     if not isinstance(selection, Subset):
         return objective
@@ -188,10 +187,10 @@ def _fitting(objective: Objective, pairs: int, labels: Tensor | None) -> Objecti
 
 
 def objective_at_the_end(run: Run) -> Objective:
-    """The objective with the beta of the last epoch and, where it is learned, the last temperature.
+    """Return the objective with the beta of the last epoch and the last learned temperature.
 
     Args:
-        run: that has finished.
+        run: a finished run.
     """
     row = run.metrics[-1]
     objective = run.config.training.objective_at(row.epoch - 1)

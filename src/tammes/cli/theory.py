@@ -1,39 +1,39 @@
-"""`tammes theory`: what theory says of your data, before anything is trained."""
+"""`tammes theory`: numbers from theory for your data, before anything is trained."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tyro
 from rich.console import Console
+from rich.table import Table
 
-from tammes.cli.advice import Advice
-from tammes.cli.labels import read_labels
-from tammes.cli.target import prepare
-from tammes.cli.theory_positives import Positives
-from tammes.theory import ClassDistribution
+from tammes.cli.negatives_table import NegativesTable
+from tammes.cli.options.labels import read_labels
+from tammes.cli.options.output_path import prepare_output
+from tammes.theory import ClassDistribution, SampleComplexity
 
 FIGURES = (".svg", ".png", ".pdf")
 MOST = 10**9
-"""Classes and pairs: far more than data have; the search for the best k takes 2 s for so many classes."""
+"""Most classes and pairs, far more than data have; the search for the best k then takes 2 s."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Negatives:
-    """How likely negatives are false, how many the bounds prefer, and what that means.
+class TheoryNegatives:
+    """Show how likely negatives are false, and how many the bounds prefer.
 
     tammes theory negatives --classes 1000 --batch 512
 
     tammes theory negatives --labels labels.csv --figure bounds.svg
 
     Args:
-        classes: The number of classes, taken to be equally likely.
-        labels: A file with the class of each example instead: a CSV with a column of labels, or a label on
+        classes: Number of classes, taken to be equally likely.
+        labels: File with the class of each example instead: a CSV with a column of labels, or a label on
             each line.
-        column: Which column of the CSV has the labels (by default, the one named label).
-        batch: The pairs in a batch, to hear of its negatives.
-        figure: A file to draw the bounds in: .svg, .png or .pdf.
+        column: Column of the CSV that has the labels (by default, the one named label).
+        batch: Pairs in a batch, to add its negatives.
+        figure: File to draw the bounds in: .svg, .png or .pdf.
         json: Print numbers for other programs instead of a table and words.
     """
 
@@ -45,7 +45,7 @@ class Negatives:
     json: bool = False
 
     def distribution(self) -> ClassDistribution:
-        """The classes that were named, one way or the other."""
+        """Return the distribution of the classes, given by their number or by labels."""
         if (self.classes is None) == (self.labels is None):
             raise ValueError("say how many classes there are with --classes, or give --labels; one of them")
         if self.labels is not None:
@@ -64,32 +64,51 @@ class Negatives:
         return ClassDistribution.uniform(self.classes)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TheoryPositives:
+    """Show how many samples separate two classes, drawn at random or near the current boundary.
+
+    tammes theory positives --dimension 64 --error 0.001
+
+    Args:
+        dimension: Dimension of the embeddings.
+        error: Share of directions that may be on the wrong side.
+        delta: Probability of failing.
+        json: Print numbers for other programs instead of a table and words.
+    """
+
+    dimension: int
+    error: float = 0.01
+    delta: float = 0.05
+    json: bool = False
+
+
 def main(arguments: Sequence[str]) -> None:
     """Run the command with the words after `tammes theory`."""
     app = tyro.extras.SubcommandApp()
-    app.command(name="negatives")(Negatives)
-    app.command(name="positives")(Positives)
+    app.command(name="negatives")(TheoryNegatives)
+    app.command(name="positives")(TheoryPositives)
     choice = app.cli(
         prog="tammes theory",
-        description="What theory says of your data, before anything is trained.",
+        description="Numbers from theory for your data, before anything is trained.",
         args=list(arguments) or ["--help"],
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    if isinstance(choice, Positives):
-        choice.say()
+    if isinstance(choice, TheoryPositives):
+        _print_positives(choice)
     else:
-        _say(choice)
+        _print_negatives(choice)
 
 
-def _say(choice: Negatives) -> None:
+def _print_negatives(choice: TheoryNegatives) -> None:
     if choice.figure is not None:
         if choice.figure.suffix not in FIGURES:
             raise ValueError(f"--figure must end in {', '.join(FIGURES)}, got {choice.figure}")
-        prepare(choice.figure)
+        prepare_output(choice.figure)
     if choice.batch is not None and choice.batch > MOST:
         raise ValueError(f"--batch must be at most {MOST:,} pairs, got {choice.batch}")
     classes = choice.distribution()
-    advice = Advice.of(classes, pairs=choice.batch)
+    negatives = NegativesTable(classes=classes, pairs=choice.batch)
     if choice.figure is not None:
         # Matplotlib takes longer to import than all the rest to compute.
         from tammes.report.figures.transfer import bounds_over_negatives
@@ -97,13 +116,60 @@ def _say(choice: Negatives) -> None:
         figure = bounds_over_negatives(classes, pairs=choice.batch)
         figure.savefig(choice.figure, facecolor="white", dpi=200)
     if choice.json:
-        print(json.dumps(advice.numbers))
+        print(json.dumps(negatives.numbers))
         return
     console = Console(highlight=False)
-    console.print(advice.table())
-    for paragraph in advice.paragraphs:
+    console.print(negatives.table())
+    for paragraph in negatives.paragraphs:
         console.print()
         console.print(paragraph, markup=False)
     if choice.figure is not None:
         console.print()
         console.print(f"The figure is in {choice.figure}", markup=False)
+
+
+def _print_positives(choice: TheoryPositives) -> None:
+    if not 2 <= choice.dimension <= 10**6:
+        raise ValueError(f"--dimension must be from 2 to 1,000,000, got {choice.dimension}")
+    for name, value in (("--error", choice.error), ("--delta", choice.delta)):
+        if not 1e-12 <= value < 1:
+            raise ValueError(f"{name} must be from 1e-12 to below 1, got {value}")
+    complexity = SampleComplexity(dimension=choice.dimension, error=choice.error, delta=choice.delta)
+    if choice.json:
+        print(json.dumps(_numbers(complexity)))
+        return
+    console = Console(highlight=False)
+    console.print(_table(complexity))
+    console.print()
+    console.print(_summary(complexity), markup=False)
+
+
+def _numbers(complexity: SampleComplexity) -> dict[str, object]:
+    return {
+        "passive": complexity.passive,
+        "active": complexity.active,
+        "draws": complexity.draws,
+        "rounds": [asdict(each) | {"draws": each.draws} for each in complexity.rounds],
+    }
+
+
+def _table(complexity: SampleComplexity) -> Table:
+    table = Table()
+    for name in ("round", "accepted within", "share accepted", "samples", "draws", "error after it"):
+        table.add_column(name, justify="right")
+    for each in complexity.rounds:
+        within = "everything" if each.accepted == 1 else f"{each.threshold:.3g}"
+        samples, draws = f"{each.samples:,}", f"{each.draws:,.0f}"
+        table.add_row(str(each.number), within, f"{each.accepted:.2g}", samples, draws, f"{each.error:.2g}")
+    return table
+
+
+def _summary(complexity: SampleComplexity) -> str:
+    passive, active, draws = complexity.passive, complexity.active, complexity.draws
+    return (
+        f"Drawn at random, {passive:,} samples do; near the boundary {active:,}, which is "
+        f"{'fewer' if active < passive else 'not fewer'}. But {draws:,.0f} must be drawn and measured to "
+        f"accept these, which is {'more' if draws > passive else 'still fewer'} than at random: samples near "
+        "the boundary save labels and updates rather than draws. The numbers are bounds with their constant "
+        "taken as 1: compare them, but do not rely on their size."
+    )

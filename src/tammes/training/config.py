@@ -24,7 +24,6 @@ from tammes.positives import (
 from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Rising
-from tammes.training.config_file import FORMER_KEY
 from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
 
@@ -269,7 +268,7 @@ class RunConfig:
     """
 
     training: TrainingConfig
-    data: ImagesSummary | TextsSummary = field(metadata={FORMER_KEY: "images"})
+    data: ImagesSummary | TextsSummary
 
     def __post_init__(self) -> None:
         reads_texts = isinstance(self.training.encoder, BagOfWordsConfig)

@@ -13,8 +13,10 @@ T = TypeVar("T")
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
 
 KIND = "kind"
-FORMER_KEY = "former key"
-"""Metadata of a field: its key in files of older versions."""
+FORMER_KINDS = {"Itself": "SameInstance", "Neighbours": "Neighbors"}
+"""Classes by their names in files of older versions."""
+FORMER_KEYS = {("RunConfig", "images"): "data", ("Halving", "least"): "lower_bound"}
+"""Fields by their class and their key in files of older versions."""
 
 
 def to_yaml(config: object) -> str:
@@ -184,6 +186,8 @@ def _read_part(value: Plain, classes: list[type], where: str) -> object:
         raise _wrong(where, f"a mapping for {names}", value)
     fields = dict(value)
     kind = fields.pop(KIND, names)
+    if isinstance(kind, str):
+        kind = FORMER_KINDS.get(kind, kind)
     if not isinstance(kind, str) or kind not in by_name:
         raise _wrong(_join(where, KIND), f"one of {names}", kind)
     return _build(by_name[kind], fields, where)
@@ -192,12 +196,7 @@ def _read_part(value: Plain, classes: list[type], where: str) -> object:
 def _build(cls: type, values: dict[str, Plain], where: str) -> object:
     hints = typing.get_type_hints(cls)
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
-    renamed = {
-        f.metadata[FORMER_KEY]: name
-        for name, f in fields.items()
-        if FORMER_KEY in f.metadata and name not in values
-    }
-    values = {renamed.get(key, key): value for key, value in values.items()}
+    values = {FORMER_KEYS.get((cls.__name__, key), key): value for key, value in values.items()}
     for key in values:
         if key not in fields:
             known = ", ".join(fields) or "no keys"

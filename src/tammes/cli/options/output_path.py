@@ -1,21 +1,21 @@
-"""Whether a file can be written, asked before the work whose result it shall hold."""
+"""The file that a command writes at its end, checked before the work begins."""
 
 import os
 from pathlib import Path
 
 
-def prepare(path: Path) -> None:
-    """Make the folder of a file that a command will write when its work is done.
+def prepare_output(path: Path) -> None:
+    """Create the folder of a file that a command will write, and check that the file can be written.
 
     Args:
-        path: the file; what stands there already is left alone.
+        path: file to write; an existing file is left alone.
 
     Raises:
         ValueError: for a path that is a folder, or lies below a file.
-        OSError: for a folder that cannot be made or written to.
+        OSError: for a folder that cannot be created or written to.
 
     Example:
-        >>> prepare(Path("."))
+        >>> prepare_output(Path("."))
         Traceback (most recent call last):
             ...
         ValueError: . is a folder: name a file to write

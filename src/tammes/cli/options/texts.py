@@ -1,4 +1,4 @@
-"""Texts from the shell: how they are told from images, and how they are written down."""
+"""Texts on the command line: their format, and how they are told from images."""
 
 import dataclasses
 import os
@@ -11,13 +11,13 @@ from tammes.data.folder import SUFFIXES
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 
-# What says that a file would be one of texts, even where there is none.
+# Suffixes of texts, even of a file that does not exist.
 TEXT_SUFFIXES = TABLES | {".txt"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextFormat:
-    """How texts are written down.
+    """Format of texts.
 
     Args:
         text_column: The column of a table or data set that holds the text (by default, "text").
@@ -36,10 +36,10 @@ class TextFormat:
     prose: bool = False
 
     def load(self, path: str, *, strict: bool) -> Texts:
-        """The texts at this place.
+        """Load the texts at a path.
 
         Raises:
-            ValueError: where there are none, or no such column.
+            ValueError: for a path without texts, or without the columns.
         """
         return texts(
             path,
@@ -52,8 +52,8 @@ class TextFormat:
             strict=strict,
         )
 
-    def expect_unused(self, reason: str) -> None:
-        """Refuse what would have no effect.
+    def check_unused(self, reason: str) -> None:
+        """Refuse options that would have no effect.
 
         Raises:
             ValueError: naming the flags.
@@ -68,7 +68,7 @@ class TextFormat:
 
 
 def looks_like_texts(path: str, format: TextFormat) -> bool:
-    """Whether what is at a place is to be read as texts.
+    """Return whether the data at a path are texts.
 
     A file is, unless its name is an image's; so is a folder with more plain-text files than images.
 

@@ -1,7 +1,8 @@
-"""What the theory of the number of negatives says of some classes, in numbers and in plain words."""
+"""Table and summary of `tammes theory negatives`: bounds and collisions over the number of negatives."""
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from rich.table import Table
 
@@ -18,30 +19,31 @@ from tammes.theory import (
 )
 
 REFINED = 0.5
-"""The growth of the refined bound (Theorem 3)."""
+"""Growth of the refined bound (Theorem 3)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    """One number of negatives.
+class NegativesRow:
+    """Bounds at one number of negatives.
 
     Example:
-        >>> Row.of(100, ClassDistribution.uniform(100)).collision
+        >>> NegativesRow.of(100, ClassDistribution.uniform(100)).collision
         0.6339676587267705
     """
 
     k: int
     collision: float
-    """The share of anchors with at least one negative of their own class."""
+    """Share of anchors with at least one negative of their class."""
     coverage: float
-    """The share of the classes that k draws show."""
+    """Share of the classes that occur among k draws."""
     plain: float
     """Natural logarithm of the plain bound's coefficient."""
     refined: float
-    """The same of the refined bound."""
+    """Natural logarithm of the refined bound's coefficient."""
 
     @classmethod
-    def of(cls, k: int, classes: ClassDistribution) -> "Row":
+    def of(cls, k: int, classes: ClassDistribution) -> "NegativesRow":
+        """Compute the bounds."""
         return cls(
             k=k,
             collision=collision_probability(k, classes),
@@ -52,91 +54,99 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Batch:
-    """What a batch of B pairs offers: up to 2(B-1) negatives, two of each other pair.
+class NegativesTable:
+    """Bounds over the number of negatives for a class distribution, and the negatives of a batch.
+
+    A batch of B pairs has 2 (B - 1) negatives for each anchor, two of each other pair. Both have one class,
+    so that they show as much of the classes as B - 1 independent negatives.
+
+    Args:
+        classes: distribution of the classes.
+        pairs: pairs in a batch, at least 2; None for no batch.
+
+    Raises:
+        ValueError: for one class alone, or fewer than 2 pairs.
 
     Example:
-        >>> round(Batch.of(512, ClassDistribution.uniform(1000)).collision, 4)
+        >>> NegativesTable(classes=ClassDistribution.uniform(100)).best
+        103
+        >>> round(NegativesTable(classes=ClassDistribution.uniform(1000), pairs=512).batch_collision, 4)
         0.4003
     """
 
-    pairs: int
-    collision: float
-    """The share of anchors with at least one false negative if they take them all."""
-
-    @classmethod
-    def of(cls, pairs: int, classes: ClassDistribution) -> "Batch":
-        if pairs < 2:
-            raise ValueError(f"--batch must be at least 2 pairs, got {pairs}: one pair has no negatives")
-        every = 2 * (pairs - 1)
-        return cls(pairs=pairs, collision=collision_probability_in_batch(every, classes, pairs=pairs))
-
-    @property
-    def negatives(self) -> int:
-        """Of each anchor."""
-        return 2 * (self.pairs - 1)
-
-    @property
-    def draws(self) -> int:
-        """How many independent negatives show as much of the classes."""
-        return self.pairs - 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Advice:
-    """All that is said of a class distribution, and of a batch if there is one.
-
-    Example:
-        >>> Advice.of(ClassDistribution.uniform(100), pairs=None).best
-        103
-    """
-
     classes: ClassDistribution
-    best: int
-    near: tuple[int, int]
-    refined_best: int
-    refined_near: tuple[int, int]
-    half: int
-    """The least k at which half of the anchors meet their own class."""
-    batch: Batch | None
+    pairs: int | None = None
 
-    @classmethod
-    def of(cls, classes: ClassDistribution, *, pairs: int | None) -> "Advice":
-        if classes.number < 2:
-            raise ValueError("there is one class alone: with nothing to tell apart, every negative is false")
-        return cls(
-            classes=classes,
-            best=best_k(classes),
-            near=near_best_k(classes),
-            refined_best=best_k(classes, growth=REFINED),
-            refined_near=near_best_k(classes, growth=REFINED),
-            half=negatives_until_collision(0.5, classes),
-            batch=None if pairs is None else Batch.of(pairs, classes),
-        )
+    def __post_init__(self) -> None:
+        if self.classes.number < 2:
+            raise ValueError("there is only one class: every negative is then a false negative")
+        if self.pairs is not None and self.pairs < 2:
+            raise ValueError(f"--batch must be at least 2 pairs, got {self.pairs}: one pair has no negatives")
+
+    @cached_property
+    def best(self) -> int:
+        """Number of negatives at which the plain bound is smallest."""
+        return best_k(self.classes)
+
+    @cached_property
+    def near(self) -> tuple[int, int]:
+        """Range in which the plain bound is within a tenth of its smallest value."""
+        return near_best_k(self.classes)
+
+    @cached_property
+    def refined_best(self) -> int:
+        """Number of negatives at which the refined bound is smallest."""
+        return best_k(self.classes, growth=REFINED)
+
+    @cached_property
+    def refined_near(self) -> tuple[int, int]:
+        """Range in which the refined bound is within a tenth of its smallest value."""
+        return near_best_k(self.classes, growth=REFINED)
+
+    @cached_property
+    def half(self) -> int:
+        """Smallest number of negatives at which half of the anchors meet their class."""
+        return negatives_until_collision(0.5, self.classes)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
-        """Powers of ten around the best, and every number that the words name."""
+    def batch_draws(self) -> int | None:
+        """Number of independent negatives that the negatives of the batch amount to."""
+        return None if self.pairs is None else self.pairs - 1
+
+    @property
+    def batch_negatives(self) -> int | None:
+        """Number of negatives of each anchor in the batch."""
+        return None if self.pairs is None else 2 * (self.pairs - 1)
+
+    @cached_property
+    def batch_collision(self) -> float | None:
+        """Share of anchors with a false negative among all negatives of the batch."""
+        if self.pairs is None:
+            return None
+        return collision_probability_in_batch(2 * (self.pairs - 1), self.classes, pairs=self.pairs)
+
+    @property
+    def rows(self) -> tuple[NegativesRow, ...]:
+        """Rows for powers of ten around the best number, and for every number that the summary names."""
         numbers = {1, self.half, self.best, self.refined_best, 10 * self.best}
         numbers |= {10**power for power in range(1, len(str(self.best)))}
-        if self.batch is not None:
-            numbers.add(self.batch.draws)
-        return tuple(Row.of(k, self.classes) for k in sorted(numbers))
+        if self.batch_draws is not None:
+            numbers.add(self.batch_draws)
+        return tuple(NegativesRow.of(k, self.classes) for k in sorted(numbers))
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
-        """The words, a paragraph each."""
-        said = [self._false_negatives(), self._preference(), self._floor()]
+        """Paragraphs of the summary."""
+        paragraphs = [self._false_negatives(), self._preference(), self._floor()]
         if not self.classes.is_uniform:
-            said.append(self._uneven())
-        if self.batch is not None:
-            said.append(self._of_batch(self.batch))
-        return (*said, CAUTION)
+            paragraphs.append(self._uneven())
+        if self.pairs is not None:
+            paragraphs.append(self._of_batch(self.pairs))
+        return (*paragraphs, CAUTION)
 
     @property
     def numbers(self) -> dict[str, object]:
-        """For other programs."""
-        batch = self.batch
+        """Numbers by name, for other programs."""
         return {
             "classes": self.classes.number,
             "effective_classes": self.classes.effective_number,
@@ -147,34 +157,32 @@ class Advice:
             "refined_best_k_within_10_percent": list(self.refined_near),
             "k_with_collision_for_half": self.half,
             "logistic_floor_at_best_k": logistic_floor(self.best, self.classes),
-            "batch": None if batch is None else batch.pairs,
-            "batch_draws": None if batch is None else batch.draws,
-            "batch_negatives": None if batch is None else batch.negatives,
-            "batch_collision": None if batch is None else batch.collision,
+            "batch": self.pairs,
+            "batch_draws": self.batch_draws,
+            "batch_negatives": self.batch_negatives,
+            "batch_collision": self.batch_collision,
         }
 
     def table(self) -> Table:
-        """Bounds are given as multiples of their least value: on their own they mean little."""
+        """Return the table for the terminal, with bounds as multiples of their smallest value."""
         table = Table(caption="bounds as multiples of their least value", caption_justify="left")
         for name in ("negatives k", "collision", "classes seen", "plain bound", "refined bound"):
             table.add_column(name, justify="right")
-        least, refined = (
-            log_bound(self.best, self.classes),
-            log_bound(self.refined_best, self.classes, growth=REFINED),
-        )
+        plain = log_bound(self.best, self.classes)
+        refined = log_bound(self.refined_best, self.classes, growth=REFINED)
         for row in self.rows:
             table.add_row(
                 f"{row.k:,}",
                 percent(row.collision),
                 percent(row.coverage),
-                multiple(row.plain - least),
+                multiple(row.plain - plain),
                 multiple(row.refined - refined),
             )
         return table
 
     def _false_negatives(self) -> str:
         classes = self.classes
-        kind = "equally likely classes" if classes.is_uniform else "classes as they were measured"
+        kind = "equally likely classes" if classes.is_uniform else "measured classes"
         return (
             f"Collisions. With {classes.number:,} {kind}, {percent(classes.class_prior)} of random negatives "
             "are false: they have the anchor's class (the class prior, "
@@ -207,22 +215,24 @@ class Advice:
             f"{percent(classes.smallest)}, makes the bound large whatever k is."
         )
 
-    def _of_batch(self, batch: Batch) -> str:
+    def _of_batch(self, pairs: int) -> str:
+        draws = pairs - 1
+        assert self.batch_collision is not None
         start = (
-            f"Your batch. {batch.pairs:,} pairs offer 2 (B - 1) = {batch.negatives:,} negatives, two of each "
-            f"other pair. Both have one class, so all of them collide and cover like {batch.draws:,} "
-            f"independent ones: {percent(batch.collision)} of anchors have a false negative."
+            f"Your batch. {pairs:,} pairs offer 2 (B - 1) = {2 * draws:,} negatives, two of each "
+            f"other pair. Both have one class, so all of them collide and cover like {draws:,} "
+            f"independent ones: {percent(self.batch_collision)} of anchors have a false negative."
         )
         low, high = min(self.near[0], self.refined_near[0]), max(self.near[1], self.refined_near[1])
-        if batch.draws < low:
+        if draws < low:
             return (
-                f"{start} Both bounds would like more: take them all and, if memory allows, a batch of "
+                f"{start} Both bounds prefer more: take them all and, if memory allows, a batch of "
                 f"{self.refined_best + 1:,} pairs or more, or a queue."
             )
-        if batch.draws <= high:
-            return f"{start} That is in the range the bounds like: take them all."
+        if draws <= high:
+            return f"{start} That is in the range that the bounds prefer: take them all."
         return (
-            f"{start} That is more than either bound likes: keep about {self.best:,} at random for each "
+            f"{start} That is more than either bound prefers: keep about {self.best:,} at random for each "
             f"anchor (selection:subset --selection.k {self.best}), or take false negatives out by their "
             f"prior (--class-prior {self.classes.class_prior:.3g}) or by labels, if you have them "
             "(selection:other-labels)."
@@ -231,14 +241,14 @@ class Advice:
 
 CAUTION = (
     "What this means. These are upper bounds for positives and negatives drawn independently from classes; "
-    "they tell how the best k grows, not where it is. In the paper's study of text the best k grew with the "
+    "they say how the best k grows, not where it is. In the paper's study of text the best k grew with the "
     "number of classes, more slowly than the bound's, and too many negatives cost less than too few; its "
     "images did not follow the theory. Try a few values of k (Ash et al., 2022)."
 )
 
 
 def percent(share: float) -> str:
-    """A share in per cent, with as many digits as it takes to see it.
+    """Format a share in per cent, with as many digits as a small share needs.
 
     Example:
         >>> percent(0.4003), percent(0.001), percent(0.00002), percent(0.99999)
@@ -255,7 +265,7 @@ def _range(ends: tuple[int, int]) -> str:
 
 
 def multiple(logarithm: float) -> str:
-    """A ratio of bounds, given its logarithm; beyond a thousand its order of magnitude.
+    """Format a ratio of bounds, given its logarithm; beyond a thousand its order of magnitude.
 
     Example:
         >>> multiple(0.0), multiple(2.3), multiple(230.3)

@@ -1,4 +1,4 @@
-"""Where a command computes."""
+"""The device a command computes on."""
 
 from typing import Literal
 
@@ -8,10 +8,10 @@ Accelerator = Literal["auto", "cpu", "gpu"]
 
 
 def device_of(accelerator: Accelerator) -> torch.device:
-    """The device of an accelerator by name; auto takes a GPU where there is one.
+    """Return the device of an accelerator; "auto" takes a GPU if there is one.
 
     Raises:
-        ValueError: for a GPU where there is none.
+        ValueError: for a GPU if there is none.
 
     Example:
         >>> device_of("cpu")

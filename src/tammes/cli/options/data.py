@@ -1,4 +1,4 @@
-"""The data from the shell: images or texts, and what is held out of them."""
+"""The data on the command line: images or texts, and the part held out for measuring."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Annotated
 import torch
 import tyro
 
-from tammes.cli.images import has_own_test_images, load_parts
-from tammes.cli.texts import TextFormat, looks_like_texts
+from tammes.cli.options.images import has_own_test_images, load_parts
+from tammes.cli.options.texts import TextFormat, looks_like_texts
 from tammes.data import Images, Texts, folder
 from tammes.training import Data, ImagesSummary, TextsSummary
 from tammes.training.seeds import Purpose, derive
@@ -16,7 +16,7 @@ from tammes.training.seeds import Purpose, derive
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where images or texts come from.
+    """Images or texts.
 
     Args:
         data: `digits` (scikit-learn's scans, nothing to download); CIFAR-10, MNIST or SVHN in their
@@ -25,7 +25,7 @@ class Source:
             (CSV, TSV, JSONL, parquet), or a Hugging Face data set (hub:owner/name, or a folder where it was
             saved).
         strict: Refuse a folder or table that holds anything else, instead of leaving it out.
-        format: How texts are written down.
+        format: Format of texts.
     """
 
     data: str
@@ -34,21 +34,21 @@ class Source:
 
     @property
     def are_texts(self) -> bool:
-        """Whether the data are texts, by the look of them."""
+        """Whether the data are texts, judged by their files."""
         return not has_own_test_images(self.data) and looks_like_texts(self.data, self.format)
 
     def load_like(self, summary: ImagesSummary | TextsSummary) -> tuple[Data, ...]:
-        """All the data, in the shape of those that a run was trained on.
+        """Load all data, in the shape of the data that a run was trained on.
 
         Raises:
-            ValueError: for data of the other kind, or none.
+            ValueError: for data of the other kind, or no data.
         """
-        self._expect_kind(summary)
+        self._check_kind(summary)
         if isinstance(summary, TextsSummary):
             return self.load_texts()
         return self.load_images(size=summary.size, channels=summary.channels)
 
-    def _expect_kind(self, summary: ImagesSummary | TextsSummary) -> None:
+    def _check_kind(self, summary: ImagesSummary | TextsSummary) -> None:
         trained_on_texts = isinstance(summary, TextsSummary)
         if trained_on_texts != self.are_texts:
             if not (self.are_texts or has_own_test_images(self.data) or Path(self.data).exists()):
@@ -58,12 +58,12 @@ class Source:
             raise ValueError(f"the run was trained on {was}, but {self.data} holds {now}: name {was}")
 
     def load_texts(self) -> tuple[Data, ...]:
-        """All texts, in one part."""
+        """Load all texts, as one part."""
         return (self.format.load(self.data, strict=self.strict),)
 
     def load_images(self, *, size: int, channels: int) -> tuple[Data, ...]:
-        """All images: of the digits or a published set both parts, of a folder one."""
-        self.format.expect_unused(f"{self.data} holds images")
+        """Load all images: two parts of the digits or a published set, one part of a folder."""
+        self.format.check_unused(f"{self.data} holds images")
         if has_own_test_images(self.data):
             return load_parts(self.data, size, channels)
         return (folder(self.data, size=size, channels=channels, strict=self.strict),)
@@ -71,7 +71,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Split(Source):
-    """Data to learn from, and data to measure on.
+    """Data to train on, and data to measure on.
 
     Args:
         test: Labeled data of the same kind to measure on, with the same classes.
@@ -83,17 +83,17 @@ class Split(Source):
     held_out: float = 0.1
 
     def split_like(self, summary: ImagesSummary | TextsSummary) -> tuple[Data, Data | None]:
-        """The data to learn from and those to measure on, in the shape of those of a run."""
-        self._expect_kind(summary)
+        """Load training and test data, in the shape of the data of a run."""
+        self._check_kind(summary)
         if isinstance(summary, TextsSummary):
             return self.split_texts()
         return self.split_images(size=summary.size, channels=summary.channels)
 
     def split_texts(self) -> tuple[Data, Data | None]:
-        """The texts to learn from, and those to measure on where documents are known.
+        """Load training texts and, if their documents are known, test texts.
 
         Raises:
-            ValueError: where the texts cannot be had or split like this.
+            ValueError: for texts that cannot be loaded or split like this.
         """
         (texts,) = self.load_texts()
         if self.test is not None:
@@ -101,10 +101,10 @@ class Split(Source):
         return self._hold_out(texts)
 
     def split_images(self, *, size: int, channels: int) -> tuple[Data, Data | None]:
-        """The images to learn from, and those to measure on where there are labels.
+        """Load training images and, if they have labels, test images.
 
         Raises:
-            ValueError: where the images cannot be had or split like this.
+            ValueError: for images that cannot be loaded or split like this.
         """
         parts = self.load_images(size=size, channels=channels)
         if has_own_test_images(self.data):
@@ -130,15 +130,15 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
     """Split labeled data, class by class, in the same way every time.
 
     Args:
-        data: with labels.
-        fraction: of each class to hold out, rounded, at least one of each class that keeps enough to learn
-            from: an image, or a pair of sentences.
+        data: labeled data.
+        fraction: share of each class to hold out, in (0, 1), rounded; at least one row of each class that
+            keeps enough for training: an image, or a pair of sentences.
 
     Returns:
-        The data to learn from, and those held out.
+        The training data, and the data held out.
 
     Raises:
-        ValueError: for a fraction outside (0, 1), or where one of the two would be empty.
+        ValueError: for a fraction outside (0, 1), or if one of the two would be empty.
     """
     if not 0 < fraction < 1:
         raise ValueError(f"--held-out must be a fraction from 0 to below 1, got {fraction}")

@@ -1,4 +1,4 @@
-"""Labels read from a file: what a measured class distribution is made of."""
+"""Labels from a file, for a measured class distribution."""
 
 import csv
 import re
@@ -10,22 +10,22 @@ NAMED = 5
 
 
 def read_labels(path: Path, *, column: str | None = None) -> list[str]:
-    """The labels in a text file: a column of a CSV, or one label on each line.
+    """Read the labels of a text file: a column of a CSV, or one label on each line.
 
-    The first line names the columns where one of them has the name looked for. Otherwise a file with a single
-    column is taken for labels from its first line on. Space around labels and empty lines do not count.
+    The first line names the columns if one of them has the wanted name. Otherwise a file with a single column
+    holds labels from its first line on. Space around labels and empty lines do not count.
 
     Args:
-        path: UTF-8; separated by tabs where it ends in .tsv, by commas otherwise.
-        column: the name of the column; left out, `label`.
+        path: UTF-8 file, separated by tabs if it ends in .tsv, by commas otherwise.
+        column: name of the column; None for `label`.
 
     Returns:
         The label of each row.
 
     Raises:
-        ValueError: For bytes that are no UTF-8, a column that is missing or comes twice, a row without a
+        ValueError: for bytes that are no UTF-8, a column that is missing or comes twice, a row without a
             label or no labels at all; the message names the line.
-        OSError: For a file that cannot be read.
+        OSError: for a file that cannot be read.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -41,7 +41,7 @@ def read_labels(path: Path, *, column: str | None = None) -> list[str]:
     _, first = rows[0]
     wanted = "label" if column is None else column
     if first.count(wanted) > 1:
-        raise ValueError(f"{path} has {first.count(wanted)} columns {wanted}: give each a name of its own")
+        raise ValueError(f"{path} has {first.count(wanted)} columns {wanted}: give each another name")
     if wanted in first:
         place = first.index(wanted)
         rows = rows[1:]
@@ -68,7 +68,7 @@ def read_labels(path: Path, *, column: str | None = None) -> list[str]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each row that is not empty, with the number of the line it ends on."""
+    """Yield the cells of each row that is not empty, with the number of the line it ends on."""
     reader = csv.reader(_text(path).splitlines(), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
     try:
         for row in reader:
@@ -86,5 +86,5 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"{path}, line {line}: the byte 0x{content[error.start]:02x} is no UTF-8; save the file as UTF-8"
+            f"{path}, line {line}: the byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
         ) from None

@@ -1,4 +1,4 @@
-"""Images from the shell: what shape they are brought to, and which views suit them."""
+"""Images on the command line: their usual size and channels, and the views that suit them."""
 
 from pathlib import Path
 from typing import Literal
@@ -13,14 +13,14 @@ FOLDER_SIZE = 32
 
 
 def has_own_test_images(data: str) -> bool:
-    """Whether the data come in two parts, to learn from and to be tried on: the digits, a published set."""
+    """Return whether the data have training and test images, as the digits and published sets do."""
     return data == DIGITS or _published(data) is not None
 
 
 def size_and_channels(
     data: str, size: int | None, channels: Literal[1, 3] | None
 ) -> tuple[int, Literal[1, 3]]:
-    """What was asked for, or else what suits the data: the digits are 8x8 and gray."""
+    """Return the given size and channels, or else those of the data: the digits are 8x8 and gray."""
     usual: tuple[int, Literal[1, 3]] = (DIGITS_SIZE, 1) if data == DIGITS else (FOLDER_SIZE, 3)
     published = _published(data)
     if published is not None:
@@ -29,7 +29,7 @@ def size_and_channels(
 
 
 def usual_augmentation(data: str) -> Photographs | Handwriting:
-    """The views that suit the data: a mirrored digit is none."""
+    """Return the augmentation that suits the data; a digit must not be mirrored."""
     published = _published(data)
     if data == DIGITS or (published is not None and published.channels == 1):
         return Handwriting()
@@ -37,7 +37,7 @@ def usual_augmentation(data: str) -> Photographs | Handwriting:
 
 
 def load_parts(data: str, size: int, channels: int) -> tuple[Images, Images]:
-    """Both parts of data that have test images of their own.
+    """Load both parts of data that have test images.
 
     Raises:
         ValueError: for another size or number of channels than they have.

@@ -1,0 +1,217 @@
+"""Scores of encoders on data they were not trained on, and their table in the terminal."""
+
+import dataclasses
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from rich.table import Table
+from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d
+
+from tammes.data import Images, Texts, as_floats
+from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, LinearProbe, MeanClassifier
+from tammes.report import Floor, Scores
+from tammes.training import Data, Model, Monitor, Run, build_model, embed
+from tammes.training.seeds import Purpose, derive
+
+Featurize = Callable[[Data], Tensor]
+NEIGHBORS = 20
+DRAWS = 10
+# Measuring must not take longer than training.
+MOST_WATCHED = 2_000
+MOST_MEASURED = 5_000
+# Of pixels as features.
+LARGEST_SIDE = 16
+BATCH = 500
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measure:
+    """The same measurements for every encoder, and for features that need no encoder.
+
+    Args:
+        train: labeled data that the classifiers learn from.
+        test: labeled data that the classifiers are tested on.
+    """
+
+    train: Data
+    test: Data
+
+    @classmethod
+    def of(cls, data: Data, held_out: Data) -> "Measure":
+        """Measure on at most 5,000 rows to learn from, and 5,000 of those held out."""
+        return cls(train=at_most(data, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
+
+    def monitor(self, *, every: int) -> Monitor:
+        """Return the monitor of a training, on at most 2,000 images, or 5,000 sentences.
+
+        Args:
+            every: epochs from one measurement to the next.
+        """
+        # Sentences are embedded quickly enough to measure more of them.
+        most = MOST_MEASURED if isinstance(self.test, Texts) else MOST_WATCHED
+        return Monitor(bank=at_most(self.train, most), held_out=at_most(self.test, most), every=every)
+
+    def scores(self, features: Featurize) -> Scores:
+        """Return the accuracies of these features, for texts by the classifiers of Ash et al. (2022).
+
+        Args:
+            features: function from n rows of data to (n, features).
+        """
+        train = LabeledFeatures(features=features(self.train), labels=self.train.required_labels())
+        test = LabeledFeatures(features=features(self.test), labels=self.test.required_labels())
+        knn = KNN(neighbors=min(NEIGHBORS, len(train))).accuracy(train, test)
+        if isinstance(self.test, Texts):
+            means, linear = (each.accuracy(train, test) for each in (MeanClassifier(), LinearClassifier()))
+            return Scores(knn=knn, means=means, linear=linear)
+        return Scores(
+            knn=knn,
+            probe=LinearProbe().accuracy(train, test),
+            probe_10_percent=_few_labels(0.1, train, test),
+            probe_1_percent=_few_labels(0.01, train, test),
+        )
+
+
+def _few_labels(fraction: float, train: LabeledFeatures, test: LabeledFeatures) -> float:
+    """Return the mean over several draws: the draw of few labels changes more than the encoder does."""
+    return statistics.mean(
+        LinearProbe(fraction=fraction, seed=seed).accuracy(train, test) for seed in range(DRAWS)
+    )
+
+
+def encoded(model: Model) -> Featurize:
+    """Return the function from data to the encoder's features."""
+    return lambda data: embed(model, data)[0]
+
+
+def pixels(images: Data) -> Tensor:
+    """Return the pixels themselves as features, those of large images averaged down to 16x16.
+
+    The averaging bounds the memory that they take, and the time of the probes.
+    """
+    assert isinstance(images, Images)
+    side, rows = min(images.size, LARGEST_SIDE), range(len(images))
+    batches = (as_floats(images.batch(rows[start : start + BATCH])) for start in rows[::BATCH])
+    return torch.cat([adaptive_avg_pool2d(batch, side).flatten(1) for batch in batches])
+
+
+def at_most(data: Data, count: int) -> Data:
+    """Return all rows, or a random part of them that is the same every time, in their order."""
+    return data if len(data) <= count else data.subset(sorted(shuffled_rows(data)[:count]))
+
+
+def shuffled_rows(data: Data) -> list[int]:
+    """Return the numbers of all rows, in a random order that is the same every time."""
+    generator = torch.Generator().manual_seed(derive(0, Purpose.HOLDOUT, len(data)))
+    return torch.randperm(len(data), generator=generator).tolist()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trial:
+    """An objective, or a floor that any objective must beat: a score and a run for each seed.
+
+    Example:
+        >>> Trial(name="hcl", scores=(Scores(knn=0.5), Scores(knn=0.75))).mean.knn
+        0.625
+    """
+
+    name: str
+    scores: tuple[Scores, ...]
+    runs: tuple[Run, ...] = ()
+
+    @property
+    def mean(self) -> Scores:
+        """Mean over the seeds of each accuracy that was measured."""
+        measured = {
+            field.name: [vars(score)[field.name] for score in self.scores]
+            for field in dataclasses.fields(Scores)
+        }
+        known = {name: [value for value in values if value is not None] for name, values in measured.items()}
+        return Scores(**{name: statistics.mean(values) for name, values in known.items() if values})
+
+    @property
+    def floor(self) -> Floor:
+        """The trial as a floor of the report."""
+        return Floor(name=self.name, scores=self.mean, seeds=self.scores)
+
+
+def floors(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
+    """Return the trials that cost no training: the untrained encoder, and for images the pixels.
+
+    An untrained bag of words is a random projection of word counts, so that texts need no second floor.
+
+    Args:
+        runs: a run for each seed, for which the untrained encoders are built.
+        measure: measurements of these runs.
+        device: device to compute on.
+    """
+    models = (build_model(run.config, run.model.vocabulary).to(device) for run in runs)
+    untrained = Trial(
+        name="untrained encoder", scores=tuple(measure.scores(encoded(model)) for model in models)
+    )
+    if not isinstance(measure.test, Images):
+        return (untrained,)
+    side = LARGEST_SIDE
+    name = "raw pixels" if measure.test.size <= side else f"pixels at {side}x{side}"
+    return untrained, Trial(name=name, scores=(measure.scores(pixels),))
+
+
+Columns = dict[str, Callable[[Scores], float | None]]
+
+OF_IMAGES: Columns = {
+    "kNN": lambda scores: scores.knn,
+    "probe, all labels": lambda scores: scores.probe,
+    "10 %": lambda scores: scores.probe_10_percent,
+    "1 %": lambda scores: scores.probe_1_percent,
+}
+OF_TEXTS: Columns = {
+    "kNN": lambda scores: scores.knn,
+    "class means": lambda scores: scores.means,
+    "linear classifier": lambda scores: scores.linear,
+}
+
+
+def columns_of(data: Data) -> Columns:
+    """Return the accuracies that are measured on such data, by the titles of their columns."""
+    return OF_TEXTS if isinstance(data, Texts) else OF_IMAGES
+
+
+def score_table(first: str, *more: str, columns: Columns = OF_IMAGES) -> Table:
+    """Return an empty table of accuracies in per cent.
+
+    Args:
+        first: title of the column of names.
+        more: titles of the columns behind the accuracies.
+        columns: columns of the accuracies.
+    """
+    table = Table(caption="accuracies in per cent, on data held out of training")
+    table.add_column(first, overflow="fold")
+    for name in (*columns, *more):
+        table.add_column(name, justify="right")
+    return table
+
+
+def score_cells(*scores: Scores, columns: Columns = OF_IMAGES) -> list[str]:
+    """Return the accuracies of runs as cells: their mean and, for several runs, the standard deviation.
+
+    Example:
+        >>> score_cells(Scores(knn=0.5), Scores(knn=0.7))[0]
+        '60.0 ± 14.1'
+    """
+    return [spread([of(run) for run in scores], scale=100) for of in columns.values()]
+
+
+def spread(values: Sequence[float | None], scale: float = 1.0) -> str:
+    """Return mean and standard deviation, or a dash if nothing was measured.
+
+    Example:
+        >>> spread([1.0]), spread([None])
+        ('1.0', '-')
+    """
+    known = [scale * value for value in values if value is not None]
+    if not known:
+        return "-"
+    mean = f"{statistics.mean(known):.1f}"
+    return mean if len(known) == 1 else f"{mean} ± {statistics.stdev(known):.1f}"
