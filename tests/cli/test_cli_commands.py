@@ -64,7 +64,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 def test_one_class_alone_can_be_trained_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_images(tmp_path / "pets", "cat")
     said = fails(capsys, f"train {SIMCLR}", "--data", data, "--out", tmp_path / "run")
-    assert "got 6 of class 'cat' alone; to train on all of them and measure nothing, --held-out 0" in said
+    assert "got 6 images of 'cat' alone; to train on all of them and measure nothing, --held-out 0" in said
 
 
 def test_train_leaves_a_whole_run(trained: Path) -> None:

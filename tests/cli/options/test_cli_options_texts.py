@@ -176,7 +176,7 @@ def test_compare_sets_objectives_side_by_side(
         ("--channels 1 augmentation:handwriting", "--channels, augmentation: is for images"),
         ("positives:itself", "its own positive teaches nothing"),
         ("--chunk 2", "no activations that chunks would save"),
-        ("negatives:queue", "a queue knows a row that comes again"),
+        ("negatives:queue", "a queue recognizes a repeated row"),
         ("--label-column author", "plain text has no columns"),
         ("--files *.md", "*.md"),
         ("--encoding klingon", "expected the name of an encoding"),
