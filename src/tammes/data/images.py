@@ -138,7 +138,7 @@ class Images(Dataset[tuple[Tensor, int]]):
 
     def batch(self, indices: Rows) -> UInt8[Tensor, "batch channels size size"]:
         """Return the pixels of several images."""
-        return torch.stack([self[index][0] for index in indices])
+        return torch.stack([self[int(index)][0] for index in indices])
 
     def subset(self, indices: Rows) -> "Images":
         """Return the images with these indices, in this order, renumbered from 0."""
