@@ -92,7 +92,7 @@ def check(laboratory: Laboratory, strategies: dict[str, Strategy]) -> None:
         trained = next(updates)
     for name, strategy in strategies.items():
         x = torch.randn(2, 20, laboratory.model.mixing.observed)
-        found = trained[name].encoder(x)
+        found = trained[name].state.encoder(x)
         for seed in range(2):
             run = Plain(laboratory, strategy, seed)
             for _ in range(short):
