@@ -11,28 +11,25 @@ import torch
 
 from tammes.data import Images, TensorPixels
 from tammes.papers import entries
-from tammes.papers.ash.vision import ENTRY, cells, load
-from tammes.papers.ash.vision_findings import findings, linear
-from tammes.papers.ash.vision_settings import (
+from tammes.papers.ash import vision_training
+from tammes.papers.ash.vision import ENTRY, cells, findings, load
+from tammes.papers.ash.vision_training import (
     BATCH_SIZES,
     COUNTS,
     PAPER,
     ROUND,
-    SmallNetConfig,
+    SmallNet,
+    VisionRun,
+    VisionScore,
+    augmented_pairs,
+    balanced,
+    epochs_of,
     grid,
+    measurer,
+    real_pairs,
     scale_of,
 )
-from tammes.papers.ash.vision_training import (
-    Augmented,
-    Parts,
-    Real,
-    Views,
-    VisionRun,
-    VisionRuns,
-    VisionScore,
-    balanced,
-)
-from tammes.papers.ash.vision_trends import arms
+from tammes.papers.ash.vision_trends import arms, linear
 from tammes.training.seeds import Purpose, derive
 
 
@@ -61,9 +58,9 @@ def cell(**changes: object) -> VisionRun:
     return dataclasses.replace(usual, **changes)
 
 
-def laboratory() -> VisionRuns:
+def measured(wanted: VisionRun) -> VisionScore:
     scale = dataclasses.replace(scale_of(0.01), images=40)
-    return VisionRuns({"bars": Parts(train=bars(40), test=bars(20, seed=1))}, scale)
+    return measurer({"bars": (bars(40), bars(20, seed=1))}, scale)(wanted)
 
 
 def write_idx(path: Path, array: np.ndarray) -> None:
@@ -85,7 +82,7 @@ def write_mnist(folder: Path, images: Images) -> Path:
 def test_the_whole_budget_is_the_paper_s_scale():
     assert scale_of(1.0) is PAPER
     assert (PAPER.epochs, PAPER.optimizer.learning_rate) == (400, 1e-4)
-    assert PAPER.encoder.build(channels=3, size=32).features == 512
+    assert PAPER.build(3, 32).features == 512
 
 
 def test_more_budget_is_more_work():
@@ -108,7 +105,7 @@ def test_the_grid_has_every_k_that_a_batch_allows_and_no_other():
 
 def test_real_positives_are_other_images_of_the_class_unchanged():
     images = bars(40)
-    anchors, positives = Real()(images, seed=0)
+    anchors, positives = real_pairs(images, 0)
     known = {images[row][0].numpy().tobytes(): row for row in range(40)}
     pairs = [
         (known[a.numpy().tobytes()], known[p.numpy().tobytes()])
@@ -122,7 +119,7 @@ def test_real_positives_are_other_images_of_the_class_unchanged():
 @pytest.mark.equal_bits
 def test_augmented_positives_are_two_views_of_each_image_once():
     images = bars(24)
-    anchors, positives = Augmented()(images, seed=0)
+    anchors, positives = augmented_pairs(images, 0)
     assert anchors.shape == positives.shape == (24, 1, 28, 28)
     assert anchors.dtype == torch.uint8
     order = torch.randperm(24, generator=torch.Generator().manual_seed(derive(0, Purpose.ORDER)))
@@ -133,14 +130,14 @@ def test_augmented_positives_are_two_views_of_each_image_once():
 
 
 @pytest.mark.equal_bits
-@pytest.mark.parametrize("positives", [Real(), Augmented()])
+@pytest.mark.parametrize("positives", ["real", "augmented"])
 def test_views_depend_on_seed_and_epoch_alone(positives):
     images = bars(16)
-    first, again = Views(images, positives, seed=3), Views(images, positives, seed=3)
-    assert torch.equal(first.of(2)[0], again.of(2)[0])
-    assert first.of(2)[0] is first.of(2)[0]
-    assert not torch.equal(first.of(2)[0], first.of(1)[0])
-    assert not torch.equal(first.of(2)[1], Views(images, positives, seed=4).of(2)[1])
+    first, again = epochs_of(images, positives, seed=3), epochs_of(images, positives, seed=3)
+    assert torch.equal(first(2)[0], again(2)[0])
+    assert first(2)[0] is first(2)[0]
+    assert not torch.equal(first(2)[0], first(1)[0])
+    assert not torch.equal(first(2)[1], epochs_of(images, positives, seed=4)(2)[1])
 
 
 def test_images_are_drawn_class_by_class():
@@ -156,25 +153,23 @@ def test_images_are_drawn_class_by_class():
 @pytest.mark.equal_bits
 def test_a_cell_learns_and_gives_the_same_numbers_again():
     wanted = cell(epochs=20)
-    measured = laboratory().measure(wanted)
-    assert measured == laboratory().measure(wanted)
-    assert measured.steps == 20 * (40 // 16)
-    assert min(measured.linear, measured.mean) > 0.9  # by chance a quarter
+    score = measured(wanted)
+    assert score == measured(wanted)
+    assert score.steps == 20 * (40 // 16)
+    assert min(score.linear, score.mean) > 0.9  # by chance a quarter
     # A constant map has log(1 + k).
-    assert measured.loss < 0.9 * np.log(1 + wanted.k)
+    assert score.loss < 0.9 * np.log(1 + wanted.k)
 
 
 def test_all_batch_sizes_are_measured_after_the_steps_of_the_largest():
-    scale = dataclasses.replace(scale_of(0.01), encoder=SmallNetConfig(width=8), images=64)
-    parts = Parts(train=bars(64), test=bars(20, seed=1))
-    small, large = (
-        VisionRuns({"bars": parts}, scale).measure(cell(images=64, batch_size=size, epochs=2))
-        for size in (16, 64)
+    scale = dataclasses.replace(
+        scale_of(0.01), build=lambda channels, size: SmallNet(channels=channels, width=8), images=64
     )
+    measure = measurer({"bars": (bars(64), bars(20, seed=1))}, scale)
+    small, large = (measure(cell(images=64, batch_size=size, epochs=2)) for size in (16, 64))
     assert (small.steps, large.steps) == (8, 2)
     assert (large.linear_early, large.mean_early) == (large.linear, large.mean)
-    shorter = VisionRuns({"bars": parts}, scale)
-    half = shorter.measure(cell(images=64, batch_size=16, epochs=1))  # 4 steps, of which the first is early
+    half = measure(cell(images=64, batch_size=16, epochs=1))  # 4 steps, of which the first is early
     assert half.linear_early != half.linear or half.mean_early != half.mean
 
 
@@ -231,7 +226,7 @@ def test_findings_follow_the_numbers():
 
 def test_the_study_runs_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     data = write_mnist(tmp_path / "data" / "mnist", bars(40)).parent
-    monkeypatch.setattr(VisionRuns, "measure", stopping(VisionRuns.measure, after=2))
+    monkeypatch.setattr(vision_training, "fit", stopping(vision_training.fit, after=2))
     with pytest.raises(KeyboardInterrupt, match="stopped with 2 of 6 cells"):
         ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, data=data)
     begun = (tmp_path / "out" / "table.csv").read_text(encoding="utf-8")
@@ -255,15 +250,15 @@ def test_the_study_runs_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     assert str(tmp_path) not in page
 
 
-def stopping(measure, *, after: int):
-    """Measure so many cells, then press Ctrl-C."""
+def stopping(fit, *, after: int):
+    """Measure `after` runs, then press Ctrl-C."""
     done = []
 
-    def stopped(self: VisionRuns, wanted: VisionRun) -> VisionScore:
+    def stopped(wanted: VisionRun, *rest: object) -> VisionScore:
         if len(done) == after:
             raise KeyboardInterrupt
         done.append(wanted)
-        return measure(self, wanted)
+        return fit(wanted, *rest)
 
     return stopped
 
@@ -285,12 +280,12 @@ def test_sets_are_found_beside_each_other_and_svhn_goes_before_mnist(tmp_path: P
 
 
 def test_the_first_seed_comes_first():
-    sets = {"bars": Parts(train=bars(40), test=bars(20))}
+    sets = {"bars": (bars(40), bars(20))}
     wanted = cells(sets, dataclasses.replace(scale_of(0.1), images=None), seed=5)
     assert [each.seed for each in wanted] == sorted(each.seed for each in wanted)
     assert {each.seed for each in wanted} == {5, 6, 7}
     with pytest.raises(ValueError, match="at least 16 images"):
-        cells({"bars": Parts(train=bars(12), test=bars(12))}, PAPER, seed=0)
+        cells({"bars": (bars(12), bars(12))}, PAPER, seed=0)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

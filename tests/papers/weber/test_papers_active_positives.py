@@ -12,20 +12,27 @@ from tammes.papers.entry import Request
 from tammes.papers.statistics import Interval
 from tammes.papers.study import Results
 from tammes.papers.weber import active
-from tammes.papers.weber.active import KINDS, findings, page, study
-from tammes.papers.weber.active_differences import arms_of
-from tammes.papers.weber.active_settings import SETTINGS, Scale, arms, augmentation_for, scale_of
-from tammes.papers.weber.active_training import ActiveRun, ActiveRuns, ActiveScore, wanted_cells
+from tammes.papers.weber.active import PROBE, findings, page, study
+from tammes.papers.weber.active_arms import arms_of
+from tammes.papers.weber.active_training import (
+    SETTINGS,
+    ActiveRun,
+    ActiveScale,
+    ActiveScore,
+    arms,
+    augmentation_for,
+    measurer,
+    scale_of,
+    wanted_cells,
+)
 from tammes.positives import Active, SameInstance, Targeted
 
-SMALL = Scale(images=60, test_images=60, width=8, batch_size=20, part=0.1, seeds=2)
+SMALL = ActiveScale(images=60, test_images=60, width=8, batch_size=20, part=0.1, seeds=2)
 
 
 def small_sets() -> dict[str, Parts]:
     return {
-        "digits": Parts(
-            train=balanced(digits("train"), 60, seed=0), test=balanced(digits("test"), 60, seed=0)
-        )
+        "digits": (balanced(digits("train"), 60, seed=0), balanced(digits("test"), 60, seed=0)),
     }
 
 
@@ -48,7 +55,7 @@ def fake(cell: ActiveRun, gain: float) -> ActiveScore:
 
 
 def cells() -> list[ActiveRun]:
-    return wanted_cells(small_sets(), Scale(seeds=3), seed=0)
+    return wanted_cells(small_sets(), ActiveScale(seeds=3), seed=0)
 
 
 def test_it_is_an_entry() -> None:
@@ -81,12 +88,12 @@ def test_a_smaller_budget_has_fewer_seeds_then_fewer_epochs() -> None:
 
 
 def test_random_positives_are_trained_on_for_as_long_as_active_ones_take() -> None:
-    laboratory = ActiveRuns(small_sets(), SMALL)
+    measure = measurer(small_sets(), SMALL)
     cell = wanted_cells(small_sets(), SMALL, seed=0)[0]
-    measured = laboratory.measure(cell)
+    measured = measure(cell)
     assert (measured.steps, measured.steps_as_long) == (2 * 3, 3 * 3)
     assert measured.seconds_as_long > measured.seconds
-    again = laboratory.measure(cell)
+    again = measure(cell)
     assert (again.probe, again.probe_as_long, again.loss) == (
         measured.probe,
         measured.probe_as_long,
@@ -95,7 +102,7 @@ def test_random_positives_are_trained_on_for_as_long_as_active_ones_take() -> No
 
 
 def test_the_study_goes_on_and_writes_its_page(tmp_path: Path) -> None:
-    scale = Scale(images=60, test_images=60, width=8, batch_size=30, part=0.01, seeds=1)
+    scale = ActiveScale(images=60, test_images=60, width=8, batch_size=30, part=0.01, seeds=1)
     request = Request(entry=active.ENTRY, out=tmp_path, budget=0.1, seed=0, data=Path("x"))
     study(small_sets(), scale, seed=0).run(request)
     known = Results(tmp_path / "table.csv", ActiveRun, ActiveScore).known
@@ -112,14 +119,13 @@ def test_the_study_goes_on_and_writes_its_page(tmp_path: Path) -> None:
 def test_differences_are_paired_and_a_gain_above_the_noise_is_clear() -> None:
     results = {cell: fake(cell, 0.02) for cell in cells()}
     for arm in arms_of(results):
-        _, pick, late = KINDS[0]
-        assert arm.at_equal_updates(pick).mean == pytest.approx(0.02)
-        assert arm.at_equal_updates(pick).above_zero, "the seeds themselves differ by one point and two"
-        assert arm.at_equal_time(pick, late).mean == pytest.approx(-0.03)
+        assert arm.at_equal_updates(PROBE).mean == pytest.approx(0.02)
+        assert arm.at_equal_updates(PROBE).above_zero, "the seeds themselves differ by one point and two"
+        assert arm.at_equal_time(PROBE).mean == pytest.approx(-0.03)
     assert [found.agrees for found in findings(arms_of(results))] == [True] * 4 + [None] * 3
     worse = findings(arms_of({cell: fake(cell, -0.02) for cell in cells()}))
     assert [found.agrees for found in worse] == [False] * 4 + [None] * 3
-    lead = page(results, Scale(seeds=3)).lead
+    lead = page(results, ActiveScale(seeds=3)).lead
     assert "clearly better in 9 and clearly worse in 0 after as many updates, and in 0 and 9" in lead
 
 

@@ -1,35 +1,59 @@
 """Batch size and number of negatives on images, with real positives and with augmented ones.
 
 Ash et al. (2022), sec. 4 and appendix D.2. f is trained by the logistic loss of their Definition 1 on raw
-inner products; each anchor draws its own k negatives out of the 2 (B - 1) rows of the batch that are not of
-its pair, so that B and k vary independently. A positive is another image of the anchor's class, nothing
-augmented, or another view of the anchor, everything augmented (SimCLR). What f is worth is read by a linear
-classifier trained on the labels, and by the classes' means.
+inner products; each anchor draws its k negatives from the 2 (B - 1) rows of the batch outside its pair, so
+that B and k vary independently. A positive is another image of the anchor's class, nothing augmented, or
+another view of the anchor, everything augmented (SimCLR). f is judged by a linear classifier trained on the
+labels, and by the classes' means.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from tammes.data import Published, published_at
 from tammes.data.published import CIFAR10, MNIST, SVHN
-from tammes.papers.ash.vision_figures import heat_panels, line_panels, overview
-from tammes.papers.ash.vision_findings import findings, linear, linear_early, mean, mean_early
-from tammes.papers.ash.vision_settings import LATENT, MEASURED_HERE, PAPER, Scale, grid, scale_of
-from tammes.papers.ash.vision_training import POSITIVES, Parts, VisionRun, VisionRuns, VisionScore, device
-from tammes.papers.ash.vision_trends import Arm, Pick, arms
+from tammes.papers.ash.vision_training import (
+    LATENT,
+    MEASURED_HERE,
+    PAPER,
+    POSITIVES,
+    Parts,
+    Scale,
+    VisionRun,
+    VisionScore,
+    device,
+    grid,
+    measurer,
+    scale_of,
+)
+from tammes.papers.ash.vision_trends import (
+    VisionArm,
+    arms,
+    heat_panels,
+    line_panels,
+    linear,
+    linear_early,
+    mean,
+    mean_early,
+    overview,
+)
 from tammes.papers.entry import Entry, Request
-from tammes.papers.page import Figure, Numbers, PaperPage
+from tammes.papers.page import Figure, Finding, Numbers, PaperPage
 from tammes.papers.statistics import Interval
 from tammes.papers.study import Study
-from tammes.report.markup import listed
+from tammes.report.markup import listed, percent
 
+ALIKE = 0.02
+"""Accuracies that differ by less than this, two points, count as roughly equivalent."""
+WORSE = 0.05
+"""Five points: the difference that we take for significantly worse."""
 REMARKS = (
-    "As in the paper, every cell is trained for the same number of epochs, so a smaller batch takes more "
+    "As in the paper, every run has the same number of epochs, so a smaller batch takes more "
     "steps. To tell one from the other, each is also measured after as many steps as the largest batch "
     "takes in all; there the larger batch has seen more images. Where the two disagree on batch size, "
     "training is too short for either to be the last word.",
-    "Cells of one seed have the same images, first weights, pairs and views, in the same order: they differ "
+    "Runs of one seed have the same images, first weights, pairs and views, in the same order: they differ "
     "by B and k alone. A trend counts as agreeing if it has the paper's sign for every seed. k is compared "
     "within a batch size, B over the values of k that the smallest and the largest batch both have.",
     "With real positives the classes are used, and with ten classes a tenth of the negatives are of the "
@@ -52,17 +76,17 @@ def run(request: Request) -> None:
     Study(
         cells=cells(sets, scale, seed=request.seed),
         scores=VisionScore,
-        measure=VisionRuns(sets, scale).measure,
-        name=lambda cell: f"{cell.data}, {cell.positives}, B = {cell.batch_size}, k = {cell.k}",
+        measure=measurer(sets, scale),
+        name=lambda run: f"{run.data}, {run.positives}, B = {run.batch_size}, k = {run.k}",
         page=lambda results: page(arms(results), scale),
     ).run(request)
 
 
 def load(data: Path) -> Mapping[str, Parts]:
-    """CIFAR-10 and SVHN, or MNIST in place of SVHN, from a folder or the folders in it.
+    """Read CIFAR-10 and SVHN, or MNIST in place of SVHN, from a folder or the folders in it.
 
     Raises:
-        ValueError: where there is none, or one cannot be read.
+        ValueError: a folder without any of them, or a set that cannot be read.
     """
     places = [data, *sorted(data.iterdir())] if data.is_dir() else [data]
     at: dict[Published, Path] = {}
@@ -74,21 +98,23 @@ def load(data: Path) -> Mapping[str, Parts]:
     if not any(each in at for each in wanted):
         raise ValueError(f"expected in {data} or a folder in it {ENTRY.data}; found none of them")
     return {
-        each.name: Parts(train=each.load(at[each], "train"), test=each.load(at[each], "test"))
+        each.name: (each.load(at[each], "train"), each.load(at[each], "test"))
         for each in wanted
         if each in at
     }
 
 
 def cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[VisionRun]:
-    """All cells, those of the first seed first: after it a stopped study is a whole one, with fewer seeds."""
+    """Return all runs, those of the first seed first: a study stopped after it is whole, with fewer seeds."""
     wanted = []
     for each in range(seed, seed + scale.seeds):
-        for data, parts in sets.items():
-            images = len(parts.train) if scale.images is None else min(scale.images, len(parts.train))
-            cell = partial(VisionRun, data=data, seed=each, images=images, epochs=scale.epochs)
+        for data, (train, _) in sets.items():
+            images = len(train) if scale.images is None else min(scale.images, len(train))
+            run = partial(
+                VisionRun, data=data, seed=each, images=images, epochs=scale.epochs, encoder=scale.encoder
+            )
             wanted += [
-                cell(positives=positives, batch_size=batch_size, k=k, encoder=scale.encoder_name)
+                run(positives=positives, batch_size=batch_size, k=k)
                 for positives in POSITIVES
                 for batch_size, k in grid(images)
             ]
@@ -97,80 +123,160 @@ def cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[VisionR
     return wanted
 
 
-def page(found: tuple[Arm, ...], scale: Scale) -> PaperPage:
+def page(found: tuple[VisionArm, ...], scale: Scale) -> PaperPage:
     """Return the page of what has been measured."""
-    picks = (("trained linear classifier", linear), ("mean classifier", mean))
+    changes = [f"{arm.by_count(linear).change} ({arm.name})" for arm in found]
+    images = {arm.data: next(iter(arm.results)).images for arm in found}
     return PaperPage(
         title="Batch size and number of negatives, on images",
-        overview=overview(found, picks),
-        lead=_lead(found),
+        overview=overview(found, {"trained linear classifier": linear, "mean classifier": mean}),
+        lead=f"From one negative to all that a batch has, accuracy changes by {listed(changes)}.",
         findings=findings(found),
         figures=(
             Figure(
                 title="The trained linear classifier",
                 words="Accuracy in percent on test images, as in the paper's Fig. 4: mean over the seeds. "
-                "Lighter is better, each drawing on a scale of its own; the best cell is circled.",
-                panels=heat_panels(found, linear, name="linear"),
+                "Lighter is better, each drawing on a scale of its own; the best setting is circled.",
+                panels=heat_panels(found, linear, words="trained linear classifier"),
             ),
             Figure(
                 title="The mean classifier",
-                words="The same, as in the paper's Fig. 8: an image gets the class with whose mean it has "
-                "the largest inner product.",
-                panels=heat_panels(found, mean, name="mean"),
+                words="The same, as in the paper's Fig. 8: an image gets the class whose mean has the "
+                "largest inner product with it.",
+                panels=heat_panels(found, mean, words="mean classifier"),
             ),
             Figure(
                 title="With error bars",
                 words="The trained linear classifier again, with standard deviations over the seeds.",
-                panels=line_panels(found, linear, name="lines"),
+                panels=line_panels(found, linear, words="equal epochs"),
             ),
             Figure(
                 title="After equally many steps",
                 words="The trained linear classifier where all batch sizes have taken as many steps as the "
                 "largest takes in all. (Not in the paper.)",
-                panels=line_panels(found, linear_early, name="early"),
+                panels=line_panels(found, linear_early, words="equal steps"),
             ),
         ),
         numbers=_numbers(found),
         remarks=REMARKS,
-        settings=_settings(found, scale),
+        settings={
+            "images to train on": ", ".join(f"{count:,} of {data}" for data, count in images.items()),
+            "encoder": f"{scale.encoder}, f(x) in {LATENT} dimensions",
+            "epochs": str(scale.epochs),
+            "seeds": str(len(found[0].seeds)),
+            "Adam, learning rate": f"{scale.optimizer.learning_rate:g}",
+            "loss": "logistic, raw inner products, temperature 1",
+        },
     )
 
 
-def _lead(found: tuple[Arm, ...]) -> str:
-    """What the number of negatives does, in a sentence."""
-    changes = [f"{arm.by_count(linear).change} ({arm.name})" for arm in found]
-    return f"From one negative to all that a batch has, accuracy changes by {listed(changes)}."
-
-
-def _settings(found: tuple[Arm, ...], scale: Scale) -> dict[str, str]:
-    images = {arm.data: next(iter(arm.results)).images for arm in found}
-    return {
-        "images to train on": ", ".join(f"{count:,} of {data}" for data, count in images.items()),
-        "encoder": f"{scale.encoder_name}, f(x) in {LATENT} dimensions",
-        "epochs": str(scale.epochs),
-        "seeds": str(len(found[0].seeds)),
-        "Adam, learning rate": f"{scale.optimizer.learning_rate:g}",
-        "loss": "logistic, raw inner products, temperature 1",
-    }
-
-
-def _numbers(found: tuple[Arm, ...]) -> Numbers:
-    """Every cell, as mean and standard deviation over the seeds."""
-    picks: tuple[Pick, ...] = (linear, mean, linear_early, mean_early)
-    rows = [
-        (
-            f"{arm.name}, B = {batch_size}, k = {k}",
-            *(Interval.of(arm.values(batch_size, k, pick)).percent for pick in picks),
-        )
-        for arm in found
-        for batch_size in arm.batch_sizes
-        for k in arm.counts(batch_size)
-    ]
+def _numbers(found: tuple[VisionArm, ...]) -> Numbers:
+    """Return every setting, as mean and standard deviation over the seeds."""
+    picks = (linear, mean, linear_early, mean_early)
     return Numbers(
         header=("cell", "linear", "mean", "linear, equal steps", "mean, equal steps"),
-        rows=tuple(rows),
+        rows=tuple(
+            (
+                f"{arm.name}, B = {batch_size}, k = {k}",
+                *(Interval.of(arm.values(batch_size, k, pick)).percent for pick in picks),
+            )
+            for arm in found
+            for batch_size in arm.batch_sizes
+            for k in arm.counts(batch_size)
+        ),
         note="Accuracy in percent on test images; mean ± standard deviation over "
         f"{len(found[0].seeds)} seeds.",
+    )
+
+
+def findings(arms: Sequence[VisionArm]) -> tuple[Finding, ...]:
+    """Return the statements that these sets can test; a trend agrees if every seed has it."""
+    found: list[Finding] = []
+    for arm in arms:
+        if arm.positives == "real":
+            continue
+        real = next(each for each in arms if (each.data, each.positives) == (arm.data, "real"))
+        found += _batch_sizes(
+            arm, "Sec. 4: with augmentation, accuracy tends to improve with increasing batch size."
+        )
+        found.append(
+            Finding(
+                paper="Sec. 4: with augmentation, accuracy tends to improve with increasing k.",
+                ours=_counts_in_words(arm),
+                agrees=arm.by_count(linear).rises,
+            )
+        )
+        found += _photographs(real, arm) if arm.data == "CIFAR-10" else _digits(real, arm)
+        found.append(Finding(paper="(No statement: k with real positives.)", ours=_counts_in_words(real)))
+    return tuple(found)
+
+
+def _photographs(real: VisionArm, augmented: VisionArm) -> list[Finding]:
+    """Return the statements on CIFAR-10."""
+    best, other = real.best(linear)[2], augmented.best(linear)[2]
+    return [
+        *_batch_sizes(
+            real,
+            "Sec. 4: with real positives on CIFAR-10, accuracy tends to increase as batch size decreases.",
+        ),
+        Finding(
+            paper="Sec. 4: on CIFAR-10, accuracy without augmentation is poor in comparison with "
+            "augmentation.",
+            ours=f"Best {percent(best)} with real positives, {percent(other)} with augmented ones.",
+            agrees=other - best > ALIKE,
+        ),
+    ]
+
+
+def _digits(real: VisionArm, augmented: VisionArm) -> list[Finding]:
+    """Return the statements on SVHN."""
+    stand_in = "" if real.data == "SVHN" else f" ({real.data} stands in.)"
+    trained, means = augmented.best(linear)[2], augmented.best(mean)[2]
+    return [
+        Finding(
+            paper="Sec. 4: with real positives on SVHN, nearly all combinations of k and batch size give "
+            f"roughly equivalent representations.{stand_in}",
+            ours=f"{real.name}, from the worst setting to the best: {100 * real.spread(linear):.1f} points; "
+            f"after equally many steps {100 * real.spread(linear_early):.1f}. Best "
+            f"{percent(real.best(linear)[2])}.",
+            agrees=real.spread(linear) < ALIKE,
+        ),
+        Finding(
+            paper="Appendix D.2: with augmentation on SVHN, the mean classifier is significantly worse than "
+            f"the trained one.{stand_in}",
+            ours=f"{augmented.name}: best {percent(means)} against {percent(trained)}.",
+            agrees=trained - means > WORSE,
+        ),
+    ]
+
+
+def _batch_sizes(arm: VisionArm, paper: str) -> list[Finding]:
+    """Return a statement on batch sizes, after equal epochs as in the paper, and after equal steps.
+
+    Augmented positives should gain from a larger batch, real ones lose.
+    """
+    ends = f"{arm.name}, B from {arm.batch_sizes[0]} to {arm.batch_sizes[-1]} at equal k"
+    found = []
+    equal_steps = "(The same, where all batch sizes take equally many steps. Not in the paper.)"
+    for statement, pick, by_means in ((paper, linear, mean), (equal_steps, linear_early, mean_early)):
+        change = arm.by_batch_size(pick)
+        agrees = change.rises if arm.positives == "augmented" else change.falls
+        found.append(
+            Finding(
+                paper=statement,
+                ours=f"{ends}: {change.change} (mean classifier {arm.by_batch_size(by_means).change}).",
+                agrees=agrees if len(arm.batch_sizes) > 1 else None,
+            )
+        )
+    return found
+
+
+def _counts_in_words(arm: VisionArm) -> str:
+    """Return how accuracy changes from one negative to all, and from a few to all."""
+    few = arm.counts(arm.batch_sizes[0])[1]
+    return (
+        f"{arm.name}, k from 1 to all of the batch: {arm.by_count(linear).change} (mean classifier "
+        f"{arm.by_count(mean).change}); from {few} to all: {arm.by_count(linear, since=few).change}."
     )
 
 

@@ -1,28 +1,39 @@
-"""What a batch size or a number of negatives does to accuracy, compared seed by seed."""
+"""Accuracy over batch size and number of negatives, compared seed by seed and drawn as in Fig. 4 and 8."""
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from statistics import fmean
 
 import numpy as np
 from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from tammes.papers.ash.vision_settings import COUNTS
-from tammes.papers.ash.vision_training import VisionRun, VisionScore
+from tammes.papers.ash.heat_map import HeatMap, by_best, draw_heat_map, heat_map
+from tammes.papers.ash.vision_training import COUNTS, VisionRun, VisionScore
+from tammes.papers.page import panel
 from tammes.papers.statistics import Interval
+from tammes.report.figures.canvas import TEXT, canvas, quiet, spread
+from tammes.report.markup import Panel, percent
+from tammes.report.palette import GRID, objective_color
 
 Pick = Callable[[VisionScore], float]
-"""Which of the accuracies is looked at."""
+"""One of the accuracies."""
+linear: Pick = attrgetter("linear")
+mean: Pick = attrgetter("mean")
+linear_early: Pick = attrgetter("linear_early")
+mean_early: Pick = attrgetter("mean_early")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm:
-    """The cells of one set of images and one kind of positives.
+class VisionArm:
+    """Scores on one set of images with one kind of positives.
 
     Args:
-        data: the set.
-        positives: "real" or "augmented".
-        results: of these cells.
+        data: name of the set.
+        positives: kind of positives, "real" or "augmented".
+        results: scores of its runs.
     """
 
     data: str
@@ -31,83 +42,157 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """What figures and tables call it."""
+        """Name in figures and tables."""
         return f"{self.data}, {self.positives} positives"
 
     @property
     def batch_sizes(self) -> Sequence[int]:
         """B, ascending."""
-        return sorted({cell.batch_size for cell in self.results})
+        return sorted({run.batch_size for run in self.results})
 
     @property
     def seeds(self) -> Sequence[int]:
-        """The seeds, ascending."""
-        return sorted({cell.seed for cell in self.results})
+        """Random seeds, ascending."""
+        return sorted({run.seed for run in self.results})
 
     def counts(self, batch_size: int) -> Sequence[int]:
-        """K for a batch size, ascending."""
-        return sorted({cell.k for cell in self.results if cell.batch_size == batch_size})
+        """Return the numbers of negatives k measured at a batch size, ascending."""
+        return sorted({run.k for run in self.results if run.batch_size == batch_size})
 
     def values(self, batch_size: int, k: int, pick: Pick) -> Sequence[float]:
-        """The accuracy of each seed."""
+        """Return the accuracy of each seed."""
         chosen = {
-            cell.seed: pick(measured)
-            for cell, measured in self.results.items()
-            if (cell.batch_size, cell.k) == (batch_size, k)
+            run.seed: pick(score)
+            for run, score in self.results.items()
+            if (run.batch_size, run.k) == (batch_size, k)
         }
         return [chosen[seed] for seed in self.seeds]
 
     def matrix(self, pick: Pick) -> Float[np.ndarray, "r c"]:
-        """The mean over seeds, batch sizes downwards and `COUNTS` across; NaN where k is above 2 (B - 1)."""
+        """Return means over seeds: batch sizes down, `COUNTS` across, NaN where k is above 2 (B - 1)."""
         matrix = np.full((len(self.batch_sizes), len(COUNTS)), np.nan)
         for row, batch_size in enumerate(self.batch_sizes):
             for k in self.counts(batch_size):
-                matrix[row, COUNTS.index(k)] = statistics.fmean(self.values(batch_size, k, pick))
+                matrix[row, COUNTS.index(k)] = fmean(self.values(batch_size, k, pick))
         return matrix
 
     def best(self, pick: Pick) -> tuple[int, int, float]:
-        """B, k and the mean accuracy of the best cell."""
+        """Return B, k and the mean accuracy of the best setting."""
         matrix = self.matrix(pick)
         row, column = divmod(int(np.nanargmax(matrix)), len(COUNTS))
         return self.batch_sizes[row], COUNTS[column], float(matrix[row, column])
 
     def spread(self, pick: Pick) -> float:
-        """The best mean accuracy less the worst."""
+        """Return the best mean accuracy minus the worst."""
         matrix = self.matrix(pick)
         return float(np.nanmax(matrix) - np.nanmin(matrix))
 
     def by_batch_size(self, pick: Pick) -> Interval:
-        """From the smallest batch to the largest, averaged over every k that both have."""
+        """Return the change from the smallest batch to the largest, averaged over every k that both have."""
         smallest, largest = self.batch_sizes[0], self.batch_sizes[-1]
         if smallest == largest:
             return Interval(())
-        steps = [
-            np.subtract(self.values(largest, k, pick), self.values(smallest, k, pick))
-            for k in self.counts(smallest)
-        ]
-        return Interval.of(np.mean(steps, axis=0).tolist())
+        return self._change([((smallest, k), (largest, k)) for k in self.counts(smallest)], pick)
 
     def by_count(self, pick: Pick, *, since: int = COUNTS[0]) -> Interval:
-        """From k = `since` to all negatives of the batch, averaged over the batch sizes."""
-        steps = [
-            np.subtract(self.values(each, self.counts(each)[-1], pick), self.values(each, since, pick))
-            for each in self.batch_sizes
-        ]
-        return Interval.of(np.mean(steps, axis=0).tolist())
+        """Return the change from k = `since` to all negatives of the batch, averaged over batch sizes."""
+        return self._change([((b, since), (b, self.counts(b)[-1])) for b in self.batch_sizes], pick)
+
+    def _change(self, steps: Sequence[tuple[tuple[int, int], tuple[int, int]]], pick: Pick) -> Interval:
+        """Return the mean change over steps from one (B, k) to another."""
+        changes = [np.subtract(self.values(*end, pick), self.values(*start, pick)) for start, end in steps]
+        return Interval.of(np.mean(changes, axis=0).tolist())
 
 
-def arms(results: Mapping[VisionRun, VisionScore]) -> tuple[Arm, ...]:
-    """The results set by set, real positives before augmented ones."""
-    names = dict.fromkeys((cell.data, cell.positives) for cell in results)
+def arms(results: Mapping[VisionRun, VisionScore]) -> tuple[VisionArm, ...]:
+    """Return the results set by set, real positives before augmented ones."""
+    groups: dict[tuple[str, str], dict[VisionRun, VisionScore]] = {}
+    for run, score in results.items():
+        groups.setdefault((run.data, run.positives), {})[run] = score
     return tuple(
-        Arm(
-            data=data,
-            positives=positives,
-            results={
-                cell: each
-                for cell, each in results.items()
-                if (cell.data, cell.positives) == (data, positives)
-            },
+        VisionArm(data=data, positives=positives, results=group)
+        for (data, positives), group in groups.items()
+    )
+
+
+def overview(arms: Sequence[VisionArm], picks: Mapping[str, Pick]) -> Figure:
+    """Draw a heat map for each arm, side by side as in Fig. 4, and a row of them for each accuracy."""
+    figure = Figure(figsize=(3.1 * len(arms), 2.3 * len(picks)), layout="constrained")
+    grid = figure.subplots(len(picks), len(arms), squeeze=False)
+    for row, (words, pick) in zip(grid, picks.items(), strict=True):
+        for axes, arm in zip(row, arms, strict=True):
+            quiet(axes)
+            draw_heat_map(axes, _heat(arm, pick))
+            axes.set_title(f"{arm.name}\n{words}", fontsize=TEXT)
+    return figure
+
+
+def heat_panels(arms: Sequence[VisionArm], pick: Pick, *, words: str) -> tuple[Panel, ...]:
+    """Return a heat map for each arm; `words` name the accuracy."""
+    panels = []
+    for arm in arms:
+        batch_size, k, best = arm.best(pick)
+        caption = (
+            f"best {percent(best)} at B = {batch_size}, k = {k}; from worst to best "
+            f"{100 * arm.spread(pick):.1f} points"
         )
-        for data, positives in names
+        drawing = heat_map(_heat(arm, pick))
+        panels.append(panel(drawing, f"{arm.name}, {words}: {caption}.", name=arm.name, caption=caption))
+    return tuple(panels)
+
+
+def line_panels(arms: Sequence[VisionArm], pick: Pick, *, words: str) -> tuple[Panel, ...]:
+    """Return the accuracy over k for each arm, a line for each B; bars are deviations over seeds."""
+    panels = []
+    for arm in arms:
+        figure, axes = canvas(width=3.4, height=2.5)
+        draw_lines(axes, arm, pick)
+        description = f"{arm.name}, {words}: accuracy over the number of negatives, a line a batch size."
+        panels.append(panel(figure, description, name=arm.name))
+    return tuple(panels)
+
+
+def draw_lines(axes: Axes, arm: VisionArm, pick: Pick) -> None:
+    """Draw the lines of `line_panels`."""
+    ends = []
+    for index, batch_size in enumerate(arm.batch_sizes):
+        counts = arm.counts(batch_size)
+        means = [Interval.of([100 * value for value in arm.values(batch_size, k, pick)]) for k in counts]
+        axes.errorbar(
+            [k * 1.04**index for k in counts],  # a little apart, so that bars do not cover each other
+            [each.mean for each in means],
+            [each.deviation for each in means],
+            color=objective_color(index),
+            linewidth=1.6,
+            marker="o",
+            markersize=3,
+        )
+        ends.append(means[-1].mean)
+    axes.set_xscale("log", base=2)
+    axes.set(xlabel="negatives k", ylabel="accuracy (%)")
+    axes.set_xticks(COUNTS, [str(k) for k in COUNTS])
+    axes.set_xticks([], minor=True)
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
+    low, high = axes.get_ylim()
+    for index, place in enumerate(spread(ends, gap=0.09 * (high - low))):
+        axes.annotate(
+            f"B = {arm.batch_sizes[index]}",
+            (1.015, place),
+            xycoords=axes.get_yaxis_transform(),
+            color=objective_color(index),
+            fontsize=TEXT,
+            fontweight="bold",
+            va="center",
+            annotation_clip=False,
+        )
+
+
+def _heat(arm: VisionArm, pick: Pick) -> HeatMap:
+    return HeatMap(
+        values=arm.matrix(pick),
+        scale=by_best,
+        rows=[str(batch_size) for batch_size in arm.batch_sizes],
+        columns=[str(k) for k in COUNTS],
+        row_title="pairs in a batch B",
+        column_title="negatives k",
     )

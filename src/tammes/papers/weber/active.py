@@ -3,11 +3,11 @@
 Weber and Bachman (2022) try active positives on latents that they know, and name real data as future work.
 Here an encoder is trained by SimCLR with augmented views of images; of several views of an image the one
 nearest to the boundary of a classifier is its positive, or the views differ mostly in factors that say
-nothing of the class. What the encoder is worth is read by a linear probe and by nearest neighbors.
+nothing about the class. The encoder is judged by a linear probe and by nearest neighbors.
 """
 
-import statistics
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from tammes.data import digits
 from tammes.papers.ash.vision import load
@@ -16,74 +16,49 @@ from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage
 from tammes.papers.statistics import Interval
 from tammes.papers.study import Study
-from tammes.papers.weber.active_differences import (
+from tammes.papers.weber.active_arms import (
+    KINDS,
     RANDOM,
-    Arm,
-    Pick,
+    ActiveArm,
     arms_of,
     by_set,
+    overview,
+    panels,
     together,
 )
-from tammes.papers.weber.active_figures import overview, panels
-from tammes.papers.weber.active_settings import CANDIDATES, LABELED, ROUND, TEMPERATURE, Scale, scale_of
-from tammes.papers.weber.active_training import ActiveRun, ActiveRuns, ActiveScore, wanted_cells
-
-REMARKS = (
-    "Cells of one seed have the same images, first weights and order, and the same anchors, so that "
-    "differences are taken seed by seed; intervals are Student's, at 95 %, over the seeds.",
-    "Time is processor time. Random positives are trained for so much longer as a step with candidates takes "
-    "longer, rounded up; the table has the seconds of both. Where a GPU makes views and embeddings cheaper, "
-    "the ratio is another.",
-    "The stand-ins: the paper has no experiment on images. Its Table I is on two classes of latents on a "
-    "sphere. The sets are small, the encoder is a small convolutional network, and training is short.",
-    "Active positives by labels use the classes that are then asked for; by clusters they use none.",
+from tammes.papers.weber.active_training import (
+    CANDIDATES,
+    LABELED,
+    ROUND,
+    TEMPERATURE,
+    ActiveRun,
+    ActiveScale,
+    ActiveScore,
+    measurer,
+    scale_of,
+    wanted_cells,
 )
 
-
-def probe(measured: ActiveScore) -> float:
-    """Of the linear probe with all labels, after equally many updates."""
-    return measured.probe
-
-
-def probe_late(measured: ActiveScore) -> float:
-    """Of the linear probe with all labels, after the longer training."""
-    return measured.probe_as_long
-
-
-def few(measured: ActiveScore) -> float:
-    """Of the linear probe with a tenth of the labels, after equally many updates."""
-    return measured.few
-
-
-def few_late(measured: ActiveScore) -> float:
-    """Of the linear probe with a tenth of the labels, after the longer training."""
-    return measured.few_as_long
-
-
-def knn(measured: ActiveScore) -> float:
-    """Of the nearest neighbors, after equally many updates."""
-    return measured.knn
-
-
-def knn_late(measured: ActiveScore) -> float:
-    """Of the nearest neighbors, after the longer training."""
-    return measured.knn_as_long
-
-
-KINDS: tuple[tuple[str, Pick, Pick], ...] = (
-    ("linear probe", probe, probe_late),
-    ("linear probe, a tenth of the labels", few, few_late),
-    ("nearest neighbors", knn, knn_late),
+PROBE = "linear probe"
+REMARKS = (
+    "Runs of one seed have the same images, first weights and order, and the same anchors, so that "
+    "differences are taken seed by seed; intervals are Student's, at 95 %, over the seeds.",
+    "Time is processor time. Random positives are trained for longer by the factor that a step with "
+    "candidates takes longer, rounded up; the table has the seconds of both. A GPU makes views and embeddings cheaper, "
+    "and the factor smaller.",
+    "The stand-ins: the paper has no experiment on images; its Table I has two classes of latents on a "
+    "sphere. The sets are small, the encoder is a small convolutional network, and training is short.",
+    "Active positives by labels use the classes that the probe is then tested on; by clusters they use none.",
 )
 
 
 def run(request: Request) -> None:
     """Train by each kind of positives on each set."""
-    sets = {"digits": Parts(train=digits("train"), test=digits("test")), **load(request.required_data())}
+    sets = {"digits": (digits("train"), digits("test")), **load(request.required_data())}
     study(sets, scale_of(request.budget), seed=request.seed).run(request)
 
 
-def study(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> Study[ActiveRun, ActiveScore]:
+def study(sets: Mapping[str, Parts], scale: ActiveScale, *, seed: int) -> Study[ActiveRun, ActiveScore]:
     """Return the study of some sets of images.
 
     Args:
@@ -94,28 +69,29 @@ def study(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> Study[Active
     return Study(
         cells=wanted_cells(sets, scale, seed=seed),
         scores=ActiveScore,
-        measure=ActiveRuns(sets, scale).measure,
-        name=lambda cell: f"{cell.data}, {cell.positives}, seed {cell.seed}",
+        measure=measurer(sets, scale),
+        name=lambda run: f"{run.data}, {run.positives}, seed {run.seed}",
         page=lambda results: page(results, scale),
     )
 
 
-def page(results: Mapping[ActiveRun, ActiveScore], scale: Scale) -> PaperPage:
+def page(results: Mapping[ActiveRun, ActiveScore], scale: ActiveScale) -> PaperPage:
     """Return the page of what has been measured."""
     arms = arms_of(results)
     return PaperPage(
         title="Active positives, on images",
-        overview=overview(arms, probe, probe_late),
+        overview=overview(arms, PROBE),
         lead=_lead(arms),
         findings=findings(arms),
         figures=tuple(
             Figure(
-                title=title[0].upper() + title[1:],
+                title=kind[0].upper() + kind[1:],
                 words="Accuracy on test images over that of random positives, mean and 95 % interval over "
-                "the seeds. Filled: after equally many updates. Hollow: after equal time.",
-                panels=panels(arms, pick, pick_late, name=f"differences-{index}"),
+                "the seeds. Filled: after equally many updates. Hollow: random positives were trained as "
+                "long.",
+                panels=panels(arms, kind),
             )
-            for index, (title, pick, pick_late) in enumerate(KINDS)
+            for kind in KINDS
         ),
         numbers=_numbers(results),
         remarks=REMARKS,
@@ -123,53 +99,40 @@ def page(results: Mapping[ActiveRun, ActiveScore], scale: Scale) -> PaperPage:
     )
 
 
-def _lead(arms: Sequence[Arm]) -> str:
-    """In how many comparisons active positives are clearly better or worse."""
+def _lead(arms: Sequence[ActiveArm]) -> str:
+    """Return in how many comparisons active positives are clearly better or worse."""
     active = [arm for arm in arms if arm.is_active]
-    updates = [arm.at_equal_updates(pick) for arm in active for _, pick, _ in KINDS]
-    time = [arm.at_equal_time(pick, pick_late) for arm in active for _, pick, pick_late in KINDS]
+    updates = [arm.at_equal_updates(kind) for arm in active for kind in KINDS]
+    time = [arm.at_equal_time(kind) for arm in active for kind in KINDS]
     return (
         f"Of {len(updates)} comparisons with random positives, active ones are clearly better in "
-        f"{_better(updates)} and clearly worse in {_worse(updates)} after as many updates, and in "
-        f"{_better(time)} and {_worse(time)} after as much time. (By chance, one in 40 is either.)"
+        f"{sum(each.above_zero for each in updates)} and clearly worse in "
+        f"{sum(each.below_zero for each in updates)} after as many updates, and in "
+        f"{sum(each.above_zero for each in time)} and {sum(each.below_zero for each in time)} after as much "
+        "time. (By chance, one in 40 is either.)"
     )
 
 
-def _better(differences: Sequence[Interval]) -> int:
-    return sum(each.above_zero for each in differences)
-
-
-def _worse(differences: Sequence[Interval]) -> int:
-    return sum(each.below_zero for each in differences)
-
-
-def findings(arms: Sequence[Arm]) -> tuple[Finding, ...]:
-    """What the paper states, and what is seen; a statement is borne out where the interval is above zero."""
+def findings(arms: Sequence[ActiveArm]) -> tuple[Finding, ...]:
+    """Return the paper's statements beside our numbers; one agrees if its interval is above zero."""
     found = []
-    for data, several in by_set(arms).items():
-        for arm in several:
-            updates, time = arm.at_equal_updates(probe), arm.at_equal_time(probe, probe_late)
-            ours = f"{data}, {arm.positives}: by the linear probe {updates.points} after as many updates"
-            if arm.is_active:
-                paper = "Table I: active positives consistently outperform random ones. (On latents.)"
-                ours += f"; {time.points} after as much time"
-            else:
-                paper = (
-                    "Table II: positives that vary little in what matters and freely in the rest are more "
-                    "effective. (On latents.)"
-                )
-            agrees = updates.above_zero if len(arm.seeds) > 1 else None
-            found.append(Finding(paper=paper, ours=f"{ours}.", agrees=agrees))
-    return (*found, *_together(arms))
-
-
-def _together(arms: Sequence[Arm]) -> list[Finding]:
-    """The same of all sets as one."""
-    found = []
+    for arm in (arm for several in by_set(arms).values() for arm in several):
+        updates = arm.at_equal_updates(PROBE)
+        ours = f"{arm.data}, {arm.positives}: by the linear probe {updates.points} after as many updates"
+        if arm.is_active:
+            paper = "Table I: active positives consistently outperform random ones. (On latents.)"
+            ours += f"; {arm.at_equal_time(PROBE).points} after as much time"
+        else:
+            paper = (
+                "Table II: positives that vary little in what matters and freely in the rest are more "
+                "effective. (On latents.)"
+            )
+        agrees = updates.above_zero if len(arm.seeds) > 1 else None
+        found.append(Finding(paper=paper, ours=f"{ours}.", agrees=agrees))
     for name in dict.fromkeys(arm.positives for arm in arms if arm.is_active):
         several = [arm for arm in arms if arm.positives == name]
-        updates = together([arm.at_equal_updates(probe) for arm in several])
-        time = together([arm.at_equal_time(probe, probe_late) for arm in several])
+        updates = together([arm.at_equal_updates(PROBE) for arm in several])
+        time = together([arm.at_equal_time(PROBE) for arm in several])
         found.append(
             Finding(
                 paper="(The same, all sets and seeds together.)",
@@ -177,37 +140,33 @@ def _together(arms: Sequence[Arm]) -> list[Finding]:
                 f"after as many updates; {time.points} after as much time.",
             )
         )
-    return found
+    return tuple(found)
 
 
 def _numbers(results: Mapping[ActiveRun, ActiveScore]) -> Numbers:
     groups: dict[tuple[str, str], list[ActiveScore]] = {}
-    for cell, measured in results.items():
-        groups.setdefault((cell.data, cell.positives), []).append(measured)
+    for run, score in results.items():
+        groups.setdefault((run.data, run.positives), []).append(score)
     rows = []
     for (data, positives), several in groups.items():
-        rows.append(_row(f"{data}, {positives}", several, (probe, few, knn), lambda each: each.seconds))
+        rows.append(_row(f"{data}, {positives}", several, late=False))
         if positives == RANDOM:
-            late = (probe_late, few_late, knn_late)
-            rows.append(_row(f"{data}, random, for longer", several, late, lambda each: each.seconds_as_long))
+            rows.append(_row(f"{data}, random, for longer", several, late=True))
     return Numbers(
-        header=("positives", *(title for title, _, _ in KINDS), "seconds", "seeds"),
+        header=("positives", *KINDS, "seconds", "seeds"),
         rows=tuple(rows),
         note="Accuracy in percent on test images, mean ± standard deviation over the seeds; seconds of "
         "processor time.",
     )
 
 
-def _row(name: str, several: Sequence[ActiveScore], picks: Sequence[Pick], seconds: Pick) -> tuple[str, ...]:
-    return (
-        name,
-        *(Interval.of([pick(each) for each in several]).percent for pick in picks),
-        f"{statistics.fmean(seconds(each) for each in several):.0f}",
-        str(len(several)),
-    )
+def _row(name: str, several: Sequence[ActiveScore], *, late: bool) -> tuple[str, ...]:
+    seconds = fmean(score.seconds_as_long if late else score.seconds for score in several)
+    accuracies = (Interval.of([picks[late](score) for score in several]) for picks in KINDS.values())
+    return name, *(each.percent for each in accuracies), f"{seconds:.0f}", str(len(several))
 
 
-def _settings(results: Mapping[ActiveRun, ActiveScore], scale: Scale) -> dict[str, str]:
+def _settings(results: Mapping[ActiveRun, ActiveScore], scale: ActiveScale) -> dict[str, str]:
     sizes = {cell.data: cell for cell in results}
     each = {
         data: f"{cell.images:,} images, {cell.epochs} epochs, random {cell.longer:g} times as long"

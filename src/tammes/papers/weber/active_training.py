@@ -1,9 +1,11 @@
-"""One encoder of the study of active positives: trained by the loop of the package, and measured."""
+"""Training and measurement of one encoder of the study of active positives, and the settings of the study."""
 
+import math
 import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from tammes import recipes
@@ -11,28 +13,131 @@ from tammes.data import Images
 from tammes.encoders import ConvNetConfig
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.papers.ash.vision_training import Parts, balanced
-from tammes.papers.weber.active_settings import (
-    SETTINGS,
-    TEMPERATURE,
-    Scale,
-    arms,
-    augmentation_for,
+from tammes.positives import (
+    Active,
+    Clusters,
+    Handwriting,
+    Labels,
+    Photographs,
+    Quantile,
+    SameInstance,
+    Targeted,
 )
-from tammes.positives import SameInstance
-from tammes.training import Machine, Run, RunFolder, TrainingConfig, embed, train
+from tammes.training import Adam, Machine, Run, RunFolder, TrainingConfig, embed, train
+
+TEMPERATURE = 0.5
+CANDIDATES = 4
+"""m, number of candidates of each active arm."""
+
+ROUND = 50
+"""Steps from one classifier to the next."""
+
+WARM_UP = 5
+"""The first of this many parts of the steps has random positives: the paper also begins with some f, q."""
+
+LABELED = 1024
+"""Images that the classifier learns from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetSettings:
+    """Settings on one set of images.
+
+    Args:
+        epochs: epochs of every arm.
+        longer: factor by which random positives are trained longer, to take as much time as active ones: the
+            time of a step with four candidates over that of an ordinary step, rounded up.
+        free: factors that vary freely under targeted positives because they say nothing about the class.
+    """
+
+    epochs: int
+    longer: float
+    free: tuple[str, ...]
+
+
+INK = ("noise", "erasing_probability")
+COLORS = ("brightness", "contrast", "saturation", "hue", "grayscale_probability")
+SETTINGS: Mapping[str, SetSettings] = {
+    "digits": SetSettings(epochs=20, longer=1.6, free=INK),
+    "MNIST": SetSettings(epochs=12, longer=2.0, free=INK),
+    "CIFAR-10": SetSettings(epochs=8, longer=2.2, free=COLORS),
+    "SVHN": SetSettings(epochs=8, longer=2.2, free=COLORS),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActiveScale:
+    """Size of the study.
+
+    Args:
+        images: largest number of training images of each set.
+        test_images: largest number of test images.
+        width: width of the convolutional network.
+        batch_size: pairs of a step.
+        optimizer: Adam.
+        part: fraction of the epochs in `SETTINGS`.
+        seeds: number of seeds for every arm.
+    """
+
+    images: int = 2000
+    test_images: int = 2000
+    width: int = 16
+    batch_size: int = 128
+    optimizer: Adam = field(default_factory=Adam)
+    part: float = 1.0
+    seeds: int = 5
+
+
+def scale_of(budget: float) -> ActiveScale:
+    """Return fewer seeds for a smaller budget, at least two, and then fewer epochs.
+
+    Example:
+        >>> scale_of(1.0).seeds, scale_of(0.4).seeds, scale_of(0.4).part, scale_of(0.1).part
+        (5, 2, 1.0, 0.25)
+    """
+    seeds = max(2, math.ceil(5 * budget))
+    return ActiveScale(seeds=seeds, part=min(1.0, 5 * budget / seeds))
+
+
+def augmentation_for(data: str, images: Images) -> Photographs | Handwriting:
+    """Return the augmentation of a set: only photographs of CIFAR-10 are mirrored."""
+    if images.channels == 1:
+        return Handwriting()
+    return Photographs() if data == "CIFAR-10" else Photographs(flip_probability=0.0)
+
+
+def arms(data: str, *, steps: int) -> Mapping[str, SameInstance | Active | Targeted]:
+    """Return the positives that are compared on a set, by their name in the table.
+
+    Args:
+        data: name of the set.
+        steps: number of training steps.
+
+    Example:
+        >>> list(arms("digits", steps=100))
+        ['random', 'active, clusters', 'active, labels', 'active, quantile', 'targeted']
+    """
+    active = partial(Active, candidates=CANDIDATES, refresh=ROUND, warm_up=steps // WARM_UP, sample=LABELED)
+    return {
+        "random": SameInstance(),
+        "active, clusters": active(classes=Clusters(number=10)),
+        "active, labels": active(classes=Labels()),
+        "active, quantile": active(classes=Clusters(number=10), acceptance=Quantile(share=0.25)),
+        "targeted": Targeted(freely=SETTINGS[data].free),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveRun:
-    """One encoder to be trained, with all that its numbers depend on.
+    """Training of one encoder, with all settings that its score depends on.
 
     Args:
-        data: the set of images.
-        positives: the name of the arm.
-        seed: of the images, the weights and the views.
-        images: how many are trained on.
-        epochs: of training.
-        longer: random positives are trained for so many times the epochs besides.
+        data: name of the set of images.
+        positives: name of the arm.
+        seed: random seed of the images, the weights and the views.
+        images: number of training images.
+        epochs: epochs of training.
+        longer: factor by which the longer training of random positives has more epochs.
     """
 
     data: str
@@ -45,20 +150,20 @@ class ActiveRun:
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveScore:
-    """What an encoder is worth on test images, after equally many updates and after equal time.
+    """Measurements of an encoder on test images, after equally many updates and after equal time.
 
     Args:
         probe: accuracy of the linear probe that learns from all labels, after equally many updates.
-        few: of the linear probe that learns from a tenth of them.
-        knn: of the 20 nearest neighbors.
-        probe_as_long: of the first, after about the time that active positives take.
-        few_as_long: likewise.
-        knn_as_long: likewise.
-        loss: the mean training loss of the last of the equally many epochs.
-        steps: of training.
-        steps_as_long: likewise, after that time.
-        seconds: of processor time, for the equally many updates.
-        seconds_as_long: likewise, for all.
+        few: accuracy of the linear probe that learns from a tenth of them.
+        knn: accuracy of the 20 nearest neighbors.
+        probe_as_long: `probe` after about the time that active positives take.
+        few_as_long: `few` after that time.
+        knn_as_long: `knn` after that time.
+        loss: mean training loss of the last of the equally many epochs.
+        steps: training steps of the equally many epochs.
+        steps_as_long: training steps in all.
+        seconds: processor time of the equally many epochs.
+        seconds_as_long: processor time of all.
     """
 
     probe: float
@@ -74,77 +179,74 @@ class ActiveScore:
     seconds_as_long: float
 
 
-class ActiveRuns:
-    """Trains and measures cells, one after the other.
+def measurer(sets: Mapping[str, Parts], scale: ActiveScale) -> Callable[[ActiveRun], ActiveScore]:
+    """Return the function that trains and measures one encoder.
 
     Args:
-        sets: the sets of images by name, whole.
-        scale: of the study.
+        sets: sets of images by name, whole.
+        scale: size of the study.
     """
 
-    def __init__(self, sets: Mapping[str, Parts], scale: Scale) -> None:
-        self.sets = sets
-        self.scale = scale
+    def measure(run: ActiveRun) -> ActiveScore:
+        train, test = sets[run.data]
+        images = balanced(train, run.images, seed=run.seed)
+        return fit(run, scale, (images, balanced(test, scale.test_images, seed=run.seed)))
 
-    def measure(self, cell: ActiveRun) -> ActiveScore:
-        """Train the encoder of a cell and measure it; with random positives, also after a longer training."""
-        whole, scale = self.sets[cell.data], self.scale
-        images = balanced(whole.train, cell.images, seed=cell.seed)
-        test = balanced(whole.test, scale.test_images, seed=cell.seed)
-        config = self._config(cell, images)
-        with tempfile.TemporaryDirectory() as folder:
-            kept = RunFolder(path=Path(folder, "run"))
-            run, seconds = _timed(config, images, kept)
-            probe, few, knn = _accuracies(run, images, test)
-            late, seconds_late = run, 0.0
-            if isinstance(config.positives, SameInstance):
-                # Nothing is spread over the epochs, so that this is the longer run from its beginning.
-                more = replace(config, epochs=round(cell.longer * cell.epochs))
-                late, seconds_late = _timed(more, images, replace(kept, resume=True))
-            long = _accuracies(late, images, test)
-        last, at_the_end = run.metrics[-1], late.metrics[-1]
-        return ActiveScore(
-            probe=probe,
-            few=few,
-            knn=knn,
-            probe_as_long=long[0],
-            few_as_long=long[1],
-            knn_as_long=long[2],
-            loss=last.loss or 0.0,
-            steps=last.step,
-            steps_as_long=at_the_end.step,
-            seconds=seconds,
-            seconds_as_long=seconds + seconds_late,
-        )
-
-    def _config(self, cell: ActiveRun, images: Images) -> TrainingConfig:
-        scale = self.scale
-        steps = cell.epochs * (len(images) // scale.batch_size)
-        return TrainingConfig(
-            objective=recipes.simclr(temperature=TEMPERATURE),
-            encoder=ConvNetConfig(width=scale.width),
-            augmentation=augmentation_for(cell.data, images),
-            positives=arms(cell.data, steps=steps)[cell.positives],
-            optimizer=scale.optimizer,
-            batch_size=scale.batch_size,
-            epochs=cell.epochs,
-            seed=cell.seed,
-        )
+    return measure
 
 
-def wanted_cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[ActiveRun]:
-    """All cells, those of the first seed first: after it a stopped study is a whole one, with fewer seeds."""
+def fit(run: ActiveRun, scale: ActiveScale, parts: Parts) -> ActiveScore:
+    """Train and measure one encoder; with random positives, measure it again after a longer training."""
+    images, _ = parts
+    steps = run.epochs * (len(images) // scale.batch_size)
+    config = TrainingConfig(
+        objective=recipes.simclr(temperature=TEMPERATURE),
+        encoder=ConvNetConfig(width=scale.width),
+        augmentation=augmentation_for(run.data, images),
+        positives=arms(run.data, steps=steps)[run.positives],
+        optimizer=scale.optimizer,
+        batch_size=scale.batch_size,
+        epochs=run.epochs,
+        seed=run.seed,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        kept = RunFolder(path=Path(folder, "run"))
+        first, seconds = _timed(config, images, kept)
+        probe, few, knn = _accuracies(first, parts)
+        late, seconds_late = first, 0.0
+        if isinstance(config.positives, SameInstance):
+            # No setting depends on the number of epochs, so resuming is the longer run from its beginning.
+            more = replace(config, epochs=round(run.longer * run.epochs))
+            late, seconds_late = _timed(more, images, replace(kept, resume=True))
+        probe_as_long, few_as_long, knn_as_long = _accuracies(late, parts)
+    return ActiveScore(
+        probe=probe,
+        few=few,
+        knn=knn,
+        probe_as_long=probe_as_long,
+        few_as_long=few_as_long,
+        knn_as_long=knn_as_long,
+        loss=first.metrics[-1].loss or 0.0,
+        steps=first.metrics[-1].step,
+        steps_as_long=late.metrics[-1].step,
+        seconds=seconds,
+        seconds_as_long=seconds + seconds_late,
+    )
+
+
+def wanted_cells(sets: Mapping[str, Parts], scale: ActiveScale, *, seed: int) -> list[ActiveRun]:
+    """Return all runs, those of the first seed first: a study stopped after it is whole, with fewer seeds."""
     return [
         ActiveRun(
             data=data,
             positives=positives,
             seed=each,
-            images=min(scale.images, len(parts.train)),
+            images=min(scale.images, len(images)),
             epochs=max(1, round(scale.part * SETTINGS[data].epochs)),
             longer=SETTINGS[data].longer,
         )
         for each in range(seed, seed + scale.seeds)
-        for data, parts in sets.items()
+        for data, (images, _) in sets.items()
         for positives in arms(data, steps=1)
     ]
 
@@ -155,11 +257,10 @@ def _timed(config: TrainingConfig, images: Images, folder: RunFolder) -> tuple[R
     return run, time.process_time() - start
 
 
-def _accuracies(run: Run, images: Images, test: Images) -> tuple[float, float, float]:
-    """Of the probe with all labels, with a tenth, and of nearest neighbors."""
+def _accuracies(run: Run, parts: Parts) -> tuple[float, float, float]:
+    """Return the accuracies of the probe with all labels, with a tenth of them, and of nearest neighbors."""
     learned, tried = (
-        LabeledFeatures(features=embed(run.model, part)[0], labels=part.required_labels())
-        for part in (images, test)
+        LabeledFeatures(features=embed(run.model, part)[0], labels=part.required_labels()) for part in parts
     )
     few = LinearProbe(fraction=0.1, seed=run.config.training.seed)
     return (
