@@ -13,7 +13,7 @@ from tammes.report.figures.canvas import TEXT, canvas
 from tammes.report.palette import MUTED
 
 WITHIN = 0.995
-"""Ash et al. (2022), Fig. 3: what is at least this part of the best counts as near it."""
+"""Ash et al. (2022), Fig. 3: the fraction of the best from which on a value is near it."""
 _COLORS = colormaps["viridis"]
 _DARK, _LIGHT = "#101010", "#fafafa"
 _CELL = 0.46, 0.36
@@ -22,19 +22,19 @@ _CELL = 0.46, 0.36
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeatMap:
-    """A number for each of some rows and columns, to be drawn.
+    """Heat map of accuracies over two settings.
 
     Args:
-        rows: what the rows are called, from top to bottom.
-        columns: what the columns are called.
-        row_title: what the rows are.
-        column_title: what the columns are.
-        values: (rows, columns), written into the cells; NaN where there is none.
-        scale: makes shades of the values, at most 1: `by_row` or `by_best`; lighter is larger.
-        within: what part of the best of a row is near it; None where that is not marked.
+        rows: labels of the rows, from top to bottom.
+        columns: labels of the columns.
+        row_title: name of the rows' setting.
+        column_title: name of the columns' setting.
+        values: accuracies, (rows, columns); NaN leaves a cell empty.
+        scale: function from the values to shades of at most 1, `by_row` or `by_best`; lighter is larger.
+        within: fraction of a row's best from which on a value is near it; None marks no such values.
 
     Raises:
-        ValueError: values that do not fit the rows and columns.
+        ValueError: values of another shape than the labels.
     """
 
     rows: Sequence[str]
@@ -54,49 +54,52 @@ class HeatMap:
 
     @property
     def shade(self) -> Float[np.ndarray, "r c"]:
-        """(rows, columns), the values on their scale."""
+        """Values on their scale, (rows, columns)."""
         return self.scale(self.values)
 
     @property
     def best(self) -> Bool[np.ndarray, "r c"]:
-        """(rows, columns), circled: the largest of its scale."""
+        """Circled cells, (rows, columns): the largest of their scale."""
         return self.shade == 1
 
     @property
     def near(self) -> Bool[np.ndarray, "r c"]:
-        """(rows, columns), circled with a broken line: the ends of what is near the best."""
+        """Cells circled with a broken line, (rows, columns): the ends of the range near the best."""
         if self.within is None:
             return np.zeros_like(self.best)
         return ends_of_range(self.shade, self.within) & ~self.best
 
 
 def by_row(values: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
-    """Each row divided by its largest value: what the columns do within a row.
+    """Return each row divided by its largest value.
 
-    >>> by_row(np.array([[1.0, 2.0], [8.0, np.nan]])).tolist()
-    [[0.5, 1.0], [1.0, nan]]
+    Example:
+        >>> by_row(np.array([[1.0, 2.0], [8.0, np.nan]])).tolist()
+        [[0.5, 1.0], [1.0, nan]]
     """
     return values / np.fmax.reduce(values, axis=1, keepdims=True)  # as nanmax, silent where all are NaN
 
 
 def by_best(values: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
-    """Everything divided by the largest value of all.
+    """Return the values divided by the largest of all.
 
-    >>> by_best(np.array([[1.0, 2.0], [8.0, np.nan]])).tolist()
-    [[0.125, 0.25], [1.0, nan]]
+    Example:
+        >>> by_best(np.array([[1.0, 2.0], [8.0, np.nan]])).tolist()
+        [[0.125, 0.25], [1.0, nan]]
     """
     return values / np.nanmax(values)
 
 
 def ends_of_range(normalized: Float[np.ndarray, "r c"], within: float = WITHIN) -> Bool[np.ndarray, "r c"]:
-    """The first and the last column of each row that are near its best.
+    """Return the first and the last column of each row that are near its best.
 
     Args:
-        normalized: (rows, columns), as `by_row` gives it.
-        within: what part of the best is near.
+        normalized: shades of `by_row`, (rows, columns).
+        within: fraction of the best from which on a value is near it.
 
-    >>> ends_of_range(np.array([[0.9, 0.996, 1.0, 0.999, 0.998]])).tolist()
-    [[False, True, False, False, True]]
+    Example:
+        >>> ends_of_range(np.array([[0.9, 0.996, 1.0, 0.999, 0.998]])).tolist()
+        [[False, True, False, False, True]]
     """
     near = normalized >= within  # NaN is not
     ends = np.zeros_like(near)
@@ -108,12 +111,14 @@ def ends_of_range(normalized: Float[np.ndarray, "r c"], within: float = WITHIN) 
 
 
 def heat_map(heat: HeatMap) -> Figure:
-    """The drawing, for a page.
+    """Draw a heat map as a figure for a page.
 
-    >>> values = np.array([[0.25, 0.5]])
-    >>> names = {"rows": ["N = 2"], "columns": ["1", "2"], "row_title": "", "column_title": "k"}
-    >>> [text.get_text() for text in heat_map(HeatMap(values=values, scale=by_row, **names)).axes[0].texts]
-    ['25.0', '50.0']
+    Example:
+        >>> values = np.array([[0.25, 0.5]])
+        >>> names = {"rows": ["N = 2"], "columns": ["1", "2"], "row_title": "", "column_title": "k"}
+        >>> heat = HeatMap(values=values, scale=by_row, **names)
+        >>> [text.get_text() for text in heat_map(heat).axes[0].texts]
+        ['25.0', '50.0']
     """
     width, height = _CELL[0] * len(heat.columns) + 0.9, _CELL[1] * len(heat.rows) + 0.7
     figure, axes = canvas(width=width, height=height)
@@ -122,7 +127,7 @@ def heat_map(heat: HeatMap) -> Figure:
 
 
 def draw_heat_map(axes: Axes, heat: HeatMap) -> None:
-    """Draw `heat_map` on axes that may stand in a larger figure; values are written in percent."""
+    """Draw a heat map on axes that may stand in a larger figure; values are written in percent."""
     shown = np.isfinite(heat.values)
     shade = heat.shade
     low = float(np.min(shade[shown]))

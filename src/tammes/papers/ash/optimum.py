@@ -1,4 +1,4 @@
-"""Which of several settings is best, and how sure a few seeds are of it."""
+"""The best of several settings, and how sure a few seeds are of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ DRAWS = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class Optimum:
-    """The best of some settings in a row.
+    """The best of several settings.
 
     Args:
-        best: its place: that with the largest mean over the seeds.
-        first: the first place that is best in the middle 95 % of the resamples.
-        last: the last place likewise; the settings between need not all be.
-        share: the share of the resamples in which `best` is best.
+        best: index of the setting with the largest mean over the seeds.
+        first: first index that is best in the middle 95 % of the resamples.
+        last: last index that is best in them; the settings between need not all be.
+        share: fraction of the resamples in which `best` is best.
     """
 
     best: int
@@ -29,17 +29,17 @@ class Optimum:
 
 
 def optimum(values: Float[np.ndarray, "seeds settings"]) -> Optimum:
-    """The best setting, and a bootstrap over the seeds: how far it might lie from there by chance.
+    """Return the best setting, and its range in a bootstrap over the seeds.
 
-    Seeds are drawn with replacement, all settings of a seed together: what they share (first weights, the
-    order of the data) cancels out of the comparison. With two or three seeds there are few different
-    resamples, and what is the same for all seeds, as a split of the data, is not resampled.
+    Seeds are drawn with replacement, all settings of a seed together, so that the variation that they share
+    (first weights, the order of the data) cancels out of the comparison. With two or three seeds there are
+    few different resamples, and a split of the data that all seeds share is not resampled.
 
     Args:
-        values: (seeds, settings), larger is better; a setting with NaN for a seed is not considered.
+        values: accuracies, (seeds, settings); a setting with NaN for a seed is never best.
 
     Raises:
-        ValueError: where no setting has a value for every seed.
+        ValueError: no setting has a value for every seed.
 
     Example:
         >>> optimum(np.array([[0.1, 0.5, 0.4], [0.1, 0.4, 0.6]]))
@@ -59,14 +59,14 @@ def optimum(values: Float[np.ndarray, "seeds settings"]) -> Optimum:
 def resampled_best(
     values: Float[np.ndarray, "seeds settings"], *, seed: int = 0
 ) -> Int[np.ndarray, " draws"]:
-    """The best place in each of 2,000 resamples of the seeds.
+    """Return the index of the best setting in each of 2,000 resamples of the seeds.
 
     Args:
-        values: as for `optimum`.
-        seed: of the resamples; different ones are independent.
+        values: accuracies, (seeds, settings).
+        seed: random seed of the resamples.
 
     Raises:
-        ValueError: As `optimum` does.
+        ValueError: no setting has a value for every seed.
 
     Example:
         >>> resampled_best(np.array([[0.1, 0.5, 0.4]])).tolist() == [1] * DRAWS
@@ -83,14 +83,14 @@ def resampled_best(
 def growth(
     at: Sequence[float], values: Sequence[Float[np.ndarray, "seeds settings"]], settings: Sequence[float]
 ) -> float:
-    """How sure it is that the best setting grows: the share of the resamples in which it does.
+    """Return the fraction of the resamples in which the best setting grows.
 
         slope of log(best setting) over log(at)  >  0
 
     Args:
-        at: positive numbers, over which the best setting is looked at, at least two.
-        values: for each of them (seeds, settings), resampled independently.
-        settings: the positive numbers that the places stand for.
+        at: positive numbers, at least two, at each of which there is a best setting.
+        values: accuracies at each of them, (seeds, settings), resampled independently.
+        settings: positive numbers, the values of the settings.
 
     Example:
         >>> rising = [np.array([[0.5, 0.4]]), np.array([[0.4, 0.5]])]
@@ -104,13 +104,13 @@ def growth(
 
 
 def rise_and_fall(values: Float[np.ndarray, "seeds settings"]) -> tuple[Interval, Interval]:
-    """From the first setting to the best, and from the best to the last.
+    """Return the changes from the first setting to the best, and from the best to the last.
 
-    What is best for a seed is chosen by the other seeds: chosen by itself, the best would be above the last
-    by chance alone. With one seed there is nothing to compare.
+    The best setting of a seed is chosen by the other seeds: chosen by that seed, the best would be above the
+    last by chance alone. With one seed there is nothing to compare.
 
     Args:
-        values: as for `optimum`.
+        values: accuracies, (seeds, settings).
 
     Example:
         >>> rise, fall = rise_and_fall(np.array([[0.1, 0.5, 0.4], [0.1, 0.4, 0.3]]))
@@ -130,5 +130,5 @@ def rise_and_fall(values: Float[np.ndarray, "seeds settings"]) -> tuple[Interval
 
 
 def _comparable(values: np.ndarray) -> np.ndarray:
-    """Settings that were not measured for every seed are never best."""
+    """Return the values with -inf for settings that some seed lacks, so that they are never best."""
     return np.where(np.isfinite(values).all(axis=0), values, -np.inf)

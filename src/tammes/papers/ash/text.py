@@ -1,10 +1,10 @@
 """How many negatives: collisions and coverage on text.
 
 Ash et al. (2022), sec. 4 and appendix D.1. A bag of words f is trained by the logistic loss of their
-Definition 1 on raw inner products: positives are sentences of one document, and each sentence draws its own
-k negatives out of the 2 (B - 1) sentences of the batch that are not of its pair, so that B and k vary
-independently. What f is worth is read by the classes' means and by a trained linear classifier, which tell
-from a sentence which of N documents it comes from.
+Definition 1 on raw inner products: positives are sentences of one document, and each sentence draws its k
+negatives from the 2 (B - 1) sentences of the batch outside its pair, so that B and k vary
+independently. f is judged by the classes' means and by a trained linear classifier, which tell from a
+sentence which of N documents it comes from.
 """
 
 from functools import partial
@@ -30,16 +30,16 @@ from tammes.report.markup import listed, percent
 from tammes.theory import ClassDistribution, best_k, collision_probability_in_batch
 
 REMARKS = (
-    "Cells of one seed have the same first weights, pairs and order of pairs: they differ by N, B and k "
-    "alone. All seeds share one split into sentences to learn from and to try. The range of a best k is the "
-    "middle 95 % of 2,000 resamples of the seeds; it knows nothing of k between those that were tried, and "
-    "with few seeds there are few different resamples.",
-    "Rises and falls are taken seed by seed; what is the best k for a seed is decided by the other seeds, "
-    "since a best that is chosen by itself stands above the rest by chance alone. A trend counts as agreeing "
+    "Runs of one seed have the same first weights, pairs and order of pairs: they differ by N, B and k "
+    "alone. All seeds share one split into training and test sentences. The range of a best k is the "
+    "middle 95 % of 2,000 resamples of the seeds; it has only the values of k that were tried, and with few "
+    "seeds there are few different resamples.",
+    "Rises and falls are taken seed by seed; the best k of a seed is chosen by the other seeds, since "
+    "chosen by that seed it would stand above the rest by chance alone. A trend counts as agreeing "
     "if it has the paper's sign for every seed and every N.",
-    "As in the paper, all cells are trained for the same number of epochs, whatever N and B: few documents, "
-    "or a large batch, then mean few steps. To tell the effect of a batch from that of its steps, cells are "
-    "also tried after as many steps as the largest batch takes in all.",
+    "As in the paper, all runs have the same number of epochs, whatever N and B: few documents, "
+    "or a large batch, then mean few steps. To tell the effect of a batch from that of its steps, runs are "
+    "also measured after as many steps as the largest batch takes in all.",
 )
 
 
@@ -84,7 +84,7 @@ def _over_classes(summary: Summary) -> tuple[Figure, ...]:
     return (
         Figure(
             title=f"Accuracy over N and k, with B = {summary.plan.batch}",
-            words="Percent of test sentences whose document is told rightly, mean over the seeds. As in the "
+            words="Percent of test sentences assigned to their document, mean over the seeds. As in the "
             "paper's Fig. 3, 5 and 6 colors are those of a row divided by its best; a circle is the best k "
             "of a row, broken circles are the first and the last k within 0.5 % of it.",
             panels=classes_panels(summary),
@@ -107,13 +107,13 @@ def _over_batches(summary: Summary) -> tuple[Figure, ...]:
             title="Accuracy over B and k",
             words="As in the paper's Fig. 7 all is divided by the best of all, which is circled. A batch of "
             "B pairs has at most 2 (B - 1) negatives.",
-            panels=batches_panels(summary, CLASSIFIERS, prefix="batches"),
+            panels=batches_panels(summary, CLASSIFIERS, words="all epochs"),
             wide=True,
         ),
         Figure(
             title="The same after equally many steps",
-            words="Tried after as many steps as the largest batch takes in all. (Not in the paper.)",
-            panels=batches_panels(summary, EARLY, prefix="early"),
+            words="Measured after as many steps as the largest batch takes in all. (Not in the paper.)",
+            panels=batches_panels(summary, EARLY, words="equal steps"),
             wide=True,
         ),
     )
@@ -134,7 +134,7 @@ def _without_collisions(summary: Summary) -> tuple[Figure, ...]:
 
 
 def _lead(summary: Summary) -> str:
-    """What happened, in a sentence."""
+    """Return what happened, in a sentence."""
     few, many = summary.plan.classes[0], summary.plan.classes[-1]
     return (
         f"On {summary.corpus}, the mean classifier does best with {count_with_range(summary, mean, few)} for "
@@ -146,8 +146,8 @@ def _settings(summary: Summary, corpus: Corpus) -> dict[str, str]:
     plan = summary.plan
     left_out = f"; {corpus.left_out} documents with too few sentences left out" if corpus.left_out else ""
     return {
-        "corpus": f"{corpus.name}: {corpus.classes:,} documents, {len(corpus.train):,} sentences to learn "
-        f"from, {len(corpus.test):,} to try{left_out}",
+        "corpus": f"{corpus.name}: {corpus.classes:,} documents, {len(corpus.train):,} training "
+        f"sentences, {len(corpus.test):,} test sentences{left_out}",
         "vocabulary": f"{corpus.vocabulary:,} words that occur {MINIMUM_COUNT} times",
         "embeddings": f"{plan.dim} dimensions",
         "epochs": f"{plan.epochs}, of the linear classifier {plan.linear_epochs}",
@@ -158,7 +158,7 @@ def _settings(summary: Summary, corpus: Corpus) -> dict[str, str]:
 
 
 def _numbers(summary: Summary) -> Numbers:
-    """For every N the best k of both classifiers, with what theory says."""
+    """Return the best k of both classifiers for every N, with that of the theory."""
     plan, rows = summary.plan, []
     for row, n in enumerate(plan.classes):
         rho, best = ClassDistribution.uniform(n), best_count(summary, mean, n)
@@ -189,8 +189,8 @@ def _numbers(summary: Summary) -> Numbers:
         ),
         rows=tuple(rows),
         note=f"On {summary.corpus}, B = {plan.batch}, {len(summary.seeds)} seeds; k out of "
-        f"{listed([str(k) for k in plan.counts(plan.batch)])}. In brackets the range of the resamples. Every "
-        "cell of the study is in table.csv.",
+        f"{listed([str(k) for k in summary.counts])}. In brackets the range of the resamples. Every "
+        "run of the study is in table.csv.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Documents as classes: the sentences to learn from, the sentences to be tried on, and the words between."""
+"""Documents as classes: their training sentences, test sentences and vocabulary."""
 
 import hashlib
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ TRAINING_PART = 0.8
 MINIMUM_COUNT = 50
 """Ash et al. (2022), sec. 4: a word that occurs less often in the training set is unknown."""
 FEWEST = 5
-"""Sentences below which a document is left out: four to learn from are two pairs, and one is to try."""
+"""Fewest sentences of a document: four for training are two pairs, and one is for testing."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sentences:
-    """Tokenized sentences, those of a class side by side and the classes in order.
+    """Tokenized sentences, sorted by class.
 
     Args:
         tokens: n sentences.
-        labels: (n,), ascending.
+        labels: classes, (n,), ascending.
     """
 
     tokens: Tokens
@@ -35,29 +35,29 @@ class Sentences:
         return len(self.labels)
 
     def of_first(self, classes: int) -> "Sentences":
-        """The sentences of the first so many classes."""
+        """Return the sentences of the first `classes` classes."""
         n = int(torch.searchsorted(self.labels, classes))
         offsets = self.tokens.offsets[: n + 1]
         tokens = Tokens(self.tokens.ids[: int(offsets[-1])], offsets)
         return Sentences(tokens=tokens, labels=self.labels[:n])
 
     def to(self, device: torch.device) -> "Sentences":
-        """The same on another device."""
+        """Return the sentences on another device."""
         return Sentences(tokens=self.tokens.to(device), labels=self.labels.to(device))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Corpus:
-    """The data of the study.
+    """Data of the study.
 
     Args:
-        name: what it is called beside every number.
-        digest: tells one content, split and vocabulary from another.
-        classes: how many documents there are.
-        left_out: how many documents had too few sentences.
-        vocabulary: how many words are known, the unknown one included.
+        name: name beside every number.
+        digest: hash of content, split and vocabulary.
+        classes: number of documents.
+        left_out: number of documents with too few sentences.
+        vocabulary: number of known words, the unknown one included.
         train: four fifths of each document's sentences.
-        test: the others.
+        test: remaining sentences.
     """
 
     name: str
@@ -69,14 +69,14 @@ class Corpus:
     test: Sentences
 
     def pairs_of_first(self, classes: int) -> int:
-        """How many disjoint pairs of sentences to learn from the first so many classes have."""
+        """Return how many disjoint pairs of training sentences the first `classes` classes have."""
         return int((self.train.of_first(classes).labels.bincount() // 2).sum())
 
     def of_first(self, classes: int) -> tuple[Sentences, Sentences]:
-        """To learn from and to be tried on, of the first so many classes.
+        """Return the training and the test sentences of the first `classes` classes.
 
         Raises:
-            ValueError: For more classes than there are.
+            ValueError: more classes than there are.
         """
         if not 2 <= classes <= self.classes:
             raise ValueError(
@@ -89,12 +89,12 @@ def load_corpus(path: Path, *, seed: int, minimum_count: int = MINIMUM_COUNT) ->
     """Read documents, and split the sentences of each at random.
 
     Args:
-        path: what `texts` reads documents from: a folder with a file for each, or a table.
-        seed: of the split.
-        minimum_count: how often a word must occur in the sentences to learn from.
+        path: folder with a file for each document, or table, as `texts` reads it.
+        seed: random seed of the split.
+        minimum_count: fewest occurrences of a known word in the training sentences.
 
     Raises:
-        ValueError: As `texts` and `Vocabulary.of` do, and where fewer than two documents are left.
+        ValueError: texts that cannot be read, or fewer than two documents with enough sentences.
     """
     found = texts(path)
     labels = found.required_labels()

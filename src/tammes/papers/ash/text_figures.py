@@ -1,4 +1,4 @@
-"""The study's figures: the paper's Fig. 3, 5, 6 and 7 from our numbers, and the best k over N."""
+"""Figures of the text study: the paper's Fig. 3, 5, 6 and 7 from our numbers, and the best k over N."""
 
 import itertools
 
@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from tammes.papers.ash.heat_map import WITHIN, HeatMap, by_best, by_row, draw_heat_map, heat_map
 from tammes.papers.ash.optimum import optimum
 from tammes.papers.ash.text_summary import Pick, Summary, linear, linear_early, mean, mean_early
+from tammes.papers.page import panel
 from tammes.report.figures.canvas import TEXT, canvas, quiet
-from tammes.report.markup import Panel, inline_svg, percent
+from tammes.report.markup import Panel, percent
 from tammes.report.palette import GRID, MUTED, css_color, objective_color
 from tammes.theory import ClassDistribution, best_k
 
@@ -19,42 +20,42 @@ EARLY: dict[str, Pick] = {"mean classifier": mean_early, "trained linear classif
 
 
 def overview(summary: Summary) -> Figure:
-    """The paper's Fig. 3, and the best k, on one sheet."""
+    """Draw the paper's Fig. 3, and the best k, on one sheet."""
     figure = Figure(figsize=(11.5, 7.6), layout="constrained")
-    at = [[*line] for line in figure.subplots(2, 2)]
-    for axes in (each for line in at for each in line):
+    at = figure.subplots(2, 2)
+    for axes in at.flat:
         quiet(axes)
-    draw_heat_map(at[0][0], classes_heat(summary, mean))
-    titled = {f"B = {summary.plan.batch}, every row by itself": at[0][0], "best k": at[1][1]}
-    draw_best(at[1][1], summary)
+    titles = {(0, 0): f"B = {summary.plan.batch}, every row by itself", (1, 1): "best k"}
+    draw_heat_map(at[0, 0], classes_heat(summary, mean))
+    draw_best(at[1, 1], summary)
     for classes in summary.plan.at_classes[:1]:
-        draw_heat_map(at[0][1], batches_heat(summary, mean, classes))
-        titled[f"N = {classes}"] = at[0][1]
+        draw_heat_map(at[0, 1], batches_heat(summary, mean, classes))
+        titles[0, 1] = f"N = {classes}"
     for classes in summary.plan.true[:1]:
-        draw_collisions(at[1][0], summary, classes)
-        titled[f"N = {classes}, with and without collisions"] = at[1][0]
-    for axes in (each for line in at for each in line):
-        axes.set_visible(axes in titled.values())
-    for title, axes in titled.items():
-        axes.set_title(f"Mean classifier, {title}\n{summary.corpus}", fontsize=TEXT)
+        draw_collisions(at[1, 0], summary, classes)
+        titles[1, 0] = f"N = {classes}, with and without collisions"
+    for place, axes in np.ndenumerate(at):
+        axes.set_visible(place in titles)
+    for place, title in titles.items():
+        at[place].set_title(f"Mean classifier, {title}\n{summary.corpus}", fontsize=TEXT)
     return figure
 
 
 def classes_heat(summary: Summary, pick: Pick) -> HeatMap:
-    """Accuracy over N and k at the fixed batch, each row on its own scale (Fig. 3 left, 5 and 6)."""
+    """Return accuracy over N and k at the fixed batch, each row on its own scale (Fig. 3 left, 5 and 6)."""
     return HeatMap(
         values=summary.over_classes(pick),
         scale=by_row,
         within=WITHIN,
         rows=[str(n) for n in summary.plan.classes],
-        columns=[str(k) for k in summary.plan.counts(summary.plan.batch)],
+        columns=[str(k) for k in summary.counts],
         row_title="classes N",
         column_title="negatives k",
     )
 
 
 def batches_heat(summary: Summary, pick: Pick, classes: int) -> HeatMap:
-    """Accuracy over B and k at a fixed N, all on one scale (Fig. 3 center, 7)."""
+    """Return accuracy over B and k at a fixed N, all on one scale (Fig. 3 center, 7)."""
     return HeatMap(
         values=summary.over_batches(pick, classes).mean(axis=0),
         scale=by_best,
@@ -66,54 +67,47 @@ def batches_heat(summary: Summary, pick: Pick, classes: int) -> HeatMap:
 
 
 def classes_panels(summary: Summary) -> tuple[Panel, ...]:
-    """Accuracy over N and k, for both classifiers."""
+    """Return heat maps over N and k, for both classifiers."""
     panels = []
-    for index, (name, pick) in enumerate(CLASSIFIERS.items()):
+    for name, pick in CLASSIFIERS.items():
         values = summary.over_classes(pick)
         gap = np.nanmax(values, axis=1) - np.nanmin(values, axis=1)
         words = f"from worst to best k: {percent(gap.min())} to {percent(gap.max())}, depending on N"
-        svg = inline_svg(
-            heat_map(classes_heat(summary, pick)),
-            name=f"classes-{index}",
-            description=f"Accuracy of the {name} over N and k on {summary.corpus}; {words}.",
-        )
-        panels.append(Panel(name=f"{name}, {summary.corpus}", svg=svg, caption=words))
+        description = f"Accuracy of the {name} over N and k on {summary.corpus}; {words}."
+        drawing = heat_map(classes_heat(summary, pick))
+        panels.append(panel(drawing, description, name=f"{name}, {summary.corpus}", caption=words))
     return tuple(panels)
 
 
-def batches_panels(summary: Summary, picks: dict[str, Pick], *, prefix: str) -> tuple[Panel, ...]:
-    """Accuracy over B and k, for both classifiers and each N; `prefix` is unique on the page."""
+def batches_panels(summary: Summary, picks: dict[str, Pick], *, words: str) -> tuple[Panel, ...]:
+    """Return heat maps over B and k, for both classifiers and each N; `words` say after which training."""
     panels = []
-    for classes in summary.plan.at_classes:
-        for index, (name, pick) in enumerate(picks.items()):
-            values = summary.over_batches(pick, classes).mean(axis=0)
-            row, column = np.unravel_index(np.nanargmax(values), values.shape)
-            best = f"best {percent(values[row, column])}, B = {summary.batches[row]}"
-            words = f"{best}, k = {summary.plan.columns[column]}"
-            svg = inline_svg(
-                heat_map(batches_heat(summary, pick, classes)),
-                name=f"{prefix}-{classes}-{index}",
-                description=f"Accuracy of the {name} over B and k, N = {classes}, {summary.corpus}; {words}.",
-            )
-            panels.append(Panel(name=f"{name}, N = {classes}, {summary.corpus}", svg=svg, caption=words))
+    for classes, (name, pick) in itertools.product(summary.plan.at_classes, picks.items()):
+        values = summary.over_batches(pick, classes).mean(axis=0)
+        row, column = np.unravel_index(np.nanargmax(values), values.shape)
+        best = f"best {percent(values[row, column])}, B = {summary.batches[row]}"
+        caption = f"{best}, k = {summary.plan.columns[column]}"
+        title = f"{name}, N = {classes}, {summary.corpus}"
+        description = f"Accuracy over B and k after {words}, {title}; {caption}."
+        drawing = heat_map(batches_heat(summary, pick, classes))
+        panels.append(panel(drawing, description, name=title, caption=caption))
     return tuple(panels)
 
 
 def collision_panels(summary: Summary) -> tuple[Panel, ...]:
-    """Accuracy over k with and without collisions, for each N (Fig. 3 right)."""
+    """Return accuracy over k with and without collisions, for each N (Fig. 3 right)."""
     panels = []
     for classes in summary.plan.true:
         figure, axes = canvas(width=3.4, height=2.4)
         draw_collisions(axes, summary, classes)
         description = f"Accuracy of the mean classifier over k, N = {classes}, with and without collisions."
-        svg = inline_svg(figure, name=f"collisions-{classes}", description=description)
-        panels.append(Panel(name=f"N = {classes}, {summary.corpus}", svg=svg))
+        panels.append(panel(figure, description, name=f"N = {classes}, {summary.corpus}"))
     return tuple(panels)
 
 
 def draw_collisions(axes: Axes, summary: Summary, classes: int) -> None:
-    """Two lines over k: with collisions and, broken, without; bars are standard deviations over seeds."""
-    counts = np.array(summary.plan.counts(summary.plan.batch), dtype=float)
+    """Draw two lines over k: with collisions and, broken, without; bars are deviations over seeds."""
+    counts = np.array(summary.counts, dtype=float)
     for collisions, name, style in ((True, "with", "-"), (False, "without", (0, (3, 2)))):
         values = 100 * summary.over_counts(mean, classes, collisions=collisions)
         shown = np.isfinite(values).all(axis=0)
@@ -140,18 +134,17 @@ def draw_collisions(axes: Axes, summary: Summary, classes: int) -> None:
 
 
 def best_panel(summary: Summary) -> Panel:
-    """The best k over N, ours and the theory's."""
+    """Return the best k over N, ours and the theory's."""
     figure, axes = canvas(width=5.0, height=3.4)
     draw_best(axes, summary)
     description = "The best number of negatives over the number of classes, measured and by two bounds."
-    svg = inline_svg(figure, name="best", description=description)
-    return Panel(name=summary.corpus, color=css_color(0), svg=svg)
+    return panel(figure, description, name=summary.corpus, color=css_color(0))
 
 
 def draw_best(axes: Axes, summary: Summary) -> None:
-    """Points with the range of the bootstrap, and two lines of theory, on logarithmic axes."""
+    """Draw points with the range of the bootstrap, and two lines of theory, on logarithmic axes."""
     classes = np.array(summary.plan.classes, dtype=float)
-    counts = np.array(summary.plan.counts(summary.plan.batch), dtype=float)
+    counts = np.array(summary.counts, dtype=float)
     ends = []
     for index, (name, pick) in enumerate(CLASSIFIERS.items()):
         found = [optimum(summary.over_counts(pick, n)) for n in summary.plan.classes]
@@ -168,7 +161,7 @@ def draw_best(axes: Axes, summary: Summary) -> None:
         ends.append((name, float(theory[-1]), MUTED))
     axes.set(xscale="log", yscale="log", xlabel="classes N", ylabel="best number of negatives k")
     axes.set_xticks(classes, [str(n) for n in summary.plan.classes])
-    axes.set_yticks(counts[:-1], [str(k) for k in summary.plan.counts(summary.plan.batch)[:-1]])
+    axes.set_yticks(counts[:-1], [str(k) for k in summary.counts[:-1]])
     axes.set_xticks([], minor=True)
     axes.set_yticks([], minor=True)
     axes.grid(axis="y", color=GRID, linewidth=0.6)
@@ -186,7 +179,7 @@ def draw_best(axes: Axes, summary: Summary) -> None:
 
 
 def _apart(heights: list[float]) -> list[float]:
-    """Places for lettering on a logarithmic axis, no two closer than a factor of 1.5."""
+    """Return places for labels on a logarithmic axis, no two closer than a factor of 1.5."""
     places = list(heights)
     order = np.argsort(heights, kind="stable").tolist()
     for before, each in itertools.pairwise(order):
@@ -195,7 +188,7 @@ def _apart(heights: list[float]) -> list[float]:
 
 
 def _count_axis(axes: Axes, summary: Summary) -> None:
-    counts = summary.plan.counts(summary.plan.batch)
+    counts = summary.counts
     axes.set(xscale="log", xlabel="negatives k")
     # The last two numbers are often too close for two labels.
     shown = [k for k in counts if k == counts[-1] or 1.6 * k < counts[-1]]

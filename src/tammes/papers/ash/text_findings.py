@@ -1,4 +1,4 @@
-"""What the paper states of its text experiments, and what was measured here."""
+"""The paper's statements on its text experiments, beside our measurements."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,11 @@ from tammes.report.markup import listed, percent
 from tammes.theory import ClassDistribution, best_k
 
 SURE = 0.95
-"""The share of the resamples from which on a trend is called one."""
+"""Fraction of the resamples from which on a change counts as a trend."""
 
 
 def findings(summary: Summary) -> tuple[Finding, ...]:
-    """The paper's statements beside our numbers, in the order of its text."""
+    """Return the paper's statements beside our numbers, in the order of its text."""
     return (
         rises_and_falls(summary),
         best_grows(summary),
@@ -33,9 +33,9 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
 
 
 def rises_and_falls(summary: Summary) -> Finding:
-    """Fig. 3 left: up, then slowly down."""
+    """Compare Fig. 3 left: up, then slowly down."""
     changes = {n: rise_and_fall(summary.over_counts(mean, n)) for n in summary.plan.classes}
-    counts = summary.plan.counts(summary.plan.batch)
+    counts = summary.counts
     first, last = counts[0], counts[-1]
     return Finding(
         paper="Section 4, Fig. 3 and 5: for every N, accuracy of the mean classifier improves as k increases "
@@ -51,7 +51,7 @@ def rises_and_falls(summary: Summary) -> Finding:
 
 
 def best_grows(summary: Summary) -> Finding:
-    """Fig. 3 left: the circles move to the right."""
+    """Compare Fig. 3 left: the circles move to the right."""
     sure = _growth(summary, mean)
     best = [best_count(summary, mean, n) for n in summary.plan.classes]
     return Finding(
@@ -63,7 +63,7 @@ def best_grows(summary: Summary) -> Finding:
 
 
 def theory_beside(summary: Summary) -> Finding:
-    """Remark 2, and what is measured."""
+    """Compare Remark 2, the bounds' best k."""
     plain = [best_k(ClassDistribution.uniform(n)) for n in summary.plan.classes]
     refined = [best_k(ClassDistribution.uniform(n), growth=0.5) for n in summary.plan.classes]
     ours = [best_count(summary, mean, n) for n in summary.plan.classes]
@@ -76,8 +76,8 @@ def theory_beside(summary: Summary) -> Finding:
 
 
 def gains_come_early(summary: Summary) -> Finding:
-    """Section 4: up to k = 50 quickly, then slowly down."""
-    counts = summary.plan.counts(summary.plan.batch)
+    """Compare section 4: up to k = 50 quickly, then slowly down."""
+    counts = summary.counts
     middle = max((k for k in counts if k <= 50), default=counts[0])
     values = summary.over_classes(mean)
     best, first, last = np.nanmax(values, axis=1), values[:, 0], values[:, -1]
@@ -98,7 +98,7 @@ def gains_come_early(summary: Summary) -> Finding:
 
 
 def size_of_the_effect(summary: Summary) -> Finding:
-    """Appendix D.1: how much there is between the best and the worst k, beside the noise."""
+    """Compare appendix D.1: the gap between the best and the worst k, beside the noise."""
     gaps, noise = [], 0.0
     for n in summary.plan.classes:
         values = summary.over_counts(mean, n)
@@ -114,8 +114,8 @@ def size_of_the_effect(summary: Summary) -> Finding:
 
 
 def linear_classifier(summary: Summary) -> Finding:
-    """Fig. 6: k = 50 for every N."""
-    counts = summary.plan.counts(summary.plan.batch)
+    """Compare Fig. 6: k = 50 for every N."""
+    counts = summary.counts
     found = [optimum(summary.over_counts(linear, n)) for n in summary.plan.classes]
     return Finding(
         paper="Appendix D.1, Fig. 6: for the trained linear classifier an intermediate k is best, k = 50 for "
@@ -129,7 +129,7 @@ def linear_classifier(summary: Summary) -> Finding:
 
 
 def batch_and_negatives(summary: Summary, classes: int) -> Finding:
-    """Fig. 3 center: a large batch, and not all of it."""
+    """Compare Fig. 3 center: the best is a large batch with some of its negatives."""
     values = summary.over_batches(mean, classes).mean(axis=0)
     row, column = np.unravel_index(np.nanargmax(values), values.shape)
     change = by_batch(summary, mean, classes).change
@@ -145,7 +145,7 @@ def batch_and_negatives(summary: Summary, classes: int) -> Finding:
 
 
 def after_equal_steps(summary: Summary, classes: int) -> Finding:
-    """The same where no batch size has taken more steps than another."""
+    """Compare batch sizes after equally many steps."""
     change = by_batch(summary, mean_early, classes)
     return Finding(
         paper="(No statement: batches after equally many steps.)",
@@ -155,7 +155,7 @@ def after_equal_steps(summary: Summary, classes: int) -> Finding:
 
 
 def collisions_removed(summary: Summary) -> Finding:
-    """Fig. 3 right: the oracle that knows the true negatives."""
+    """Compare Fig. 3 right: the oracle that knows the true negatives."""
     gains = {n: without_collisions(summary, mean, n) for n in summary.plan.true}
     words = {
         n: f"{gain.change} at k = {k}, {over_all_counts(summary, mean, n).change} over all k, "
@@ -172,7 +172,7 @@ def collisions_removed(summary: Summary) -> Finding:
 
 
 def decay_without(summary: Summary) -> Finding:
-    """Fig. 3 right: what remains of the decay."""
+    """Compare Fig. 3 right: the decay that remains without collisions."""
     words, falls = {}, []
     for n in summary.plan.true:
         k, _ = without_collisions(summary, mean, n)
@@ -187,7 +187,7 @@ def decay_without(summary: Summary) -> Finding:
 
 
 def updates(summary: Summary) -> Finding:
-    """Footnote 4: batches that cannot give k true negatives."""
+    """Compare footnote 4: batches that cannot give k true negatives."""
     skipped = [
         f"N = {cell.classes}, k = {cell.negatives}, seed {cell.seed}: {scores.skipped} of "
         f"{scores.skipped + scores.steps}"
@@ -202,20 +202,20 @@ def updates(summary: Summary) -> Finding:
 
 
 def best_count(summary: Summary, pick: Pick, classes: int) -> int:
-    """The best k for an N."""
-    return summary.plan.counts(summary.plan.batch)[optimum(summary.over_counts(pick, classes)).best]
+    """Return the best k for an N."""
+    return summary.counts[optimum(summary.over_counts(pick, classes)).best]
 
 
 def count_with_range(summary: Summary, pick: Pick, classes: int) -> str:
-    """The best k for an N, and where it is not the same in all resamples, their range."""
-    counts = summary.plan.counts(summary.plan.batch)
+    """Return the best k for an N, with the range of the resamples if they differ."""
+    counts = summary.counts
     found = optimum(summary.over_counts(pick, classes))
     best, first, last = (counts[place] for place in (found.best, found.first, found.last))
     return f"k = {best}" if first == last else f"k = {best} ({first} to {last})"
 
 
 def by_batch(summary: Summary, pick: Pick, classes: int) -> Interval:
-    """From the smallest batch to the largest, averaged over every k that both have."""
+    """Return the change from the smallest batch to the largest, averaged over every k that both have."""
     values = summary.over_batches(pick, classes)
     change = values[:, -1] - values[:, 0]  # (seeds, k)
     both = np.isfinite(change).all(axis=0)
@@ -223,41 +223,41 @@ def by_batch(summary: Summary, pick: Pick, classes: int) -> Interval:
 
 
 def without_collisions(summary: Summary, pick: Pick, classes: int) -> tuple[int, Interval]:
-    """The largest k that was also measured without collisions, and what accuracy gains there without them."""
+    """Return the largest k that was also measured without collisions, and the gain in accuracy there."""
     gain = _gain(summary, pick, classes)
     at = int(np.flatnonzero(np.isfinite(gain).all(axis=0))[-1])
-    return summary.plan.counts(summary.plan.batch)[at], Interval.of(gain[:, at].tolist())
+    return summary.counts[at], Interval.of(gain[:, at].tolist())
 
 
 def over_all_counts(summary: Summary, pick: Pick, classes: int) -> Interval:
-    """What accuracy gains without collisions, averaged over every k."""
+    """Return the gain in accuracy without collisions, averaged over every k."""
     gain = _gain(summary, pick, classes)
     both = np.isfinite(gain).all(axis=0)
     return Interval.of(gain[:, both].mean(axis=1).tolist())
 
 
 def _gain(summary: Summary, pick: Pick, classes: int) -> Float[np.ndarray, "seeds counts"]:
-    """By how much accuracy is higher without collisions; NaN where only one of the two was measured."""
+    """Return the gain in accuracy without collisions; NaN where only one of the two was measured."""
     return summary.over_counts(pick, classes, collisions=False) - summary.over_counts(pick, classes)
 
 
 def _fall_to(summary: Summary, classes: int, k: int, *, collisions: bool) -> Interval:
-    """From the best k to this one; both kinds of negatives are compared over the same k."""
-    counts = summary.plan.counts(summary.plan.batch)
+    """Return the change from the best k to this one, over the k up to it."""
+    counts = summary.counts
     values = summary.over_counts(mean, classes, collisions=collisions)
     return rise_and_fall(values[:, : counts.index(k) + 1])[1]
 
 
 def _growth(summary: Summary, pick: Pick) -> float:
-    """How sure it is that the best k grows with N."""
+    """Return the fraction of the resamples in which the best k grows with N."""
     if len(summary.plan.classes) < 2:
         return 0.0
     values = [summary.over_counts(pick, n) for n in summary.plan.classes]
-    return growth(summary.plan.classes, values, summary.plan.counts(summary.plan.batch))
+    return growth(summary.plan.classes, values, summary.counts)
 
 
 def _each(words: dict[int, str]) -> str:
-    """Words for every N, as one sentence."""
+    """Return words for every N as one sentence."""
     return "; ".join(f"N = {n}: {each}" for n, each in words.items()) + "."
 
 

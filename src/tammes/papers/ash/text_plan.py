@@ -1,4 +1,4 @@
-"""How much of the study is done: the paper's settings, and smaller ones for less time."""
+"""Settings of the text study: the paper's, and smaller ones for less time."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -10,20 +10,20 @@ from tammes.papers.ash.text_training import TextRun
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is measured.
+    """Settings to be measured: accuracy over N and k at a fixed B, and over B and k at fixed N.
 
     Args:
-        least_budget: the part of the full work from which on this plan is taken.
+        least_budget: fraction of the full work from which on this plan applies.
         dim: width of the embeddings.
-        epochs: of each representation.
-        linear_epochs: of each linear classifier.
-        seeds: how many.
-        batch: B, where it is fixed.
-        classes: N, over which and k accuracy is looked at, at that B.
-        true: the N for which collisions are also removed.
-        batches: B, over which and k accuracy is looked at.
-        at_classes: the N where B varies.
-        negatives: k; those above 2(B - 1) are left out, and with collisions that number itself is added.
+        epochs: epochs of each representation.
+        linear_epochs: epochs of each linear classifier.
+        seeds: number of seeds.
+        batch: fixed B.
+        classes: values of N at that B.
+        true: values of N for which collisions are also removed.
+        batches: further values of B.
+        at_classes: values of N at which B varies.
+        negatives: values of k; those above 2(B - 1) are left out, and with collisions 2(B - 1) is added.
     """
 
     least_budget: float
@@ -39,20 +39,20 @@ class Plan:
     negatives: tuple[int, ...]
 
     def counts(self, batch: int) -> tuple[int, ...]:
-        """K for a batch size, ascending."""
+        """Return the values of k for a batch size, ascending."""
         most = 2 * (batch - 1)
         return (*(k for k in self.negatives if k < most), most)
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """Every k that occurs with some batch, ascending."""
+        """Every k of some batch size, ascending."""
         return tuple(sorted({k for batch in (self.batch, *self.batches) for k in self.counts(batch)}))
 
     def within(self, corpus: Corpus) -> "Plan":
-        """The plan without what this corpus is too small for.
+        """Return the plan without the settings that this corpus is too small for.
 
         Raises:
-            ValueError: where nothing is left of it.
+            ValueError: a corpus that is too small for every N.
         """
 
         def possible(numbers: Sequence[int]) -> tuple[int, ...]:
@@ -75,19 +75,19 @@ class Plan:
         )
 
     def fewest_steps(self, classes: int, corpus: Corpus) -> int:
-        """How many steps the largest of the batches takes in all, where the batch varies; else 0."""
+        """Return how many steps the largest batch takes in all if the batch varies at this N; else 0."""
         if classes not in self.at_classes:
             return 0
         return self.epochs * (corpus.pairs_of_first(classes) // max(self.batch, *self.batches, 0))
 
 
 def cells(plan: Plan, corpus: Corpus, *, seed: int) -> list[TextRun]:
-    """All cells of a plan, without repetition: seed by seed, the cheapest first.
+    """Return all runs of a plan, without repetition: seed by seed, the cheapest first.
 
     Args:
-        plan: what is to be measured, within the corpus.
-        corpus: the data.
-        seed: the first one.
+        plan: settings to be measured, within the corpus.
+        corpus: documents and their sentences.
+        seed: first random seed.
     """
     wanted: dict[TextRun, None] = {}
     for each in range(seed, seed + plan.seeds):
@@ -127,9 +127,9 @@ PAPER = Plan(
     at_classes=(200, 1000),
     negatives=(1, 5, 10, 20, 50, 100, 200, 500, 1000),
 )
-"""Table 1. The grids of its figures are not told in the text, but for B = 1,000, k = 50 and 1,000, N = 200.
+"""Table 1. Of the grids in its figures the text names only B = 1,000, k = 50 and 1,000, N = 200.
 
-About ten days of one core, by the time of its steps; the other names say how long theirs take of it.
+It takes about ten days of one core, by the time of its steps; the other plans are named for their time.
 """
 A_DAY = Plan(
     least_budget=0.06,
@@ -187,9 +187,10 @@ PLANS = (PAPER, A_DAY, AN_HOUR, TEN_MINUTES, TWO_MINUTES)
 
 
 def plan_of(budget: float) -> Plan:
-    """The largest plan that a budget is enough for.
+    """Return the largest plan that a budget is enough for.
 
-    >>> plan_of(0.01) is AN_HOUR, plan_of(1e-6) is TWO_MINUTES
-    (True, True)
+    Example:
+        >>> plan_of(0.01) is AN_HOUR, plan_of(1e-6) is TWO_MINUTES
+        (True, True)
     """
     return next(plan for plan in PLANS if plan.least_budget <= budget)

@@ -1,4 +1,4 @@
-"""One cell of the study: a bag of words is trained with k negatives, and tried on other sentences."""
+"""Training of a bag of words with k negatives, and its measurement on test sentences."""
 
 import math
 from collections.abc import Iterator
@@ -13,31 +13,32 @@ from tammes.encoders.bag_of_words import BagOfWords
 from tammes.evaluation import LabeledFeatures, LinearClassifier, MeanClassifier
 from tammes.objective import Objective
 from tammes.papers.ash.text_corpus import Corpus, Sentences
+from tammes.papers.ash.vision_training import device
 from tammes.positives import SameClass
 from tammes.selection import All, OtherLabels, Subset
 
 LEARNING_RATE, CLIP = 0.01, 2.5
 """Ash et al. (2022), Table 1."""
 _ROWS = 4096
-"""Sentences embedded at a time when nothing is learned."""
+"""Sentences embedded at a time for a measurement."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextRun:
-    """One representation of the study.
+    """Training of one representation, with all settings that its score depends on.
 
     Args:
-        corpus: its name.
-        digest: of its content, split and vocabulary.
-        classes: N, the first so many documents.
+        corpus: name of the corpus.
+        digest: hash of its content, split and vocabulary.
+        classes: N, number of documents; the first N are taken.
         batch: B, pairs of sentences in a step.
-        negatives: k, drawn for each sentence out of the 2(B - 1) others.
+        negatives: k, drawn for each sentence from the 2(B - 1) others.
         collisions: whether sentences of the anchor's own document may be drawn.
-        seed: of the first weights, the pairs and the negatives.
+        seed: random seed of the first weights, the pairs and the negatives.
         dim: width of the embeddings.
-        epochs: of the representation.
-        linear_epochs: of the linear classifier.
-        early: after how many steps it is also tried, 0 for not: to compare batches after equal steps.
+        epochs: epochs of the representation.
+        linear_epochs: epochs of the linear classifier.
+        early: number of steps of an early measurement, to compare batches after equal steps; 0 for none.
     """
 
     corpus: str
@@ -59,16 +60,16 @@ class TextRun:
 
 @dataclass(frozen=True, kw_only=True)
 class TextScore:
-    """What came of it.
+    """Measurements of a representation.
 
     Args:
         mean: accuracy of the mean classifier on test sentences.
         linear: accuracy of the trained linear classifier.
         loss: mean loss of the last epoch.
-        steps: batches with an update, over all epochs.
-        skipped: batches without one, because an anchor had fewer than k true negatives.
-        mean_early: as `mean`, after the cell's `early` steps; NaN where there was no such step.
-        linear_early: as `linear`, likewise.
+        steps: number of batches with an update, over all epochs.
+        skipped: number of batches without one, because an anchor had fewer than k true negatives.
+        mean_early: `mean` after the run's `early` steps; NaN without such a step.
+        linear_early: `linear` after these steps.
     """
 
     mean: float
@@ -80,16 +81,11 @@ class TextScore:
     linear_early: float
 
 
-def device() -> torch.device:
-    """A GPU where there is one."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
 def measure(cell: TextRun, corpus: Corpus) -> TextScore:
-    """Train and try one cell.
+    """Train and measure one representation.
 
     Raises:
-        ValueError: For k above 2(B - 1), more classes than there are, or fewer pairs than a batch has.
+        ValueError: k above 2(B - 1), more classes than there are, or fewer pairs than a batch has.
     """
     train, test = (part.to(device()) for part in corpus.of_first(cell.classes))
     encoder = first_encoder(cell, corpus.vocabulary).to(train.labels.device)
@@ -115,10 +111,10 @@ def measure(cell: TextRun, corpus: Corpus) -> TextScore:
 
 
 def objective(cell: TextRun) -> Objective:
-    """The logistic loss of Definition 1 with k negatives, averaged over both sentences of a pair.
+    """Return the logistic loss of Definition 1 with k negatives, averaged over both sentences of a pair.
 
     Raises:
-        ValueError: For k above 2(B - 1), all that a batch has.
+        ValueError: k above 2(B - 1), all that a batch has.
     """
     most = 2 * (cell.batch - 1)
     if not 1 <= cell.negatives <= most:
@@ -128,22 +124,22 @@ def objective(cell: TextRun) -> Objective:
         )
     if not cell.collisions:
         return recipes.logistic(selection=Subset(k=cell.negatives, among=OtherLabels()))
-    # Drawing all there are is no draw.
+    # A subset of all negatives is all of them, and needs no sampling.
     return recipes.logistic(selection=All() if cell.negatives == most else Subset(k=cell.negatives))
 
 
 def first_encoder(cell: TextRun, vocabulary: int) -> BagOfWords:
-    """The encoder before training, the same for all cells of a seed and a width."""
+    """Return the encoder before training, the same for all runs of a seed and a width."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(cell.seed)
         return BagOfWords(vocabulary_size=vocabulary, dim=cell.dim)
 
 
 def training(cell: TextRun, encoder: BagOfWords, train: Sentences) -> Iterator[Tensor | None]:
-    """Train the encoder; for each batch its loss, or None where it has too few true negatives.
+    """Train the encoder, and yield the loss of each batch, or None for one with too few true negatives.
 
     Raises:
-        ValueError: For k above 2(B - 1), or fewer pairs than a batch has.
+        ValueError: k above 2(B - 1), or fewer pairs than a batch has.
     """
     loss_of = objective(cell)
     optimizer = torch.optim.Adam(encoder.parameters(), lr=LEARNING_RATE, fused=True)
@@ -164,34 +160,35 @@ def training(cell: TextRun, encoder: BagOfWords, train: Sentences) -> Iterator[T
 
 
 def batches(labels: Int[Tensor, " n"], cell: TextRun, epoch: int) -> Iterator[Int[Tensor, "batch 2"]]:
-    """The pairs of an epoch, (B, 2) rows at a time; those that do not fill a batch are left out.
+    """Return the pairs of an epoch, (B, 2) rows at a time, without those that do not fill a batch.
 
     Raises:
-        ValueError: For fewer pairs than a batch has.
+        ValueError: fewer pairs than a batch has.
     """
-    # The sentences of all cells of a seed are paired alike, whatever k is.
+    # All runs of a seed pair the sentences alike, whatever k is.
     pairs = SameClass().pairs(labels.cpu(), seed=1_000_003 * cell.seed + epoch).to(labels.device)
     if len(pairs) < cell.batch:
         raise ValueError(
-            f"expected at least {cell.batch} pairs for a batch, got {len(pairs)} from {cell.classes} classes "
-            "with so many sentences: take a smaller batch, or more classes"
+            f"expected at least {cell.batch} pairs for a batch, got {len(pairs)} from {cell.classes} "
+            "classes: take a smaller batch, or more classes"
         )
     return iter(pairs[: len(pairs) // cell.batch * cell.batch].split(cell.batch))
 
 
 def has_true_negatives(labels: Int[Tensor, " batch"], k: int) -> bool:
-    """Whether every anchor of a batch has k negatives of other documents; without, there is no update.
+    """Return whether every anchor of a batch has k negatives of other documents; otherwise no update is made.
 
     Source: Ash et al. (2022), sec. 4, footnote 4.
 
-    >>> has_true_negatives(torch.tensor([0, 0, 1]), 2), has_true_negatives(torch.tensor([0, 0, 1]), 3)
-    (True, False)
+    Example:
+        >>> has_true_negatives(torch.tensor([0, 0, 1]), 2), has_true_negatives(torch.tensor([0, 0, 1]), 3)
+        (True, False)
     """
     return 2 * (len(labels) - int(torch.bincount(labels).max())) >= k
 
 
 def accuracies(cell: TextRun, encoder: BagOfWords, train: Sentences, test: Sentences) -> tuple[float, float]:
-    """Of the mean classifier and of the trained linear classifier."""
+    """Return the accuracies of the mean classifier and of the trained linear classifier."""
     learned, tried = embedded(encoder, train), embedded(encoder, test)
     linear = LinearClassifier(
         epochs=cell.linear_epochs, batch_size=1000, learning_rate=LEARNING_RATE, seed=cell.seed
@@ -201,7 +198,7 @@ def accuracies(cell: TextRun, encoder: BagOfWords, train: Sentences, test: Sente
 
 @torch.no_grad()
 def embedded(encoder: BagOfWords, sentences: Sentences) -> LabeledFeatures:
-    """The embeddings of sentences, as an evaluation wants them."""
+    """Return the embeddings of sentences with their labels."""
     rows = torch.arange(len(sentences), device=sentences.labels.device)
     parts = [encoder(sentences.tokens.take(some)) for some in rows.split(_ROWS)]
     return LabeledFeatures(features=torch.cat(parts), labels=sentences.labels)

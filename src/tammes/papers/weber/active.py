@@ -44,8 +44,8 @@ REMARKS = (
     "Runs of one seed have the same images, first weights and order, and the same anchors, so that "
     "differences are taken seed by seed; intervals are Student's, at 95 %, over the seeds.",
     "Time is processor time. Random positives are trained for longer by the factor that a step with "
-    "candidates takes longer, rounded up; the table has the seconds of both. A GPU makes views and embeddings cheaper, "
-    "and the factor smaller.",
+    "candidates takes longer, rounded up; the table has the seconds of both. A GPU makes views and "
+    "embeddings cheaper, and the factor smaller.",
     "The stand-ins: the paper has no experiment on images; its Table I has two classes of latents on a "
     "sphere. The sets are small, the encoder is a small convolutional network, and training is short.",
     "Active positives by labels use the classes that the probe is then tested on; by clusters they use none.",
