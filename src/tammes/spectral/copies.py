@@ -159,6 +159,7 @@ class Copies:
         sizes = torch.bincount(self.batch, minlength=self.graphs)
         nodes = [0, *sizes.cumsum(0).tolist()]
         rows = [0, *torch.bincount(self.batch[self.node], minlength=self.graphs).cumsum(0).tolist()]
+        # Nodes and rows ascend with the graph; with sorted edges, every tensor of a piece is a slice.
         owner, order = self.batch[self.edge_index[0]].sort(stable=True)
         edges = [0, *torch.bincount(owner, minlength=self.graphs).cumsum(0).tolist()]
         edge_index = self.edge_index[:, order]
@@ -230,13 +231,14 @@ class Copies:
         The edges are sorted once, for the graphs; the copies repeat them by index arithmetic. Row r of node i
         has the neighbors of i, in the same column of eigenvectors.
         """
-        order = (target * len(self.batch) + source).argsort()
+        order = (target * len(self.batch) + source).argsort()  # by target, then source: CSR order
         source = source[order]
         degree = torch.bincount(target, minlength=len(self.batch))
         begins = degree.cumsum(0) - degree
         of_row = degree[self.node]
         ends = torch.nn.functional.pad(of_row.cumsum(0), (1, 0))
         row = torch.arange(self.rows, device=source.device).repeat_interleave(of_row)
+        # Entry number `within` of a row is edge number `within` of its node.
         within = torch.arange(len(row), device=source.device) - ends[row]
         edge = begins[self.node[row]] + within
         return ends, self.row[source[edge], self.column[row]]
