@@ -1,15 +1,16 @@
-"""Counts as they stand in a sentence."""
+"""Numbers with their nouns, for messages and captions."""
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """So many of something.
+def counted(count: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun.
 
     Args:
-        count: how many.
-        one: what one of them is called.
-        many: what several are called; left out, with an s.
+        count: the number.
+        singular: noun for one.
+        plural: noun for several; None appends an s.
 
-    >>> counted(1, "edge"), counted(2000, "edge"), counted(0, "vertex", "vertices")
-    ('1 edge', '2,000 edges', '0 vertices')
+    Example:
+        >>> counted(1, "edge"), counted(2000, "edge"), counted(0, "vertex", "vertices")
+        ('1 edge', '2,000 edges', '0 vertices')
     """
-    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+    return f"{count:,} {singular if count == 1 else plural or f'{singular}s'}"

@@ -203,7 +203,7 @@ class NegativesTable:
         return (
             f"The floor. With k = {self.best:,} independent negatives no encoder brings the logistic loss "
             f"(InfoNCE) below {floor:.3f} on average, if positives are other examples of the class. A loss "
-            "below that says that examples are told apart, not classes."
+            "below that means that the encoder separates examples, not classes."
         )
 
     def _uneven(self) -> str:

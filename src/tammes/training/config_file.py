@@ -20,7 +20,7 @@ FORMER_KEYS = {("RunConfig", "images"): "data", ("Halving", "least"): "lower_bou
 
 
 def to_yaml(config: object) -> str:
-    """Return the configuration as YAML, where a part is a mapping whose `kind` names its class.
+    r"""Return the configuration as YAML, where a part is a mapping whose `kind` names its class.
 
     Raises:
         ValueError: for a value that YAML cannot hold, such as a function of the user's own.
@@ -30,7 +30,7 @@ def to_yaml(config: object) -> str:
         ... class Point:
         ...     x: float
         >>> to_yaml(Point(x=0.5))
-        'kind: Point\\nx: 0.5\\n'
+        'kind: Point\nx: 0.5\n'
     """
     return yaml.safe_dump(to_plain(config), sort_keys=False, allow_unicode=True)
 

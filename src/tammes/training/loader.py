@@ -44,7 +44,6 @@ def pair_loader(examples: Examples, sampler: PairSampler, *, workers: int) -> Da
         sampler: sampler of batches of pairs.
         workers: number of processes that read; 0 reads in this process.
     """
-
     return _loader(
         _Batches(partial(_read_pairs, examples), len(examples)),
         batch_sampler=sampler,
@@ -113,11 +112,11 @@ def _kill(pids: Array[c_long]) -> None:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Raise a worker's ValueError with its own message; torch's message holds the worker's whole traceback.
+    r"""Raise a worker's ValueError with its own message; torch's message holds the worker's whole traceback.
 
     Example:
         >>> with plain_errors():
-        ...     raise ValueError(f"{CAUGHT} 0.\\n  its traceback\\nValueError: cat.png is cut off\\n")
+        ...     raise ValueError(f"{CAUGHT} 0.\n  its traceback\nValueError: cat.png is cut off\n")
         Traceback (most recent call last):
             ...
         ValueError: cat.png is cut off

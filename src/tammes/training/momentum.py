@@ -12,7 +12,9 @@ from tammes.checks import check_integer, check_number
 
 
 class MomentumEncoder(nn.Module):
-    """Copy of a model whose weights k follow the model's weights q,
+    """Copy of a model whose weights follow the model's weights slowly.
+
+    Its weights k follow the model's weights q,
 
         k  <-  m k + (1 - m) q      after each optimizer step,
 

@@ -10,7 +10,7 @@ NAMED = 5
 
 
 def read_labels(path: Path, *, column: str | None = None) -> list[str]:
-    """Read the labels of a text file: a column of a CSV, or one label on each line.
+    r"""Read the labels of a text file: a column of a CSV, or one label on each line.
 
     The first line names the columns if one of them has the wanted name. Otherwise a file with a single column
     holds labels from its first line on. Space around labels and empty lines do not count.
@@ -31,7 +31,7 @@ def read_labels(path: Path, *, column: str | None = None) -> list[str]:
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
         ...     file = Path(folder) / "labels.csv"
-        ...     _ = file.write_text("name,label\\na.png,cat\\nb.png,dog\\n")
+        ...     _ = file.write_text("name,label\na.png,cat\nb.png,dog\n")
         ...     read_labels(file)
         ['cat', 'dog']
     """

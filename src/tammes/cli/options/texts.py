@@ -1,4 +1,4 @@
-"""Texts on the command line: their format, and how they are told from images."""
+"""Texts on the command line: their format, and how they differ from images."""
 
 import dataclasses
 import os
