@@ -1,12 +1,10 @@
 """Equitable partitions: cells of nodes that a network on graphs cannot tell apart."""
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from jaxtyping import Float, Int
@@ -37,7 +35,9 @@ class EquitablePartition:
     count: Int[Tensor, " m"]
 
     @classmethod
-    def coarsest(cls, neighbors: Sequence[set[int]], colors: Sequence[int]) -> EquitablePartition:
+    def coarsest(
+        cls, neighbors: Sequence[set[int]], colors: Sequence[int], device: torch.device | None = None
+    ) -> "EquitablePartition":
         """Return the equitable partition with the fewest cells, among those that do not mix colors.
 
         If refinement is not done after `ROUNDS` rounds, every node is a cell: equitable, but not coarse.
@@ -45,6 +45,7 @@ class EquitablePartition:
         Args:
             neighbors: neighbors of each node.
             colors: initial color of each node.
+            device: device of the partition; the CPU unless given.
 
         Example:
             >>> star = EquitablePartition.coarsest([{1, 2, 3}, {0}, {0}, {0}], [0, 0, 0, 0])
@@ -59,15 +60,16 @@ class EquitablePartition:
             sorted(Counter(cells[other] for other in neighbors[node]).items()) for node in first.values()
         ]
         links = [(cell, other) for cell, row in zip(first, counts, strict=True) for other, _ in row]
+        integers = partial(torch.tensor, dtype=torch.long, device=device)
         return cls(
-            cell=torch.tensor(cells, dtype=torch.long),
-            representative=torch.tensor(list(first.values()), dtype=torch.long),
-            links=torch.tensor(links, dtype=torch.long).reshape(-1, 2).T,
-            count=torch.tensor([count for row in counts for _, count in row], dtype=torch.long),
+            cell=integers(cells),
+            representative=integers(list(first.values())),
+            links=integers(links).reshape(-1, 2).T,
+            count=integers([count for row in counts for _, count in row]),
         )
 
     @classmethod
-    def join(cls, parts: Sequence[EquitablePartition]) -> EquitablePartition:
+    def join(cls, parts: Sequence["EquitablePartition"]) -> "EquitablePartition":
         """Return the partitions of several batches of graphs as one."""
         cells = [len(part.representative) for part in parts]
         return cls(
@@ -77,15 +79,6 @@ class EquitablePartition:
             ),
             links=shifted([part.links for part in parts], cells),
             count=torch.cat([part.count for part in parts]),
-        )
-
-    def to(self, device: torch.device) -> EquitablePartition:
-        """Return the partition on a device."""
-        return EquitablePartition(
-            cell=self.cell.to(device),
-            representative=self.representative.to(device),
-            links=self.links.to(device),
-            count=self.count.to(device),
         )
 
     @cached_property
@@ -105,7 +98,7 @@ class EquitablePartition:
             )
 
 
-def shifted(parts: Sequence[Int[Tensor, ...]], sizes: Sequence[int]) -> Int[Tensor, ...]:
+def shifted(parts: Sequence[Int[Tensor, "..."]], sizes: Sequence[int]) -> Int[Tensor, "..."]:
     """Return indices into each of several lists as indices into their concatenation.
 
     >>> shifted([torch.tensor([0, 1]), torch.tensor([1])], [3, 2]).tolist()

@@ -1,7 +1,5 @@
 """Graphs from files: the text files of the TU collection, and lists of edges."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Graphs of different sizes in one batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,10 +26,10 @@ class Graphs:
 
     ground: GroundSet
     edges: Int[Tensor, "2 m"]
-    parts: tuple[Graphs, ...] = field(default=(), repr=False)
+    parts: tuple["Graphs", ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, edges: Int[Tensor, "2 any"], sizes: tuple[int, ...]) -> Graphs:
+    def of(cls, edges: Int[Tensor, "2 any"], sizes: tuple[int, ...]) -> "Graphs":
         """Return graphs with these edges, in either or both directions; self-loops and repeats are dropped.
 
         Args:
@@ -63,7 +61,7 @@ class Graphs:
         return cls(ground=ground, edges=torch.stack([numbers // ground.total, numbers % ground.total]))
 
     @classmethod
-    def join(cls, parts: Sequence[Graphs]) -> Graphs:
+    def join(cls, parts: Sequence["Graphs"]) -> "Graphs":
         """Return several batches as one.
 
         >>> one = Graphs.of(torch.tensor([[0], [1]]), sizes=(2,))
@@ -90,8 +88,7 @@ class Graphs:
         """Coarsest equitable partition of the nodes of each graph."""
         if self.parts:
             return EquitablePartition.join([part.partition for part in self.parts])
-        found = EquitablePartition.coarsest(self._neighbors, self.ground.owner.tolist())
-        return found.to(self.edges.device)
+        return EquitablePartition.coarsest(self._neighbors, self.ground.owner.tolist(), self.edges.device)
 
     @cached_property
     def singletons(self) -> EquitablePartition:

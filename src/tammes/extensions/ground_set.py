@@ -1,7 +1,5 @@
 """Ground sets of different sizes, one after the other in one flat vector."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """The training error as a loss, by the singleton extension."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """Largest sets of elements without conflicts: independent sets, and cliques by way of them."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

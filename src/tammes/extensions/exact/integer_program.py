@@ -1,7 +1,5 @@
 """Integer programs, solved by HiGHS, and their answers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +35,7 @@ class Answer:
         """
         return self.bound < self.score + 1 - TOLERANCE
 
-    def rounded(self) -> Answer:
+    def rounded(self) -> "Answer":
         """Return the answer with score and bound rounded to integers, the bound downwards.
 
         >>> Answer(score=2.9999999, bound=3.9, members=(0, 1, 2)).rounded()

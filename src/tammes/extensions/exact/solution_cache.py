@@ -1,7 +1,5 @@
 """Cache of exact answers in a file."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

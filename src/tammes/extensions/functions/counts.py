@@ -1,7 +1,5 @@
 """Numbers of nodes and edges in a set of nodes: for given sets, along a sweep, or on average."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
@@ -24,24 +22,24 @@ class Counts:
         nodes: number of nodes of the whole graph.
     """
 
-    size: Float[Tensor, ...]
-    pairs: Float[Tensor, ...]
-    edges: Float[Tensor, ...]
-    volume: Float[Tensor, ...]
-    nodes: Float[Tensor, ...]
+    size: Float[Tensor, "..."]
+    pairs: Float[Tensor, "..."]
+    edges: Float[Tensor, "..."]
+    volume: Float[Tensor, "..."]
+    nodes: Float[Tensor, "..."]
 
     @property
-    def missing(self) -> Float[Tensor, ...]:
+    def missing(self) -> Float[Tensor, "..."]:
         """Number of pairs in S without an edge."""
         return self.pairs - self.edges
 
     @property
-    def cut(self) -> Float[Tensor, ...]:
+    def cut(self) -> Float[Tensor, "..."]:
         """Number of edges with one end in S."""
         return self.volume - 2 * self.edges
 
     @property
-    def density(self) -> Float[Tensor, ...]:
+    def density(self) -> Float[Tensor, "..."]:
         """Fraction of the pairs in S that are edges; 0 for sets without pairs."""
         return self.edges / self.pairs.clamp(min=1)
 

@@ -1,7 +1,5 @@
 """Coverage: how many items a choice of sets covers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,7 +56,7 @@ class Covers:
             raise ValueError("expected an item to belong to one input, got one that two inputs cover")
 
     @classmethod
-    def neighborhoods(cls, graphs: Graphs) -> Covers:
+    def neighborhoods(cls, graphs: Graphs) -> "Covers":
         """Return the covers of graphs in which every node covers itself and its neighbors."""
         nodes = torch.arange(graphs.ground.total, device=graphs.edges.device)
         element = torch.cat([nodes, graphs.edges[0], graphs.edges[1]])

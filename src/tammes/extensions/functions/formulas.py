@@ -1,7 +1,5 @@
 """Set functions of graphs that depend on a few counts of the set alone: objectives and scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -98,7 +96,7 @@ class LinearFormula:
         if not (self.pairs or self.edges or self.volume or self.size):
             raise ValueError("expected a coefficient other than 0 in a linear formula, got none")
 
-    def __call__(self, counts: Counts) -> Float[Tensor, ...]:
+    def __call__(self, counts: Counts) -> Float[Tensor, "..."]:
         """Return f, in the shape of the counts."""
         terms = (
             (self.pairs, counts.pairs),
@@ -189,7 +187,7 @@ class CliqueDensity:
     def __post_init__(self) -> None:
         check_number("exponent", self.exponent, above=0)
 
-    def __call__(self, counts: Counts) -> Float[Tensor, ...]:
+    def __call__(self, counts: Counts) -> Float[Tensor, "..."]:
         """Return f, in the shape of the counts."""
         return -counts.edges * counts.density**self.exponent
 
@@ -213,16 +211,16 @@ class IndependenceDensity:
     def __post_init__(self) -> None:
         check_number("exponent", self.exponent, above=0)
 
-    def __call__(self, counts: Counts) -> Float[Tensor, ...]:
+    def __call__(self, counts: Counts) -> Float[Tensor, "..."]:
         """Return f, in the shape of the counts."""
         return -counts.size / counts.nodes * (1 - counts.density) ** self.exponent
 
 
-def clique_size(counts: Counts) -> Float[Tensor, ...]:
+def clique_size(counts: Counts) -> Float[Tensor, "..."]:
     """Return the score |S| of a clique, minus infinity for other sets."""
     return counts.size.masked_fill(counts.missing > 0, -torch.inf)
 
 
-def independent_set_size(counts: Counts) -> Float[Tensor, ...]:
+def independent_set_size(counts: Counts) -> Float[Tensor, "..."]:
     """Return the score |S| of an independent set, minus infinity for other sets."""
     return counts.size.masked_fill(counts.edges > 0, -torch.inf)

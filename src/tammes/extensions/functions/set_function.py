@@ -1,7 +1,5 @@
 """Set functions: what is extended."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,7 +58,7 @@ class SetFunction(ABC):
         """f(empty set)."""
         return self.values(torch.zeros(self.ground.total, dtype=torch.bool, device=self.ground.device))
 
-    def on(self, support: Support) -> Float[Tensor, ...]:
+    def on(self, support: Support) -> Float[Tensor, "..."]:
         """Return f of every set of a support, in the support's shape.
 
         Raises:

@@ -1,7 +1,5 @@
 """Families of sets that a distribution is supported on: listed sets, or windows along an order."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -130,6 +128,9 @@ class Sweep:
         inside = rank <= end
         return inside if self.width is None else inside & (rank > end - self.width)
 
+
+ScoredSets = tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]
+"""Score of one set of each input, and these sets as one indicator vector."""
 
 Support = Listed | Sweep
 """Sets of every input, for each of several rows, with a number (a probability, a value) for each set."""

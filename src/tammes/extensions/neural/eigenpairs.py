@@ -1,7 +1,5 @@
 """The leading eigenpairs of Z Z^T, from the thin factor Z, with gradients that stay finite."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -17,15 +15,16 @@ from tammes.checks import check_integer, check_number
 STEPS_PER_NORMALIZATION = 5
 """Steps between two normalizations: with A scaled to a trace of 1, so few steps cannot underflow."""
 
+Eigenpairs = tuple[Float[Tensor, "inputs k"], Float[Tensor, "inputs n k"]]
+"""Eigenvalues, the largest first, and unit eigenvectors as columns."""
+
 
 class Eigensolver(ABC):
     """Solver for the k leading eigenpairs of Z Z^T, for each Z of a batch, without Z Z^T where n > d."""
 
     @abstractmethod
-    def __call__(
-        self, factor: Float[Tensor, "inputs n d"], count: int
-    ) -> tuple[Float[Tensor, "inputs k"], Float[Tensor, "inputs n k"]]:
-        """Return eigenvalues, the largest first, and unit eigenvectors as columns.
+    def __call__(self, factor: Float[Tensor, "inputs n d"], count: int) -> Eigenpairs:
+        """Return the k leading eigenpairs.
 
         Where Z has a lower rank than k, the remaining eigenvalues and their vectors are zeros.
 
@@ -63,9 +62,7 @@ class PowerIterations(Eigensolver):
         check_integer("steps", self.steps)
 
     @override
-    def __call__(
-        self, factor: Float[Tensor, "inputs n d"], count: int
-    ) -> tuple[Float[Tensor, "inputs k"], Float[Tensor, "inputs n k"]]:
+    def __call__(self, factor: Float[Tensor, "inputs n d"], count: int) -> Eigenpairs:
         features = factor.shape[-1]
         start = torch.randn(features, count, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         gram = factor.mT @ factor  # (inputs, d, d); an eigenvector d of it gives the eigenvector Z d of Z Z^T
@@ -168,16 +165,10 @@ class ExactEigenpairs(Eigensolver):
         check_number("broadening", self.broadening, above=0)
 
     @override
-    def __call__(
-        self, factor: Float[Tensor, "inputs n d"], count: int
-    ) -> tuple[Float[Tensor, "inputs k"], Float[Tensor, "inputs n k"]]:
+    def __call__(self, factor: Float[Tensor, "inputs n d"], count: int) -> Eigenpairs:
         values, vectors = _Broadened.apply(factor, self.broadening)  # type: ignore[no-untyped-call]
-        most = min(count, values.shape[-1])
-        missing = (0, count - most)
-        return (
-            torch.nn.functional.pad(values[:, :most], missing),
-            torch.nn.functional.pad(vectors[..., :most], missing),
-        )
+        beyond = (0, count - values.shape[-1])  # where negative, it cuts off instead of padding
+        return torch.nn.functional.pad(values, beyond), torch.nn.functional.pad(vectors, beyond)
 
 
 class _Broadened(torch.autograd.Function):

@@ -1,7 +1,5 @@
 """Neural extensions: a scalar extension of every leading eigenvector of a matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Maps from eigenvectors to points of the unit cube."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Cliques, independent sets and cuts in graphs, and coverage: a constructor for each problem."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -63,7 +61,7 @@ def clique_of_size(graphs: Graphs, k: int, formula: Formula | None = None) -> Pr
     """
     check_integer("k", k)
 
-    def is_large_clique(counts: Counts) -> Float[Tensor, ...]:
+    def is_large_clique(counts: Counts) -> Float[Tensor, "..."]:
         return (clique_size(counts) >= k).to(counts.size.dtype)
 
     def solve(index: int, seconds: float) -> Answer:

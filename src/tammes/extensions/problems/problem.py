@@ -1,7 +1,5 @@
 """Combinatorial problems: an objective to descend on, the score of a set, and an exact solver."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,16 +1,15 @@
 """Distributions over few sets."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.extensions.functions.set_function import SetFunction
-from tammes.extensions.functions.support import Support
+from tammes.extensions.functions.support import ScoredSets, Support
 from tammes.extensions.ground_set import GroundSet
 
 
@@ -31,7 +30,7 @@ class Distribution:
     """
 
     supports: tuple[Support, ...]
-    probabilities: tuple[Float[Tensor, ...], ...]
+    probabilities: tuple[Float[Tensor, "..."], ...]
 
     @property
     def ground(self) -> GroundSet:
@@ -56,14 +55,11 @@ class Distribution:
         """
         return reduce(add, [support.sum(_weighted(p, f.on(support))) for support, p in self._parts()])
 
-    def best(self, score: SetFunction) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+    def best(self, score: SetFunction) -> ScoredSets:
         """Return the highest score in the support of each input, over all rows, and the first set with it.
 
         Args:
             score: set function, higher is better; minus infinity for sets that are not allowed.
-
-        Returns:
-            The scores and, as one indicator vector, the sets.
         """
         found = [support.best(score.on(support).detach()) for support in self.supports]
         rows = [row for scores, members in found for row in zip(scores, members, strict=True)]
@@ -74,11 +70,11 @@ class Distribution:
             best = other.where(better, best)
         return best, members
 
-    def _parts(self) -> zip[tuple[Support, Tensor]]:
+    def _parts(self) -> Iterator[tuple[Support, Tensor]]:
         return zip(self.supports, self.probabilities, strict=True)
 
 
-def _weighted(probabilities: Float[Tensor, ...], values: Float[Tensor, ...]) -> Float[Tensor, ...]:
+def _weighted(probabilities: Float[Tensor, "..."], values: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Return p f, with 0 where p = 0 and f is infinite.
 
     >>> import torch

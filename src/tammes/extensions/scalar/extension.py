@@ -1,7 +1,5 @@
 """Scalar extensions: a distribution over few sets for every vector x."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 

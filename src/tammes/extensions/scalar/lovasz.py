@@ -1,7 +1,5 @@
 """The Lovász extension, and its restriction to small sets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

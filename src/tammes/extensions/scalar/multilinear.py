@@ -1,7 +1,5 @@
 """The multilinear extension: every element is in the set independently of the others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import torch

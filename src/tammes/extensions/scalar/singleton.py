@@ -1,7 +1,5 @@
 """Extensions that look at single elements only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

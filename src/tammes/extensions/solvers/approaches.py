@@ -1,7 +1,5 @@
 """Named approaches to training a solver: a method, and the objectives it is trained with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -44,7 +42,7 @@ class Approach:
     clique: Formula = field(default_factory=CliqueDensity)
     independent: Formula = field(default_factory=IndependenceDensity)
 
-    def with_exact_objectives(self) -> Approach:
+    def with_exact_objectives(self) -> "Approach":
         """Return the same method with objectives that are least at the solutions, instead of surrogates.
 
         >>> lovasz().with_exact_objectives().independent == independence_penalty()

@@ -1,17 +1,15 @@
 """The paper's baselines: Erdős goes neural, straight-through estimation and REINFORCE."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_integer
 from tammes.extensions.functions.formulas import GraphFunction
-from tammes.extensions.functions.support import Sweep
+from tammes.extensions.functions.support import ScoredSets, Sweep
 from tammes.extensions.problems.problem import Problem
 from tammes.extensions.scalar.lovasz import Lovasz
 from tammes.extensions.scalar.multilinear import Multilinear
@@ -34,9 +32,7 @@ class Erdos(Method):
         return Multilinear()(torch.sigmoid(outputs[:, 0]), problem.objective)
 
     @override
-    def decode(
-        self, outputs: Float[Tensor, "total outputs"], problem: Problem
-    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+    def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
         members = problem.grow(problem.ground.descending(outputs[:, 0]))
         return problem.score.values(members), members
 
@@ -67,9 +63,7 @@ class StraightThrough(Method):
         return values.where(is_level, 0.0).sum(0) / ground.size
 
     @override
-    def decode(
-        self, outputs: Float[Tensor, "total outputs"], problem: Problem
-    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+    def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
         return Lovasz().distribution(torch.sigmoid(outputs.T), problem.ground).best(problem.score)
 
 
@@ -114,9 +108,7 @@ class Reinforce(Method):
         return (advantage.to(logarithm.dtype) * logarithm).mean(dim=0)
 
     @override
-    def decode(
-        self, outputs: Float[Tensor, "total outputs"], problem: Problem
-    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+    def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
         empty_set = torch.zeros(1, len(outputs), dtype=torch.bool, device=outputs.device)
         members = torch.cat([self._sample(outputs), empty_set])
         best = problem.score.values(members).max(dim=0)

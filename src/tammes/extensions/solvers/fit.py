@@ -1,18 +1,17 @@
 """Training a solver on graphs, and measuring it against the exact answers."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.checks import check_integer, check_number
 from tammes.extensions.exact.solution_cache import SolutionCache
+from tammes.extensions.functions.support import ScoredSets
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.problems.problem import Problem, exact_answers
 from tammes.extensions.solvers.method import Method
@@ -167,10 +166,8 @@ def greedy_scores(
     return torch.cat([scores.double() for scores, _ in found])
 
 
-def greedy_by_degree(
-    make_problem: MakeProblem, graphs: Graphs, *, rising: bool
-) -> tuple[Float[Tensor, " graphs"], Bool[Tensor, " total"]]:
-    """Return the scores and sets of the greedy baseline: nodes by falling or rising degree, if they help."""
+def greedy_by_degree(make_problem: MakeProblem, graphs: Graphs, *, rising: bool) -> ScoredSets:
+    """Return the sets of the greedy baseline: nodes by falling or rising degree, each if it helps."""
     degree = graphs.degree.double()
     problem = make_problem(graphs)
     members = problem.grow(graphs.ground.descending(-degree if rising else degree))

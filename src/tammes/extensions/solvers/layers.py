@@ -1,7 +1,5 @@
 """Layers on graphs: attention, and gated convolutions, on the cells of an equitable partition."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

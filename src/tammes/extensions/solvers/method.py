@@ -1,16 +1,15 @@
 """Methods: a loss on a network's outputs, and a way to decode a set from them. The methods by extensions."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
 
+from tammes.extensions.functions.support import ScoredSets
 from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.neural.neural import Neural
 from tammes.extensions.problems.problem import Problem
@@ -34,10 +33,8 @@ class Method(ABC):
         """
 
     @abstractmethod
-    def decode(
-        self, outputs: Float[Tensor, "total outputs"], problem: Problem
-    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
-        """Return the scores of the sets that the outputs stand for, and the sets as one indicator vector."""
+    def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
+        """Return the sets that the outputs stand for, with their scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +56,7 @@ class ByScalar(Method):
         return self.extension(self._points(outputs, problem.ground), problem.objective).sum(0)
 
     @override
-    def decode(
-        self, outputs: Float[Tensor, "total outputs"], problem: Problem
-    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+    def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
         p = self.extension.distribution(self._points(outputs, problem.ground), problem.ground)
         return p.best(problem.score)
 
@@ -89,9 +84,7 @@ class ByColumns(Method):
         return ByScalar(extension=self.extension).loss(outputs, problem)
 
     @override
-    def decode(
-        self, outputs: Float[Tensor, "total outputs"], problem: Problem
-    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+    def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
         return ByScalar(extension=self.extension).decode(outputs, problem)
 
 
@@ -113,7 +106,5 @@ class ByNeural(Method):
         return self.neural(outputs, problem.objective)
 
     @override
-    def decode(
-        self, outputs: Float[Tensor, "total outputs"], problem: Problem
-    ) -> tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]:
+    def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
         return self.neural.distribution(outputs, problem.ground).best(problem.score)

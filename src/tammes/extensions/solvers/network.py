@@ -1,7 +1,5 @@
 """The network of the solvers: attention once, then gated graph convolutions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

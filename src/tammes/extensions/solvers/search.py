@@ -1,7 +1,5 @@
 """Search on one graph: a network is trained on this graph alone, and the best set found is kept."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
