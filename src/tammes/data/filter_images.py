@@ -87,7 +87,7 @@ def filter_images(path: str | Path) -> FilterImages:
     )
 
 
-def _dense(array: Any) -> NDArray:
+def _dense(array: Any) -> NDArray[Any]:
     """Return a dense array, also of a matrix that MATLAB stored as sparse."""
     return array.toarray() if issparse(array) else np.asarray(array)
 

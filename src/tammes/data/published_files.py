@@ -46,7 +46,7 @@ def check_part(name: str, part: str, parts: Any = Split) -> None:
         raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {part!r}")
 
 
-def check_ten_classes(labels: Sequence[int] | NDArray | Tensor, where: Path | str, advice: str) -> None:
+def check_ten_classes(labels: Sequence[int] | NDArray[Any] | Tensor, where: Path | str, advice: str) -> None:
     """Raise ValueError for a label above 9, and name its image.
 
     Args:
@@ -96,7 +96,7 @@ def read_bytes(path: Path, what: str, advice: str = "") -> bytes:
         raise ValueError(f"expected {what} {path}, got one that cannot be read ({error}){advice}") from error
 
 
-def read_archive(path: Path, names: Sequence[str]) -> dict[str, NDArray]:
+def read_archive(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Return the named arrays of an `.npz` file without unpickling anything.
 
     Args:
@@ -160,7 +160,7 @@ def read_tensors(path: Path, *, integers: dict[str, int], floats: dict[str, int]
     return tensors
 
 
-def integer_tensor(array: NDArray, *, name: str, file: Path, dimensions: int) -> Int64[Tensor, ...]:
+def integer_tensor(array: NDArray[Any], *, name: str, file: Path, dimensions: int) -> Int64[Tensor, ...]:
     """Return an array of integers, stored in any type of numbers, as int64.
 
     Args:
@@ -185,7 +185,7 @@ def integer_tensor(array: NDArray, *, name: str, file: Path, dimensions: int) ->
     return torch.from_numpy(array.astype(np.int64))
 
 
-def float_tensor(array: NDArray, *, name: str, file: Path, dimensions: int) -> Float64[Tensor, ...]:
+def float_tensor(array: NDArray[Any], *, name: str, file: Path, dimensions: int) -> Float64[Tensor, ...]:
     """Return an array of finite numbers as float64.
 
     Args:
@@ -207,7 +207,7 @@ def float_tensor(array: NDArray, *, name: str, file: Path, dimensions: int) -> F
     return torch.from_numpy(array.astype(np.float64))
 
 
-def _check_array(what: str, array: NDArray, name: str, file: Path, dimensions: int) -> None:
+def _check_array(what: str, array: NDArray[Any], name: str, file: Path, dimensions: int) -> None:
     if array.dtype.kind not in "biuf":
         raise ValueError(f"expected {what} as {name} in {file}, got an array of type {array.dtype}")
     if array.ndim != dimensions:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ SHIFT = 1e-4
 
 def smallest_eigenpairs(
     matrix: scipy.sparse.csr_array, count: int, *, lower: float = 0.0
-) -> tuple[NDArray, NDArray]:
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the smallest eigenvalues, ascending, and orthonormal eigenvectors; the result is deterministic.
 
     A Krylov space contains one vector of each eigenspace, so Lanczos iterations may find a single one of
@@ -54,8 +56,8 @@ def smallest_eigenpairs(
 
 
 def _merged(
-    values: list[NDArray], columns: list[NDArray], owners: list[NDArray], count: int, size: int
-) -> tuple[NDArray, NDArray]:
+    values: list[NDArray[Any]], columns: list[NDArray[Any]], owners: list[NDArray[Any]], count: int, size: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the smallest eigenvalues of all components, with eigenvectors on all nodes."""
     flat = np.concatenate(values)
     part = np.repeat(np.arange(len(values)), [len(found) for found in values])
@@ -67,7 +69,9 @@ def _merged(
     return flat[chosen], vectors
 
 
-def _by_lanczos(matrix: scipy.sparse.csr_array, count: int, lower: float) -> tuple[NDArray, NDArray]:
+def _by_lanczos(
+    matrix: scipy.sparse.csr_array, count: int, lower: float
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the smallest eigenpairs of a connected component."""
     size = matrix.shape[0]
     norm = abs(matrix).sum(1).mean()
@@ -87,7 +91,7 @@ def _by_lanczos(matrix: scipy.sparse.csr_array, count: int, lower: float) -> tup
         known = vectors
 
         # (1 - K K^T) (A - shift)^{-1} (1 - K K^T): the inverse on the complement of the vectors K found.
-        def apply(x: NDArray, known: NDArray = known) -> NDArray:
+        def apply(x: NDArray[Any], known: NDArray[Any] = known) -> NDArray[Any]:
             y = inverse.solve(x - known @ (known.T @ x))
             return y - known @ (known.T @ y)
 
