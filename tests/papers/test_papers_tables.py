@@ -143,3 +143,14 @@ def test_settings_of_a_run_on_latents_are_written_as_before() -> None:
         "width=128 depth=2 temperature=0.5 batch=128 learning_rate=0.0001 neighbors=20 train=1000 test=500 "
         "resamples=10"
     )
+
+
+def test_a_table_with_the_line_ends_of_csv_loads_and_grows(tmp_path: Path) -> None:
+    """The table of transport-degeneracy had them."""
+    cell, score, header, row = TABLES["transport-degeneracy"]
+    path = tmp_path / "table.csv"
+    path.write_bytes(f"{header}\r\n{row}\r\n".encode())
+    results = Results(path, cell, score)
+    ((known, measured),) = results.known.items()
+    results.append(dataclasses.replace(known, seed=3), measured)
+    assert [each.seed for each in Results(path, cell, score).known] == [2, 3]

@@ -9,6 +9,7 @@ from itertools import product
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from typing_extensions import override
 
 from tammes import recipes
 from tammes.data import Images, as_floats
@@ -62,6 +63,7 @@ class SmallNet(Encoder):
         self.features = inputs
         self.layers = nn.Sequential(*layers)
 
+    @override
     def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
         # (batch, features, height, width) -> (batch, features)
         return self.layers(images).mean(dim=(2, 3))

@@ -9,6 +9,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
+from typing_extensions import override
 
 from tammes import recipes
 from tammes.coupling import Transport, Uniform
@@ -33,7 +34,7 @@ class Adversary(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Matching:
+class Matching(Adversary):
     """Exact worst case: the permutation of the batch with the greatest sum of similarities.
 
     Args:
@@ -52,26 +53,30 @@ class Matching:
             similarity[ids[:, None] == ids[None]] = -4.0 * len(z)
         return torch.as_tensor(linear_sum_assignment(similarity.numpy(), maximize=True)[1])
 
+    @override
     def loss(self, view_a: Tensor, view_b: Tensor) -> Tensor:
         z = normalize(torch.cat([view_a, view_b]), dim=1)
         positives = normalize(torch.cat([view_b, view_a]), dim=1)
         v = (z * z[self.matched(view_a, view_b)]).sum(dim=1) - (z * positives).sum(dim=1)
         return softplus(v).mean()
 
+    @override
     def weights(self, view_a: Tensor, view_b: Tensor) -> Tensor:
         matched = self.matched(view_a, view_b)
         return torch.eye(len(matched))[matched]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weighting:
+class Weighting(Adversary):
     """Negatives of a Tammes objective."""
 
     objective: Objective
 
+    @override
     def loss(self, view_a: Tensor, view_b: Tensor) -> Tensor:
         return self.objective(view_a, view_b)
 
+    @override
     def weights(self, view_a: Tensor, view_b: Tensor) -> Tensor:
         return self.objective.weights(view_a, view_b)
 
@@ -141,6 +146,7 @@ class Encoder(nn.Module):
             nn.Linear(HIDDEN, DIM),
         )
 
+    @override
     def forward(self, images: Tensor) -> Tensor:
         return normalize(self.layers(images), dim=1)
 
@@ -209,21 +215,16 @@ def measure(
         view_a, view_b = map(encoder, _two_views(pixels[rows], generator))
         matched = MARGINALS.matched(view_a, view_b)
         batches.append(
-            (
-                adversary.loss(view_a, view_b).item(),
-                _value(adversary, view_a, view_b),
-                _value(MARGINALS, view_a, view_b),
-                _value(NO_SELF, view_a, view_b),
-                (matched == torch.arange(len(matched))).double().mean().item(),
-            )
+            {
+                "loss": adversary.loss(view_a, view_b).item(),
+                "value": _value(adversary, view_a, view_b),
+                "value_marginals": _value(MARGINALS, view_a, view_b),
+                "value_no_self": _value(NO_SELF, view_a, view_b),
+                "self_matched": (matched == torch.arange(len(matched))).double().mean().item(),
+            }
         )
-    loss, value, value_marginals, value_no_self, self_matched = np.mean(batches, axis=0).tolist()
     score = EncoderScore(
-        loss=loss,
-        value=value,
-        value_marginals=value_marginals,
-        value_no_self=value_no_self,
-        self_matched=self_matched,
+        **{name: float(np.mean([batch[name] for batch in batches])) for name in batches[0]},
         cosine=_mean_cosine(embeddings),
         rank=effective_rank(torch.linalg.svdvals(embeddings.double())),
         knn=knn_accuracy(encoder(_pixels(fit)), fit.required_labels(), embeddings, test.required_labels()),
