@@ -55,7 +55,7 @@ def test_it_agrees_with_f_on_sets(extension: Extension, solver: Eigensolver, n: 
 def test_it_is_the_double_sum_over_pairs_of_sets(
     extension: Extension, squash: Sigmoid | Peak, n: int, d: int, seed: int
 ) -> None:
-    """Eq. 8.3, with eigenpairs of the full matrix by another way."""
+    """Eq. 8.3, with eigenpairs of the full matrix from torch."""
     values = random_table(n, seed)
     embeddings = embeddings_of(n, d, seed)
     ground = GroundSet(sizes=(n,))

@@ -1,4 +1,4 @@
-"""Largest sets of elements without conflicts: independent sets, and cliques by way of them."""
+"""Largest sets of elements without conflicts: independent sets, and cliques by the complement graph."""
 
 import math
 import time

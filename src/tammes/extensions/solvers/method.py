@@ -1,4 +1,4 @@
-"""Methods: a loss on a network's outputs, and a way to decode a set from them. The methods by extensions."""
+"""Methods to train a solver: a loss and a decoder of a network's outputs. Those by extensions are here."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
