@@ -1,39 +1,63 @@
-"""Who stands where in the similarity matrix: what follows from ids and labels, and not from embeddings."""
+"""The order of rows and columns of the similarity matrix, its mask and its positives.
+
+All of it follows from ids and labels, none from embeddings. Sorting, listing the positives and checking that
+every anchor has a negative cost more than the arithmetic of a small batch, so the layouts of the two usual
+batches (plain views; anchors with one aligned candidate each) are made once and kept.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.pairs import Edges, Pairs, consecutive_ids
-from tammes.reduce import Negatives
-from tammes.selection import All, Selection, Subset
+from tammes.group import Group, Single
+from tammes.pairs import Pairs, PositivePairs, positive_pairs
+from tammes.reduce import KeyRanges, Negatives
+from tammes.selection import Selection
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The rows and columns of S in an order in which equal keys stand side by side.
+    """Rows and columns of S in an order in which equal keys stand side by side.
 
     Args:
-        order: `(n,)`, which row of the pairs each row of S is.
-        candidate_order: `(m,)`, likewise for its columns.
-        edges: the positives, in the new order.
-        negatives: which entries are negatives, in the new order; their embeddings are placeholders.
-        views: where every id stands in the same row of so many views and nowhere else, how many; else None.
+        order: `(n,)` row of the pairs that each row of S is.
+        candidate_order: `(m,)` candidate of the pairs that each column of S is; None where the anchors are
+            the candidates.
+        positives: the positive pairs, in the new order.
+        ranges: the mask of S, in the new order.
+        subset: number of negatives drawn for each anchor; None for all.
+        rows: `(n,)` numbers of the anchors that seed their subsets; None without a subset.
+        own: `(n,)` column of each anchor among other candidates; else None.
+        group: the processes that hold the other rows of S.
+        in_order: whether the pairs are in this order already.
     """
 
     order: Int[Tensor, " n"]
-    candidate_order: Int[Tensor, " m"]
-    edges: Edges
-    negatives: Negatives
-    views: int | None = None
+    candidate_order: Int[Tensor, " m"] | None = None
+    positives: PositivePairs
+    ranges: KeyRanges
+    subset: int | None = None
+    rows: Int[Tensor, " n"] | None = None
+    own: Int[Tensor, " n"] | None = None
+    group: Group = field(default_factory=Single)
+    in_order: bool = False
 
-    def negatives_of(
+    def of_anchors(self, rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Return rows of the anchors in the order of this layout."""
+        return rows if self.in_order else rows.index_select(0, self.order)
+
+    def of_candidates(self, rows: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
+        """Return rows of the candidates in the order of this layout."""
+        assert self.candidate_order is not None
+        return rows if self.in_order else rows.index_select(0, self.candidate_order)
+
+    def negatives(
         self,
         anchors: Float[Tensor, "n d"],
         candidates: Float[Tensor, "m d"] | None,
@@ -41,119 +65,147 @@ class Layout:
         bound: float,
         seed: int,
     ) -> Negatives:
-        """The negatives among these embeddings.
+        """Return the negatives among embeddings in the order of this layout.
 
         Args:
-            anchors: `(n, d)`, in the order of the pairs that this layout was made for.
-            candidates: `(m, d)` likewise, or None where they are the anchors.
-            bound: no |s_ij| is larger.
-            seed: which subset is drawn.
+            anchors: `(n, d)` embeddings.
+            candidates: `(m, d)` embeddings, or None where the candidates are the anchors.
+            bound: an upper bound of |s_ij|.
+            seed: seed of the random subset.
         """
-        return self.negatives.with_embeddings(
-            self.of_rows(anchors),
-            None if candidates is None else candidates.index_select(0, self.candidate_order),
+        return Negatives(
+            anchors=anchors,
+            candidates=candidates,
+            ranges=self.ranges,
             bound=bound,
+            subset=self.subset,
             seed=seed,
+            rows=self.rows,
+            own=self.own,
+            group=self.group,
         )
 
-    def of_rows(self, values: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
-        """What belongs to the rows of the pairs, in the order of S."""
-        if self.views is None:
-            return values.index_select(0, self.order)
-        # (v b) d -> (b v) d; the way back is quicker than that of picking rows.
-        return values.unflatten(0, (self.views, -1)).transpose(0, 1).reshape(values.shape)
+    @cached_property
+    def positive_entries(self) -> Int[Tensor, " e"]:
+        """`(e,)` positions of the positive pairs in S, row by row."""
+        columns = len(self.order if self.candidate_order is None else self.candidate_order)
+        return self.positives.anchor * columns + self.positives.candidate
 
 
-def layout_of(pairs: Pairs, selection: Selection, kind: torch.dtype) -> Layout:
-    """The layout of these pairs; that of plain views is made once and kept.
+def layout_of(pairs: Pairs, selection: Selection) -> Layout:
+    """Return the layout of any pairs.
 
     Args:
-        pairs: whose ids and labels are looked at.
+        pairs: anchors and candidates with their ids and labels.
         selection: who may be a negative.
-        kind: the type in which the embeddings will come.
 
     Raises:
         ValueError: an anchor without a positive or a negative, or with fewer negatives than are to be drawn.
 
     Example:
+        >>> from tammes.selection import All
         >>> pairs = Pairs(anchors=torch.eye(4), ids=torch.tensor([7, 3, 7, 3]))
-        >>> layout_of(pairs, All(), torch.float32).order.tolist()
+        >>> layout_of(pairs, All()).order.tolist()
         [1, 3, 0, 2]
     """
-    keys, batch = selection.keys(pairs), pairs.ids.shape[0] // pairs.views
-    if pairs.views > 1 and pairs.candidates is None and pairs.first == 0 and pairs.group.size == 1:
-        consecutive = consecutive_ids(batch, pairs.views, pairs.ids.device)
-        if pairs.ids is consecutive and keys[0] is consecutive:
-            return layout_of_views(batch, pairs.views, pairs.anchors.device, kind, selection.subset_size)
-    return _arranged(pairs, keys, selection, kind, views=None)
+    if selection.keys_are_ids and selection.subset_size is None and _is_aligned(pairs):
+        return layout_of_aligned(len(pairs.ids), pairs.ids.device)
+    keys, candidate_keys = selection.keys(pairs)
+    order = torch.argsort(keys, stable=True)
+    ids = pairs.ids[order]
+    own: Tensor | None = None
+    candidate_order: Tensor | None = None
+    itself: Tensor | None
+    if pairs.candidates is None:
+        ranges = KeyRanges(keys=keys[order])
+        candidate_ids, itself = ids, torch.arange(len(ids), device=ids.device)
+    else:
+        candidate_order = torch.argsort(candidate_keys, stable=True)
+        ranges = KeyRanges(keys=keys[order], candidate_keys=candidate_keys[candidate_order])
+        candidate_ids = pairs.ids_of_candidates[candidate_order]
+        itself = own = None if pairs.own is None else torch.argsort(candidate_order)[pairs.own[order]]
 
+    def row_name(row: int) -> str:
+        return pairs.row_name(int(order[row]))
 
-@lru_cache(maxsize=8)
-def layout_of_views(batch: int, views: int, device: torch.device, kind: torch.dtype, k: int | None) -> Layout:
-    """The layout of so many plain views of a batch, made once and kept.
-
-    Args:
-        batch: rows of each view.
-        views: how many there are.
-        device: where they are.
-        kind: the type in which the embeddings will come.
-        k: how many negatives are drawn for each anchor; None for all.
-    """
-    with torch.inference_mode(False):  # what is made in that mode could not be used in training later on
-        placeholder = torch.empty(batch * views, 1, device=device, dtype=kind)
-        pairs = Pairs(anchors=placeholder, ids=consecutive_ids(batch, views, device), views=views)
-        selection = All() if k is None else Subset(k=k)
-        return _arranged(pairs, selection.keys(pairs), selection, kind, views=views)
-
-
-def _arranged(
-    pairs: Pairs, keys: tuple[Tensor, Tensor], selection: Selection, kind: torch.dtype, *, views: int | None
-) -> Layout:
-    numbers, (anchor_keys, candidate_keys) = pairs.numbers, keys
-    pairs, order, candidate_order = _without_embeddings(pairs, kind).arranged(anchor_keys, candidate_keys)
-    k = selection.subset_size
-    negatives = Negatives(
-        anchors=pairs.anchors,
-        candidates=pairs.candidates,
-        keys=anchor_keys[order],
-        candidate_keys=None if pairs.candidates is None else candidate_keys[candidate_order],
-        bound=0.0,
-        subset=k,
-        rows=None if k is None else numbers[order],
-        own=pairs.own,
-        group=pairs.group,
-    )
-    _check(pairs, selection, negatives)
+    positives = positive_pairs(ids, candidate_ids, itself, row_name)
+    _check_available(ranges.available, selection, row_name)
     return Layout(
         order=order,
         candidate_order=candidate_order,
-        edges=pairs.positives(),
-        negatives=negatives,
-        views=views,
+        positives=positives,
+        ranges=ranges,
+        subset=selection.subset_size,
+        rows=None if selection.subset_size is None else pairs.numbers[order],
+        own=own,
+        group=pairs.group,
     )
 
 
-def _without_embeddings(pairs: Pairs, kind: torch.dtype) -> Pairs:
-    """The pairs with a placeholder of one column, so that nothing large is moved or kept."""
+@lru_cache(maxsize=8)
+def layout_of_views(batch: int, views: int, device: torch.device, selection: Selection) -> Layout:
+    """Return the layout of plain views, row r of each with id r: the views of a row side by side.
 
-    def placeholder(rows: Tensor) -> Tensor:
-        return torch.empty(len(rows), 1, device=rows.device, dtype=kind)
+    Args:
+        batch: number of rows of each view.
+        views: number of views.
+        device: device of the views.
+        selection: who may be a negative, by ids alone.
 
-    candidates = None if pairs.candidates is None else placeholder(pairs.candidates)
-    return dataclasses.replace(pairs, anchors=placeholder(pairs.anchors), candidates=candidates)
+    Raises:
+        ValueError: fewer negatives than are to be drawn.
+    """
+    with torch.inference_mode(False):  # tensors made in inference mode could not be used in training later
+        numbers = torch.arange(batch * views, device=device).view(views, batch)
+        row_ids = torch.arange(batch, device=device)
+        placeholder = torch.empty(batch * views, 1, device=device)
+        pairs = Pairs(anchors=placeholder, ids=row_ids.repeat(views), views=views)
+        layout = layout_of(pairs, selection)
+        assert torch.equal(layout.order, numbers.T.flatten())
+        return layout
 
 
-def _check(pairs: Pairs, selection: Selection, negatives: Negatives) -> None:
-    fewest = int(negatives.available.argmin())
-    least, k = int(negatives.available[fewest]), selection.subset_size
-    row = pairs.row_name(fewest)
-    if least == 0:
-        raise ValueError(
-            f"anchor {row} has no negative: all candidates share its "
-            f"{'label' if selection.removes_false_negatives else 'id'}; it needs others"
+@lru_cache(maxsize=8)
+def layout_of_aligned(size: int, device: torch.device) -> Layout:
+    """Return the layout of anchors and as many other candidates, candidate i the positive of anchor i.
+
+    Args:
+        size: number of anchors, and of candidates.
+        device: device of the pairs.
+    """
+    with torch.inference_mode(False):
+        each = torch.arange(size, device=device)
+        return Layout(
+            order=each,
+            candidate_order=each,
+            positives=PositivePairs(anchor=each, candidate=each, count=torch.ones_like(each)),
+            ranges=KeyRanges(keys=each, candidate_keys=each),
+            in_order=True,
         )
-    if k is not None and k > least:
+
+
+def _is_aligned(pairs: Pairs) -> bool:
+    """Return whether both sides have the same ids in ascending order; only asked where that costs little."""
+    if pairs.candidate_ids is None or pairs.own is not None or pairs.group.size > 1:
+        return False
+    if pairs.ids.device.type != "cpu" or len(pairs.ids) < 2:
+        return False
+    ascending = pairs.ids[1:] > pairs.ids[:-1]  # so no id occurs twice
+    return torch.equal(pairs.ids, pairs.candidate_ids) and bool(ascending.all())
+
+
+def _check_available(
+    available: Int[Tensor, " n"], selection: Selection, row_name: Callable[[int], str]
+) -> None:
+    fewest = int(available.argmin())
+    smallest, k = int(available[fewest]), selection.subset_size
+    if smallest == 0:
+        key = "label" if selection.removes_false_negatives else "id"
         raise ValueError(
-            f"k = {k} negatives were asked for, but anchor {row} has only {least}: "
-            "lower k, or enlarge the batch (two views of B rows give 2(B - 1)) or what the queue holds"
+            f"anchor {row_name(fewest)} has no negative: all candidates share its {key}; it needs others"
+        )
+    if k is not None and k > smallest:
+        raise ValueError(
+            f"k = {k} negatives were asked for, but anchor {row_name(fewest)} has only {smallest}: "
+            "lower k, or enlarge the batch (two views of B rows give 2(B - 1)) or the queue"
         )

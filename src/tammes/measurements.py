@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from tammes.batch import Batch
 from tammes.coupling import Fit
-from tammes.reduce import Exponent, Positives, WeightedNegatives
+from tammes.reduce import Exponent, WeightedNegatives, WeightedPositives
+from tammes.reduce.autograd import without_autocast
 
 Number = Callable[[], Tensor | float]
 
@@ -17,8 +21,8 @@ Number = Callable[[], Tensor | float]
 class Measurements(Mapping[str, float]):
     """A mapping from names to numbers, each computed when it is first read.
 
-    Reading costs up to one pass over the similarities; not reading costs nothing but holding on to the
-    embeddings of the last call.
+    Reading costs up to one pass over the similarities; until then only the embeddings of the last call are
+    kept.
 
     Example:
         >>> from tammes import recipes
@@ -29,82 +33,91 @@ class Measurements(Mapping[str, float]):
     """
 
     def __init__(self) -> None:
-        self._call: Callable[[], Call] | None = None
+        self._call: Call | None = None
         self._known: dict[str, float] = {}
 
-    def record(self, call: Callable[[], Call]) -> None:
-        """Forgets the numbers of the call before and takes those of this one, asked for when read."""
+    def record(self, call: Call) -> None:
+        """Replace the numbers of the previous call by those of this one."""
         self._call, self._known = call, {}
 
     def __reduce__(self) -> tuple[type[Measurements], tuple[()]]:
-        """Copies and other processes start without numbers: these belong to a call, not to an objective."""
+        """Leave the numbers out of copies: they belong to a call, not to an objective."""
         return Measurements, ()
 
     def __getitem__(self, name: str) -> float:
         if name not in self._known:
-            self._known[name] = float(self._numbers()[name]())
+            self._known[name] = float(self._numbers[name]())
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers())
+        return iter(self._numbers)
 
     def __len__(self) -> int:
-        return len(self._numbers())
+        return len(self._numbers)
 
     def __repr__(self) -> str:
         return f"Measurements({dict(self)})" if len(self) else "Measurements()"
 
+    @property
     def _numbers(self) -> dict[str, Number]:
-        if self._call is None:
-            return {}
-        call = self._call()
-        self._call = lambda: call  # what it is made of may have cost a pass: once is enough
-        return call.numbers()
+        return {} if self._call is None else self._call.numbers()
 
 
+@dataclass(frozen=True, kw_only=True)
 class Call:
-    """What an objective's numbers are made of; nothing in it holds on to the graph.
+    """One call of an objective; it holds no graph.
 
-    - `loss`
-    - `positive_similarity`, `negative_similarity`: means over all positive and all negative pairs
-    - `weighted_negative_similarity`: the negatives under the coupling's weights
-    - `negatives`: how many an anchor has, on average
-    - `effective_negatives`: 1 / sum_j w_ij^2, averaged over anchors
-    - `debias_floor_fraction`: the share of anchors whose correction stands on its floor
-    - `sinkhorn_iterations`, `sinkhorn_error`: of a transport plan
+    Args:
+        loss: the loss, detached.
+        batch: the batch, detached.
+        fit: the fitted coupling.
+        on_floor: returns `(n,)` where the correction is on its floor, given the samples; None without one.
     """
 
-    def __init__(
-        self,
-        loss: Tensor,
-        weighted: WeightedNegatives,
-        positives: Positives,
-        fit: Fit,
-        on_floor: Tensor | None,
-    ) -> None:
-        self._loss, self._similarity = loss.detach(), positives.similarity.detach()
-        self._weighted, self._fit, self._on_floor = weighted.detached(), fit, on_floor
+    loss: Tensor
+    batch: Batch
+    fit: Fit
+    on_floor: Callable[[Batch, WeightedNegatives, WeightedPositives], Tensor] | None
 
     def numbers(self) -> dict[str, Number]:
-        """By name, how to compute each."""
-        counts = self._weighted.negatives.count
+        """Return a function for each number, by name.
+
+        - `loss`
+        - `positive_similarity`, `negative_similarity`: means over all positive and all negative pairs
+        - `weighted_negative_similarity`: the same under the coupling's weights
+        - `negatives`: number of negatives of an anchor, on average
+        - `effective_negatives`: 1 / sum_j w_ij^2, averaged over anchors
+        - `debias_floor_fraction`: share of anchors whose correction is on its floor
+        - `sinkhorn_iterations`, `sinkhorn_error`: of a transport plan
+        """
+        negatives, positives = self._samples
+        iterations, error = self.fit.iterations, self.fit.error
         numbers: dict[str, Number] = {
-            "loss": lambda: self._loss,
-            "positive_similarity": self._similarity.mean,
+            "loss": lambda: self.loss,
+            "positive_similarity": positives.similarity.mean,
             "negative_similarity": lambda: self._over_pairs(Exponent()),
-            "weighted_negative_similarity": lambda: self._over_pairs(self._weighted.weight),
-            "negatives": lambda: counts.double().mean(),
-            "effective_negatives": lambda: self._weighted.effective_count().mean(),
+            "weighted_negative_similarity": lambda: self._over_pairs(self.fit.weight),
+            "negatives": lambda: negatives.negatives.count.double().mean(),
+            "effective_negatives": lambda: negatives.effective_count().mean(),
         }
-        on_floor, iterations, error = self._on_floor, self._fit.iterations, self._fit.error
-        if on_floor is not None:
-            numbers["debias_floor_fraction"] = lambda: on_floor.double().mean()
+        if self.on_floor is not None:
+            numbers["debias_floor_fraction"] = self._floor_fraction
         if iterations is not None and error is not None:
             numbers |= {"sinkhorn_iterations": lambda: iterations, "sinkhorn_error": lambda: error}
         return numbers
 
+    def _floor_fraction(self) -> Tensor:
+        with torch.no_grad(), without_autocast(self.loss.device):
+            assert self.on_floor is not None
+            return self.on_floor(self.batch, *self._samples).double().mean()
+
+    @cached_property
+    def _samples(self) -> tuple[WeightedNegatives, WeightedPositives]:
+        return self.batch.samples(self.fit.weight)
+
     def _over_pairs(self, weight: Exponent) -> Tensor:
-        counts = self._weighted.negatives.count
+        negatives, _ = self._samples
+        counts = negatives.negatives.count
         with torch.no_grad():
-            means = dataclasses.replace(self._weighted, weight=weight).mean_similarity()
+            means = dataclasses.replace(negatives, weight=weight).mean_similarity()
             return (means * counts).sum() / counts.sum()

@@ -1,43 +1,38 @@
-"""The objective: who is compared with whom, how much each negative weighs, and what is made of it.
+"""The objective: which rows are compared, how much each negative weighs, and the loss made of both.
 
     log w_ij  =  row_i + col_j + g(s_ij) + mask_ij ,        sum over j of w_ij = 1
 
-One loss after another, the order is the same: a perturbation shifts logits, the coupling makes one number
-of an anchor's negatives, a correction takes the false negatives out of it, the contrast sets it against
-the positives.
+The order is fixed: fit the coupling; the contrast makes one statistic of each anchor's negatives, the
+correction subtracts the false negatives from it, the contrast sets it against the positives; with a
+perturbation the same is done for the shifted logits; and the losses are averaged.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tammes.batch import Batch, batch_of
 from tammes.checks import is_finite
-from tammes.contrast import Contrast, InfoNCE
+from tammes.contrast import Contrast, InfoNCE, SoftmaxContrast
 from tammes.contrast.contrast import Shift
-from tammes.correction import Correction
+from tammes.correction import Correction, Debias
 from tammes.coupling import Coupling, Fit, Uniform
-from tammes.layout import layout_of
 from tammes.measurements import Call, Measurements
-from tammes.normalization import in_full_precision
 from tammes.pairs import Pairs
 from tammes.perturbation import Perturbation
-from tammes.reduce import Dense, Engine, Negatives, Positives, Tiled, WeightedNegatives, choose
+from tammes.reduce import Dense, Engine, Exponent, SoftmaxLoss, WeightedNegatives, WeightedPositives
 from tammes.reduce.autograd import without_autocast
 from tammes.selection import All, Selection
-from tammes.small_batch import OneWay, SmallBatch
-from tammes.sources import InBatch
-from tammes.validation import check_kinds, check_range, check_sense
+from tammes.validation import check_combination, check_kinds, check_range
 
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """A loss on pairs, made of parts that know nothing of each other.
+    """Contrastive loss made of parts that know nothing of each other.
 
     With similarities s_ij, logits l_ij = s_ij / temperature and the coupling's weights w_ij, InfoNCE is
 
@@ -46,21 +41,21 @@ class Objective:
     averaged over the positives of an anchor and then over the anchors.
 
     Args:
-        temperature: positive; divides similarities.
-        coupling: how the negatives are weighted: `Uniform()`, `Hard(beta=...)`, `Transport(epsilon=...)`.
-        selection: who may be a negative: `All()`, `Subset(k=...)`, `OtherLabels()`.
+        temperature: divisor of the similarities; positive.
+        coupling: weights of the negatives: `Uniform()`, `Hard(beta=...)`, `Transport(epsilon=...)`.
+        selection: rule for the negatives: `All()`, `Subset(k=...)`, `OtherLabels()`.
         correction: `Debias(class_prior=...)` or None.
         perturbation: `FeatureModification(epsilon=...)` or None.
         contrast: `InfoNCE()`, `Logistic()`, `BCL()`, `Triplet(margin=...)`, `Hinge()`, `Softplus()`.
         normalize: whether embeddings are brought to unit length first.
-        engine: what reduces the similarity matrix; None lets `tammes.reduce.choose` decide.
+        engine: engine that reduces the similarity matrix; None lets `tammes.reduce.choose` decide.
 
     Attributes:
         last: named numbers of the last call; see `Measurements`. Never part of the loss.
 
     Raises:
-        ValueError: a temperature that is not positive, a part of the wrong kind, parts that make no sense
-            together.
+        ValueError: a temperature that is not positive, a part of the wrong kind, parts that contradict each
+            other.
 
     Source: Robinson (2023), chapters 3 and 4; Jiang et al. (2023); Ash et al. (2022).
 
@@ -92,261 +87,135 @@ class Objective:
                 "is given at the call"
             )
         check_kinds(vars(self))
-        check_sense(self.coupling, self.selection, self.correction, self.contrast)
+        check_combination(self.coupling, self.selection, self.correction, self.contrast)
 
     def __call__(
         self,
-        *views: Tensor | Pairs,
-        ids: Tensor | None = None,
-        labels: Tensor | None = None,
+        *views: Float[Tensor, "batch d"] | Pairs,
+        ids: Int[Tensor, " batch"] | None = None,
+        labels: Int[Tensor, " batch"] | None = None,
         generator: torch.Generator | None = None,
-        temperature: Tensor | None = None,
-    ) -> Tensor:
-        """The loss, a scalar in float32 (float64 for embeddings in float64), whatever autocast says.
+        temperature: Float[Tensor, ""] | None = None,
+    ) -> Float[Tensor, ""]:
+        """Return the loss, a scalar in float32 (float64 for embeddings in float64) even under autocast.
 
         Args:
-            views: two or more tensors `(batch, d)`, or the `Pairs` that a source has made.
+            views: two or more `(batch, d)` tensors, or the `Pairs` that a source has made.
             ids: `(batch,)` integers, with views only; rows that share an id are positives.
             labels: `(batch,)` integers, with views only; for `OtherLabels`.
-            generator: where a random subset comes from; by default torch's own generator.
-            temperature: a number as a tensor, to be used instead of the objective's own, and differentiated:
-                `LearnedTemperature` makes one.
+            generator: generator of a random subset; by default torch's own.
+            temperature: learned temperature, a tensor of one number that is used instead of the objective's
+                own, and differentiated: `LearnedTemperature` makes one.
 
         Raises:
             ValueError: views that do not fit together, NaN or infinity or a zero-length row in them, an
                 anchor without a positive or a negative, k above the number of negatives.
         """
-        small = None
-        if ids is None and labels is None and temperature is None and self._is_plain:
-            self._seed(generator)  # none is needed, but what is no generator is refused
-            small = self._small(views)
-        if small is None:
-            pairs = _as_pairs(views, ids, labels)
-            with without_autocast(pairs.anchors.device):
-                loss, call = self._compute(pairs, temperature, generator)
-        else:
-            with without_autocast(small.device):
-                if isinstance(small, OneWay):
-                    loss, call = self._one_way_softmax(small)
-                elif self._is_softmax:
-                    loss, call = self._softmax(small)
-                else:
-                    loss, call = self._compute_at_once(small)
-        self.last.record(call)
+        batch = self._batch(views, self.engine, ids, labels, generator, temperature)
+        with without_autocast(batch.anchors.device):
+            fit = self._fitted(batch)
+            loss = self._softmax_loss(batch, fit.weight)
+            if loss is None:
+                loss = batch.group.mean(self._losses(batch, *batch.samples(fit.weight)))
+        on_floor = None if self.correction is None else self._on_floor
+        self.last.record(Call(loss=loss.detach(), batch=batch.detached(), fit=fit, on_floor=on_floor))
         return loss
-
-    def _small(self, views: tuple[Tensor | Pairs, ...]) -> SmallBatch | OneWay | None:
-        """What the shorter way takes, where there is one: for small batches on a CPU."""
-        small: SmallBatch | OneWay | None
-        if len(views) == 1 and isinstance(views[0], Pairs):
-            small = OneWay.of(views[0], normalize=self.normalize) if self._is_softmax else None
-        else:
-            small = SmallBatch.of(views, normalize=self.normalize)
-        if small is None or (isinstance(self.engine, Tiled) and small.side > self.engine.side):
-            return None  # whoever asks for smaller tiles is to have them
-        return small
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether nothing but log-sum-exps over all candidates is asked of the engine of a CPU."""
-        return (
-            self.contrast.logarithmic
-            and isinstance(self.selection, All)
-            and isinstance(self.engine, Tiled | None)
-        )
-
-    @property
-    def _is_softmax(self) -> bool:
-        """Whether the loss is the mean of -log softmax at the positive, and nothing besides."""
-        return (
-            self.contrast.is_softmax
-            and isinstance(self.coupling, Uniform)
-            and self.correction is None
-            and self.perturbation is None
-        )
-
-    def _at(self, temperature: Tensor) -> tuple[Objective, Tensor]:
-        """The objective at the value of `temperature`, and a 1 by which every logit is multiplied.
-
-        Every part but the marginals of a plan, which are constants, depends on the temperature through the
-        logits alone: d loss / d temperature arrives through the 1.
-        """
-        value = _number("temperature", temperature)
-        return dataclasses.replace(self, temperature=value), value / temperature.reshape(())
-
-    def _compute(
-        self, pairs: Pairs, temperature: Tensor | None, generator: torch.Generator | None
-    ) -> tuple[Tensor, Callable[[], Call]]:
-        with pairs.group.failing_together():
-            objective, scale = (self, None) if temperature is None else self._at(temperature)
-            seed = self._seed(generator)
-            anchors, candidates = in_full_precision(pairs, normalize=self.normalize)
-            layout = layout_of(pairs, self.selection, anchors.rows.dtype)
-        # That of all processes: whether a plan needs logarithms follows from it, and must for all alike.
-        bound = _bound_of_all(pairs, anchors.longest * (candidates or anchors).longest)
-        negatives = layout.negatives_of(
-            _scaled(anchors.in_graph(), scale),
-            None if candidates is None else _scaled(candidates.in_graph(), scale),
-            bound=bound,
-            seed=seed,
-        )
-        engine = self.engine or choose(negatives, pairs.anchors.dtype)
-        weighted, fit = objective._weighted(negatives, engine)
-        positives = Positives.of(negatives, layout.edges, fit.weight, objective.temperature)
-        lengths: Tensor | float = 1.0
-        if self.perturbation is not None and not self.normalize:
-            lengths = layout.of_rows(torch.linalg.vector_norm(anchors.rows, dim=1))
-        losses, on_floor = objective._perturbed(weighted, positives, lengths, scale)
-        return _told(pairs.group.mean(losses), weighted, positives, fit, on_floor)
-
-    def _compute_at_once(self, rows: SmallBatch) -> tuple[Tensor, Callable[[], Call]]:
-        """The same for two plain views whose S is one tile."""
-        weighted, fit = self._weighted(rows.negatives(), self.engine or Tiled())
-        weighted, positives = rows.reduced(weighted)
-        lengths: Tensor | float = 1.0
-        if self.perturbation is not None and not self.normalize:
-            lengths = torch.linalg.vector_norm(rows.given, dim=1)
-        losses, on_floor = self._perturbed(weighted, positives, lengths, None)
-        return _told(losses.mean(), weighted, positives, fit, on_floor)
-
-    def _softmax(self, rows: SmallBatch) -> tuple[Tensor, Callable[[], Call]]:
-        """The same where the loss is a softmax's, whose gradient is known."""
-        check_range(rows.bound / self.temperature, rows.values.dtype)
-        loss = rows.softmax_loss(self.temperature)
-        resting = dataclasses.replace(rows, given=rows.values)
-        return loss, lambda: self._compute_at_once(resting)[1]()
-
-    def _one_way_softmax(self, rows: OneWay) -> tuple[Tensor, Callable[[], Call]]:
-        """The same for anchors and other candidates."""
-        check_range(rows.bound / self.temperature, rows.values[0].dtype)
-        loss, resting = rows.softmax_loss(self.temperature), rows.resting()
-        return loss, lambda: self._compute(resting, None, None)[1]()
-
-    def _weighted(self, negatives: Negatives, engine: Engine) -> tuple[WeightedNegatives, Fit]:
-        """The negatives under the fitted coupling, where no exponent overflows."""
-        fit = self.coupling.fit(negatives, self.temperature, engine)
-        steepest = abs(fit.weight.slope) + 1 / self.temperature
-        check_range(steepest * negatives.bound, negatives.anchors.dtype)
-        weighted = WeightedNegatives(
-            negatives=negatives, weight=fit.weight, temperature=self.temperature, engine=engine
-        )
-        return weighted, fit
-
-    def _perturbed(
-        self,
-        weighted: WeightedNegatives,
-        positives: Positives,
-        lengths: Tensor | float,
-        scale: Tensor | None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """The loss of each anchor, with that of the perturbed logits, and which stand on the floor."""
-        losses, on_floor = self._losses(weighted, positives, 0.0, scale)
-        if self.perturbation is not None:
-            shift = self.perturbation.shift(lengths, self.temperature)
-            shift = shift if scale is None else shift * scale
-            perturbed, _ = self._losses(weighted, positives, shift, scale)
-            losses = self.perturbation.combine(losses, perturbed)
-        return losses, on_floor
 
     def weights(
         self,
-        *views: Tensor | Pairs,
-        ids: Tensor | None = None,
-        labels: Tensor | None = None,
+        *views: Float[Tensor, "batch d"] | Pairs,
+        ids: Int[Tensor, " batch"] | None = None,
+        labels: Int[Tensor, " batch"] | None = None,
         generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """w_ij as a matrix `(n, m)`, to look at: rows sum to one, zero where there is no negative.
+    ) -> Float[Tensor, "n m"]:
+        """Return w_ij as a matrix `(n, m)`, to look at: rows sum to one, zero where no negative stands.
 
         Rows and columns are in the order of the views, one view after the other. For small batches: the
         matrix is formed whole. Arguments and errors as in a call.
         """
-        pairs = _as_pairs(views, ids, labels)
-        with torch.no_grad(), without_autocast(pairs.anchors.device):
-            anchors, candidates = in_full_precision(pairs, normalize=self.normalize)
-            layout = layout_of(pairs, self.selection, anchors.rows.dtype)
-            negatives = layout.negatives_of(
-                anchors.values(),
-                None if candidates is None else candidates.values(),
-                bound=anchors.longest * (candidates or anchors).longest,
-                seed=self._seed(generator),
-            )
-            engine = Dense() if self.engine is None else self.engine
-            weight = self.coupling.fit(negatives, self.temperature, engine).weight
-            n, m = negatives.shape
-            exponents = weight.value(negatives.anchors @ negatives.others.T, slice(0, m))
-            mask = negatives.mask(slice(0, n), slice(0, m))
-            arranged = torch.softmax(
-                exponents if mask is None else exponents.masked_fill_(mask, -torch.inf), dim=1
-            )
-            weights = torch.empty_like(arranged)
-            weights[layout.order[:, None], layout.candidate_order[None, :]] = arranged
-        return weights
+        with torch.no_grad():
+            batch = self._batch(views, self.engine or Dense(), ids, labels, generator, None)
+            with without_autocast(batch.anchors.device):
+                return batch.weights(self._fitted(batch).weight)
 
-    def _seed(self, generator: torch.Generator | None) -> int:
-        """Which random subset is drawn; 0 where none is."""
-        if not isinstance(generator, torch.Generator | None):
-            raise ValueError(f"generator must be a torch.Generator or None, got {generator!r}")
-        if self.selection.subset_size is None:
-            return 0
-        device = None if generator is None else generator.device
-        return int(torch.randint(2**62, (), generator=generator, device=device))
+    def _batch(
+        self,
+        views: tuple[Tensor | Pairs, ...],
+        engine: Engine | None,
+        ids: Tensor | None,
+        labels: Tensor | None,
+        generator: torch.Generator | None,
+        temperature: Tensor | None,
+    ) -> Batch:
+        return batch_of(
+            views,
+            ids=ids,
+            labels=labels,
+            generator=generator,
+            learned=temperature,
+            temperature=self.temperature,
+            selection=self.selection,
+            normalize=self.normalize,
+            engine=engine,
+        )
+
+    def _fitted(self, batch: Batch) -> Fit:
+        """Return the coupling fitted to the batch, after a check that no exponent overflows."""
+        negatives, temperature = batch.negatives, batch.scale.temperature
+        fit = self.coupling.fit(negatives, temperature, batch.engine)
+        steepest = abs(fit.weight.slope) + 1 / temperature
+        check_range(steepest * negatives.bound, negatives.anchors.dtype)
+        return fit
+
+    def _softmax_loss(self, batch: Batch, weight: Exponent) -> Float[Tensor, ""] | None:
+        """Return the loss in closed form, for parts and batches that have one: the same number, sooner."""
+        contrast, correction, temperature = self.contrast, self.correction, batch.scale.temperature
+        if self.perturbation is not None or not isinstance(contrast, SoftmaxContrast) or contrast.is_limit:
+            return None
+        if not isinstance(correction, Debias | None):
+            return None
+        loss = SoftmaxLoss(
+            temperature=temperature,
+            log_weight=contrast.log_weight,
+            class_prior=0.0 if correction is None else correction.class_prior,
+            floor=-torch.inf if correction is None else correction.least_similarity / temperature,
+        )
+        return batch.softmax_loss(loss, weight)
 
     def _losses(
-        self, negatives: WeightedNegatives, positives: Positives, shift: Shift, scale: Tensor | None
+        self, batch: Batch, negatives: WeightedNegatives, positives: WeightedPositives
+    ) -> Float[Tensor, " n"]:
+        """Return the loss of each anchor, combined with that of the perturbed logits."""
+
+        def shifted(shift: Shift) -> Tensor:
+            statistic, _ = self._statistic(batch, negatives, positives, shift)
+            return self.contrast.losses(statistic, negatives, positives, shift)
+
+        if self.perturbation is None:
+            return shifted(0.0)
+        shift = self.perturbation.shift(batch.lengths, batch.scale.temperature)
+        return self.perturbation.combine(shifted(0.0), shifted(batch.scale.logits(shift)))
+
+    def _statistic(
+        self, batch: Batch, negatives: WeightedNegatives, positives: WeightedPositives, shift: Shift
     ) -> tuple[Tensor, Tensor | None]:
-        """The loss of each anchor, and which anchors stand on the correction's floor."""
-        number = self.contrast.number(negatives, positives, shift)
-        on_floor = None
-        if self.correction is not None:
-            # A false negative is perturbed as the negative it is taken for: upwards.
-            least: Shift = self.correction.least_similarity / self.temperature
-            if scale is not None and math.isfinite(self.correction.least_similarity):
-                least = least * scale
-            floor = self.contrast.least(least + shift)
-            number, on_floor = self.correction(
-                number,
-                self.contrast.number(positives, positives, shift),
-                floor,
-                logarithmic=self.contrast.logarithmic,
-            )
-        return self.contrast.losses(number, negatives, positives, shift), on_floor
+        """Return the statistic of each anchor's true negatives, and where the correction is on its floor."""
+        statistic = self.contrast.statistic(negatives, positives, shift)
+        if self.correction is None:
+            return statistic, None
+        # A false negative is perturbed as the negative it is taken for: upwards.
+        least = batch.scale.logits(self.correction.least_similarity / batch.scale.temperature)
+        return self.correction(
+            statistic,
+            self.contrast.statistic(positives, positives, shift),
+            self.contrast.lower_bound(least + shift),
+            log_domain=self.contrast.log_domain,
+        )
 
-
-def _told(
-    loss: Tensor, weighted: WeightedNegatives, positives: Positives, fit: Fit, on_floor: Tensor | None
-) -> tuple[Tensor, Callable[[], Call]]:
-    """The loss, and what there is to tell of it."""
-    call = Call(loss, weighted, positives, fit, on_floor)
-    return loss, lambda: call
-
-
-def _bound_of_all(pairs: Pairs, bound: float) -> float:
-    """The largest of the processes' bounds, so that none refuses alone."""
-    if pairs.group.size == 1:
-        return bound
-    return float(pairs.group.largest(torch.tensor(bound, dtype=torch.float64, device=pairs.anchors.device)))
-
-
-def _scaled(rows: Tensor, scale: Tensor | None) -> Tensor:
-    """Rows whose inner products are those of `rows` times `scale`."""
-    return rows if scale is None else rows * scale.sqrt().to(rows)
-
-
-def _number(name: str, value: Tensor) -> float:
-    if not isinstance(value, Tensor) or value.numel() != 1 or not value.is_floating_point():
-        got = f"{value.dtype} of shape {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)
-        raise ValueError(f"{name} must be a tensor that holds one positive number, got {got}")
-    number = float(value.detach())
-    if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be positive and finite, got {number}")
-    return number
-
-
-def _as_pairs(views: tuple[Tensor | Pairs, ...], ids: Tensor | None, labels: Tensor | None) -> Pairs:
-    if len(views) == 1 and isinstance(views[0], Pairs):
-        if ids is not None or labels is not None:
-            raise ValueError("ids and labels belong to the Pairs: give them to the source that makes them")
-        return views[0]
-    if any(isinstance(view, Pairs) for view in views):
-        raise ValueError("expected either one Pairs or views, got a mixture")
-    return InBatch()(*views, ids=ids, labels=labels)  # type: ignore[arg-type]
+    def _on_floor(
+        self, batch: Batch, negatives: WeightedNegatives, positives: WeightedPositives
+    ) -> Bool[Tensor, " n"]:
+        """Return where the correction is on its floor."""
+        _, on_floor = self._statistic(batch, negatives, positives, 0.0)
+        assert on_floor is not None
+        return on_floor

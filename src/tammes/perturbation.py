@@ -1,4 +1,4 @@
-"""Perturbations: logits moved against the encoder, so that it must use more than one feature."""
+"""Perturbations: adversarial shifts of the logits, so that the encoder must use more than one feature."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from torch import Tensor
+from typing_extensions import override
 
-from tammes.checks import is_finite
+from tammes.checks import check_number
 
 
 class Perturbation(ABC):
-    """A shift of all logits, and how the perturbed loss joins the plain one."""
+    """Shift of all logits, and the combination of the perturbed loss with the plain one."""
 
     @abstractmethod
-    def shift(self, norms: Tensor | float, temperature: float) -> Tensor | float:
-        """In logits: negatives rise by it, positives fall by it. `norms` are the anchors' lengths."""
+    def shift(self, lengths: Tensor | float, temperature: float) -> Tensor | float:
+        """Return the shift in logits, by which negatives rise and positives fall.
+
+        Args:
+            lengths: `(n,)` lengths of the anchors; 1 for unit vectors.
+            temperature: l = s / temperature.
+        """
 
     @abstractmethod
     def combine(self, plain: Tensor, perturbed: Tensor) -> Tensor:
-        """One loss from the two."""
+        """Return `(n,)` one loss from the plain and the perturbed one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +34,7 @@ class FeatureModification(Perturbation):
 
     The worst case moves positives along minus the anchor and negatives along it, so that
     l+ becomes l+ - epsilon |v| / t and l_j becomes l_j + epsilon |v| / t, with |v| = 1 on the sphere.
-    The coupling's weights are those of the unmoved embeddings; the moved negatives are what a correction
-    then corrects.
+    The coupling's weights are those of the unmoved embeddings; a correction acts on the moved negatives.
 
     Args:
         epsilon: radius of the ball, in similarity; at least 0.
@@ -50,14 +55,13 @@ class FeatureModification(Perturbation):
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, value in (("epsilon", self.epsilon), ("alpha", self.alpha)):
-            if not (is_finite(value) and value >= 0):
-                raise ValueError(f"{name} must be a finite number of at least 0, got {value}")
+        check_number("epsilon", self.epsilon, minimum=0)
+        check_number("alpha", self.alpha, minimum=0)
 
-    def shift(self, norms: Tensor | float, temperature: float) -> Tensor | float:
-        """See `Perturbation.shift`."""
-        return self.epsilon * norms / temperature
+    @override
+    def shift(self, lengths: Tensor | float, temperature: float) -> Tensor | float:
+        return self.epsilon * lengths / temperature
 
+    @override
     def combine(self, plain: Tensor, perturbed: Tensor) -> Tensor:
-        """See `Perturbation.combine`."""
         return (plain + self.alpha * perturbed) / (1 + self.alpha)

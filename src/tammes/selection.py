@@ -1,4 +1,4 @@
-"""Selections: who may be a negative at all."""
+"""Selections: which candidates may be negatives at all."""
 
 from __future__ import annotations
 
@@ -9,24 +9,41 @@ from typing import ClassVar
 import torch
 from jaxtyping import Int
 from torch import Tensor
+from typing_extensions import override
 
+from tammes.checks import check_integer
 from tammes.pairs import Pairs
 
 
 class Selection(ABC):
-    """A candidate may be a negative of an anchor where their keys differ; of those, k may be drawn."""
+    """Rule for the negatives: candidates whose key differs from the anchor's, or k of them at random."""
 
     removes_false_negatives: ClassVar[bool] = False
     """Whether candidates of the anchor's class are left out."""
+    keys_are_ids: ClassVar[bool] = False
+    """Whether the keys are the ids, so that the layout of plain views is known."""
 
     @abstractmethod
     def keys(self, pairs: Pairs) -> tuple[Int[Tensor, " n"], Int[Tensor, " m"]]:
-        """The keys of the anchors and of the candidates."""
+        """Return the keys of the anchors and of the candidates."""
 
     @property
     def subset_size(self) -> int | None:
-        """How many negatives are drawn for each anchor; None for all."""
+        """Number of negatives drawn for each anchor; None for all."""
         return None
+
+    def seed(self, generator: torch.Generator | None) -> int:
+        """Return a seed for the random subset, drawn from `generator`; 0 without a subset.
+
+        Raises:
+            ValueError: something other than a torch.Generator or None.
+        """
+        if not isinstance(generator, torch.Generator | None):
+            raise ValueError(f"generator must be a torch.Generator or None, got {generator!r}")
+        if self.subset_size is None:
+            return 0
+        device = None if generator is None else generator.device
+        return int(torch.randint(2**62, (), generator=generator, device=device))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +55,10 @@ class All(Selection):
         All()
     """
 
+    keys_are_ids: ClassVar[bool] = True
+
+    @override
     def keys(self, pairs: Pairs) -> tuple[Int[Tensor, " n"], Int[Tensor, " m"]]:
-        """The ids."""
         return pairs.ids, pairs.ids_of_candidates
 
 
@@ -57,8 +76,8 @@ class OtherLabels(Selection):
 
     removes_false_negatives: ClassVar[bool] = True
 
+    @override
     def keys(self, pairs: Pairs) -> tuple[Int[Tensor, " n"], Int[Tensor, " m"]]:
-        """The labels."""
         labels = pairs.labels_of_candidates
         if pairs.labels is None or labels is None:
             raise ValueError("OtherLabels needs labels, and none came: pass labels= with the views")
@@ -80,9 +99,11 @@ class OtherLabels(Selection):
 class Subset(Selection):
     """k negatives for each anchor, drawn without replacement, afresh at every call.
 
+    Weights are normalized within the subset, and N (and Q) is k.
+
     Args:
-        k: how many, at least 1. Weights are normalized within them, and N (and Q) is k.
-        among: from whom they are drawn: `All()` or `OtherLabels()`.
+        k: number of negatives, at least 1.
+        among: the selection from which they are drawn: `All()` or `OtherLabels()`.
 
     Raises:
         ValueError: k below 1, or a subset of a subset; when used, k above what an anchor has.
@@ -98,21 +119,25 @@ class Subset(Selection):
     among: All | OtherLabels = field(default_factory=All)
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.k, int) and not isinstance(self.k, bool) and self.k >= 1):
-            raise ValueError(f"k must be an integer of at least 1 negative, got {self.k}")
+        check_integer("k", self.k)
         if not isinstance(self.among, All | OtherLabels):
             raise ValueError(f"a subset is drawn among All() or OtherLabels(), got among={self.among!r}")
 
     @property
     def removes_false_negatives(self) -> bool:  # type: ignore[override]
-        """As the selection it is drawn from."""
+        """Whether the selection it is drawn from leaves out the anchor's class."""
         return self.among.removes_false_negatives
 
     @property
+    def keys_are_ids(self) -> bool:  # type: ignore[override]
+        """Whether the selection it is drawn from goes by ids."""
+        return self.among.keys_are_ids
+
+    @property
+    @override
     def subset_size(self) -> int:
-        """K."""
         return self.k
 
+    @override
     def keys(self, pairs: Pairs) -> tuple[Int[Tensor, " n"], Int[Tensor, " m"]]:
-        """As the selection it is drawn from."""
         return self.among.keys(pairs)

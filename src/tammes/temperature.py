@@ -1,27 +1,29 @@
-"""A temperature that is learned with the encoder."""
+"""A temperature that is learned with the encoder, and how its gradient reaches it."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
-from tammes.checks import is_finite
+from tammes.checks import check_number
 
 
 class LearnedTemperature(nn.Module):
-    """temperature = e^{-log_scale}, with log_scale a parameter, so that it stays positive.
+    """Learned temperature e^{-log_scale}, positive whatever the parameter.
 
     Give its value to the objective at every call, and its parameter to the optimizer, without weight decay.
 
     Args:
-        initial: where it starts; positive.
-        least: it is not let below this value, where logits would grow without bound: the parameter is set
-            back to the edge when the value is asked for.
+        initial: initial temperature; positive.
+        lower_bound: smallest temperature allowed: below it logits would grow without bound. The parameter
+            is set back to the edge when the value is computed.
 
     Raises:
-        ValueError: numbers that are not positive and finite, or an initial value below the least one.
+        ValueError: numbers that are not positive and finite, or an initial value below the lower bound.
 
     Source: Radford et al. (2021), sec. 2.4 and 2.5: learned in the log domain, the scale at most 100.
 
@@ -34,22 +36,74 @@ class LearnedTemperature(nn.Module):
         torch.Size([])
     """
 
-    def __init__(self, *, initial: float, least: float = 0.01) -> None:
+    def __init__(self, *, initial: float, lower_bound: float = 0.01) -> None:
         super().__init__()
-        for name, value in (("initial", initial), ("least", least)):
-            if not (is_finite(value) and value > 0):
-                raise ValueError(f"{name} must be a positive temperature, got {value}")
-        if initial < least:
-            raise ValueError(f"the initial temperature {initial} lies below the least one, {least}")
-        self.least = least
+        check_number("initial", initial, above=0)
+        check_number("lower_bound", lower_bound, above=0)
+        if initial < lower_bound:
+            raise ValueError(f"the initial temperature {initial} lies below lower_bound={lower_bound}")
+        self.lower_bound = lower_bound
         self.log_scale = nn.Parameter(torch.tensor(-math.log(initial)))
 
-    def forward(self) -> Tensor:
-        """The temperature, a number with gradient."""
+    def forward(self) -> Float[Tensor, ""]:
+        """Return the temperature, a number with gradient."""
         # Through .data, so that weights that were not moved do not count as changed.
-        self.log_scale.data.clamp_(max=-math.log(self.least))
+        self.log_scale.data.clamp_(max=-math.log(self.lower_bound))
         return torch.exp(-self.log_scale)
 
     def extra_repr(self) -> str:
-        """For print: the present value and its bound."""
-        return f"temperature={math.exp(-float(self.log_scale.detach())):.4g}, least={self.least:g}"
+        """Return the present value and its bound, for print."""
+        temperature = math.exp(-float(self.log_scale.detach()))
+        return f"temperature={temperature:.4g}, lower_bound={self.lower_bound:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogitScale:
+    """A temperature as a plain number, and a 1 through which the gradient of a learned one returns.
+
+    Slopes, shifts and ranges are decided before S is seen, from the temperature as a number. Every part
+    depends on the temperature through the logits alone (but for a plan's marginals, which are constants),
+    so multiplying the logits by the tensor `one` = value / temperature is enough: d loss / d temperature
+    arrives through it, and no part needs to know of it.
+
+    Args:
+        temperature: value of the temperature.
+        one: the tensor value / temperature; None where the temperature is not learned.
+    """
+
+    temperature: float
+    one: Float[Tensor, ""] | None = None
+
+    @staticmethod
+    def of(fixed: float, learned: Tensor | None) -> LogitScale:
+        """Return the scale of a fixed temperature, or of a learned one where it is given.
+
+        Raises:
+            ValueError: a learned temperature that is no tensor of one positive, finite number.
+        """
+        if learned is None:
+            return LogitScale(temperature=fixed)
+        value = _number(learned)
+        return LogitScale(temperature=value, one=value / learned.reshape(()))
+
+    def logits(self, values: Tensor | float) -> Tensor | float:
+        """Return logits computed at the plain temperature, made differentiable in the learned one."""
+        if self.one is None or (isinstance(values, float) and not math.isfinite(values)):
+            return values
+        return values * self.one
+
+    def rows(self, rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Return rows whose inner products are those of `rows` times `one`."""
+        return rows if self.one is None else rows * self.one.sqrt().to(rows)
+
+
+def _number(temperature: Tensor) -> float:
+    if not isinstance(temperature, Tensor) or temperature.numel() != 1 or not temperature.is_floating_point():
+        got = repr(temperature)
+        if isinstance(temperature, Tensor):
+            got = f"{temperature.dtype} of shape {tuple(temperature.shape)}"
+        raise ValueError(f"temperature must be a tensor that holds one positive number, got {got}")
+    value = float(temperature.detach())
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"temperature must be positive and finite, got {value}")
+    return value

@@ -1,4 +1,4 @@
-"""What an objective refuses: parts of the wrong kind or that make no sense together, exponents too large."""
+"""Checks of an objective: the kinds of its parts, their combination, and the range of its exponents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from tammes.selection import Selection
 
 
 def check_kinds(parts: Mapping[str, object]) -> None:
-    """Raises ValueError for a part, by name, that is not of its kind."""
+    """Raise ValueError for a part that is not of its kind.
+
+    Args:
+        parts: parts of an objective by name.
+    """
     optional = type(None)
     for name, kinds in (
         ("coupling", (Coupling,)),
@@ -31,10 +35,10 @@ def check_kinds(parts: Mapping[str, object]) -> None:
             raise ValueError(f"{name} must be a {kinds[0].__name__}, got {part!r}")
 
 
-def check_sense(
+def check_combination(
     coupling: Coupling, selection: Selection, correction: Correction | None, contrast: Contrast
 ) -> None:
-    """Raises ValueError for parts that make no sense together, with what to take instead."""
+    """Raise ValueError for parts that contradict each other, with the parts to take instead."""
     if not contrast.weighs and not isinstance(coupling, Uniform):
         raise ValueError(
             f"{contrast!r} looks at the hardest negative alone, so the weights of {coupling!r} have no "
@@ -52,24 +56,24 @@ def check_sense(
             f"{selection!r} leaves no false negatives, so {correction!r} would take out true ones: "
             "use one of the two"
         )
-    if contrast.logarithmic and not math.isfinite(correction.least_similarity):
+    if contrast.log_domain and not math.isfinite(correction.least_similarity):
         raise ValueError(
             f"{contrast!r} has no lower bound of its own: {correction!r} needs a finite least_similarity"
         )
 
 
-def check_range(largest: float, kind: torch.dtype) -> None:
-    """Raises ValueError for exponents that would overflow: well below the end of the type, as they add up.
+def check_range(largest: float, dtype: torch.dtype) -> None:
+    """Raise ValueError for exponents that may overflow: well below the end of the type, since they add up.
 
     Args:
-        largest: no exponent is larger.
-        kind: in which they are computed.
+        largest: an upper bound of the exponents.
+        dtype: type in which they are computed.
 
     Example:
         >>> check_range(1e3, torch.float32)
     """
-    if not largest < torch.finfo(kind).max ** 0.75:
+    if not largest < torch.finfo(dtype).max ** 0.75:
         raise ValueError(
-            f"exponents of up to {largest:.1e} are beyond {kind}: the embeddings are too long, or the "
+            f"exponents of up to {largest:.1e} are beyond {dtype}: the embeddings are too long, or the "
             "temperature, beta or epsilon is too extreme; normalize, or use moderate values"
         )

@@ -3,8 +3,8 @@
 from tammes.contrast.bcl import BCL
 from tammes.contrast.contrast import Contrast
 from tammes.contrast.hinge import Hinge
-from tammes.contrast.infonce import InfoNCE, Logistic
+from tammes.contrast.infonce import InfoNCE, Logistic, SoftmaxContrast
 from tammes.contrast.softplus import Softplus
 from tammes.contrast.triplet import Triplet
 
-__all__ = ["BCL", "Contrast", "Hinge", "InfoNCE", "Logistic", "Softplus", "Triplet"]
+__all__ = ["BCL", "Contrast", "Hinge", "InfoNCE", "Logistic", "SoftmaxContrast", "Softplus", "Triplet"]

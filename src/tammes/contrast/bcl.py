@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from jaxtyping import Float
 from torch import Tensor
+from typing_extensions import override
 
 from tammes.contrast.contrast import Contrast, Shift
-from tammes.reduce import Positives, WeightedNegatives
+from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
 from tammes.reduce.terms import Linear
-from tammes.reduce.weighted import Sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,16 +26,20 @@ class BCL(Contrast):
         BCL()
     """
 
-    def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
-        """sum_j w_j l_j, raised by the shift."""
+    @override
+    def statistic(self, sample: Sample, positives: WeightedPositives, shift: Shift) -> Float[Tensor, " n"]:
         return sample.mean(Linear()) + shift
 
-    def least(self, logit: Shift) -> Shift:
-        """The logit itself."""
+    @override
+    def lower_bound(self, logit: Shift) -> Shift:
         return logit
 
+    @override
     def losses(
-        self, number: Tensor, negatives: WeightedNegatives, positives: Positives, shift: Shift
+        self,
+        statistic: Float[Tensor, " n"],
+        negatives: WeightedNegatives,
+        positives: WeightedPositives,
+        shift: Shift,
     ) -> Float[Tensor, " n"]:
-        """See `Contrast.losses`."""
-        return number - (positives.average(positives.logit) - shift)
+        return statistic - (positives.average(positives.logit) - shift)

@@ -8,22 +8,22 @@ from typing import ClassVar
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from typing_extensions import override
 
-from tammes.checks import is_finite
+from tammes.checks import check_number
 from tammes.contrast.contrast import Contrast, Shift
-from tammes.reduce import Positives, WeightedNegatives
+from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
 from tammes.reduce.positives import pair_similarity
-from tammes.reduce.weighted import Sample
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hinge(Contrast):
     """max(0, margin + max_j l_j - l+), averaged over the positives.
 
-    Only the hardest negative counts, so there is nothing that a coupling could weigh.
+    Only the hardest negative counts, so weights of the negatives would have no effect.
 
     Args:
-        margin: in logits.
+        margin: margin in logits; positive.
 
     Raises:
         ValueError: a margin that is not positive.
@@ -40,25 +40,28 @@ class Hinge(Contrast):
     debiasable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not (is_finite(self.margin) and self.margin > 0):
-            raise ValueError(f"margin must be a positive number, got {self.margin}")
+        check_number("margin", self.margin, above=0)
 
-    def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
-        """max_j l_j, raised by the shift; the gradient goes to the one negative that attains it."""
+    @override
+    def statistic(self, sample: Sample, positives: WeightedPositives, shift: Shift) -> Float[Tensor, " n"]:
         assert isinstance(sample, WeightedNegatives)
-        hardest = sample.hardest()
-        negatives = sample.negatives
+        # The gradient of max_j l_j goes to the one negative that attains it.
+        hardest, negatives = sample.hardest(), sample.negatives
         rows = torch.arange(len(hardest), device=hardest.device)
         largest = pair_similarity(negatives.anchors, negatives.candidates, rows, hardest)
         return largest / sample.temperature + shift
 
-    def least(self, logit: Shift) -> Shift:
-        """The logit itself."""
+    @override
+    def lower_bound(self, logit: Shift) -> Shift:
         return logit
 
+    @override
     def losses(
-        self, number: Tensor, negatives: WeightedNegatives, positives: Positives, shift: Shift
+        self,
+        statistic: Float[Tensor, " n"],
+        negatives: WeightedNegatives,
+        positives: WeightedPositives,
+        shift: Shift,
     ) -> Float[Tensor, " n"]:
-        """See `Contrast.losses`."""
         lowered = positives.logit - positives.of_anchor(shift)
-        return positives.average(torch.relu(self.margin + positives.of_anchor(number) - lowered))
+        return positives.average(torch.relu(self.margin + positives.of_anchor(statistic) - lowered))

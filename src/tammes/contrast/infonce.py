@@ -1,4 +1,4 @@
-"""The softmax contrast: InfoNCE with any weight Q, its limit form, and the logistic loss of raw products."""
+"""Softmax contrasts: InfoNCE with any weight Q, its limit form, and the logistic loss of raw products."""
 
 from __future__ import annotations
 
@@ -9,20 +9,71 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import softplus
+from typing_extensions import override
 
 from tammes.checks import is_finite
 from tammes.contrast.contrast import Contrast, Shift, raised
-from tammes.reduce import Positives, WeightedNegatives
-from tammes.reduce.weighted import Sample
+from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
+
+
+class SoftmaxContrast(Contrast):
+    """log(1 + Q e^{log G - l+}), averaged over the positives, with G = sum_j w_j e^{l_j}.
+
+    InfoNCE and the m-pair logistic loss are this formula under two names.
+    """
+
+    weight: float | None
+    log_domain: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.weight is not None and not (is_finite(self.weight) and self.weight > 0):
+            raise ValueError(
+                "weight (Q) must be a positive number, or None for the number of negatives, "
+                f"got {self.weight}"
+            )
+        if self.is_limit and self.weight is not None:
+            raise ValueError(f"the limit form has no weight Q, got weight={self.weight}: leave one out")
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether the loss is the form for infinitely many negatives, -l+ + log G."""
+        return False
+
+    @property
+    def log_weight(self) -> float | None:
+        """log Q; None for the number of negatives of each anchor."""
+        return None if self.weight is None else math.log(self.weight)
+
+    @override
+    def statistic(self, sample: Sample, positives: WeightedPositives, shift: Shift) -> Float[Tensor, " n"]:
+        return raised(sample.log_mean_exp(), shift)
+
+    @override
+    def lower_bound(self, logit: Shift) -> Shift:
+        return logit
+
+    @override
+    def losses(
+        self,
+        statistic: Float[Tensor, " n"],
+        negatives: WeightedNegatives,
+        positives: WeightedPositives,
+        shift: Shift,
+    ) -> Float[Tensor, " n"]:
+        if not self.is_limit:
+            log_weight = self.log_weight
+            statistic = statistic + (negatives.negatives.log_count if log_weight is None else log_weight)
+        excess = raised(positives.of_anchor(statistic) - positives.logit, positives.of_anchor(shift))
+        return positives.average(excess if self.is_limit else softplus(excess))
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfoNCE(Contrast):
+class InfoNCE(SoftmaxContrast):
     """-log( e^{l+} / (e^{l+} + Q G) ) with G = sum_j w_j e^{l_j}, averaged over the positives.
 
     Args:
-        weight: Q. None takes the number of the anchor's negatives, the usual loss.
-        limit: the form for infinitely many negatives, -l+ + log G, which has no Q.
+        weight: Q; None for the number of the anchor's negatives, the usual loss.
+        limit: whether to take the form for infinitely many negatives, -l+ + log G, which has no Q.
 
     Raises:
         ValueError: a weight that is not positive, or one given with the limit form.
@@ -36,44 +87,22 @@ class InfoNCE(Contrast):
 
     weight: float | None = None
     limit: bool = False
-    logarithmic: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        _check_weight(self.weight)
-        if self.limit and self.weight is not None:
-            raise ValueError(f"the limit form has no weight Q, got weight={self.weight}: leave one out")
 
     @property
-    def is_softmax(self) -> bool:
-        """Whether Q is the number of negatives."""
-        return self.weight is None and not self.limit
-
-    def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
-        """Log G, raised by the shift."""
-        return raised(sample.log_mean_exp(), shift)
-
-    def least(self, logit: Shift) -> Shift:
-        """The logarithm of e^{logit}."""
-        return logit
-
-    def losses(
-        self, number: Tensor, negatives: WeightedNegatives, positives: Positives, shift: Shift
-    ) -> Float[Tensor, " n"]:
-        """See `Contrast.losses`."""
-        if self.limit:
-            return positives.average(_exponent_over_positives(number, positives, shift))
-        return _softmax_losses(number, self.weight, negatives, positives, shift)
+    @override
+    def is_limit(self) -> bool:
+        return self.limit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Logistic(Contrast):
+class Logistic(SoftmaxContrast):
     """log(1 + (q/m) sum_j e^{v_j}), v_j = l_j - l+: the m-pair logistic loss, averaged over the positives.
 
-    It is InfoNCE under the name and the letters of another literature, where it usually acts on raw
-    inner products at temperature 1: `recipes.logistic` sets that.
+    InfoNCE under the name and the letters of another literature, where it usually acts on raw inner products
+    at temperature 1: `recipes.logistic` sets that.
 
     Args:
-        weight: q. None takes the number m of negatives: log(1 + sum_j e^{v_j}).
+        weight: q; None for the number m of negatives: log(1 + sum_j e^{v_j}).
 
     Raises:
         ValueError: a weight that is not positive.
@@ -87,46 +116,3 @@ class Logistic(Contrast):
     """
 
     weight: float | None = None
-    logarithmic: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        _check_weight(self.weight)
-
-    @property
-    def is_softmax(self) -> bool:
-        """Whether q is the number of negatives."""
-        return self.weight is None
-
-    def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
-        """Log G, raised by the shift."""
-        return raised(sample.log_mean_exp(), shift)
-
-    def least(self, logit: Shift) -> Shift:
-        """The logarithm of e^{logit}."""
-        return logit
-
-    def losses(
-        self, number: Tensor, negatives: WeightedNegatives, positives: Positives, shift: Shift
-    ) -> Float[Tensor, " n"]:
-        """See `Contrast.losses`."""
-        return _softmax_losses(number, self.weight, negatives, positives, shift)
-
-
-def _check_weight(weight: float | None) -> None:
-    if weight is not None and not (is_finite(weight) and weight > 0):
-        raise ValueError(
-            f"weight (Q) must be a positive number, or None for the number of negatives, got {weight}"
-        )
-
-
-def _exponent_over_positives(number: Tensor, positives: Positives, shift: Shift) -> Tensor:
-    """Log G - l+ for each positive pair, the shift included."""
-    excess = positives.of_anchor(number) - positives.logit
-    return raised(excess, positives.of_anchor(shift))
-
-
-def _softmax_losses(
-    number: Tensor, weight: float | None, negatives: WeightedNegatives, positives: Positives, shift: Shift
-) -> Tensor:
-    log_weight = negatives.negatives.log_count if weight is None else math.log(weight)
-    return positives.average(softplus(_exponent_over_positives(number + log_weight, positives, shift)))

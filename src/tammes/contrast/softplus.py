@@ -1,4 +1,4 @@
-"""The Jensen-Shannon contrast: softplus on either side."""
+"""The Jensen-Shannon contrast: softplus of the positives and of the negatives."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from tammes.contrast.contrast import Contrast, Shift
-from tammes.reduce import Positives, WeightedNegatives
+from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
 from tammes.reduce.terms import Softened
-from tammes.reduce.weighted import Sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,17 +29,21 @@ class Softplus(Contrast):
         Softplus()
     """
 
-    def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
-        """sum_j w_j softplus(l_j + shift)."""
+    @override
+    def statistic(self, sample: Sample, positives: WeightedPositives, shift: Shift) -> Float[Tensor, " n"]:
         return sample.mean(Softened(), shift)
 
-    def least(self, logit: Shift) -> Shift:
-        """softplus(logit)."""
+    @override
+    def lower_bound(self, logit: Shift) -> Shift:
         return functional.softplus(torch.as_tensor(logit))
 
+    @override
     def losses(
-        self, number: Tensor, negatives: WeightedNegatives, positives: Positives, shift: Shift
+        self,
+        statistic: Float[Tensor, " n"],
+        negatives: WeightedNegatives,
+        positives: WeightedPositives,
+        shift: Shift,
     ) -> Float[Tensor, " n"]:
-        """See `Contrast.losses`."""
         lowered = positives.logit - positives.of_anchor(shift)
-        return positives.average(functional.softplus(-lowered)) + number
+        return positives.average(functional.softplus(-lowered)) + statistic

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor
+from typing_extensions import override
 
-from tammes.checks import is_finite
+from tammes.checks import check_number
 from tammes.contrast.contrast import Contrast, Shift
-from tammes.reduce import Positives, WeightedNegatives
+from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
 from tammes.reduce.terms import Rectified
-from tammes.reduce.weighted import Sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Triplet(Contrast):
     At temperature 1 and for unit vectors 2 (s_j - s+) is the difference |x - x+|^2 - |x - x_j|^2.
 
     Args:
-        margin: eta, in squared distance over temperature.
+        margin: eta, in squared distance over temperature; positive.
 
     Raises:
         ValueError: a margin that is not positive.
@@ -38,23 +38,27 @@ class Triplet(Contrast):
     debiasable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not (is_finite(self.margin) and self.margin > 0):
-            raise ValueError(f"margin must be a positive number, got {self.margin}")
+        check_number("margin", self.margin, above=0)
 
-    def number(self, sample: Sample, positives: Positives, shift: Shift) -> Tensor:
-        """The loss of each positive pair, `(e,)`: here each positive sees the negatives in its own way."""
+    @override
+    def statistic(self, sample: Sample, positives: WeightedPositives, shift: Shift) -> Float[Tensor, " e"]:
         assert isinstance(sample, WeightedNegatives)
+        # Each positive compares the negatives with its own threshold, so the statistic is one of pairs.
         term = Rectified(gain=2.0, margin=self.margin)
         # Negatives rise by the shift and the positive falls by it: the threshold is two shifts lower.
         threshold = positives.in_columns(positives.logit - 2 * positives.of_anchor(shift))
         return positives.from_columns(sample.mean_beyond(term, threshold))
 
-    def least(self, logit: Shift) -> Shift:
-        """Nothing is less than no loss at all."""
+    @override
+    def lower_bound(self, logit: Shift) -> Shift:
         return 0.0
 
+    @override
     def losses(
-        self, number: Tensor, negatives: WeightedNegatives, positives: Positives, shift: Shift
+        self,
+        statistic: Float[Tensor, " e"],
+        negatives: WeightedNegatives,
+        positives: WeightedPositives,
+        shift: Shift,
     ) -> Float[Tensor, " n"]:
-        """See `Contrast.losses`."""
-        return positives.average(number)
+        return positives.average(statistic)

@@ -4,25 +4,27 @@ from tammes.reduce.choice import choose
 from tammes.reduce.dense import Dense
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
-from tammes.reduce.negatives import Negatives
-from tammes.reduce.positives import Positives
-from tammes.reduce.tiled.engine import LogSums, Tiled
-from tammes.reduce.tiled.fixed_shift import Kernel
+from tammes.reduce.negatives import KeyRanges, Negatives
+from tammes.reduce.positives import WeightedPositives
+from tammes.reduce.softmax import SoftmaxLoss
+from tammes.reduce.tiled import Kernel, Tiled
 from tammes.reduce.triton import Product, Triton
-from tammes.reduce.weighted import WeightedNegatives
+from tammes.reduce.weighted import Sample, WeightedNegatives
 
 __all__ = [
     "Dense",
     "Engine",
     "Exponent",
     "Kernel",
-    "LogSums",
+    "KeyRanges",
     "Negatives",
     "Pointwise",
-    "Positives",
     "Product",
+    "Sample",
+    "SoftmaxLoss",
     "Tiled",
     "Triton",
     "WeightedNegatives",
+    "WeightedPositives",
     "choose",
 ]

@@ -13,7 +13,7 @@ _NOTHING = nullcontext()
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Turns autocast off, and costs nothing where it is off already.
+    """Return a context without autocast, at no cost where autocast is off already.
 
     Example:
         >>> with torch.autocast("cpu", dtype=torch.bfloat16), without_autocast(torch.device("cpu")):
@@ -28,14 +28,14 @@ def without_autocast(device: torch.device) -> AbstractContextManager[object]:
 def first_order_only(
     gradients: tuple[Tensor | None, ...], inputs: tuple[Tensor | None, ...]
 ) -> tuple[Tensor | None, ...]:
-    """The gradients, tied to the inputs by a node that raises when it is differentiated.
+    """Return the gradients, tied to the inputs by a node that raises when it is differentiated.
 
-    They are computed without a graph. Untied, they would be constants to a second
-    derivative, which would then silently lack its largest part; torch's own `once_differentiable` ties them
-    to nothing that leads back to the inputs.
+    The gradients are computed without a graph. Untied, they would be constants to a second derivative, which
+    would then silently lack its largest part; torch's own `once_differentiable` ties them to nothing that
+    leads back to the inputs.
 
     Args:
-        gradients: what a backward pass returns.
+        gradients: gradients that a backward pass returns.
         inputs: all tensors that the gradients depend on.
     """
     if not torch.is_grad_enabled():  # no graph of the backward pass is wanted
@@ -79,7 +79,7 @@ class UnitLength(torch.autograd.Function):
 def through_unit_length(
     unit: Float[Tensor, "n d"], lengths: Float[Tensor, "n 1"], gradient: Float[Tensor, "n d"]
 ) -> Float[Tensor, "n d"]:
-    """D x = (d z - z (z . d z)) / |x| for z = x / |x|.
+    """Return dx = (dz - z (z . dz)) / |x|, the gradient through z = x / |x|.
 
     Example:
         >>> unit, gradient = torch.tensor([[1.0, 0.0]]), torch.tensor([[5.0, 3.0]])

@@ -9,100 +9,106 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from typing_extensions import override
 
-from tammes.pairs import Edges
+from tammes.pairs import PositivePairs
 from tammes.reduce.autograd import first_order_only
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.weighted import Sample
 
 _CHUNK = 1 << 21
-"""How many numbers of gathered embeddings are held at a time."""
+"""Number of entries of gathered embeddings in memory at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Positives(Sample):
+class WeightedPositives(Sample):
     """The positives of every anchor; as a sample, weighted as the negatives are.
 
     Args:
-        edges: which pairs they are.
-        similarity: `(e,)`, s of each pair; differentiable.
-        weight: the logarithm of the weights, up to a constant for each anchor.
+        pairs: the positive pairs.
+        similarity: `(e,)` similarity of each pair; differentiable.
+        weight: logarithm of the weights, up to a constant for each anchor.
         temperature: l = s / temperature.
     """
 
-    edges: Edges
+    pairs: PositivePairs
     similarity: Float[Tensor, " e"]
     weight: Exponent
     temperature: float
 
     @staticmethod
-    def of(negatives: Negatives, edges: Edges, weight: Exponent, temperature: float) -> Positives:
-        """The positives among the anchors and candidates that `negatives` holds."""
-        if negatives.symmetric and edges.side_by_side:
-            similarity = _NeighborSimilarity.apply(negatives.anchors)  # type: ignore[no-untyped-call]
+    def of(
+        negatives: Negatives, pairs: PositivePairs, weight: Exponent, temperature: float
+    ) -> WeightedPositives:
+        """Return the positives among the anchors and candidates that `negatives` holds."""
+        if negatives.symmetric and pairs.one_each:
+            # Each row is then its positive's only positive.
+            similarity = _PartnerSimilarity.apply(  # type: ignore[no-untyped-call]
+                negatives.anchors, pairs.candidate
+            )
         else:
             similarity = pair_similarity(
-                negatives.anchors, negatives.candidates, edges.anchor, edges.candidate
+                negatives.anchors, negatives.candidates, pairs.anchor, pairs.candidate
             )
-        return Positives(edges=edges, similarity=similarity, weight=weight, temperature=temperature)
+        return WeightedPositives(pairs=pairs, similarity=similarity, weight=weight, temperature=temperature)
 
     @cached_property
     def logit(self) -> Float[Tensor, " e"]:
-        """`(e,)`, l+ of each pair."""
+        """`(e,)` logit l+ of each pair."""
         return self.similarity / self.temperature
 
     def average(self, values: Float[Tensor, " e"]) -> Float[Tensor, " n"]:
-        """The plain mean over each anchor's positives."""
-        if self.edges.one_each:
+        """Return `(n,)` the plain mean over each anchor's positives."""
+        if self.pairs.one_each:
             return values
-        return self._sum(values) / self.edges.count
+        return self._sum(values) / self.pairs.count
 
+    @override
     def log_mean_exp(self) -> Float[Tensor, " n"]:
-        """Log sum_p w_ip e^{l_ip} over the positives p of each anchor i."""
-        if self.edges.one_each:
+        if self.pairs.one_each:
             return self.logit
         return self._log_sum_exp(self._log_weight + self.logit) - self._log_sum_exp(self._log_weight)
 
+    @override
     def mean(self, term: Pointwise, shift: Tensor | float = 0.0) -> Float[Tensor, " n"]:
-        """sum_p w_ip term(l_ip + shift_i) over the positives p of each anchor i."""
         values = term(self.logit + self.of_anchor(shift))
-        if self.edges.one_each:
+        if self.pairs.one_each:
             return values
         total = self._log_sum_exp(self._log_weight)
-        return self._sum((self._log_weight - total[self.edges.anchor]).exp() * values)
+        return self._sum((self._log_weight - total[self.pairs.anchor]).exp() * values)
 
     def of_anchor(self, values: Tensor | float) -> Tensor | float:
-        """`(e,)`, a number of each anchor repeated for its positives; a plain number stays one."""
-        if not isinstance(values, Tensor) or values.ndim == 0 or self.edges.one_each:
+        """Return `(e,)` values of the anchors, repeated for their positives; a plain number stays one."""
+        if not isinstance(values, Tensor) or values.ndim == 0 or self.pairs.one_each:
             return values
-        return values[self.edges.anchor]
+        return values[self.pairs.anchor]
 
     def in_columns(self, values: Float[Tensor, " e"]) -> Float[Tensor, "n p"]:
-        """`(n, p)`, the values of each anchor's positives side by side, zeros after the last."""
-        table = values.new_zeros(len(self.edges.count), int(self.edges.count.max()))
-        return table.index_put((self.edges.anchor, self._column), values)
+        """Return `(n, p)` values of each anchor's positives side by side, zeros after the last."""
+        table = values.new_zeros(len(self.pairs.count), int(self.pairs.count.max()))
+        return table.index_put((self.pairs.anchor, self._column), values)
 
     def from_columns(self, table: Float[Tensor, "n p"]) -> Float[Tensor, " e"]:
-        """`(e,)`, the inverse of `in_columns`."""
-        return table[self.edges.anchor, self._column]
+        """Return `(e,)` values of the positives, the inverse of `in_columns`."""
+        return table[self.pairs.anchor, self._column]
 
     @cached_property
     def _column(self) -> Int[Tensor, " e"]:
-        begin = torch.cumsum(self.edges.count, 0) - self.edges.count
-        return torch.arange(len(self.edges.anchor), device=begin.device) - begin[self.edges.anchor]
+        begin = torch.cumsum(self.pairs.count, 0) - self.pairs.count
+        return torch.arange(len(self.pairs.anchor), device=begin.device) - begin[self.pairs.anchor]
 
     @cached_property
     def _log_weight(self) -> Float[Tensor, " e"]:
-        return self.weight.at_pairs(self.similarity, self.edges.candidate)
+        return self.weight.at_pairs(self.similarity, self.pairs.candidate)
 
     def _sum(self, values: Tensor) -> Tensor:
-        return values.new_zeros(len(self.edges.count)).index_add(0, self.edges.anchor, values)
+        return values.new_zeros(len(self.pairs.count)).index_add(0, self.pairs.anchor, values)
 
     def _log_sum_exp(self, values: Tensor) -> Tensor:
-        none = values.new_full((len(self.edges.count),), -torch.inf)
-        largest = none.scatter_reduce(0, self.edges.anchor, values.detach(), "amax")
-        return self._sum((values - largest[self.edges.anchor]).exp()).log() + largest
+        none = values.new_full((len(self.pairs.count),), -torch.inf)
+        largest = none.scatter_reduce(0, self.pairs.anchor, values.detach(), "amax")
+        return self._sum((values - largest[self.pairs.anchor]).exp()).log() + largest
 
 
 def pair_similarity(
@@ -111,13 +117,13 @@ def pair_similarity(
     anchor: Int[Tensor, " e"],
     candidate: Int[Tensor, " e"],
 ) -> Float[Tensor, " e"]:
-    """S of listed pairs; differentiable, holding only a chunk of the gathered embeddings at a time.
+    """Return similarities of listed pairs, with only a chunk of the gathered embeddings in memory at a time.
 
     Args:
-        anchors: `(n, d)`.
-        candidates: `(m, d)`, or None where the anchors are the candidates.
-        anchor: `(e,)`, rows of `anchors`.
-        candidate: `(e,)`, rows of the candidates.
+        anchors: `(n, d)` embeddings.
+        candidates: `(m, d)` embeddings, or None where the anchors are the candidates.
+        anchor: `(e,)` rows of `anchors`.
+        candidate: `(e,)` rows of the candidates.
 
     Example:
         >>> z = torch.tensor([[1.0, 0.0], [0.6, 0.8]])
@@ -154,22 +160,22 @@ class _PairSimilarity(torch.autograd.Function):
         return *first_order_only(found, (anchors, candidates, gradient)), None, None
 
 
-class _NeighborSimilarity(torch.autograd.Function):
-    """s of rows 2k and 2k + 1, which are each other's only positive, for both of them."""
+class _PartnerSimilarity(torch.autograd.Function):
+    """s of rows that are each other's only positive, by two gathers and no scattered sum."""
 
     @staticmethod
-    def forward(ctx: Any, anchors: Tensor) -> Tensor:
-        ctx.save_for_backward(anchors)
-        first, second = anchors.view(-1, 2, anchors.shape[1]).unbind(dim=1)
-        return (first * second).sum(dim=1).repeat_interleave(2)
+    def forward(ctx: Any, anchors: Tensor, partner: Tensor) -> Tensor:
+        ctx.save_for_backward(anchors, partner)
+        return anchors.index_select(0, partner).mul_(anchors).sum(dim=1)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor | None:
-        (anchors,) = ctx.saved_tensors
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None]:
+        anchors, partner = ctx.saved_tensors
         with torch.no_grad():
-            both = gradient.view(-1, 2).sum(dim=1)
-            found = anchors.view(-1, 2, anchors.shape[1]).flip(1).mul_(both[:, None, None]).view_as(anchors)
-        return first_order_only((found,), (anchors, gradient))[0]
+            # s_ip and s_pi are one number: row i gets the gradients of both.
+            both = gradient + gradient.index_select(0, partner)
+            found = anchors.index_select(0, partner).mul_(both[:, None])
+        return first_order_only((found,), (anchors, gradient))[0], None
 
 
 def _chunks(size: int, width: int) -> list[slice]:

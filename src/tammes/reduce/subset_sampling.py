@@ -1,8 +1,8 @@
-"""A random k-subset for every anchor, without a list of its members.
+"""Sampling of k negatives for every anchor, without replacement and without a list of the sample.
 
-Every pair of an anchor and a candidate holds a ticket, a hash that is computed wherever it is asked for;
-the k smallest tickets of an anchor's negatives win. Within an anchor no two tickets are equal, so exactly
-k win; one number per anchor, the k-th smallest ticket, tells them in every tile and in both passes.
+Every pair of an anchor and a candidate has a hash, which is computed wherever it is needed; the k negatives
+of smallest hash are the sample. Within a row no two hashes are equal, so the sample has exactly k members,
+and one number a row, the k-th smallest hash, identifies them in every tile and in both passes.
 """
 
 from __future__ import annotations
@@ -16,65 +16,65 @@ from torch import Tensor
 _WORD = 0xFFFFFFFF
 _FIRST, _SECOND = 0x7FEB352D, 0x846CA68B
 _BLOCK = 1 << 17
-"""How many tickets a processor makes at a time: half a megabyte, which stays in its cache."""
+"""Number of hashes that a processor computes at a time: half a megabyte, which stays in its cache."""
 
 
 def row_keys(seed: int, rows: Int[Tensor, " r"]) -> Int[Tensor, " r"]:
-    """`(r,)`, a key for the tickets of each anchor, from one seed of up to 62 bits."""
+    """Return `(r,)` keys for the hashes of each anchor, from one seed of up to 62 bits."""
     return _mixed(_mixed(_mixed(rows) + (seed & _WORD)) + (seed >> 32))
 
 
-def tickets(keys: Int[Tensor, " r"], columns: Int[Tensor, " c"]) -> Int[Tensor, "r c"]:
-    """t_ij = mix(mix(j) + key_i), 32-bit words; `mix` is one-to-one, so no row has a ticket twice.
+def hashes(keys: Int[Tensor, " r"], columns: Int[Tensor, " c"]) -> Int[Tensor, "r c"]:
+    """Return h_ij = mix(mix(j) + key_i), 32-bit words; `mix` is one-to-one, so no row has a hash twice.
 
     Args:
-        keys: `(r,)`, of the anchors.
-        columns: `(c,)`, numbers of the candidates, below 2^32.
+        keys: `(r,)` keys of the anchors.
+        columns: `(c,)` numbers of the candidates, below 2^32.
 
     Example:
         >>> import torch
-        >>> row = tickets(row_keys(1, torch.tensor([0])), torch.arange(1000))
+        >>> row = hashes(row_keys(1, torch.tensor([0])), torch.arange(1000))
         >>> len(row.unique()), int(row.min()) >= 0
         (1000, True)
     """
     return _mixed(_mixed(columns)[None, :] + keys[:, None])
 
 
-def last_winners(
+def thresholds(
     keys: Int[Tensor, " r"], excluded: Bool[Tensor, "r c"] | None, k: int, columns: int
 ) -> Int[Tensor, " r"]:
-    """`(r,)`, the k-th smallest ticket of each anchor among candidates 0 to `columns` - 1.
+    """Return `(r,)` the k-th smallest hash of each anchor among candidates 0 to `columns` - 1.
 
     Args:
-        keys: `(r,)`, of the anchors.
-        excluded: `(r, c)`, who takes no part; at least k candidates are left to each anchor.
-        k: how many win.
-        columns: how many candidates there are.
+        keys: `(r,)` keys of the anchors.
+        excluded: `(r, c)` true where no negative stands; each anchor has at least k others.
+        k: size of the sample.
+        columns: number of candidates.
     """
-    everyone = torch.arange(columns, device=keys.device)
+    column = torch.arange(columns, device=keys.device)
     if keys.device.type != "cpu":
-        drawn = tickets(keys, everyone)
+        sampled = hashes(keys, column)
         if excluded is not None:
-            drawn.masked_fill_(excluded, torch.iinfo(drawn.dtype).max)
-        return drawn.kthvalue(k, dim=1).values
-    words = _words(keys, everyone)
+            sampled.masked_fill_(excluded, torch.iinfo(sampled.dtype).max)
+        return sampled.kthvalue(k, dim=1).values
+    words = _words(keys, column)
     if excluded is not None:
-        # The largest word may be a ticket too; it is then the last of all, and as good as excluded.
+        # The largest word may be a hash too; it is then the last of all, and as good as excluded.
         words[excluded.numpy()] = _WORD
     return torch.from_numpy(np.partition(words, k - 1, axis=1)[:, k - 1].astype(np.int64))
 
 
-def are_lost(
-    keys: Int[Tensor, " r"], columns: Int[Tensor, " c"], last: Int[Tensor, " r"]
+def not_sampled(
+    keys: Int[Tensor, " r"], columns: Int[Tensor, " c"], threshold: Int[Tensor, " r"]
 ) -> Bool[Tensor, "r c"]:
-    """`(r, c)`, whose tickets are larger than the last that wins."""
+    """Return `(r, c)` true where a hash is larger than the threshold of its row."""
     if keys.device.type != "cpu":
-        return tickets(keys, columns) > last[:, None]
-    return torch.from_numpy(_words(keys, columns) > last.numpy().astype(np.uint32)[:, None])
+        return hashes(keys, columns) > threshold[:, None]
+    return torch.from_numpy(_words(keys, columns) > threshold.numpy().astype(np.uint32)[:, None])
 
 
 def _mixed(value: Tensor) -> Tensor:
-    """Two rounds of xor-shift and odd multiplication: a bijection of 32-bit words, here in int64."""
+    """Apply two rounds of xor-shift and odd multiplication: a bijection of 32-bit words, here in int64."""
     value = value & _WORD
     value = ((value ^ (value >> 16)) * _FIRST).bitwise_and_(_WORD)
     value = ((value ^ (value >> 15)) * _SECOND).bitwise_and_(_WORD)
@@ -82,8 +82,9 @@ def _mixed(value: Tensor) -> Tensor:
 
 
 def _words(keys: Tensor, columns: Tensor) -> NDArray[np.uint32]:
-    """The tickets on a CPU, as the 32-bit words that they are: torch cannot compute with these, and int64
-    takes sixteen times as long.
+    """Return the hashes on a CPU as 32-bit words.
+
+    NumPy computes them, since torch has no arithmetic on uint32, and int64 takes sixteen times as long.
     """
     anchor, candidate = (each.numpy().astype(np.uint32) for each in (keys, columns))
     _mix(candidate, np.empty_like(candidate))
@@ -98,7 +99,7 @@ def _words(keys: Tensor, columns: Tensor) -> NDArray[np.uint32]:
 
 
 def _mix(words: NDArray[np.uint32], spare: NDArray[np.uint32]) -> None:
-    """`_mixed`, in place."""
+    """Apply `_mixed` in place."""
     for shift, factor in ((16, _FIRST), (15, _SECOND), (16, None)):
         np.right_shift(words, shift, out=spare)
         np.bitwise_xor(words, spare, out=words)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tammes.pairs import Pairs, consecutive_ids
+from tammes.pairs import Pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +37,8 @@ class InBatch:
             ValueError: no view; views of different shapes, or not of a floating-point type; fewer than two
                 rows; ids or labels of another length.
         """
-        pairs = stack_views(views, ids, labels)
-        if len(views[0]) < 2:
-            raise ValueError(f"expected at least two pairs, got {len(views[0])}: one has no negative")
-        return pairs
+        check_views(views, minimum=2)
+        return stack_views(views, ids, labels)
 
 
 def stack_views(views: tuple[Tensor, ...], ids: Tensor | None, labels: Tensor | None) -> Pairs:
@@ -58,10 +56,10 @@ def stack_views(views: tuple[Tensor, ...], ids: Tensor | None, labels: Tensor | 
         >>> stack_views((torch.zeros(2, 3), torch.ones(2, 3)), None, None).ids.tolist()
         [0, 1, 0, 1]
     """
-    _check_views(views)
+    check_views(views)
     view = views[0]
     if ids is None:
-        ids = consecutive_ids(len(view), len(views), view.device)
+        ids = torch.arange(len(view), device=view.device).repeat(len(views))
     else:
         ids = _one_each("ids", ids, view).repeat(len(views))
     if labels is not None:
@@ -93,7 +91,8 @@ def in_full_precision(pairs: Pairs) -> Pairs:
     return dataclasses.replace(pairs, anchors=anchors)
 
 
-def _check_views(views: tuple[Tensor, ...]) -> None:
+def check_views(views: tuple[Tensor, ...], *, minimum: int = 1) -> None:
+    """Raise ValueError unless the views are dense matrices of one shape with at least `minimum` rows."""
     if not views:
         raise ValueError("expected one or more views, got none")
     for number, view in enumerate(views):
@@ -112,6 +111,10 @@ def _check_views(views: tuple[Tensor, ...]) -> None:
             raise ValueError(
                 f"view 0 is on {views[0].device}, view {number} on {view.device}: move one of them"
             )
+    if views[0].shape[1] == 0:
+        raise ValueError(f"the views must have at least one dimension, got {tuple(views[0].shape)}")
+    if len(views[0]) < minimum:
+        raise ValueError(f"expected at least two pairs, got {len(views[0])}: one has no negative")
 
 
 def _one_each(name: str, numbers: Tensor, view: Tensor) -> Tensor:

@@ -15,11 +15,13 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from typing_extensions import override
 
+from tammes.checks import check_integer
 from tammes.reduce.autograd import first_order_only, without_autocast
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
-from tammes.reduce.negatives import Negatives, neighbors
+from tammes.reduce.negatives import Negatives
 from tammes.reduce.tiled import fixed_shift, running_maximum
 from tammes.reduce.tiled.tiles import (
     both_ways,
@@ -36,14 +38,14 @@ class Tiled(Engine):
     """Reduces S in square tiles that stay in a processor's cache.
 
     Args:
-        side: rows and columns of a tile.
+        side: number of rows and columns of a tile.
 
     Raises:
         ValueError: a side below one.
 
     Example:
-        >>> from tammes.reduce.dense import Dense
-        >>> negatives = Negatives(anchors=torch.eye(5), keys=torch.arange(5), bound=1.0)
+        >>> from tammes.reduce import Dense, KeyRanges
+        >>> negatives = Negatives(anchors=torch.eye(5), ranges=KeyRanges(keys=torch.arange(5)), bound=1.0)
         >>> exponents = (Exponent(slope=3.0),)
         >>> torch.equal(Tiled(side=2).log_sum_exp(negatives, exponents)[0],
         ...             Dense().log_sum_exp(negatives, exponents)[0])
@@ -53,19 +55,19 @@ class Tiled(Engine):
     side: int = 512
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.side, int) and self.side >= 1):
-            raise ValueError(f"side must be an integer of at least 1 row, got {self.side}")
+        check_integer("side", self.side)
 
+    @override
     def log_sum_exp(
         self, negatives: Negatives, exponents: tuple[Exponent, ...]
     ) -> tuple[Float[Tensor, " n"], ...]:
-        """See `Engine.log_sum_exp`."""
-        if not torch.is_grad_enabled():  # the iterations of Sinkhorn: no graph, no overhead
+        if not torch.is_grad_enabled():  # as in Sinkhorn's iterations: no node, no overhead
             return LogSums(negatives.detached, exponents, self.side).release()
         return _LogSumExp.apply(  # type: ignore[no-untyped-call]
             negatives.anchors, negatives.candidates, negatives, exponents, self.side
         )
 
+    @override
     def expectation(
         self,
         negatives: Negatives,
@@ -75,14 +77,13 @@ class Tiled(Engine):
         scale: float,
         offsets: Float[Tensor, "n p"],
     ) -> Float[Tensor, "n p"]:
-        """See `Engine.expectation`."""
         weighting = _Weighting(exponent=weight, log_total=log_total.detach(), term=term, scale=scale)
         return _Expectation.apply(  # type: ignore[no-untyped-call]
             negatives.anchors, negatives.candidates, offsets, negatives, weighting, self.side
         )
 
+    @override
     def hardest(self, negatives: Negatives) -> Int[Tensor, " n"]:
-        """See `Engine.hardest`."""
         negatives = negatives.detached
         largest = negatives.anchors.new_full((len(negatives.anchors),), -torch.inf)
         where = torch.zeros_like(largest, dtype=torch.long)
@@ -96,54 +97,49 @@ class Tiled(Engine):
 
 
 class LogSums:
-    """Log-sum-exps of detached negatives, and what their gradients mean for the embeddings; without graph.
+    """Log-sum-exps of detached negatives, and the gradients of the embeddings through them; without graph.
 
     Args:
         negatives: the entries of S to reduce, detached.
-        exponents: as in `Engine.log_sum_exp`.
-        side: rows and columns of a tile.
+        exponents: exponents as in `Engine.log_sum_exp`.
+        side: number of rows and columns of a tile.
 
     Attributes:
-        values: `(n,)` for each exponent.
+        values: `(n,)` log-sum-exps, one for each exponent.
 
     Example:
-        >>> negatives = Negatives(anchors=torch.eye(5), keys=torch.arange(5), bound=1.0)
+        >>> from tammes.reduce import KeyRanges
+        >>> negatives = Negatives(anchors=torch.eye(5), ranges=KeyRanges(keys=torch.arange(5)), bound=1.0)
         >>> LogSums(negatives, (Exponent(slope=3.0),), side=512).values[0][0].exp().item()
         4.0
     """
 
     def __init__(self, negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> None:
         self._negatives, self._exponents, self._side = negatives, exponents, side
-        self._way = fixed_shift if fixed_shift.range_is_safe(negatives, exponents) else running_maximum
+        self._method = fixed_shift if fixed_shift.range_is_safe(negatives, exponents) else running_maximum
         with without_autocast(negatives.anchors.device):
-            self.values = self._way.log_sums(negatives, exponents, side)
+            self.values = self._method.log_sums(negatives, exponents, side)
 
     def embedding_gradients(
         self, values: tuple[Tensor, ...], gradients: tuple[Tensor, ...]
     ) -> tuple[Tensor, Tensor | None]:
-        """D loss / d anchors and d loss / d candidates, from the values and d loss / d values."""
+        """Return d loss / d anchors and d loss / d candidates, from the values and d loss / d values."""
         with torch.no_grad(), without_autocast(self._negatives.anchors.device):
-            slope = self._way.slopes(self._negatives, self._exponents, list(values), list(gradients))
+            slope = self._method.slopes(self._negatives, self._exponents, list(values), list(gradients))
             return embedding_gradients(self._negatives, slope, self._side)
 
-    def gradient_with_neighbors(
-        self, values: tuple[Tensor, ...], gradients: tuple[Tensor, ...], to_neighbors: Tensor
-    ) -> Tensor:
-        """D loss / d anchors, where the similarity of rows 2k and 2k + 1, no negatives, has a gradient too.
+    def slope_matrix(self, values: tuple[Tensor, ...], gradients: tuple[Tensor, ...]) -> Float[Tensor, "n m"]:
+        """Return d loss / dS as a matrix, of a small S; where S is symmetric, both triangles added up.
 
         Args:
-            values: the log-sum-exps, of a symmetric S of one tile.
+            values: the log-sum-exps.
             gradients: d loss / d values.
-            to_neighbors: `(n,)`, d loss / d `Negatives.neighbor_similarity`.
         """
-        with torch.no_grad(), without_autocast(to_neighbors.device):
-            tile = self._way.whole_slope(self._negatives, self._exponents, list(values), list(gradients))
-            assert tile is not None
-            neighbors(tile).copy_(to_neighbors.view(-1, 2).sum(dim=1, keepdim=True))
-            return tile @ self._negatives.anchors
+        with torch.no_grad(), without_autocast(self._negatives.anchors.device):
+            return self._method.slope_matrix(self._negatives, self._exponents, list(values), list(gradients))
 
     def release(self) -> tuple[Tensor, ...]:
-        """The values, given away: autograd keeps those of a node itself, and would not let go of these."""
+        """Return the values and forget them: autograd keeps a node's own, and two owners make a cycle."""
         values, self.values = tuple(self.values), []
         return values
 
@@ -172,7 +168,7 @@ class _LogSumExp(torch.autograd.Function):
 
 @dataclass(frozen=True, kw_only=True)
 class _Weighting:
-    """What `expectation` averages, and by which weights."""
+    """The term that `expectation` averages, and the exponent of its weights."""
 
     exponent: Exponent
     log_total: Tensor

@@ -1,8 +1,8 @@
-"""Log-sum-exps of exponents known to lie close together: one fixed shift.
+"""Log-sum-exps of exponents that lie close together, with one fixed shift.
 
-With |s_ij| bounded, so is slope * s_ij + tilt(s_ij). Half way between its bounds lies a shift for all of
-them, which is zero where there is no tilt: no maximum need be run after, and one exponential serves a tile's
-rows and, where S is symmetric, its columns.
+|s_ij| is bounded, so slope * s_ij + tilt(s_ij) is bounded too. The middle of its range is one shift for all
+entries (zero without a tilt): no running maximum is needed, and one exponential serves the rows of a tile
+and, where S is symmetric, its columns.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from tammes.reduce.terms import Term
 from tammes.reduce.tiled.tiles import SlopeOfTile, Workspace, tiles, without
 
 _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
-"""How far apart exponents may lie so that exp of (exponent - shift) stays a normal number, and sums do."""
+"""Widest range of exponents for which exp(exponent - shift) stays a normal number, and sums stay finite."""
+_BLOCK = 256
+"""Rows at a time in which the masked entries of a large kept S are overwritten."""
 
 
 def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool:
-    """Whether the fixed shift loses nothing: no underflow, and weights that are the same both ways."""
+    """Return whether the fixed shift is exact: no underflow, and no subset, whose mask is not symmetric."""
     limit = _SAFE_RANGE[negatives.anchors.dtype]
     if negatives.subset is not None:
         return False
@@ -38,8 +40,8 @@ def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool
 
 
 def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> list[Tensor]:
-    """`(n,)` for each exponent: log sum_j e^{x_ij}."""
-    factors = [_column_factor(negatives, exponent) for exponent in exponents]
+    """Return `(n,)` log sum_j e^{x_ij} for each exponent."""
+    factors = [_column_factor(exponent) for exponent in exponents]
     if negatives.is_small:
         totals = [
             tile.sum(dim=1) if factor is None else tile.mv(factor)
@@ -57,7 +59,7 @@ def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -
 def _totals(
     negatives: Negatives, exponents: tuple[Exponent, ...], factors: list[Tensor | None], side: int
 ) -> list[Tensor]:
-    """`(n,)` for each exponent: the sum of its shifted exponentials, each times the factor of its column."""
+    """Return `(n,)` sums of the shifted exponentials, each times the factor of its column."""
     like = negatives.anchors
     by_column = [like.new_ones(negatives.shape[1]) if each is None else each for each in factors]
     workspace = Workspace(negatives, side)
@@ -66,6 +68,7 @@ def _totals(
         exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
         for tile, factor, total in zip(exponentials, by_column, totals, strict=True):
             total[rows].addmv_(tile, factor[columns])
+            # e^{x_ij} = e^{x_ji}: the tile above the diagonal also holds the one below it.
             if negatives.symmetric and rows != columns:
                 total[columns].addmv_(tile.T, factor[rows])
     return totals
@@ -73,23 +76,23 @@ def _totals(
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """e^{x_ij - shift} of a small S, zero where there is no negative, as a matrix to multiply vectors with.
+    """Matrix e^{x_ij - shift} of a small S, zero where no negative stands, for products with vectors.
 
     Args:
-        shift: the same for all entries.
+        shift: the same number for all entries.
     """
 
     shift: float
-    _entries: Tensor
+    _entries: Float[Tensor, "n m"]
 
     @staticmethod
     def of(negatives: Negatives, exponent: Exponent, *, most: float) -> Kernel | None:
-        """The kernel, or None where S is not small, or its exponents may lie further apart than `most`.
+        """Return the kernel, or None for a large S or a wide range of exponents.
 
         Args:
-            negatives: detached, without a subset.
+            negatives: detached negatives without a subset.
             exponent: x, without a column.
-            most: how far.
+            most: widest range of the exponents.
         """
         low, high = _limits(negatives, exponent)
         if negatives.subset is not None or not negatives.is_small or not high - low < most:
@@ -98,30 +101,30 @@ class Kernel:
         return Kernel(shift=_shift(negatives, exponent), _entries=entries)
 
     def times(self, vector: Float[Tensor, " m"]) -> Float[Tensor, " n"]:
-        """Their product."""
+        """Return `(n,)` the product with a vector."""
         return self._entries.mv(vector)
 
 
 def slopes(
     negatives: Negatives, exponents: tuple[Exponent, ...], sums: list[Tensor], gradients: list[Tensor]
 ) -> SlopeOfTile:
-    """D loss / d s_ij = sum_r gradient_ri slope_r e^{x_rij - sum_ri}, and the same with i and j exchanged.
+    """Return d loss / d s_ij = sum_r gradient_ri slope_r e^{x_rij - sum_ri} for each tile.
 
-    The exponential is shared; what stands before it is by_row_i by_column_j, and where S is symmetric the
-    same with i and j exchanged besides.
+    Where S is symmetric, the same with i and j exchanged is added. The exponential is shared; the factor
+    before it is by_row_i by_column_j (+ by_row_j by_column_i), an outer product.
     """
     live = _differentiated(exponents)
     exponents = tuple(exponents[r] for r in live)
-    before = [
-        _Before.of(negatives, exponent, sums[r], gradients[r])
+    factors = [
+        _Factor.of(negatives, exponent, sums[r], gradients[r])
         for exponent, r in zip(exponents, live, strict=True)
     ]
 
     def of_tile(rows: slice, columns: slice, workspace: Workspace) -> Tensor | None:
         total: Tensor | None = None
         exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
-        for tile, factor in zip(exponentials, before, strict=True):
-            # The first one becomes the total, and the others need not outlive their turn.
+        for tile, factor in zip(exponentials, factors, strict=True):
+            # The first product becomes the total; the memory of the others is used again.
             out = workspace.tile(len(exponents) + (1 if total is None else 2), rows, columns)
             factor.write(rows, columns, out)
             total = out.mul_(tile) if total is None else total.addcmul_(tile, out)
@@ -130,17 +133,17 @@ def slopes(
     return of_tile
 
 
-def whole_slope(
+def slope_matrix(
     negatives: Negatives, exponents: tuple[Exponent, ...], sums: list[Tensor], gradients: list[Tensor]
-) -> Tensor | None:
-    """`slopes` of all of a small, symmetric S, in memory of its own: without looking for places in it."""
+) -> Float[Tensor, "n m"]:
+    """Return `slopes` of all of a small S as one matrix, without the bookkeeping of tiles."""
     live = _differentiated(exponents)
     kept = _kept(negatives, tuple(exponents[r] for r in live))
     total: Tensor | None = None
     for r, tile in zip(live, kept, strict=True):
-        factor = _Before.of(negatives, exponents[r], sums[r], gradients[r]).whole()
-        total = factor.mul_(tile) if total is None else total.addcmul_(tile, factor)
-    return total
+        factor = _Factor.of(negatives, exponents[r], sums[r], gradients[r])
+        total = factor.times(tile) if total is None else total.add_(factor.times(tile))
+    return negatives.anchors.new_zeros(negatives.shape) if total is None else total
 
 
 def _differentiated(exponents: tuple[Exponent, ...]) -> list[int]:
@@ -148,8 +151,8 @@ def _differentiated(exponents: tuple[Exponent, ...]) -> list[int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Before:
-    """What stands before an exponential: by_row_i by_column_j, and the same exchanged where S is symmetric.
+class _Factor:
+    """Factor before an exponential: by_row_i by_column_j, plus its transpose where S is symmetric.
 
     Args:
         by_row: `(n,)`.
@@ -162,15 +165,15 @@ class _Before:
     symmetric: bool
 
     @staticmethod
-    def of(negatives: Negatives, exponent: Exponent, sums: Tensor, gradient: Tensor) -> _Before:
-        by_column, largest = _column_factor(negatives, exponent)
-        # Where nothing is tilted the shift is zero.
+    def of(negatives: Negatives, exponent: Exponent, sums: Tensor, gradient: Tensor) -> _Factor:
+        by_column, largest = _column_factor(exponent)
+        # Without a tilt the shift is zero.
         top = largest if exponent.tilt is None else largest + _shift(negatives, exponent)
         by_row = torch.exp(top - sums).mul_(gradient).mul_(exponent.gradient_slope)
-        return _Before(by_row=by_row, by_column=by_column, symmetric=negatives.symmetric)
+        return _Factor(by_row=by_row, by_column=by_column, symmetric=negatives.symmetric)
 
     def write(self, rows: slice, columns: slice, out: Tensor) -> None:
-        """Fills a tile with it."""
+        """Write the factor of a tile to `out`."""
         if self.by_column is not None:
             torch.mm(self._left[rows], self._right[:, columns], out=out)
         elif self.symmetric:
@@ -178,12 +181,13 @@ class _Before:
         else:
             out.copy_(self.by_row[rows, None])
 
-    def whole(self) -> Tensor:
-        """It for all of a symmetric S."""
-        assert self.symmetric
+    def times(self, tile: Tensor) -> Tensor:
+        """Return the factor of all of S times a tile that is all of S."""
         if self.by_column is not None:
-            return self._left @ self._right
-        return self.by_row.unsqueeze(1) + self.by_row
+            return (self._left @ self._right).mul_(tile)
+        if self.symmetric:
+            return (self.by_row[:, None] + self.by_row).mul_(tile)
+        return self.by_row[:, None] * tile
 
     @cached_property
     def _left(self) -> Tensor:
@@ -203,9 +207,9 @@ def _exponentials(
     columns: slice,
     workspace: Workspace,
 ) -> Iterator[Tensor]:
-    """e^{x_ij - shift} on a tile, zero where there is no negative, for each exponent; `col` left out.
+    """Yield e^{x_ij - shift} without its column on a tile, for each exponent; zero at masked entries.
 
-    To be read only.
+    Read-only: a small S yields views of what it keeps.
     """
     if negatives.is_small:
         for kept in _kept(negatives, exponents):
@@ -214,6 +218,7 @@ def _exponentials(
     anchors, others = negatives.anchors[rows], negatives.others[columns].T
     mask = negatives.mask(rows, columns)
     if len(exponents) == 1 and exponents[0].tilt is None:
+        # The product scales for free: one pass over the tile less than product, multiplication, exponential.
         logit = workspace.tile(0, rows, columns)
         torch.addmm(logit, anchors, others, beta=0, alpha=exponents[0].slope, out=logit)
         yield without(logit.exp_(), mask, 0.0)
@@ -231,7 +236,7 @@ def _exponentials(
 
 
 def _kept(negatives: Negatives, exponents: tuple[Exponent, ...]) -> Iterator[Tensor]:
-    """The exponentials of a small S, kept for the iterations of Sinkhorn and the backward pass."""
+    """Yield the exponentials of a small S, kept for Sinkhorn's iterations and the backward pass."""
     known = negatives.kept_exponentials
     for exponent in exponents:
         key, twice = (exponent.slope, exponent.tilt), (2 * exponent.slope, None)
@@ -247,26 +252,26 @@ def _kept(negatives: Negatives, exponents: tuple[Exponent, ...]) -> Iterator[Ten
 
 
 def _is_half(exponent: Exponent, other: Exponent) -> bool:
-    """Whether e^x is the root of e^other: a root is quicker than an exponential, and zeros stay zeros."""
+    """Return whether e^x is the root of e^other: a root is quicker than an exponential, and keeps zeros."""
     return exponent.tilt is None and other.tilt is None and 2 * exponent.slope == other.slope
 
 
-def _exclude(negatives: Negatives, tile: Tensor) -> Tensor:
-    """All of S, zero where there is no negative: near the diagonal, since rows and columns are sorted."""
+def _exclude(negatives: Negatives, matrix: Tensor) -> Tensor:
+    """Set the masked entries of a kept S to zero; they lie near the diagonal, since keys are sorted."""
+    ranges = negatives.ranges
     if negatives.fits_cache:
-        tile.view(-1).index_fill_(0, negatives.kept_excluded, 0.0)
-        return tile
-    n, side = negatives.shape[0], 256
-    for first in range(0, n, side):
-        rows = slice(first, min(first + side, n))
-        columns = slice(int(negatives.start[first]), int(negatives.stop[rows.stop - 1]))
-        mask = negatives.mask(rows, columns)
-        without(tile[rows, columns], mask, 0.0)
-    return tile
+        matrix.view(-1).index_fill_(0, ranges.excluded_entries, 0.0)
+        return matrix
+    n = negatives.shape[0]
+    for first in range(0, n, _BLOCK):
+        rows = slice(first, min(first + _BLOCK, n))
+        columns = slice(int(ranges.start[first]), int(ranges.stop[rows.stop - 1]))
+        without(matrix[rows, columns], negatives.mask(rows, columns), 0.0)
+    return matrix
 
 
 def _exponential(negatives: Negatives, exponent: Exponent, similarity: Tensor, out: Tensor | None) -> Tensor:
-    """e^{x_ij - shift}, in memory of its own where none is given."""
+    """Return e^{x_ij - shift} without its column, in new memory unless `out` is given."""
     if exponent.tilt is None:
         return torch.mul(similarity, exponent.slope, out=out).exp_()
     tilt = exponent.tilt(similarity) - _shift(negatives, exponent)
@@ -274,13 +279,16 @@ def _exponential(negatives: Negatives, exponent: Exponent, similarity: Tensor, o
 
 
 def _shift(negatives: Negatives, exponent: Exponent) -> float:
-    """Half way between the least and the largest value of slope * s + tilt(s)."""
+    """Return the middle of the range of slope * s + tilt(s).
+
+    From the middle both halves of a float's range serve; from the maximum only one would.
+    """
     low, high = _limits(negatives, exponent)
     return (low + high) / 2
 
 
 def _limits(negatives: Negatives, exponent: Exponent) -> tuple[float, float]:
-    """The least and the largest value of slope * s + tilt(s); no bound where nothing is known."""
+    """Return the range of slope * s + tilt(s), infinite for a tilt of unknown range."""
     low, high = 0.0, 0.0
     if exponent.tilt is not None:
         if exponent.tilt_has_gradient or not isinstance(exponent.tilt, Term):
@@ -298,8 +306,8 @@ def _spread(column: Tensor | None) -> float:
     return 0.0 if column is None else float(column.max() - column.min())
 
 
-def _column_factor(negatives: Negatives, exponent: Exponent) -> tuple[Tensor | None, Tensor | float]:
-    """e^{column_j - largest} and the largest, so that a row's sum is a product with this vector."""
+def _column_factor(exponent: Exponent) -> tuple[Tensor | None, Tensor | float]:
+    """Return e^{column_j - largest} and the largest: a row's sum is then a product with this vector."""
     if exponent.column is None:
         return None, 0.0
     largest = exponent.column.max()

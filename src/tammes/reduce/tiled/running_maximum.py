@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
@@ -19,7 +20,7 @@ from tammes.reduce.tiled.tiles import (
 
 
 def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> list[Tensor]:
-    """`(n,)` for each exponent: log sum_j e^{x_ij}."""
+    """Return `(n,)` log sum_j e^{x_ij} for each exponent."""
     largest = [negatives.anchors.new_full((negatives.shape[0],), -torch.inf) for _ in exponents]
     totals = [negatives.anchors.new_zeros(negatives.shape[0]) for _ in exponents]
     for rows, columns, similarity in oriented_tiles(negatives, side):
@@ -41,7 +42,10 @@ def slopes(
     sums: list[Tensor],
     gradients: list[Tensor],
 ) -> SlopeOfTile:
-    """D loss / d s_ij = sum_r gradient_ri slope_rij e^{x_rij - sum_ri}, added up with i and j exchanged."""
+    """Return d loss / d s_ij = sum_r gradient_ri slope_rij e^{x_rij - sum_ri} for each tile.
+
+    Where S is symmetric, the same with i and j exchanged is added.
+    """
 
     def slope(rows: slice, columns: slice, similarity: Tensor) -> Tensor:
         mask = negatives.mask(rows, columns)
@@ -58,10 +62,12 @@ def slopes(
     return both_ways(negatives, slope)
 
 
-def whole_slope(
+def slope_matrix(
     negatives: Negatives, exponents: tuple[Exponent, ...], sums: list[Tensor], gradients: list[Tensor]
-) -> Tensor | None:
-    """`slopes` of all of a small, symmetric S."""
-    everything = slice(0, negatives.shape[0])
+) -> Float[Tensor, "n m"]:
+    """Return `slopes` of all of a small S as one matrix."""
+    n, m = negatives.shape
     of_tile = slopes(negatives, exponents, sums, gradients)
-    return of_tile(everything, everything, Workspace(negatives, negatives.shape[0]))
+    tile = of_tile(slice(0, n), slice(0, m), Workspace(negatives, max(n, m)))
+    assert tile is not None
+    return tile

@@ -1,4 +1,4 @@
-"""The tiles of S: which there are, in which direction they are read, and what their slopes become."""
+"""The tiles of S: their places, the two directions in which they are read, and gradients made of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Tile = tuple[slice, slice]
 
 
 class Workspace:
-    """Memory for a few tiles, taken once: fresh pages for every tile would cost as much as the arithmetic."""
+    """Memory for a few tiles, allocated once: fresh pages for each tile would cost as much as arithmetic."""
 
     def __init__(self, negatives: Negatives, side: int) -> None:
         self._size = min(side, negatives.shape[0]) * min(side, negatives.shape[1])
@@ -27,7 +27,7 @@ class Workspace:
         self._held: dict[int, Tensor] = {}
 
     def tile(self, number: int, rows: slice, columns: slice) -> Float[Tensor, "r c"]:
-        """The memory of tile `number`, in the shape asked for; what stood there is overwritten."""
+        """Return the memory of tile `number` in the shape of the tile; its content is left over."""
         if number not in self._held:
             self._held[number] = self._like.new_empty(self._size)
         shape = rows.stop - rows.start, columns.stop - columns.start
@@ -39,7 +39,7 @@ SlopeOfTile = Callable[[slice, slice, Workspace], Tensor | None]
 
 
 def tiles(negatives: Negatives, side: int) -> list[Tile]:
-    """Tiles of nearly equal size that cover S, or its upper triangle where S is symmetric."""
+    """Return tiles of nearly equal size that cover S, or its upper triangle where S is symmetric."""
     n, m = negatives.shape
     rows, columns = _blocks(n, side), _blocks(m, side)
     return [
@@ -56,14 +56,14 @@ def _blocks(size: int, side: int) -> list[slice]:
 
 
 def similarity_tile(negatives: Negatives, rows: slice, columns: slice) -> Float[Tensor, "r c"]:
-    """s_ij on a tile, to be read only; `negatives` are detached."""
+    """Return s_ij on a tile, read-only; `negatives` are detached."""
     if negatives.is_small:
         return negatives.kept_similarity[rows, columns]
     return negatives.anchors[rows] @ negatives.others[columns].T
 
 
 def oriented_tiles(negatives: Negatives, side: int) -> Iterator[tuple[slice, slice, Tensor]]:
-    """Every tile of S by its rows; where S is symmetric the lower ones are the upper ones turned over."""
+    """Yield every tile of S; where S is symmetric, those below the diagonal are transposes of those above."""
     for rows, columns in tiles(negatives, side):
         similarity = similarity_tile(negatives, rows, columns)
         yield rows, columns, similarity
@@ -72,7 +72,7 @@ def oriented_tiles(negatives: Negatives, side: int) -> Iterator[tuple[slice, sli
 
 
 def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor], Tensor]) -> SlopeOfTile:
-    """`slope(rows, columns, similarity)`, the two orientations of a symmetric S added up."""
+    """Return `slope` of a tile, with its transpose's added where S is symmetric."""
 
     def of_tile(rows: slice, columns: slice, workspace: Workspace) -> Tensor:
         similarity = similarity_tile(negatives, rows, columns)
@@ -86,7 +86,7 @@ def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor], Tens
 
 
 def embedding_gradients(negatives: Negatives, slope: SlopeOfTile, side: int) -> tuple[Tensor, Tensor | None]:
-    """D loss / d anchors and d loss / d candidates from d loss / d S: one product with each side."""
+    """Return d loss / d anchors and d loss / d candidates from d loss / dS, by one product with each side."""
     anchors, others, symmetric = negatives.anchors, negatives.others, negatives.symmetric
     to_anchors = torch.zeros_like(anchors)
     to_others = to_anchors if symmetric else torch.zeros_like(others)
@@ -102,7 +102,9 @@ def embedding_gradients(negatives: Negatives, slope: SlopeOfTile, side: int) -> 
 
 
 def least_exponent(kind: torch.dtype) -> float:
-    """Below it e^x is as good as nothing, and products with it take a hundred times as long as with zero.
+    """Return the exponent below which e^x counts as zero.
+
+    Such numbers are nearly subnormal, and products with them take a hundred times as long as with zero.
 
     Example:
         >>> round(least_exponent(torch.float32))
@@ -112,19 +114,19 @@ def least_exponent(kind: torch.dtype) -> float:
 
 
 def without(tile: Tensor, mask: Tensor | None, value: float) -> Tensor:
-    """The tile, overwritten by `value` where it holds no negative."""
+    """Return the tile, overwritten by `value` where it holds no negative."""
     return tile if mask is None else tile.masked_fill_(mask, value)
 
 
 def exponent_slope(exponent: Exponent, similarity: Tensor) -> Tensor | float:
-    """D x_ij / d s_ij, of the part through which the gradient flows."""
+    """Return d x_ij / d s_ij of the part through which the gradient flows."""
     if exponent.tilt is None or not exponent.tilt_has_gradient:
         return exponent.gradient_slope
     return exponent.gradient_slope + with_derivative(exponent.tilt, similarity)[1]
 
 
 def with_derivative(function: Pointwise, argument: Tensor) -> tuple[Tensor, Tensor]:
-    """A pointwise function and its derivative, on a tile."""
+    """Return a pointwise function and its derivative on a tile."""
     if isinstance(function, Term):
         return function(argument), function.derivative(argument)
     with torch.enable_grad():
