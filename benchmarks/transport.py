@@ -26,6 +26,7 @@ from method import EPSILON, Method, NotReachedError, Size, Task, Work, views
 from tammes.coupling import Fit, Transport
 from tammes.layout import layout_of_views
 from tammes.reduce import Negatives, choose
+from tammes.selection import All
 
 ERROR = 1e-5
 _MASKED = 2.0 + 10 * EPSILON
@@ -67,8 +68,8 @@ def marginal_error(plan: Tensor) -> float:
 
 def negatives_of(z: Tensor) -> Negatives:
     """Return the negatives that an objective passes to its coupling for two views."""
-    layout = layout_of_views(len(z) // 2, 2, z.device, z.dtype, None)
-    return layout.negatives_of(z, None, bound=1.001, seed=0)
+    layout = layout_of_views(len(z) // 2, 2, z.device, All())
+    return layout.negatives(z, None, bound=1.001, seed=0)
 
 
 def ours(embeddings: Embeddings, size: Size) -> Work:

@@ -23,7 +23,7 @@ def test_the_logarithm_is_that_of_the_formula(a: float, b: float, prior: float, 
         torch.tensor([a], dtype=torch.float64),
         torch.tensor([b], dtype=torch.float64),
         floor,
-        logarithmic=True,
+        log_domain=True,
     )
     left = (Decimal(a).exp() - Decimal(prior) * Decimal(b).exp()) / (1 - Decimal(prior))
     expected = max(float(left.ln()) if left > 0 else -math.inf, floor)
@@ -38,7 +38,7 @@ def test_the_logarithm_is_that_of_the_formula(a: float, b: float, prior: float, 
 def test_gradients_are_finite_and_vanish_on_the_floor(prior: float, a: float, b: float) -> None:
     negatives = torch.tensor([a], dtype=torch.float64, requires_grad=True)
     positives = torch.tensor([b], dtype=torch.float64, requires_grad=True)
-    number, on_floor = tammes.Debias(class_prior=prior)(negatives, positives, -2.0, logarithmic=True)
+    number, on_floor = tammes.Debias(class_prior=prior)(negatives, positives, -2.0, log_domain=True)
     gradients = torch.autograd.grad(number.sum(), (negatives, positives))
     for gradient in gradients:
         assert bool(torch.isfinite(gradient))
@@ -47,7 +47,7 @@ def test_gradients_are_finite_and_vanish_on_the_floor(prior: float, a: float, b:
 
 def test_a_plain_mean_is_corrected_linearly() -> None:
     number, on_floor = tammes.Debias(class_prior=0.2)(
-        torch.tensor([1.0, -1.0]), torch.tensor([2.0, 2.0]), -1.5, logarithmic=False
+        torch.tensor([1.0, -1.0]), torch.tensor([2.0, 2.0]), -1.5, log_domain=False
     )
     torch.testing.assert_close(number, torch.tensor([0.75, -1.5]))
     assert on_floor.tolist() == [False, True]

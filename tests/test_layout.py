@@ -1,4 +1,4 @@
-"""What is found out once about plain views is what would be found out each time."""
+"""Layouts: those that are kept are those that would be made each time."""
 
 from __future__ import annotations
 
@@ -7,41 +7,63 @@ import torch
 
 import tammes
 from tammes import All, OtherLabels, Pairs, Subset, recipes
-from tammes.layout import layout_of
+from tammes.layout import Layout, layout_of, layout_of_aligned, layout_of_views
 from tammes.sources import InBatch
 
+CPU = torch.device("cpu")
 
-@pytest.mark.parametrize("views", [2, 3])
-@pytest.mark.parametrize("selection", [All(), Subset(k=3)])
-def test_plain_views_are_arranged_as_any_pairs_are(views: int, selection: tammes.Selection) -> None:
-    rows = [torch.randn(5, 4) for _ in range(views)]
-    plain = InBatch()(*rows)
-    other = Pairs(anchors=plain.anchors, ids=plain.ids.clone(), views=views)
-    kept, made = layout_of(plain, selection, torch.float32), layout_of(other, selection, torch.float32)
-    assert kept.views == views
-    assert made.views is None
+
+def assert_same(kept: Layout, made: Layout) -> None:
+    """Compare what an objective reads off a layout."""
+    rows = torch.randn(len(kept.order), 4)
+    columns = None if kept.candidate_order is None else torch.randn(len(kept.candidate_order), 4)
+    ours, theirs = (each.negatives(rows, columns, bound=9.0, seed=5) for each in (kept, made))
     assert torch.equal(kept.order, made.order)
-    assert torch.equal(kept.edges.candidate, made.edges.candidate)
-    ours, theirs = (each.negatives_of(plain.anchors, None, bound=9.0, seed=5) for each in (kept, made))
-    assert torch.equal(ours.anchors, theirs.anchors)
-    whole = slice(0, 5 * views), slice(0, 5 * views)
+    assert torch.equal(kept.positive_entries, made.positive_entries)
+    assert torch.equal(kept.positives.count, made.positives.count)
+    assert ours.shape == theirs.shape
+    whole = slice(0, ours.shape[0]), slice(0, ours.shape[1])
     ours_mask, theirs_mask = ours.mask(*whole), theirs.mask(*whole)
     assert ours_mask is not None
     assert theirs_mask is not None
     assert torch.equal(ours_mask, theirs_mask)
 
 
-def test_one_arrangement_serves_every_batch_of_a_shape() -> None:
-    first, second = (
-        layout_of(InBatch()(torch.randn(6, 3), torch.randn(6, 3)), All(), torch.float32) for _ in range(2)
-    )
-    assert first is second
-    given = InBatch()(torch.randn(6, 3), torch.randn(6, 3), ids=torch.arange(6))
-    assert layout_of(given, All(), torch.float32) is not first
+@pytest.mark.parametrize("views", [2, 3])
+@pytest.mark.parametrize("selection", [All(), Subset(k=3)])
+def test_plain_views_are_laid_out_as_any_pairs_are(views: int, selection: tammes.Selection) -> None:
+    pairs = InBatch()(*(torch.randn(5, 4) for _ in range(views)))
+    assert_same(layout_of_views(5, views, CPU, selection), layout_of(pairs, selection))
 
 
-def test_labels_and_given_ids_are_looked_at_each_time() -> None:
-    """Ids of the caller's own may be changed in place between calls."""
+def test_aligned_pairs_are_laid_out_as_any_pairs_are() -> None:
+    rows, ids = torch.randn(5, 4), torch.tensor([2, 3, 5, 7, 11])
+    aligned = Pairs(anchors=rows, ids=ids, candidates=rows, candidate_ids=ids)
+    assert layout_of(aligned, All()) is layout_of_aligned(5, CPU)
+    order = torch.tensor([3, 0, 4, 1, 2])
+    shuffled = Pairs(anchors=rows, ids=ids, candidates=rows, candidate_ids=ids[order])
+    made = layout_of(shuffled, All())
+    assert made is not layout_of_aligned(5, CPU)
+    assert made.candidate_order is not None
+    assert torch.equal(order[made.candidate_order], torch.arange(5))
+    assert torch.equal(made.positive_entries, layout_of_aligned(5, CPU).positive_entries)
+
+
+def test_one_layout_serves_every_batch_of_a_shape() -> None:
+    assert layout_of_views(6, 2, CPU, All()) is layout_of_views(6, 2, CPU, All())
+    assert layout_of_views(6, 2, CPU, All()) is not layout_of_views(6, 2, CPU, Subset(k=2))
+
+
+@pytest.mark.parametrize("views", [2, 3])
+def test_views_and_their_pairs_have_one_loss(views: int) -> None:
+    rows = [torch.randn(5, 4) for _ in range(views)]
+    objective = recipes.hcl(temperature=0.5, beta=1.0)
+    torch.testing.assert_close(objective(*rows), objective(InBatch()(*rows)))
+    weights = objective.weights(*rows)
+    torch.testing.assert_close(weights, objective.weights(InBatch()(*rows)))
+
+
+def test_labels_and_ids_that_are_given_may_be_written_to_between_calls() -> None:
     a, b, ids = torch.randn(6, 3), torch.randn(6, 3), torch.arange(6)
     objective = recipes.simclr(temperature=0.5)
     before = objective(a, b, ids=ids)
@@ -54,13 +76,16 @@ def test_labels_and_given_ids_are_looked_at_each_time() -> None:
     assert oracle(a, b, labels=labels) != before
 
 
-def test_nothing_of_the_embeddings_is_kept() -> None:
-    layout = layout_of(InBatch()(torch.randn(6, 3), torch.randn(6, 3)), All(), torch.float32)
-    assert layout.negatives.anchors.shape == (12, 1)
-    assert layout.negatives.anchors.untyped_storage().nbytes() == 12 * 4
+def test_ids_of_pairs_may_be_written_to() -> None:
+    pairs = InBatch()(torch.randn(6, 3), torch.randn(6, 3))
+    objective = recipes.simclr(temperature=0.5)
+    before = objective(pairs)
+    pairs.ids[[1, 7]] = 0  # rows 0 and 1 of both views
+    assert objective(pairs) != before
+    assert torch.equal(InBatch()(torch.randn(6, 3), torch.randn(6, 3)).ids, torch.arange(6).repeat(2))
 
 
-def test_embeddings_of_another_type_have_an_arrangement_of_their_own() -> None:
+def test_embeddings_of_another_type_share_the_layout() -> None:
     a, b = torch.randn(6, 3), torch.randn(6, 3)
     objective = recipes.hcl(temperature=0.5, beta=1.0)
     single, double = objective(a, b), objective(a.double(), b.double())

@@ -6,13 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from tammes import Pairs
-from tammes.normalization import in_full_precision
+from tammes.normalization import prepared
 
 
 def at_unit_length(rows: Tensor) -> Tensor:
-    pairs = Pairs(anchors=rows, ids=torch.zeros(len(rows), dtype=torch.long))
-    return in_full_precision(pairs, normalize=True)[0].in_graph()
+    return prepared(rows, normalize=True, name=str).in_graph()
 
 
 def test_it_is_a_division_by_the_length() -> None:

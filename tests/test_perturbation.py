@@ -32,5 +32,5 @@ def test_no_point_of_the_ball_is_worse() -> None:
 @pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
 def test_fields_out_of_range(field: str, value: float) -> None:
     fields = {"epsilon": 0.1, "alpha": 1.0} | {field: value}
-    with pytest.raises(ValueError, match=f"{field} must be a finite number of at least 0"):
+    with pytest.raises(ValueError, match=f"{field} must be a finite number at least 0"):
         tammes.FeatureModification(**fields)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tammes.group import Group, Single
 from tammes.layout import Layout, layout_of, layout_of_views
-from tammes.normalization import prepared
+from tammes.normalization import Embeddings, prepared
 from tammes.pairs import Pairs
 from tammes.reduce import (
     Engine,
@@ -36,79 +36,99 @@ _SMALL_ONE_WAY = 1024 * 1024
 """Likewise for other candidates, where tiles save no products: 4 MB in float32."""
 
 
+Samples = tuple[WeightedNegatives, WeightedPositives]
+"""The negatives and the positives of each anchor."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Batch:
     """The similarity matrix S of a batch, in the order of its layout.
 
     Args:
-        negatives: S and its mask; differentiable in the embeddings and in a learned temperature.
+        anchors: the anchors' embeddings.
+        candidates: the candidates' embeddings; None where the candidates are the anchors.
         layout: the order of rows and columns, and the positive pairs.
-        anchors: `(n, d)` embeddings before the learned temperature multiplies them.
-        normalized: whether they have unit length.
+        constant: S and its mask, without a graph.
         scale: the temperature.
         engine: the engine that reduces S.
     """
 
-    negatives: Negatives
+    anchors: Embeddings
+    candidates: Embeddings | None
     layout: Layout
-    anchors: Float[Tensor, "n d"]
-    normalized: bool
+    constant: Negatives
     scale: LogitScale
     engine: Engine
 
     @property
+    def device(self) -> torch.device:
+        """The device of the embeddings."""
+        return self.constant.anchors.device
+
+    @property
     def group(self) -> Group:
         """The processes whose losses are averaged."""
-        return self.negatives.group
+        return self.constant.group
 
     @property
     def lengths(self) -> Float[Tensor, " n"] | float:
         """`(n,)` lengths |z_i| of the anchors; 1 for unit vectors."""
-        return 1.0 if self.normalized else torch.linalg.vector_norm(self.anchors, dim=1)
+        if self.anchors.lengths is not None:
+            return 1.0
+        return torch.linalg.vector_norm(self.anchors.rows, dim=1)
 
-    def samples(self, weight: Exponent) -> tuple[WeightedNegatives, WeightedPositives]:
-        """Return the negatives and the positives of each anchor, under the weights of a fitted coupling."""
-        temperature = self.scale.temperature
-        negatives = WeightedNegatives(
-            negatives=self.negatives, weight=weight, temperature=temperature, engine=self.engine
+    @cached_property
+    def negatives(self) -> Negatives:
+        """S and its mask, differentiable in the embeddings and in a learned temperature."""
+        scaled, candidates = self.scale.rows, self.candidates
+        return self.constant.in_graph(
+            scaled(self.anchors.in_graph()), None if candidates is None else scaled(candidates.in_graph())
         )
-        positives = WeightedPositives.of(self.negatives, self.layout.positives, weight, temperature)
-        return negatives, positives
+
+    def samples(self, weight: Exponent) -> Samples:
+        """Return the negatives and the positives of each anchor, under the weights of a fitted coupling."""
+        return _samples(self.negatives, self.layout, weight, self.scale.temperature, self.engine)
+
+    def detached_samples(self, weight: Exponent) -> Callable[[], Samples]:
+        """Return a function that makes the same samples without a graph, and holds none."""
+        arguments = self.constant, self.layout, weight, self.scale.temperature, self.engine
+        return lambda: _samples(*arguments)
 
     def softmax_loss(self, loss: SoftmaxLoss, weight: Exponent) -> Float[Tensor, ""] | None:
-        """Return the softmax loss in closed form, or None where this batch is no small one on a CPU.
+        """Return the softmax loss in closed form; None unless this is a small batch on a CPU.
 
         Args:
             loss: the closed form with its constants.
             weight: logarithm of the weights of the negatives.
         """
-        negatives, (n, m) = self.negatives, self.negatives.shape
-        limit = _SMALL if negatives.symmetric else _SMALL_ONE_WAY
-        if (
-            n * m > limit
-            or negatives.anchors.device.type != "cpu"
-            or negatives.subset is not None
-            or self.group.size > 1
-            or self.scale.one is not None
-            or not self.layout.positives.one_each
-            or not isinstance(self.engine, Tiled)
-            or max(n, m) > self.engine.side * (1 if negatives.symmetric else 2)
-        ):
+        if not self._is_small:
             return None
-        return loss(negatives.keeping(limit), weight, self.layout.positive_entries)
+        anchors, candidates = self.anchors, self.candidates
+        return loss(
+            (anchors.rows, None if candidates is None else candidates.rows),
+            (anchors.lengths, None if candidates is None else candidates.lengths),
+            self.constant if candidates is None else self.constant.keeping(_SMALL_ONE_WAY),
+            weight,
+            self.layout.positive_entries,
+        )
 
-    def detached(self) -> Batch:
-        """Return the same batch, cut from the graph."""
-        return dataclasses.replace(
-            self,
-            negatives=self.negatives.detached,
-            anchors=self.anchors.detach(),
-            scale=LogitScale(temperature=self.scale.temperature),
+    @property
+    def _is_small(self) -> bool:
+        n, m = self.constant.shape
+        return (
+            n * m <= (_SMALL if self.candidates is None else _SMALL_ONE_WAY)
+            and self.constant.anchors.device.type == "cpu"
+            and self.constant.subset is None
+            and self.constant.group.size == 1
+            and self.scale.one is None
+            and self.layout.positives.one_each
+            # An engine with smaller tiles was asked for on purpose.
+            and (isinstance(self.engine, Tiled) and max(n, m) <= 2 * self.engine.side)
         )
 
     def weights(self, weight: Exponent) -> Float[Tensor, "n m"]:
         """Return w_ij as a matrix `(n, m)` in the order of the pairs; for small batches."""
-        negatives, layout = self.negatives, self.layout
+        negatives, layout = self.constant, self.layout
         n, m = negatives.shape
         exponents = weight.value(negatives.anchors @ negatives.others.T, slice(0, m))
         mask = negatives.mask(slice(0, n), slice(0, m))
@@ -151,7 +171,7 @@ def batch_of(
     pairs = _as_pairs(views, ids, labels, selection)
     given: Tensor = views[0] if pairs is None else pairs.anchors  # type: ignore[assignment]
     group = Single() if pairs is None else pairs.group
-    others: Tensor | None = None
+    candidates: Embeddings | None = None
     with without_autocast(given.device):
         with group.failing_together():
             scale, seed = LogitScale.of(temperature, learned), selection.seed(generator)
@@ -162,27 +182,23 @@ def batch_of(
             else:
                 layout = layout_of(pairs, selection)
                 rows = layout.of_anchors(pairs.anchors)
-            anchors, bound = prepared(rows, normalize=normalize, name=_anchor_name(pairs, layout, len(views)))
-            longest = bound
+            anchors = prepared(rows, normalize=normalize, name=_anchor_name(pairs, layout, len(views)))
             if pairs is not None and pairs.candidates is not None:
-                candidates = layout.of_candidates(pairs.candidates)
-                others, longest = prepared(
-                    candidates, normalize=normalize, name=_candidate_name(pairs, layout)
-                )
-        negatives = layout.negatives(
-            scale.rows(anchors),
-            None if others is None else scale.rows(others),
-            # Whether a plan needs logarithms follows from the bound, and must for all processes alike.
-            bound=_largest(group, bound * longest, given.device),
+                others = layout.of_candidates(pairs.candidates)
+                candidates = prepared(others, normalize=normalize, name=_candidate_name(pairs, layout))
+        constant = layout.negatives(
+            anchors.values,
+            None if candidates is None else candidates.values,
+            bound=_bound(pairs, anchors, candidates),
             seed=seed,
         )
     return Batch(
-        negatives=negatives,
-        layout=layout,
         anchors=anchors,
-        normalized=normalize,
+        candidates=candidates,
+        layout=layout,
+        constant=constant,
         scale=scale,
-        engine=engine or choose(negatives, given.dtype),
+        engine=engine or choose(constant, given.dtype),
     )
 
 
@@ -194,12 +210,19 @@ def _as_pairs(
         if ids is not None or labels is not None:
             raise ValueError("ids and labels belong to the Pairs: give them to the source that makes them")
         return views[0]
-    if any(isinstance(view, Pairs) for view in views):
+    if Pairs in map(type, views):
         raise ValueError("expected either one Pairs or views, got a mixture")
     if ids is not None or labels is not None or not selection.keys_are_ids:
         return InBatch()(*views, ids=ids, labels=labels)  # type: ignore[arg-type]
     check_views(views, minimum=2)  # type: ignore[arg-type]
     return None
+
+
+def _samples(
+    negatives: Negatives, layout: Layout, weight: Exponent, temperature: float, engine: Engine
+) -> Samples:
+    weighted = WeightedNegatives(negatives=negatives, weight=weight, temperature=temperature, engine=engine)
+    return weighted, WeightedPositives.of(negatives, layout.positives, weight, temperature)
 
 
 def _anchor_name(pairs: Pairs | None, layout: Layout, views: int) -> Callable[[int], str]:
@@ -221,7 +244,10 @@ def _candidate_name(pairs: Pairs, layout: Layout) -> Callable[[int], str] | None
     return lambda row: f"candidate row {int(order[row])}"
 
 
-def _largest(group: Group, bound: float, device: torch.device) -> float:
-    if group.size == 1:
+def _bound(pairs: Pairs | None, anchors: Embeddings, candidates: Embeddings | None) -> float:
+    """Return an upper bound of |s_ij|, the same on all processes: how a plan is found depends on it."""
+    bound = anchors.longest * (candidates or anchors).longest
+    if pairs is None or pairs.group.size == 1:
         return bound
-    return float(group.largest(torch.tensor(bound, dtype=torch.float64, device=device)))
+    largest = torch.tensor(bound, dtype=torch.float64, device=anchors.values.device)
+    return float(pairs.group.largest(largest))

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from tammes.batch import Batch
+from tammes.batch import Samples
 from tammes.coupling import Fit
 from tammes.reduce import Exponent, WeightedNegatives, WeightedPositives
 from tammes.reduce.autograd import without_autocast
@@ -69,15 +69,15 @@ class Call:
 
     Args:
         loss: the loss, detached.
-        batch: the batch, detached.
+        make_samples: returns the negatives and the positives, detached.
         fit: the fitted coupling.
         on_floor: returns `(n,)` where the correction is on its floor, given the samples; None without one.
     """
 
     loss: Tensor
-    batch: Batch
+    make_samples: Callable[[], Samples]
     fit: Fit
-    on_floor: Callable[[Batch, WeightedNegatives, WeightedPositives], Tensor] | None
+    on_floor: Callable[[WeightedNegatives, WeightedPositives], Tensor] | None
 
     def numbers(self) -> dict[str, Number]:
         """Return a function for each number, by name.
@@ -109,11 +109,11 @@ class Call:
     def _floor_fraction(self) -> Tensor:
         with torch.no_grad(), without_autocast(self.loss.device):
             assert self.on_floor is not None
-            return self.on_floor(self.batch, *self._samples).double().mean()
+            return self.on_floor(*self._samples).double().mean()
 
     @cached_property
-    def _samples(self) -> tuple[WeightedNegatives, WeightedPositives]:
-        return self.batch.samples(self.fit.weight)
+    def _samples(self) -> Samples:
+        return self.make_samples()
 
     def _over_pairs(self, weight: Exponent) -> Tensor:
         negatives, _ = self._samples

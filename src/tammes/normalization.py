@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -15,10 +16,31 @@ _ROUNDING = 1e-3
 """A generous bound on how much longer than one rounding leaves a unit vector."""
 
 
-def prepared(
-    rows: Float[Tensor, "n d"], *, normalize: bool, name: Callable[[int], str] | None
-) -> tuple[Float[Tensor, "n d"], float]:
-    """Return the rows in float32 (float64 stays), at unit length if asked, and a bound on their length.
+@dataclass(frozen=True, kw_only=True)
+class Embeddings:
+    """Rows in full precision, with and without their graph.
+
+    Args:
+        rows: `(n, d)` embeddings of any length; in the graph.
+        lengths: `(n, 1)` their lengths, where they are to be normalized; else None.
+        values: `(n, d)` the same at unit length, if so; without a graph.
+        longest: an upper bound of the length of `values`.
+    """
+
+    rows: Float[Tensor, "n d"]
+    lengths: Float[Tensor, "n 1"] | None
+    values: Float[Tensor, "n d"]
+    longest: float
+
+    def in_graph(self) -> Float[Tensor, "n d"]:
+        """Return `values`, differentiable in `rows`."""
+        if self.lengths is None:
+            return self.rows
+        return UnitLength.apply(self.rows, self.lengths)  # type: ignore[no-untyped-call]
+
+
+def prepared(rows: Float[Tensor, "n d"], *, normalize: bool, name: Callable[[int], str] | None) -> Embeddings:
+    """Return the rows in float32 (float64 stays), at unit length if asked.
 
     Args:
         rows: `(n, d)` embeddings.
@@ -29,17 +51,19 @@ def prepared(
         ValueError: NaN or infinity in a row, or a zero-length row that is to be normalized; names the row.
 
     Example:
-        >>> prepared(torch.full((1, 4), 3.0), normalize=True, name=str)
-        (tensor([[0.5000, 0.5000, 0.5000, 0.5000]]), 1.001)
+        >>> prepared(torch.full((1, 4), 3.0), normalize=True, name=str).values
+        tensor([[0.5000, 0.5000, 0.5000, 0.5000]])
     """
     rows = rows if rows.dtype == torch.float64 else rows.float()
-    lengths = torch.linalg.vector_norm(rows.detach(), dim=1, keepdim=True)
-    shortest, longest = (float(each) for each in torch.aminmax(lengths))  # NaN if one is NaN
-    if name is not None and (not math.isfinite(longest) or (normalize and shortest < _least(rows.dtype))):
+    values = rows.detach()
+    lengths = torch.linalg.vector_norm(values, dim=1, keepdim=True)
+    shortest, longest = torch.aminmax(lengths)
+    low, high = float(shortest), float(longest)  # NaN if one is NaN
+    if name is not None and (not math.isfinite(high) or (normalize and low < _least(rows.dtype))):
         _refuse(lengths[:, 0], name)
     if not normalize:
-        return rows, longest
-    return UnitLength.apply(rows, lengths), 1.0 + _ROUNDING  # type: ignore[no-untyped-call]
+        return Embeddings(rows=rows, lengths=None, values=values, longest=high)
+    return Embeddings(rows=rows, lengths=lengths, values=values / lengths, longest=1.0 + _ROUNDING)
 
 
 def _refuse(lengths: Float[Tensor, " n"], name: Callable[[int], str]) -> None:

@@ -9,7 +9,8 @@ perturbation the same is done for the shifted logits; and the losses are average
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -23,10 +24,11 @@ from tammes.correction import Correction, Debias
 from tammes.coupling import Coupling, Fit, Uniform
 from tammes.measurements import Call, Measurements
 from tammes.pairs import Pairs
-from tammes.perturbation import Perturbation
-from tammes.reduce import Dense, Engine, Exponent, SoftmaxLoss, WeightedNegatives, WeightedPositives
+from tammes.perturbation import FeatureModification, Perturbation
+from tammes.reduce import Dense, Engine, SoftmaxLoss, WeightedNegatives, WeightedPositives
 from tammes.reduce.autograd import without_autocast
 from tammes.selection import All, Selection
+from tammes.temperature import LogitScale
 from tammes.validation import check_combination, check_kinds, check_range
 
 
@@ -112,13 +114,19 @@ class Objective:
                 anchor without a positive or a negative, k above the number of negatives.
         """
         batch = self._batch(views, self.engine, ids, labels, generator, temperature)
-        with without_autocast(batch.anchors.device):
+        with without_autocast(batch.device):
             fit = self._fitted(batch)
-            loss = self._softmax_loss(batch, fit.weight)
+            loss = None if self._closed_form is None else batch.softmax_loss(self._closed_form, fit.weight)
             if loss is None:
                 loss = batch.group.mean(self._losses(batch, *batch.samples(fit.weight)))
-        on_floor = None if self.correction is None else self._on_floor
-        self.last.record(Call(loss=loss.detach(), batch=batch.detached(), fit=fit, on_floor=on_floor))
+        self.last.record(
+            Call(
+                loss=loss.detach(),
+                make_samples=batch.detached_samples(fit.weight),
+                fit=fit,
+                on_floor=None if self.correction is None else self._on_floor,
+            )
+        )
         return loss
 
     def weights(
@@ -135,7 +143,7 @@ class Objective:
         """
         with torch.no_grad():
             batch = self._batch(views, self.engine or Dense(), ids, labels, generator, None)
-            with without_autocast(batch.anchors.device):
+            with without_autocast(batch.device):
                 return batch.weights(self._fitted(batch).weight)
 
     def _batch(
@@ -161,26 +169,30 @@ class Objective:
 
     def _fitted(self, batch: Batch) -> Fit:
         """Return the coupling fitted to the batch, after a check that no exponent overflows."""
-        negatives, temperature = batch.negatives, batch.scale.temperature
+        negatives, temperature = batch.constant, batch.scale.temperature
         fit = self.coupling.fit(negatives, temperature, batch.engine)
         steepest = abs(fit.weight.slope) + 1 / temperature
         check_range(steepest * negatives.bound, negatives.anchors.dtype)
         return fit
 
-    def _softmax_loss(self, batch: Batch, weight: Exponent) -> Float[Tensor, ""] | None:
-        """Return the loss in closed form, for parts and batches that have one: the same number, sooner."""
-        contrast, correction, temperature = self.contrast, self.correction, batch.scale.temperature
-        if self.perturbation is not None or not isinstance(contrast, SoftmaxContrast) or contrast.is_limit:
+    @cached_property
+    def _closed_form(self) -> SoftmaxLoss | None:
+        """The closed form of these parts, for small batches; None for other parts."""
+        contrast, correction, perturbation = self.contrast, self.correction, self.perturbation
+        if not isinstance(contrast, SoftmaxContrast) or not isinstance(correction, Debias | None):
             return None
-        if not isinstance(correction, Debias | None):
-            return None
-        loss = SoftmaxLoss(
-            temperature=temperature,
-            log_weight=contrast.log_weight,
-            class_prior=0.0 if correction is None else correction.class_prior,
-            floor=-torch.inf if correction is None else correction.least_similarity / temperature,
+        form = SoftmaxLoss(
+            temperature=self.temperature, log_weight=contrast.log_weight, limit=contrast.is_limit
         )
-        return batch.softmax_loss(loss, weight)
+        if correction is not None:
+            floor = correction.least_similarity / self.temperature
+            form = replace(form, class_prior=correction.class_prior, floor=floor)
+        if perturbation is None:
+            return form
+        if not isinstance(perturbation, FeatureModification) or not self.normalize:
+            return None
+        share = perturbation.alpha / (1 + perturbation.alpha)
+        return replace(form, shift=perturbation.epsilon / self.temperature, shifted_share=share)
 
     def _losses(
         self, batch: Batch, negatives: WeightedNegatives, positives: WeightedPositives
@@ -188,7 +200,7 @@ class Objective:
         """Return the loss of each anchor, combined with that of the perturbed logits."""
 
         def shifted(shift: Shift) -> Tensor:
-            statistic, _ = self._statistic(batch, negatives, positives, shift)
+            statistic, _ = self._statistic(negatives, positives, shift, batch.scale)
             return self.contrast.losses(statistic, negatives, positives, shift)
 
         if self.perturbation is None:
@@ -197,14 +209,14 @@ class Objective:
         return self.perturbation.combine(shifted(0.0), shifted(batch.scale.logits(shift)))
 
     def _statistic(
-        self, batch: Batch, negatives: WeightedNegatives, positives: WeightedPositives, shift: Shift
+        self, negatives: WeightedNegatives, positives: WeightedPositives, shift: Shift, scale: LogitScale
     ) -> tuple[Tensor, Tensor | None]:
         """Return the statistic of each anchor's true negatives, and where the correction is on its floor."""
         statistic = self.contrast.statistic(negatives, positives, shift)
         if self.correction is None:
             return statistic, None
         # A false negative is perturbed as the negative it is taken for: upwards.
-        least = batch.scale.logits(self.correction.least_similarity / batch.scale.temperature)
+        least = scale.logits(self.correction.least_similarity / scale.temperature)
         return self.correction(
             statistic,
             self.contrast.statistic(positives, positives, shift),
@@ -212,10 +224,9 @@ class Objective:
             log_domain=self.contrast.log_domain,
         )
 
-    def _on_floor(
-        self, batch: Batch, negatives: WeightedNegatives, positives: WeightedPositives
-    ) -> Bool[Tensor, " n"]:
+    def _on_floor(self, negatives: WeightedNegatives, positives: WeightedPositives) -> Bool[Tensor, " n"]:
         """Return where the correction is on its floor."""
-        _, on_floor = self._statistic(batch, negatives, positives, 0.0)
+        scale = LogitScale(temperature=negatives.temperature)
+        _, on_floor = self._statistic(negatives, positives, 0.0, scale)
         assert on_floor is not None
         return on_floor

@@ -24,5 +24,5 @@ def test_the_limit_form_has_no_weight() -> None:
 @pytest.mark.parametrize("margin", [0.0, -1.0, math.nan])
 @pytest.mark.parametrize("contrast", [tammes.Triplet, tammes.Hinge])
 def test_margin_must_be_positive(contrast: type, margin: float) -> None:
-    with pytest.raises(ValueError, match="margin must be a positive number"):
+    with pytest.raises(ValueError, match="margin must be a finite number above 0"):
         contrast(margin=margin)

@@ -17,7 +17,7 @@ from tammes import SinkhornWarning, Transport
 from tammes.coupling.sinkhorn import WarmStart, loop, sinkhorn
 from tammes.coupling.sinkhorn.mixing import AndersonMixing
 from tammes.coupling.sinkhorn.scaling import relaxed_scaling
-from tammes.reduce import Dense, Engine, Exponent, Negatives, Tiled
+from tammes.reduce import Dense, Engine, Exponent, KeyRanges, Negatives, Tiled
 
 Solution = tuple[Tensor, int, float]
 """Potential, number of updates, marginal error."""
@@ -29,7 +29,7 @@ def batch(pairs: int, dim: int = 6, *, seed: int = 0, clusters: int = 0) -> Nega
     if clusters:
         z = 0.4 * z + 2 * torch.eye(dim, dtype=torch.float64)[torch.arange(2 * pairs) % clusters]
     keys = torch.arange(pairs).repeat_interleave(2)
-    return Negatives(anchors=normalize(z, dim=1), keys=keys, bound=1.001)
+    return Negatives(anchors=normalize(z, dim=1), ranges=KeyRanges(keys=keys), bound=1.001)
 
 
 def two_sets() -> Negatives:
@@ -37,9 +37,8 @@ def two_sets() -> Negatives:
     anchors, candidates = batch(9, seed=1), batch(15, seed=2)
     return Negatives(
         anchors=anchors.anchors,
-        keys=anchors.keys,
+        ranges=KeyRanges(keys=anchors.keys, candidate_keys=candidates.keys + 4),
         candidates=candidates.anchors,
-        candidate_keys=candidates.keys + 4,
         bound=1.001,
     )
 
@@ -205,7 +204,7 @@ def test_a_warm_start_needs_no_updates_for_the_same_batch_and_none_is_used_for_o
     assert cold.iterations is not None
     assert cold.iterations > 1
     assert again.iterations == 0
-    other = Negatives(anchors=negatives.anchors, keys=negatives.keys + 5, bound=1.001)
+    other = Negatives(anchors=negatives.anchors, ranges=KeyRanges(keys=negatives.keys + 5), bound=1.001)
     assert coupling.fit(other, 0.5, Tiled()).iterations == cold.iterations
     assert Transport(epsilon=0.1).fit(negatives, 0.5, Tiled()).iterations == cold.iterations
 

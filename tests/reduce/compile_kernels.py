@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tammes.reduce import Exponent, Negatives, Product, Triton
+from tammes.reduce import Exponent, KeyRanges, Negatives, Product, Triton
 from tammes.reduce.terms import Clipped, Softened
 
 SHARED = {80: 166_912, 86: 101_376, 89: 101_376, 90: 232_448}
@@ -65,7 +65,7 @@ def main() -> None:
         Product.rounded = lambda product, embeddings: embeddings.to(product.kind)  # as on a GPU
         for product in (Product.BFLOAT16, Product.FULL):
             z = torch.eye(128).repeat(2, 1).requires_grad_()
-            negatives = Negatives(anchors=z, keys=torch.arange(256) // 2, bound=1.0)
+            negatives = Negatives(anchors=z, ranges=KeyRanges(keys=torch.arange(256) // 2), bound=1.0)
             engine = Triton(product=product)
             hard = (Exponent(slope=4.0, gradient_slope=4.0), Exponent(slope=2.0, gradient_slope=2.0))
             for value in engine.log_sum_exp(negatives, hard):

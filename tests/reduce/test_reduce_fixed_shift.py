@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from tammes.reduce import Dense, Engine, Exponent, Negatives, Tiled
+from tammes.reduce import Dense, Engine, Exponent, KeyRanges, Negatives, Tiled
 from tammes.reduce.terms import Exponential
 from tammes.reduce.tiled.fixed_shift import range_is_safe
 
@@ -48,7 +48,7 @@ def test_up_to_its_range_it_keeps_its_digits(n: int, linear: float, spread: floa
 
     def found(kind: torch.dtype, engine: Engine) -> tuple[Tensor, Tensor]:
         anchors = z.to(kind).clone().requires_grad_()
-        negatives = Negatives(anchors=anchors, keys=torch.arange(n) // 2, bound=_BOUND)
+        negatives = Negatives(anchors=anchors, ranges=KeyRanges(keys=torch.arange(n) // 2), bound=_BOUND)
         exponents = (exponent(kind, n, linear, spread, curved),)
         assert range_is_safe(negatives, exponents)
         (sums,) = engine.log_sum_exp(negatives, exponents)
@@ -62,6 +62,6 @@ def test_up_to_its_range_it_keeps_its_digits(n: int, linear: float, spread: floa
 
 
 def test_beyond_its_range_it_is_not_taken() -> None:
-    negatives = Negatives(anchors=rows(8).float(), keys=torch.arange(8) // 2, bound=_BOUND)
+    negatives = Negatives(anchors=rows(8).float(), ranges=KeyRanges(keys=torch.arange(8) // 2), bound=_BOUND)
     assert not range_is_safe(negatives, (exponent(torch.float32, 8, 80.1, 0.0, False),))
     assert not range_is_safe(negatives, (exponent(torch.float32, 8, 40.0, 40.1, False),))

@@ -12,17 +12,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tammes.reduce import Negatives
-from tammes.reduce.subset_sampling import _words, are_lost, last_winners, row_keys, tickets
+from tammes.reduce import KeyRanges, Negatives
+from tammes.reduce.subset_sampling import _words, hashes, not_sampled, row_keys, thresholds
 
 
 def winners(rows: int, size: int, k: int, seed: int) -> torch.Tensor:
     """Who is in the subset: `size` negatives for each of `rows` anchors, none of them masked."""
     negatives = Negatives(
         anchors=torch.zeros(rows, 2),
-        keys=torch.zeros(rows, dtype=torch.long),
+        ranges=KeyRanges(
+            keys=torch.zeros(rows, dtype=torch.long), candidate_keys=torch.ones(size, dtype=torch.long)
+        ),
         candidates=torch.zeros(size, 2),
-        candidate_keys=torch.ones(size, dtype=torch.long),
         bound=1.0,
         subset=k,
         seed=seed,
@@ -35,15 +36,15 @@ def winners(rows: int, size: int, k: int, seed: int) -> torch.Tensor:
 
 @given(seed=st.integers(0, 2**62), first=st.integers(0, 10**6), column=st.integers(0, 10**6))
 def test_no_row_has_a_ticket_twice(seed: int, first: int, column: int) -> None:
-    drawn = tickets(row_keys(seed, torch.arange(first, first + 2)), torch.arange(column, column + 5000))
+    drawn = hashes(row_keys(seed, torch.arange(first, first + 2)), torch.arange(column, column + 5000))
     assert [len(row.unique()) for row in drawn] == [5000, 5000]
     assert 0 <= int(drawn.min()) <= int(drawn.max()) < 2**32
 
 
 @given(seed=st.integers(0, 2**62), rows=st.integers(2, 40), columns=st.integers(2, 40))
 def test_a_ticket_is_the_same_in_any_tile(seed: int, rows: int, columns: int) -> None:
-    whole = tickets(row_keys(seed, torch.arange(rows)), torch.arange(columns))
-    part = tickets(row_keys(seed, torch.arange(rows // 2, rows)), torch.arange(columns // 2, columns))
+    whole = hashes(row_keys(seed, torch.arange(rows)), torch.arange(columns))
+    part = hashes(row_keys(seed, torch.arange(rows // 2, rows)), torch.arange(columns // 2, columns))
     assert torch.equal(part, whole[rows // 2 :, columns // 2 :])
 
 
@@ -57,7 +58,12 @@ def test_a_subset_has_k_members_and_no_masked_one(sizes: list[int], seed: int, d
     n = len(keys)
     k = data.draw(st.integers(1, n - max(sizes)))
     negatives = Negatives(
-        anchors=torch.zeros(n, 2), keys=keys, bound=1.0, subset=k, seed=seed, rows=torch.arange(n)
+        anchors=torch.zeros(n, 2),
+        ranges=KeyRanges(keys=keys),
+        bound=1.0,
+        subset=k,
+        seed=seed,
+        rows=torch.arange(n),
     )
     mask = negatives.mask(slice(0, n), slice(0, n))
     assert mask is not None
@@ -68,13 +74,13 @@ def test_a_subset_has_k_members_and_no_masked_one(sizes: list[int], seed: int, d
 @given(seed=st.integers(0, 2**62), rows=st.integers(1, 40), columns=st.integers(1, 300))
 def test_a_ticket_is_the_same_however_it_is_made(seed: int, rows: int, columns: int) -> None:
     keys, everyone = row_keys(seed, torch.arange(rows) * 7919), torch.arange(columns) * 104_729
-    expected = tickets(keys, everyone)
+    expected = hashes(keys, everyone)
     assert torch.equal(torch.from_numpy(_words(keys, everyone).astype(np.int64)), expected)
     k = 1 + seed % columns
-    last = last_winners(keys, None, k, columns)
-    drawn = tickets(keys, torch.arange(columns))
+    last = thresholds(keys, None, k, columns)
+    drawn = hashes(keys, torch.arange(columns))
     assert torch.equal(last, drawn.kthvalue(k, dim=1).values)
-    assert torch.equal(are_lost(keys, torch.arange(columns), last), drawn > last[:, None])
+    assert torch.equal(not_sampled(keys, torch.arange(columns), last), drawn > last[:, None])
 
 
 @pytest.mark.parametrize(("size", "k"), [(19, 6), (50, 1), (8, 7)])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tammes.reduce import Dense, Engine, Exponent, Negatives, Tiled
+from tammes.reduce import Dense, Engine, Exponent, KeyRanges, Negatives, Tiled
 from tammes.reduce.terms import Clipped, Exponential
 from tammes.reduce.tiled.fixed_shift import range_is_safe
 
@@ -31,7 +31,10 @@ def problems(draw: st.DrawFn) -> Negatives:
 
     anchors, keys = rows()
     negatives = Negatives(
-        anchors=anchors, keys=keys, bound=1.001, rows=torch.randperm(len(keys), generator=generator)
+        anchors=anchors,
+        ranges=KeyRanges(keys=keys),
+        bound=1.001,
+        rows=torch.randperm(len(keys), generator=generator),
     )
     if draw(st.booleans()):
         candidates, candidate_keys = rows()
@@ -137,7 +140,9 @@ def test_gradcheck(steep: float) -> None:
 
     def run(anchors: Tensor) -> tuple[Tensor, ...]:
         # A bound far above the similarities sends the steep exponents to the running maximum.
-        negatives = Negatives(anchors=anchors, keys=keys, bound=1.0 if steep < 10 else 100.0)
+        negatives = Negatives(
+            anchors=anchors, ranges=KeyRanges(keys=keys), bound=1.0 if steep < 10 else 100.0
+        )
         exponents = (Exponent(slope=3.0, gradient_slope=3.0), Exponent(slope=6.0, gradient_slope=6.0))
         return Tiled(side=4).log_sum_exp(negatives, exponents)
 
@@ -154,7 +159,7 @@ def test_memory_grows_linearly() -> None:
 
 def _peak_bytes(rows: int) -> int:
     z = torch.nn.functional.normalize(torch.randn(rows, 16), dim=1).requires_grad_()
-    negatives = Negatives(anchors=z, keys=torch.arange(rows) // 2, bound=1.001)
+    negatives = Negatives(anchors=z, ranges=KeyRanges(keys=torch.arange(rows) // 2), bound=1.001)
     with torch.profiler.profile(profile_memory=True, acc_events=True) as profile:
         (total,) = Tiled().log_sum_exp(negatives, (Exponent(slope=2.0, gradient_slope=2.0),))
         total.sum().backward()

@@ -17,7 +17,7 @@ from torch.nn.functional import normalize
 import tammes
 from tammes import recipes
 from tammes.pairs import Pairs
-from tammes.reduce import Dense, Engine, Exponent, Negatives, Product, Tiled, Triton, choose
+from tammes.reduce import Dense, Engine, Exponent, KeyRanges, Negatives, Product, Tiled, Triton, choose
 from tammes.reduce.choice import product_for
 from tammes.reduce.terms import Clipped, Exponential, Linear, Rectified, Softened, Term
 from tammes.reduce.triton import engine as triton_engine
@@ -34,7 +34,9 @@ SMALL = Launch(rows=32, columns=16, depth=16, width=32, warps=4, stages=1, progr
 
 def why_not() -> str | None:
     """What keeps the interpreter from running at all: before 3.9 it asks of NumPy what 2.4 no longer does."""
-    negatives = Negatives(anchors=torch.eye(3).to(DEVICE), keys=torch.arange(3).to(DEVICE), bound=1.0)
+    negatives = Negatives(
+        anchors=torch.eye(3).to(DEVICE), ranges=KeyRanges(keys=torch.arange(3).to(DEVICE)), bound=1.0
+    )
     try:
         Triton(launch=SMALL).hardest(negatives)
     except triton.runtime.errors.InterpreterError as error:
@@ -65,10 +67,9 @@ def negatives_of(d: int, *, two_sets: bool = False, subset: int | None = None, g
     candidates, candidate_keys = rows(groups - 5) if two_sets else (None, None)
     return Negatives(
         anchors=anchors,
-        keys=keys,
+        ranges=KeyRanges(keys=keys, candidate_keys=candidate_keys),
         bound=1.001,
         candidates=candidates,
-        candidate_keys=candidate_keys,
         subset=subset,
         seed=12345678901234,
         rows=torch.randperm(len(keys), generator=generator).to(DEVICE),
@@ -362,7 +363,7 @@ def test_second_derivatives_are_refused() -> None:
 
 
 def test_choice() -> None:
-    cpu = Negatives(anchors=torch.eye(3), keys=torch.arange(3), bound=1.0)
+    cpu = Negatives(anchors=torch.eye(3), ranges=KeyRanges(keys=torch.arange(3)), bound=1.0)
     assert choose(cpu) == Tiled()
     assert product_for(torch.float16) is Product.FLOAT16
     assert product_for(torch.bfloat16) is Product.BFLOAT16
@@ -461,7 +462,9 @@ def test_memory_grows_linearly_on_a_gpu() -> None:
     peaks = []
     for rows in (8192, 16384, 32768):
         z = normalize(torch.randn(rows, 64, device=DEVICE), dim=1).requires_grad_()
-        negatives = Negatives(anchors=z, keys=torch.arange(rows, device=DEVICE) // 2, bound=1.001)
+        negatives = Negatives(
+            anchors=z, ranges=KeyRanges(keys=torch.arange(rows, device=DEVICE) // 2), bound=1.001
+        )
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         (total,) = Triton().log_sum_exp(negatives, (Exponent(slope=2.0, gradient_slope=2.0),))

@@ -1,4 +1,4 @@
-"""Which engine reduces a given S. Decided here and nowhere else."""
+"""The choice of the engine that reduces a given S: made here and nowhere else."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tammes.reduce.negatives import Negatives
 from tammes.reduce.tiled.engine import Tiled
 from tammes.reduce.triton import Product, Triton, is_installed
 
+_CPU = Tiled()
 _LARGE = Tiled(side=4096)
 """Tiles for a device that has no cache to stay in, but launches to save: a few times 64 MB."""
 _OLDEST = (8, 0)
@@ -16,28 +17,28 @@ _OLDEST = (8, 0)
 
 
 def choose(negatives: Negatives, given: torch.dtype | None = None) -> Engine:
-    """The engine for these negatives: fused kernels on an NVIDIA GPU, tiles elsewhere.
+    """Return the engine for these negatives: fused kernels on an NVIDIA GPU, tiles elsewhere.
 
-    There is none for small batches: `benchmarks/cpu.py` measures tiles against dense formulas from 64 pairs
-    up.
+    Small batches have no engine of their own: `benchmarks/cpu.py` measures tiles against dense formulas from
+    64 pairs up.
 
     Args:
-        negatives: what is to be reduced.
-        given: the type in which the embeddings came, before they were brought to full precision. Where it
-            has 16 bits, a GPU multiplies in it too.
+        negatives: the entries of S to reduce.
+        given: type of the embeddings before they were brought to full precision. A GPU multiplies in it if
+            it has 16 bits.
     """
     device = negatives.anchors.device
     if device.type != "cuda":
-        return Tiled()
+        return _CPU
     if is_installed() and torch.version.hip is None and torch.cuda.get_device_capability(device) >= _OLDEST:
         return Triton(product=product_for(given), otherwise=_LARGE)
     return _LARGE
 
 
 def product_for(given: torch.dtype | None) -> Product:
-    """In which type a GPU multiplies embeddings that came in type `given`.
+    """Return the type in which a GPU multiplies embeddings of type `given`.
 
-    float32 is multiplied as torch was told to multiply it: in full, unless TF32 was allowed.
+    float32 follows the setting of torch: full precision, unless TF32 is allowed.
 
     Example:
         >>> product_for(torch.bfloat16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -65,6 +66,16 @@ class KeyRanges:
         """`(n,)` number of negatives of each anchor before a subset is drawn."""
         return len(self.keys_of_candidates) - (self.stop - self.start)
 
+    @cached_property
+    def _log_available(self) -> dict[torch.dtype, Tensor]:
+        return {}
+
+    def log_available(self, dtype: torch.dtype) -> Float[Tensor, " n"]:
+        """Return `(n,)` the logarithm of `available`, made once for each type."""
+        if dtype not in self._log_available:
+            self._log_available[dtype] = self.available.to(dtype).log()
+        return self._log_available[dtype]
+
     def excluded(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
         """Return a tile of the mask, true where no negative stands, or None for a tile of negatives only."""
         first, last = self._on_host
@@ -98,6 +109,7 @@ class Negatives:
         own: `(n,)` column of each anchor, where it stands among other candidates; else None.
         group: the processes that hold the other rows of S.
         kept: number of entries up to which S is kept between passes: a constant, so memory stays linear.
+        constant: the same negatives without a graph; None to cut them when needed.
     """
 
     anchors: Float[Tensor, "n d"]
@@ -110,6 +122,7 @@ class Negatives:
     own: Int[Tensor, " n"] | None = None
     group: Group = field(default_factory=Single)
     kept: int = _KEPT
+    constant: Negatives | None = field(default=None, repr=False)
 
     @property
     def symmetric(self) -> bool:
@@ -136,6 +149,8 @@ class Negatives:
     @cached_property
     def log_count(self) -> Float[Tensor, " n"]:
         """`(n,)` log N_i, in the type of the embeddings."""
+        if self.subset is None:
+            return self.ranges.log_available(self.anchors.dtype)
         return self.count.to(self.anchors.dtype).log()
 
     def mask(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
@@ -166,11 +181,11 @@ class Negatives:
 
     def keeping(self, entries: int) -> Negatives:
         """Return the same negatives with S kept up to `entries` entries, for many passes over it."""
-        return self if self.is_small else dataclasses.replace(self, kept=entries)
+        return self if self.is_small else dataclasses.replace(self, kept=entries, constant=None)
 
     def without_subset(self) -> Negatives:
         """Return the negatives from which the subset is drawn."""
-        return self if self.subset is None else dataclasses.replace(self, subset=None)
+        return self if self.subset is None else dataclasses.replace(self, subset=None, constant=None)
 
     def transposed(self) -> Negatives:
         """Return the transposed S: candidates as anchors and anchors as candidates, without a subset."""
@@ -185,23 +200,30 @@ class Negatives:
             ranges=KeyRanges(keys=self.ranges.candidate_keys, candidate_keys=self.ranges.keys),
             rows=None,
             own=None,
+            constant=None,
         )
 
     @cached_property
     def detached(self) -> Negatives:
         """The same negatives, cut from the graph of their embeddings."""
+        if self.constant is not None:
+            return self.constant
         candidates = None if self.candidates is None else self.candidates.detach()
         return dataclasses.replace(self, anchors=self.anchors.detach(), candidates=candidates)
+
+    def in_graph(self, anchors: Float[Tensor, "n d"], candidates: Float[Tensor, "m d"] | None) -> Negatives:
+        """Return these negatives with embeddings of the same values that have a graph."""
+        return dataclasses.replace(self, anchors=anchors, candidates=candidates, constant=self)
 
     @property
     def is_small(self) -> bool:
         """Whether S is small enough to be kept between passes."""
-        return self.shape[0] * self.shape[1] <= self.kept
+        return math.prod(self.shape) <= self.kept
 
-    @property
+    @cached_property
     def fits_cache(self) -> bool:
         """Whether S is as small as one tile."""
-        return self.shape[0] * self.shape[1] <= _KEPT
+        return math.prod(self.shape) <= _KEPT
 
     @cached_property
     def kept_similarity(self) -> Float[Tensor, "n m"]:

@@ -1,16 +1,17 @@
-"""The softmax loss of a small S in closed form, debiased or not, under any weights of the negatives.
+"""The softmax loss of a small S in closed form: debiased or not, perturbed or not, under any weights.
 
-    loss_i = log( 1 + Q e^{-l+_i} max{ (G_i - tau+ e^{l+_i}) / (1 - tau+),  e^floor } ) ,
-    G_i    = sum_j w_ij e^{l_ij}
+    loss_i = log( 1 + e^{excess_i} ) ,        excess_i = log Q + log G'_i - l+_i
+    G'_i   = max{ (G_i - tau+ e^{l+_i}) / (1 - tau+),  e^floor } ,        G_i = sum_j w_ij e^{l_ij}
 
-That is SimCLR (equal weights, tau+ = 0), DCL, HCL and HCL-OT. On a small batch the time goes into the number
-of operations and autograd nodes, not into their size. Here the loss is one node: its derivatives by log G_i
-and l+_i are written down by hand, and everything about S is one matrix, d loss / dS.
+That is SimCLR (equal weights, tau+ = 0), DCL, HCL, HCL-OT and IFM. On a small batch the time goes into the
+number of operations and of autograd nodes, not into their size. Here the loss is one node, from the rows as
+the encoder gave them: its derivatives by log G_i and l+_i are written by hand, and d loss / dS is one matrix.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from tammes.reduce.autograd import first_order_only
+from tammes.reduce.autograd import first_order_only, through_unit_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.tiled import LogSums
+from tammes.reduce.tiled.fixed_shift import kept_exponentials, range_is_safe
+
+Rows = tuple[Float[Tensor, "n d"], Float[Tensor, "m d"] | None]
+"""Rows of the anchors and of the candidates, None where the candidates are the anchors."""
+Lengths = tuple[Float[Tensor, "n 1"] | None, Float[Tensor, "m 1"] | None]
+"""Lengths by which the rows were divided, None where they were not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,24 +38,37 @@ class SoftmaxLoss:
     Args:
         temperature: l = s / temperature.
         log_weight: log Q; None for the number of negatives of each anchor.
+        limit: whether the loss is log G'_i - l+_i itself, the form for infinitely many negatives.
         class_prior: tau+, the share of false negatives; 0 for no correction.
         floor: smallest logarithm of the corrected mean.
+        shift: perturbation in logits, by which negatives rise and positives fall.
+        shifted_share: share of the perturbed loss in the result; 0 for no perturbation.
 
-    Source: Robinson (2023), eq. 3.1, 3.7, 3.11 and 3.12; Jiang et al. (2023), eq. 8.
+    Source: Robinson (2023), eq. 3.1, 3.7, 3.11, 3.12, 3.14 and 4.2; Jiang et al. (2023), eq. 8.
     """
 
     temperature: float
-    log_weight: float | None
-    class_prior: float
-    floor: float
+    log_weight: float | None = None
+    limit: bool = False
+    class_prior: float = 0.0
+    floor: float = -math.inf
+    shift: float = 0.0
+    shifted_share: float = 0.0
 
     def __call__(
-        self, negatives: Negatives, weight: Exponent, positives: Int[Tensor, " n"]
-    ) -> Float[Tensor, ""]:
-        """Return the mean loss over the anchors, differentiable in the embeddings of `negatives`.
+        self,
+        rows: Rows,
+        lengths: Lengths,
+        negatives: Negatives,
+        weight: Exponent,
+        positives: Int[Tensor, " n"],
+    ) -> Float[Tensor, ""] | None:
+        """Return the mean loss over the anchors, or None where exponentials of S would need a shift.
 
         Args:
-            negatives: negatives of a small S, without a subset.
+            rows: embeddings as the encoder gave them; the loss is differentiable in them.
+            lengths: lengths by which they were divided to make `negatives`.
+            negatives: negatives of a small S, without a graph and without a subset.
             weight: logarithm of the weights, up to the normalization of each row.
             positives: `(n,)` position of each anchor's only positive in S, row by row.
 
@@ -57,94 +76,139 @@ class SoftmaxLoss:
             >>> from tammes.reduce import KeyRanges
             >>> rows, ranges = torch.eye(4), KeyRanges(keys=torch.tensor([0, 0, 1, 1]))
             >>> negatives = Negatives(anchors=rows, ranges=ranges, bound=1.0)
-            >>> loss = SoftmaxLoss(temperature=0.5, log_weight=None, class_prior=0.0, floor=-2.0)
-            >>> positives = torch.tensor([1, 4, 11, 14])
-            >>> round(loss(negatives, Exponent(), positives).exp().item(), 4)  # all logits are zero
+            >>> loss, positives = SoftmaxLoss(temperature=0.5), torch.tensor([1, 4, 11, 14])
+            >>> mean = loss((rows, None), (None, None), negatives, Exponent(), positives)
+            >>> round(mean.exp().item(), 4)  # all logits are zero
             3.0
         """
-        return _MeanSoftmaxLoss.apply(  # type: ignore[no-untyped-call]
-            negatives.anchors, negatives.candidates, negatives.detached, weight, positives, self
+        with_logit = weight.with_logit(1 / self.temperature)
+        exponents = (with_logit,) if weight.is_zero else (with_logit, weight)
+        if weight.tilt is not None or not range_is_safe(negatives, exponents):
+            return None
+        terms = _Terms(
+            loss=self, lengths=lengths, negatives=negatives, exponents=exponents, positives=positives
         )
+        return _MeanSoftmaxLoss.apply(*rows, terms)  # type: ignore[no-untyped-call]
 
-    def rows(
-        self, log_mean: Tensor | None, log_sum: Tensor, log_count: Tensor, positive: Tensor
+    def of_sums(
+        self, sums: list[Tensor], positive: Tensor, log_count: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return `(n,)` losses, d loss / d log G_i and d loss / d l+_i.
+        """Return `(n,)` losses, d loss / d log G_i and -d loss / d l+_i.
 
         Args:
-            log_mean: `(n,)` log G_i; None for equal weights, where log G_i = log_sum - log_count.
-            log_sum: `(n,)` log sum_j e^{l_ij + log w_ij}, up to the weights' normalization.
-            log_count: `(n,)` log of the number of negatives.
+            sums: `(n,)` sum_j w_ij e^{l_ij} and, unless the weights are equal, `(n,)` sum_j w_ij.
             positive: `(n,)` logits of the positives.
+            log_count: `(n,)` logarithms of the numbers of negatives.
         """
-        if log_mean is None and self.log_weight is None and self.class_prior == 0:
-            # Q G_i is the plain sum: adding log N and subtracting it again would only cost digits.
-            excess = log_sum - positive
-            slope = torch.sigmoid(excess)
-            return softplus(excess), slope, -slope
-        log_mean = log_sum - log_count if log_mean is None else log_mean
-        log_weight = log_count if self.log_weight is None else self.log_weight
+        if len(sums) == 1 and self.log_weight is None and self.class_prior == 0 and not self.limit:
+            # Q G_i is the plain sum: to subtract log N and add it again would cost digits.
+            excess = sums[0].log() - positive
+            losses, slope = self._of_excess(excess)
+            return losses, slope, slope
+        log_mean = sums[0].log() - log_count if len(sums) == 1 else (sums[0] / sums[1]).log_()
+        against = -positive if self.limit else self._log_weight(log_count) - positive
         if self.class_prior == 0:
-            excess = log_mean + log_weight - positive
-            slope = torch.sigmoid(excess)
-            return softplus(excess), slope, -slope
+            losses, slope = self._of_excess(log_mean + against)
+            return losses, slope, slope
         # log (G - tau+ e^{l+}) = log G + log left, with left = 1 - tau+ e^{l+} / G; below zero it has no log.
         left = -torch.expm1(positive - log_mean + math.log(self.class_prior))
         corrected = log_mean + torch.log(left) - math.log1p(-self.class_prior)
         on_floor = ~(corrected > self.floor)  # true for NaN
-        excess = torch.where(on_floor, self.floor, corrected) + log_weight - positive
-        slope = torch.sigmoid(excess)
+        losses, slope = self._of_excess(torch.where(on_floor, self.floor, corrected) + against)
         # d corrected / d log G = 1 / left = 1 - d corrected / d l+; on the floor neither has a gradient.
         to_negatives = torch.where(on_floor, 0.0, slope / left)
-        return softplus(excess), to_negatives, -torch.where(on_floor, slope, to_negatives)
+        return losses, to_negatives, torch.where(on_floor, slope, to_negatives)
+
+    def _log_weight(self, log_count: Tensor) -> Tensor | float:
+        return log_count if self.log_weight is None else self.log_weight
+
+    def _of_excess(self, excess: Tensor) -> tuple[Tensor, Tensor]:
+        """Return `(n,)` losses and their derivatives by the excess."""
+        if self.limit:
+            return excess + 2 * self.shift * self.shifted_share, torch.ones_like(excess)
+        losses, slope = softplus(excess), torch.sigmoid(excess)
+        if self.shifted_share == 0:
+            return losses, slope
+        # Means and floor rise by the shift and the positive falls by it: the excess grows by two shifts.
+        shifted = excess + 2 * self.shift
+        return (
+            losses.lerp(softplus(shifted), self.shifted_share),
+            slope.lerp(torch.sigmoid(shifted), self.shifted_share),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Terms:
+    """Constants of one call: what autograd need not look at."""
+
+    loss: SoftmaxLoss
+    lengths: Lengths
+    negatives: Negatives
+    exponents: tuple[Exponent, ...]
+    positives: Tensor
+
+    def evaluated(self) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor | None]]]:
+        """Return the mean loss, and a function from its gradient to the gradients of the rows."""
+        loss, negatives, exponents = self.loss, self.negatives, self.exponents
+        tiles = kept_exponentials(negatives, exponents)
+        column = exponents[0].column
+        if column is not None:
+            # The same factor in both sums: its scale cancels in their ratio.
+            factor = torch.exp(column - column.max())
+            tiles = [tile * factor for tile in tiles]
+        sums = [tile.sum(dim=1) for tile in tiles]
+        positive = _entries(negatives, self.positives) / loss.temperature
+        losses, to_negatives, to_positives = loss.of_sums(sums, positive, negatives.log_count)
+
+        def gradients(gradient: Tensor) -> tuple[Tensor, Tensor | None]:
+            # d loss_i / d s_ij = d loss_i / d log G_i * share of j in each sum * slope, times n * temperature
+            slope: Tensor | None = None
+            for tile, exponent, total, sign in zip(tiles, exponents, sums, (1, -1), strict=False):
+                relative = sign * exponent.gradient_slope * loss.temperature
+                if relative != 0.0:
+                    by_row = to_negatives / total
+                    by_row = (by_row if relative == 1.0 else by_row.mul_(relative))[:, None]
+                    slope = by_row * tile if slope is None else slope.addcmul_(by_row, tile)
+            assert slope is not None  # the logit's own slope is never zero
+            # The positives' entries are masked in every tile, hence zero so far.
+            slope.view(-1).index_copy_(0, self.positives, -to_positives)
+            return self._of_rows(slope, gradient * (1 / (len(losses) * loss.temperature)))
+
+        return losses.mean(), gradients
+
+    def _of_rows(self, slope: Tensor, scale: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return scale * d loss / d rows from d loss / dS."""
+        values, candidates = self.negatives.anchors, self.negatives.candidates
+        if candidates is None:  # s_ij and s_ji are one number
+            return _through((slope + slope.T).mm(values).mul_(scale), values, self.lengths[0]), None
+        to_anchors, to_candidates = slope.mm(candidates).mul_(scale), slope.T.mm(values).mul_(scale)
+        return (
+            _through(to_anchors, values, self.lengths[0]),
+            _through(to_candidates, candidates, self.lengths[1]),
+        )
 
 
 class _MeanSoftmaxLoss(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        anchors: Tensor,
-        candidates: Tensor | None,
-        negatives: Negatives,
-        weight: Exponent,
-        positives: Tensor,
-        loss: SoftmaxLoss,
-    ) -> Tensor:
-        with_logit = weight.with_logit(1 / loss.temperature)
-        exponents = (with_logit,) if weight.is_zero else (with_logit, weight)
-        ctx.sums = LogSums(negatives, exponents, side=max(negatives.shape))
-        values = ctx.sums.release()
-        similarity = _at(negatives, positives)
-        log_mean = None if weight.is_zero else values[0] - values[1]
-        losses, to_negatives, to_positives = loss.rows(
-            log_mean, values[0], negatives.log_count, similarity / loss.temperature
-        )
-        ctx.scale = 1 / len(losses), 1 / (len(losses) * loss.temperature)
-        ctx.save_for_backward(anchors, candidates, positives, to_negatives, to_positives, *values)
-        return losses.mean()
+    def forward(ctx: Any, anchors: Tensor, candidates: Tensor | None, terms: _Terms) -> Tensor:
+        mean, ctx.gradients = terms.evaluated()
+        ctx.save_for_backward(anchors, candidates)
+        return mean
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        anchors, candidates, positives, to_negatives, to_positives, *values = ctx.saved_tensors
         with torch.no_grad():
-            by_row = to_negatives * (gradient * ctx.scale[0])
-            signed = (by_row,) if len(values) == 1 else (by_row, -by_row)
-            slope = ctx.sums.slope_matrix(tuple(values), signed)
-            by_pair = to_positives * (gradient * ctx.scale[1])
-            flat = slope.view(-1)
-            # The positives' entries are masked, hence zero so far; a symmetric S has each of them twice.
-            if candidates is None:
-                n = len(slope)
-                by_pair = by_pair + by_pair[positives - torch.arange(0, n * n, n)]
-            flat.index_copy_(0, positives, by_pair)
-            others = anchors if candidates is None else candidates
-            found = slope @ others, None if candidates is None else slope.T @ anchors
-        return *first_order_only(found, (anchors, candidates, gradient)), None, None, None, None
+            found = ctx.gradients(gradient)
+        return *first_order_only(found, (*ctx.saved_tensors, gradient)), None
 
 
-def _at(negatives: Negatives, entries: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
+def _through(gradient: Tensor, unit: Tensor, lengths: Tensor | None) -> Tensor:
+    return gradient if lengths is None else through_unit_length(unit, lengths, gradient)
+
+
+def _entries(negatives: Negatives, positions: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Return `(n,)` one entry of S for each row."""
     if negatives.fits_cache:
-        return negatives.kept_similarity.view(-1).index_select(0, entries)
-    columns = entries - torch.arange(len(entries)) * negatives.shape[1]
+        return negatives.kept_similarity.view(-1).index_select(0, positions)
+    columns = positions % negatives.shape[1]
     return (negatives.anchors * negatives.others.index_select(0, columns)).sum(dim=1)

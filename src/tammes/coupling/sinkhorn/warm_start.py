@@ -13,7 +13,7 @@ class WarmStart:
     """Memory of the last potential, and of the ids of the candidates that it belongs to.
 
     Example:
-        >>> negatives = Negatives(anchors=torch.eye(3), keys=torch.arange(3), bound=1.0)
+        >>> negatives = Negatives(anchors=torch.eye(3), ranges=KeyRanges(keys=torch.arange(3)), bound=1.0)
         >>> memory = WarmStart()
         >>> memory.keep(negatives, torch.ones(3))
         >>> memory.potential_for(negatives)
@@ -29,13 +29,13 @@ class WarmStart:
         if self._kept is None:
             return None
         keys, potential = self._kept
-        now = negatives.keys_of_candidates
+        now = negatives.ranges.keys_of_candidates
         same_kind = keys.device == now.device and potential.dtype == negatives.anchors.dtype
         return potential if same_kind and torch.equal(keys, now) else None
 
     def keep(self, negatives: Negatives, potential: Float[Tensor, " m"]) -> None:
         """Replace the potential."""
-        self._kept = negatives.keys_of_candidates, potential
+        self._kept = negatives.ranges.keys_of_candidates, potential
 
     def __reduce__(self) -> tuple[type[WarmStart], tuple[()]]:
         """Return an empty memory for copies: a potential belongs to a step, not to a coupling."""

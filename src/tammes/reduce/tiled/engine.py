@@ -128,16 +128,6 @@ class LogSums:
             slope = self._method.slopes(self._negatives, self._exponents, list(values), list(gradients))
             return embedding_gradients(self._negatives, slope, self._side)
 
-    def slope_matrix(self, values: tuple[Tensor, ...], gradients: tuple[Tensor, ...]) -> Float[Tensor, "n m"]:
-        """Return d loss / dS as a matrix, of a small S; where S is symmetric, both triangles added up.
-
-        Args:
-            values: the log-sum-exps.
-            gradients: d loss / d values.
-        """
-        with torch.no_grad(), without_autocast(self._negatives.anchors.device):
-            return self._method.slope_matrix(self._negatives, self._exponents, list(values), list(gradients))
-
     def release(self) -> tuple[Tensor, ...]:
         """Return the values and forget them: autograd keeps a node's own, and two owners make a cycle."""
         values, self.values = tuple(self.values), []

@@ -34,7 +34,9 @@ def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool
         return False
     for exponent in exponents:
         low, high = _limits(negatives, exponent)
-        if not high - low + _spread(exponent.column) < limit:
+        if exponent.column is not None:
+            high += float(exponent.column.max() - exponent.column.min())
+        if not high - low < limit:  # true for NaN
             return False
     return True
 
@@ -45,7 +47,7 @@ def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -
     if negatives.is_small:
         totals = [
             tile.sum(dim=1) if factor is None else tile.mv(factor)
-            for tile, (factor, _) in zip(_kept(negatives, exponents), factors, strict=True)
+            for tile, (factor, _) in zip(kept_exponentials(negatives, exponents), factors, strict=True)
         ]
     else:
         totals = _totals(negatives, exponents, [factor for factor, _ in factors], side)
@@ -97,7 +99,7 @@ class Kernel:
         low, high = _limits(negatives, exponent)
         if negatives.subset is not None or not negatives.is_small or not high - low < most:
             return None
-        (entries,) = _kept(negatives, (exponent,))
+        (entries,) = kept_exponentials(negatives, (exponent,))
         return Kernel(shift=_shift(negatives, exponent), _entries=entries)
 
     def times(self, vector: Float[Tensor, " m"]) -> Float[Tensor, " n"]:
@@ -131,19 +133,6 @@ def slopes(
         return total
 
     return of_tile
-
-
-def slope_matrix(
-    negatives: Negatives, exponents: tuple[Exponent, ...], sums: list[Tensor], gradients: list[Tensor]
-) -> Float[Tensor, "n m"]:
-    """Return `slopes` of all of a small S as one matrix, without the bookkeeping of tiles."""
-    live = _differentiated(exponents)
-    kept = _kept(negatives, tuple(exponents[r] for r in live))
-    total: Tensor | None = None
-    for r, tile in zip(live, kept, strict=True):
-        factor = _Factor.of(negatives, exponents[r], sums[r], gradients[r])
-        total = factor.times(tile) if total is None else total.add_(factor.times(tile))
-    return negatives.anchors.new_zeros(negatives.shape) if total is None else total
 
 
 def _differentiated(exponents: tuple[Exponent, ...]) -> list[int]:
@@ -181,14 +170,6 @@ class _Factor:
         else:
             out.copy_(self.by_row[rows, None])
 
-    def times(self, tile: Tensor) -> Tensor:
-        """Return the factor of all of S times a tile that is all of S."""
-        if self.by_column is not None:
-            return (self._left @ self._right).mul_(tile)
-        if self.symmetric:
-            return (self.by_row[:, None] + self.by_row).mul_(tile)
-        return self.by_row[:, None] * tile
-
     @cached_property
     def _left(self) -> Tensor:
         assert self.by_column is not None
@@ -212,7 +193,7 @@ def _exponentials(
     Read-only: a small S yields views of what it keeps.
     """
     if negatives.is_small:
-        for kept in _kept(negatives, exponents):
+        for kept in kept_exponentials(negatives, exponents):
             yield kept[rows, columns]
         return
     anchors, others = negatives.anchors[rows], negatives.others[columns].T
@@ -235,9 +216,9 @@ def _exponentials(
         yield out
 
 
-def _kept(negatives: Negatives, exponents: tuple[Exponent, ...]) -> Iterator[Tensor]:
-    """Yield the exponentials of a small S, kept for Sinkhorn's iterations and the backward pass."""
-    known = negatives.kept_exponentials
+def kept_exponentials(negatives: Negatives, exponents: tuple[Exponent, ...]) -> list[Tensor]:
+    """Return the exponentials of a small S without their columns, made once: zero at masked entries."""
+    known, found = negatives.kept_exponentials, []
     for exponent in exponents:
         key, twice = (exponent.slope, exponent.tilt), (2 * exponent.slope, None)
         if key not in known and exponent.tilt is None and twice in known:
@@ -248,7 +229,8 @@ def _kept(negatives: Negatives, exponents: tuple[Exponent, ...]) -> Iterator[Ten
             else:
                 out = similarity = negatives.anchors @ negatives.others.T
             known[key] = _exclude(negatives, _exponential(negatives, exponent, similarity, out))
-        yield known[key]
+        found.append(known[key])
+    return found
 
 
 def _is_half(exponent: Exponent, other: Exponent) -> bool:
@@ -300,10 +282,6 @@ def _limits(negatives: Negatives, exponent: Exponent) -> tuple[float, float]:
 @lru_cache(maxsize=8)
 def _limits_of(tilt: Term, bound: float) -> tuple[float, float]:
     return tilt.limits(bound)
-
-
-def _spread(column: Tensor | None) -> float:
-    return 0.0 if column is None else float(column.max() - column.min())
 
 
 def _column_factor(exponent: Exponent) -> tuple[Tensor | None, Tensor | float]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.tiled.tiles import (
     SlopeOfTile,
-    Workspace,
     both_ways,
     exponent_slope,
     least_exponent,
@@ -60,14 +58,3 @@ def slopes(
         return total
 
     return both_ways(negatives, slope)
-
-
-def slope_matrix(
-    negatives: Negatives, exponents: tuple[Exponent, ...], sums: list[Tensor], gradients: list[Tensor]
-) -> Float[Tensor, "n m"]:
-    """Return `slopes` of all of a small S as one matrix."""
-    n, m = negatives.shape
-    of_tile = slopes(negatives, exponents, sums, gradients)
-    tile = of_tile(slice(0, n), slice(0, m), Workspace(negatives, max(n, m)))
-    assert tile is not None
-    return tile

@@ -58,7 +58,7 @@ class Operands:
         keys = winners = candidates = None
         if negatives.subset is not None:
             assert negatives.rows is not None
-            keys, winners = row_keys(negatives.seed, negatives.rows), negatives.last_winner
+            keys, winners = row_keys(negatives.seed, negatives.rows), negatives.threshold
         if not negatives.symmetric:
             candidates = _side(negatives.without_subset().transposed(), product)
         return Operands(
@@ -169,6 +169,6 @@ class Sweep:
 def _side(negatives: Negatives, product: Product) -> Side:
     return Side(
         embeddings=product.rounded(negatives.anchors),
-        starts=negatives.start.to(torch.int32),
-        stops=negatives.stop.to(torch.int32),
+        starts=negatives.ranges.start.to(torch.int32),
+        stops=negatives.ranges.stop.to(torch.int32),
     )
