@@ -27,7 +27,7 @@ from tammes.reduce import (
 from tammes.reduce.autograd import without_autocast
 from tammes.selection import Selection
 from tammes.sources import InBatch
-from tammes.sources.views import check_views
+from tammes.sources.inbatch import check_views
 from tammes.temperature import LogitScale
 
 _SMALL = 512 * 512
