@@ -25,7 +25,7 @@ _MOST_ITERATIONS = 500
 def updates(negatives: Negatives, epsilon: float) -> dict[str, int]:
     """Return the number of updates by averaging, by relaxed scaling alone and by mixing alone."""
     kernel = Exponent(slope=1 / epsilon)
-    start = negatives.anchors.new_full((len(negatives.keys),), -math.log(len(negatives.keys)))
+    start = negatives.anchors.new_full((len(negatives.ranges.keys),), -math.log(len(negatives.ranges.keys)))
 
     def no_scaling(
         _negatives: Negatives, _kernel: Exponent, start: Tensor, **_: float

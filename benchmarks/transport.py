@@ -97,7 +97,7 @@ def _plan(negatives: Negatives, fit: Fit) -> Tensor:
     assert column is not None
     exponent = negatives.anchors.double() @ negatives.anchors.double().T / EPSILON
     exponent += column + column[:, None]
-    return exponent.masked_fill_(negatives.keys[:, None] == negatives.keys, -torch.inf).exp_()
+    return exponent.masked_fill_(negatives.ranges.keys[:, None] == negatives.ranges.keys, -torch.inf).exp_()
 
 
 def with_pot(z: Tensor, iterations: int, *, method: str, as_numpy: bool) -> object:

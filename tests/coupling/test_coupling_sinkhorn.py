@@ -37,20 +37,20 @@ def two_sets() -> Negatives:
     anchors, candidates = batch(9, seed=1), batch(15, seed=2)
     return Negatives(
         anchors=anchors.anchors,
-        ranges=KeyRanges(keys=anchors.keys, candidate_keys=candidates.keys + 4),
+        ranges=KeyRanges(keys=anchors.ranges.keys, candidate_keys=candidates.ranges.keys + 4),
         candidates=candidates.anchors,
         bound=1.001,
     )
 
 
 def uniform(negatives: Negatives) -> Tensor:
-    n = len(negatives.keys)
+    n = len(negatives.ranges.keys)
     return torch.full((n,), -math.log(n), dtype=torch.float64)
 
 
 def plan(negatives: Negatives, epsilon: float, potential: Tensor) -> Tensor:
     exponents = negatives.anchors @ negatives.anchors.T / epsilon + potential + potential[:, None]
-    return exponents.masked_fill(negatives.keys[:, None] == negatives.keys, -torch.inf).exp()
+    return exponents.masked_fill(negatives.ranges.keys[:, None] == negatives.ranges.keys, -torch.inf).exp()
 
 
 def solved(
@@ -103,7 +103,7 @@ def averaged(negatives: Negatives, epsilon: float, tolerance: float) -> int:
 def test_marginals_are_met(pairs: int, seed: int, clusters: int, epsilon: float) -> None:
     negatives = batch(pairs, seed=seed, clusters=clusters)
     potential, _, error = solved(negatives, epsilon, tolerance=1e-9, max_iterations=5000)
-    rows = plan(negatives, epsilon, potential).sum(dim=1) * len(negatives.keys)
+    rows = plan(negatives, epsilon, potential).sum(dim=1) * len(negatives.ranges.keys)
     assert float((rows - 1).abs().mean()) <= 1.1e-9
     assert error <= 1e-9
 
@@ -204,7 +204,9 @@ def test_a_warm_start_needs_no_updates_for_the_same_batch_and_none_is_used_for_o
     assert cold.iterations is not None
     assert cold.iterations > 1
     assert again.iterations == 0
-    other = Negatives(anchors=negatives.anchors, ranges=KeyRanges(keys=negatives.keys + 5), bound=1.001)
+    other = Negatives(
+        anchors=negatives.anchors, ranges=KeyRanges(keys=negatives.ranges.keys + 5), bound=1.001
+    )
     assert coupling.fit(other, 0.5, Tiled()).iterations == cold.iterations
     assert Transport(epsilon=0.1).fit(negatives, 0.5, Tiled()).iterations == cold.iterations
 
@@ -221,8 +223,8 @@ def test_two_sets_alternate() -> None:
     negatives = two_sets()
     fit = Transport(epsilon=0.2, tolerance=1e-10).fit(negatives, 1.0, Tiled())
     exponents = fit.weight.value(negatives.anchors @ negatives.others.T, slice(0, 30))
-    keys = negatives.keys_of_candidates
-    weights = exponents.masked_fill(negatives.keys[:, None] == keys, -torch.inf).softmax(dim=1)
+    keys = negatives.ranges.keys_of_candidates
+    weights = exponents.masked_fill(negatives.ranges.keys[:, None] == keys, -torch.inf).softmax(dim=1)
     torch.testing.assert_close(
         weights.mean(dim=0), torch.full((30,), 1 / 30, dtype=torch.float64), rtol=1e-9, atol=0
     )

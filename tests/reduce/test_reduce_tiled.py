@@ -38,9 +38,13 @@ def problems(draw: st.DrawFn) -> Negatives:
     )
     if draw(st.booleans()):
         candidates, candidate_keys = rows()
-        negatives = dataclasses.replace(negatives, candidates=candidates, candidate_keys=candidate_keys)
+        negatives = dataclasses.replace(
+            negatives,
+            candidates=candidates,
+            ranges=KeyRanges(keys=keys, candidate_keys=candidate_keys),
+        )
     if draw(st.booleans()):
-        least = int(negatives.available.min())
+        least = int(negatives.ranges.available.min())
         negatives = dataclasses.replace(
             negatives, subset=draw(st.integers(1, least)), seed=draw(st.integers(0, 2**62))
         )

@@ -342,7 +342,7 @@ def test_what_no_kernel_knows_goes_elsewhere() -> None:
 def test_a_distant_potential_is_no_underflow() -> None:
     """Columns far below the largest still count for the anchors that have no other negative."""
     negatives = negatives_of(17, groups=2)
-    column = torch.where(negatives.keys == 0, 0.0, -50.0).to(negatives.anchors)
+    column = torch.where(negatives.ranges.keys == 0, 0.0, -50.0).to(negatives.anchors)
 
     def run(engine: Engine, negatives: Negatives) -> list[Tensor]:
         return list(

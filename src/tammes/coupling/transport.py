@@ -187,7 +187,7 @@ class Transport(Coupling):
                 "max_iterations or tolerance. No plan exists where more than half of the rows exclude one "
                 "another.",
                 SinkhornWarning,
-                stacklevel=6,  # where the objective was called
+                stacklevel=5,  # where the objective was called
             )
 
     def _check_finite(self, finite: bool) -> None:

@@ -18,6 +18,7 @@ class Dense(Engine):
     """Forms S whole and leaves the gradient to autograd; memory grows with n * m.
 
     Example:
+        >>> from tammes.reduce import KeyRanges
         >>> negatives = Negatives(anchors=torch.eye(3), ranges=KeyRanges(keys=torch.arange(3)), bound=1.0)
         >>> (log_count,) = Dense().log_sum_exp(negatives, (Exponent(slope=1.0),))  # every s_ij is 0
         >>> log_count.exp().tolist()

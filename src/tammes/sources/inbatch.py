@@ -91,7 +91,7 @@ def in_full_precision(pairs: Pairs) -> Pairs:
     return dataclasses.replace(pairs, anchors=anchors)
 
 
-def check_views(views: tuple[Tensor, ...], *, minimum: int = 1) -> None:
+def check_views(views: tuple[Tensor, ...], *, minimum: int = 0) -> None:
     """Raise ValueError unless the views are dense matrices of one shape with at least `minimum` rows."""
     if not views:
         raise ValueError("expected one or more views, got none")

@@ -50,6 +50,7 @@ def relaxed_scaling(
         updates do not converge, infinite where the kernel is too large to keep or its range too wide.
 
     Example:
+        >>> from tammes.reduce import KeyRanges
         >>> negatives = Negatives(anchors=torch.eye(4), ranges=KeyRanges(keys=torch.arange(4)), bound=1.0)
         >>> v, iterations, error = relaxed_scaling(
         ...     negatives, Exponent(), torch.zeros(4), tolerance=1e-6, max_iterations=9

@@ -13,6 +13,7 @@ class WarmStart:
     """Memory of the last potential, and of the ids of the candidates that it belongs to.
 
     Example:
+        >>> from tammes.reduce import KeyRanges
         >>> negatives = Negatives(anchors=torch.eye(3), ranges=KeyRanges(keys=torch.arange(3)), bound=1.0)
         >>> memory = WarmStart()
         >>> memory.keep(negatives, torch.ones(3))
