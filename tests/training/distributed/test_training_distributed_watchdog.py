@@ -6,11 +6,13 @@ import threading
 
 import pytest
 
+import tammes.training.distributed.watchdog as watchdog_module
 from tammes.training.distributed.watchdog import watchdog
 
+# The file alone: importing its package would import all of lightning.
 STUCK = """
-import hashlib, os, signal, time
-from tammes.training.distributed.watchdog import watchdog
+import hashlib, os, runpy, signal, sys, time
+watchdog = runpy.run_path(sys.argv[1])["watchdog"]
 heard = []
 signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
 with watchdog(lambda: bool(heard), "the other has died", seconds=0.3):
@@ -26,7 +28,7 @@ with watchdog(lambda: bool(heard), "the other has died", seconds=0.3):
 
 
 def test_a_signal_that_python_cannot_heed_ends_the_process_with_words() -> None:
-    command = [sys.executable, "-c", STUCK]
+    command = [sys.executable, "-c", STUCK, watchdog_module.__file__]
     process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert process.returncode == 2
     assert process.stdout == "still here\n"
