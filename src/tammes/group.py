@@ -1,4 +1,4 @@
-"""The processes that compute one loss together, each on anchors of its own."""
+"""The processes that compute one loss together, each on its own anchors."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Pairs:
         candidate_labels: `(m,)` integer classes of the candidates.
         own: `(n,)` column of each anchor among the candidates, no two in the same place; None where the
             anchors are the candidates, or no anchor is one.
-        group: the processes whose losses are averaged, each with anchors of its own.
+        group: the processes whose losses are averaged, each with its own anchors.
         first: number of anchors that other processes have before these, where `own` does not tell.
         views: number of views that were stacked to make the anchors; used to name a row in an error.
 
@@ -113,7 +113,7 @@ class Pairs:
 
     @property
     def numbers(self) -> Int[Tensor, " n"]:
-        """`(n,)` numbers of the anchors, unique over all processes: each seeds a random subset of its own."""
+        """`(n,)` numbers of the anchors, unique over all processes: each seeds its own random subset."""
         if self.own is not None:
             return self.own
         return torch.arange(self.first, self.first + len(self.ids), device=self.ids.device)

@@ -57,9 +57,7 @@ def check_combination(
             "use one of the two"
         )
     if contrast.log_domain and not math.isfinite(correction.least_similarity):
-        raise ValueError(
-            f"{contrast!r} has no lower bound of its own: {correction!r} needs a finite least_similarity"
-        )
+        raise ValueError(f"{contrast!r} has no lower bound: {correction!r} needs a finite least_similarity")
 
 
 def check_range(largest: float, dtype: torch.dtype) -> None:

@@ -105,7 +105,7 @@ class Negatives:
             (S is then symmetric).
         subset: number of negatives that each anchor keeps, drawn without replacement; None for all.
         seed: seed of the subset.
-        rows: `(n,)` numbers that identify the anchors, so that each draws a subset of its own.
+        rows: `(n,)` numbers that identify the anchors, so that each draws its own subset.
         own: `(n,)` column of each anchor, where it stands among other candidates; else None.
         group: the processes that hold the other rows of S.
         kept: number of entries up to which S is kept between passes: a constant, so memory stays linear.

@@ -136,7 +136,7 @@ def page(found: tuple[VisionArm, ...], scale: Scale) -> PaperPage:
             Figure(
                 title="The trained linear classifier",
                 words="Accuracy in percent on test images, as in the paper's Fig. 4: mean over the seeds. "
-                "Lighter is better, each drawing on a scale of its own; the best setting is circled.",
+                "Lighter is better, each drawing on its own scale; the best setting is circled.",
                 panels=heat_panels(found, linear, words="trained linear classifier"),
             ),
             Figure(
