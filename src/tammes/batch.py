@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,11 +62,6 @@ class Batch:
     engine: Engine
 
     @property
-    def device(self) -> torch.device:
-        """The device of the embeddings."""
-        return self.constant.anchors.device
-
-    @property
     def group(self) -> Group:
         """The processes whose losses are averaged."""
         return self.constant.group
@@ -119,11 +115,12 @@ class Batch:
             n * m <= (_SMALL if self.candidates is None else _SMALL_ONE_WAY)
             and self.constant.anchors.device.type == "cpu"
             and self.constant.subset is None
-            and self.constant.group.size == 1
+            and isinstance(self.constant.group, Single)
             and self.scale.one is None
             and self.layout.positives.one_each
             # An engine with smaller tiles was asked for on purpose.
-            and (isinstance(self.engine, Tiled) and max(n, m) <= 2 * self.engine.side)
+            and isinstance(self.engine, Tiled)
+            and max(n, m) <= self.engine.side * (1 if self.candidates is None else 2)
         )
 
     def weights(self, weight: Exponent) -> Float[Tensor, "n m"]:
@@ -170,11 +167,11 @@ def batch_of(
     """
     pairs = _as_pairs(views, ids, labels, selection)
     given: Tensor = views[0] if pairs is None else pairs.anchors  # type: ignore[assignment]
-    group = Single() if pairs is None else pairs.group
     candidates: Embeddings | None = None
     with without_autocast(given.device):
-        with group.failing_together():
-            scale, seed = LogitScale.of(temperature, learned), selection.seed(generator)
+        with nullcontext() if pairs is None else pairs.group.failing_together():
+            scale = LogitScale(temperature=temperature) if learned is None else LogitScale.of(learned)
+            seed = selection.seed(generator)
             if pairs is None:
                 layout = layout_of_views(len(given), len(views), given.device, selection)
                 # v b d -> b v d -> (b v) d, the order of that layout
@@ -186,10 +183,11 @@ def batch_of(
             if pairs is not None and pairs.candidates is not None:
                 others = layout.of_candidates(pairs.candidates)
                 candidates = prepared(others, normalize=normalize, name=_candidate_name(pairs, layout))
+        bound = anchors.longest * (candidates or anchors).longest
         constant = layout.negatives(
             anchors.values,
             None if candidates is None else candidates.values,
-            bound=_bound(pairs, anchors, candidates),
+            bound=bound if pairs is None else _largest(pairs.group, bound, given.device),
             seed=seed,
         )
     return Batch(
@@ -244,10 +242,8 @@ def _candidate_name(pairs: Pairs, layout: Layout) -> Callable[[int], str] | None
     return lambda row: f"candidate row {int(order[row])}"
 
 
-def _bound(pairs: Pairs | None, anchors: Embeddings, candidates: Embeddings | None) -> float:
-    """Return an upper bound of |s_ij|, the same on all processes: how a plan is found depends on it."""
-    bound = anchors.longest * (candidates or anchors).longest
-    if pairs is None or pairs.group.size == 1:
+def _largest(group: Group, bound: float, device: torch.device) -> float:
+    """Return the largest bound of all processes: how a plan is found depends on it, and must not differ."""
+    if group.size == 1:
         return bound
-    largest = torch.tensor(bound, dtype=torch.float64, device=anchors.values.device)
-    return float(pairs.group.largest(largest))
+    return float(group.largest(torch.tensor(bound, dtype=torch.float64, device=device)))

@@ -114,7 +114,7 @@ class Objective:
                 anchor without a positive or a negative, k above the number of negatives.
         """
         batch = self._batch(views, self.engine, ids, labels, generator, temperature)
-        with without_autocast(batch.device):
+        with without_autocast(batch.constant.anchors.device):
             fit = self._fitted(batch)
             loss = None if self._closed_form is None else batch.softmax_loss(self._closed_form, fit.weight)
             if loss is None:
@@ -143,7 +143,7 @@ class Objective:
         """
         with torch.no_grad():
             batch = self._batch(views, self.engine or Dense(), ids, labels, generator, None)
-            with without_autocast(batch.device):
+            with without_autocast(batch.constant.anchors.device):
                 return batch.weights(self._fitted(batch).weight)
 
     def _batch(

@@ -75,14 +75,12 @@ class LogitScale:
     one: Float[Tensor, ""] | None = None
 
     @staticmethod
-    def of(fixed: float, learned: Tensor | None) -> LogitScale:
-        """Return the scale of a fixed temperature, or of a learned one where it is given.
+    def of(learned: Tensor) -> LogitScale:
+        """Return the scale of a learned temperature.
 
         Raises:
-            ValueError: a learned temperature that is no tensor of one positive, finite number.
+            ValueError: anything but a tensor of one positive, finite number.
         """
-        if learned is None:
-            return LogitScale(temperature=fixed)
         value = _number(learned)
         return LogitScale(temperature=value, one=value / learned.reshape(()))
 

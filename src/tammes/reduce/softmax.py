@@ -150,7 +150,7 @@ class _Terms:
     def evaluated(self) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor | None]]]:
         """Return the mean loss, and a function from its gradient to the gradients of the rows."""
         loss, negatives, exponents = self.loss, self.negatives, self.exponents
-        tiles = kept_exponentials(negatives, exponents)
+        tiles, log_count = kept_exponentials(negatives, exponents), negatives.log_count
         column = exponents[0].column
         if column is not None:
             # The same factor in both sums: its scale cancels in their ratio.
@@ -158,7 +158,7 @@ class _Terms:
             tiles = [tile * factor for tile in tiles]
         sums = [tile.sum(dim=1) for tile in tiles]
         positive = _entries(negatives, self.positives) / loss.temperature
-        losses, to_negatives, to_positives = loss.of_sums(sums, positive, negatives.log_count)
+        losses, to_negatives, to_positives = loss.of_sums(sums, positive, log_count)
 
         def gradients(gradient: Tensor) -> tuple[Tensor, Tensor | None]:
             # d loss_i / d s_ij = d loss_i / d log G_i * share of j in each sum * slope, times n * temperature

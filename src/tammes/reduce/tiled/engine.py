@@ -10,6 +10,7 @@ of rows: half the products.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -62,7 +63,7 @@ class Tiled(Engine):
         self, negatives: Negatives, exponents: tuple[Exponent, ...]
     ) -> tuple[Float[Tensor, " n"], ...]:
         if not torch.is_grad_enabled():  # as in Sinkhorn's iterations: no node, no overhead
-            return LogSums(negatives.detached, exponents, self.side).release()
+            return _log_sums(negatives.detached, exponents, self.side)
         return _LogSumExp.apply(  # type: ignore[no-untyped-call]
             negatives.anchors, negatives.candidates, negatives, exponents, self.side
         )
@@ -96,42 +97,14 @@ class Tiled(Engine):
         return where
 
 
-class LogSums:
-    """Log-sum-exps of detached negatives, and the gradients of the embeddings through them; without graph.
+def _log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> tuple[Tensor, ...]:
+    """Return `(n,)` log sum_j e^{x_ij} of detached negatives for each exponent, without a graph."""
+    with without_autocast(negatives.anchors.device):
+        return tuple(_method(negatives, exponents).log_sums(negatives, exponents, side))
 
-    Args:
-        negatives: the entries of S to reduce, detached.
-        exponents: exponents as in `Engine.log_sum_exp`.
-        side: number of rows and columns of a tile.
 
-    Attributes:
-        values: `(n,)` log-sum-exps, one for each exponent.
-
-    Example:
-        >>> from tammes.reduce import KeyRanges
-        >>> negatives = Negatives(anchors=torch.eye(5), ranges=KeyRanges(keys=torch.arange(5)), bound=1.0)
-        >>> LogSums(negatives, (Exponent(slope=3.0),), side=512).values[0][0].exp().item()
-        4.0
-    """
-
-    def __init__(self, negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> None:
-        self._negatives, self._exponents, self._side = negatives, exponents, side
-        self._method = fixed_shift if fixed_shift.range_is_safe(negatives, exponents) else running_maximum
-        with without_autocast(negatives.anchors.device):
-            self.values = self._method.log_sums(negatives, exponents, side)
-
-    def embedding_gradients(
-        self, values: tuple[Tensor, ...], gradients: tuple[Tensor, ...]
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return d loss / d anchors and d loss / d candidates, from the values and d loss / d values."""
-        with torch.no_grad(), without_autocast(self._negatives.anchors.device):
-            slope = self._method.slopes(self._negatives, self._exponents, list(values), list(gradients))
-            return embedding_gradients(self._negatives, slope, self._side)
-
-    def release(self) -> tuple[Tensor, ...]:
-        """Return the values and forget them: autograd keeps a node's own, and two owners make a cycle."""
-        values, self.values = tuple(self.values), []
-        return values
+def _method(negatives: Negatives, exponents: tuple[Exponent, ...]) -> ModuleType:
+    return fixed_shift if fixed_shift.range_is_safe(negatives, exponents) else running_maximum
 
 
 class _LogSumExp(torch.autograd.Function):
@@ -144,16 +117,19 @@ class _LogSumExp(torch.autograd.Function):
         exponents: tuple[Exponent, ...],
         side: int,
     ) -> tuple[Tensor, ...]:
-        ctx.sums = LogSums(negatives.detached, exponents, side)
-        values = ctx.sums.release()
+        ctx.negatives, ctx.exponents, ctx.side = negatives.detached, exponents, side
+        values = _log_sums(ctx.negatives, exponents, side)
         ctx.save_for_backward(anchors, candidates, *values)
         return values
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         anchors, candidates, *values = ctx.saved_tensors
-        embeddings = ctx.sums.embedding_gradients(tuple(values), gradients)
-        return *first_order_only(embeddings, (anchors, candidates, *gradients)), None, None, None
+        with torch.no_grad(), without_autocast(anchors.device):
+            slopes = _method(ctx.negatives, ctx.exponents).slopes
+            slope = slopes(ctx.negatives, ctx.exponents, values, list(gradients))
+            found = embedding_gradients(ctx.negatives, slope, ctx.side)
+        return *first_order_only(found, (anchors, candidates, *gradients)), None, None, None
 
 
 @dataclass(frozen=True, kw_only=True)
