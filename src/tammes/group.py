@@ -9,50 +9,51 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 
 class Group(ABC):
-    """What an objective needs of the other processes: two reductions, and that none fails alone.
+    """Process group of an objective: two reductions, and errors that all processes raise together.
 
-    Every process must call the same methods in the same order. Processes without a common group, that is
-    all of them unless a source says otherwise, are each a `Single`.
+    Every process must call the same methods in the same order. A process that shares its batch with no other
+    is a `Single`.
     """
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many processes there are."""
+        """Number of processes."""
 
     @abstractmethod
     def sum(self, values: Tensor) -> Tensor:
-        """The sum over the processes, entry by entry; without gradient, the same on every process."""
+        """Return the sum over the processes, entry by entry; without gradient, the same on every process."""
 
     @abstractmethod
     def largest(self, values: Tensor) -> Tensor:
-        """The maximum over the processes, entry by entry; without gradient, the same on every process."""
+        """Return the maximum over the processes, entry by entry; without gradient, the same on each."""
 
     @abstractmethod
     def failing_together(self) -> AbstractContextManager[None]:
-        """Within it, a ValueError on one process is raised on all of them, with the rank it came from.
+        """Return a context in which a ValueError of one process is raised on all of them, with its rank.
 
-        On leaving, the processes wait for each other; so nothing within may make them wait.
+        The processes wait for each other when they leave it, so nothing within may make them wait.
         """
 
     def mean(self, values: Tensor) -> Tensor:
-        """The mean of the values of all processes, a number, the same on every process.
+        """Return the mean of the values of all processes, one number, the same on every process.
 
         Its gradient is `size` times that of this process' part of the mean, so that the average of the
         processes' gradients, which data-parallel training takes, is the gradient of the mean.
 
         Args:
-            values: `(n,)`, where n may differ between processes.
+            values: `(n,)` values; n may differ between processes.
         """
         if self.size == 1:
             return values.mean()
         return _Mean.apply(values, self)  # type: ignore[no-untyped-call]
 
     def log_sum_exp(self, values: Tensor) -> Tensor:
-        """Log of the sum over the processes of e^value, entry by entry; without gradient."""
+        """Return the logarithm of the sum over the processes of e^value, entry by entry; without gradient."""
         if self.size == 1:
             return values
         top = self.largest(values)
@@ -70,20 +71,20 @@ class Single(Group):
     """
 
     @property
+    @override
     def size(self) -> int:
-        """1."""
         return 1
 
+    @override
     def sum(self, values: Tensor) -> Tensor:
-        """The values."""
         return values
 
+    @override
     def largest(self, values: Tensor) -> Tensor:
-        """The values."""
         return values
 
+    @override
     def failing_together(self) -> AbstractContextManager[None]:
-        """Nobody waits."""
         return nullcontext()
 
 

@@ -1,4 +1,4 @@
-"""Named methods. Each is nothing but a constructor that fills in the parts of an `Objective`."""
+"""Named methods: constructors that fill in the parts of an `Objective`, and nothing more."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tammes.selection import All, Selection
 
 
 def simclr(*, temperature: float, selection: Selection = All()) -> Objective:  # noqa: B008
-    """NT-Xent: InfoNCE against all other rows of the batch.
+    """Return NT-Xent, InfoNCE against all other rows of the batch.
 
     -log( e^{l+} / (e^{l+} + sum_j e^{l_j}) ), over the 2B - 2 negatives of two views of B rows.
 
     Args:
-        temperature: divides cosine similarities.
-        selection: who may be a negative.
+        temperature: divisor of the cosine similarities.
+        selection: rule for the negatives.
 
     Source: Chen et al. (2020), eq. 1; Robinson (2023), eq. 3.1 with Q = N.
 
@@ -31,12 +31,12 @@ def simclr(*, temperature: float, selection: Selection = All()) -> Objective:  #
 
 
 def dcl(*, temperature: float, class_prior: float, selection: Selection = All()) -> Objective:  # noqa: B008
-    """The debiased contrastive loss: false negatives are taken out of the mean over negatives.
+    """Return the debiased contrastive loss: false negatives are subtracted from the mean over negatives.
 
     Args:
-        temperature: divides cosine similarities.
+        temperature: divisor of the cosine similarities.
         class_prior: tau+, the probability that a candidate is a false negative.
-        selection: who may be a negative.
+        selection: rule for the negatives.
 
     Source: Robinson (2023), eq. 3.7-3.8, after Chuang et al. (2020).
 
@@ -54,13 +54,13 @@ def hcl(
     class_prior: float = 0.0,
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
-    """Hard negatives, debiased: weights proportional to e^{beta l_j}.
+    """Return the loss on hard negatives, debiased: weights proportional to e^{beta l_j}.
 
     Args:
-        temperature: divides cosine similarities.
-        beta: concentration; multiplies the logit inside the weights.
+        temperature: divisor of the cosine similarities.
+        beta: concentration, a factor of the logit inside the weights.
         class_prior: tau+, the probability that a candidate is a false negative.
-        selection: who may be a negative.
+        selection: rule for the negatives.
 
     Source: Robinson (2023), eq. 3.10-3.12.
 
@@ -84,14 +84,14 @@ def hcl_ot(
     cost: Cost = SquaredEuclidean(),  # noqa: B008
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
-    """Hard negatives by entropy-regularized optimal transport, debiased.
+    """Return the loss on negatives weighted by entropy-regularized optimal transport, debiased.
 
     Args:
-        temperature: divides cosine similarities.
+        temperature: divisor of the cosine similarities.
         epsilon: weight of the entropy, in the unit of the cost; small is hard.
         class_prior: tau+, the probability that a candidate is a false negative.
         cost: ground cost as a function of the similarity.
-        selection: who may be a negative.
+        selection: rule for the negatives.
 
     Source: Jiang et al. (2023), eq. 5 and 8.
 
@@ -114,13 +114,15 @@ def bcl(
     class_prior: float = 0.0,
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
-    """The basic contrastive loss E_w[l_j] - l+; with `Hard` or `Transport` weights as in the paper's tables.
+    """Return the basic contrastive loss, a difference of mean logits.
+
+        E_w[l_j] - l+ ,    with `Hard` or `Transport` weights as in the paper's tables.
 
     Args:
-        temperature: divides cosine similarities; the paper's is 1.
-        coupling: how the negatives are weighted.
+        temperature: divisor of the cosine similarities; 1 in the paper.
+        coupling: weights of the negatives.
         class_prior: tau+, the probability that a candidate is a false negative.
-        selection: who may be a negative.
+        selection: rule for the negatives.
 
     Source: Jiang et al. (2023), eq. 9.
 
@@ -143,12 +145,14 @@ def triplet(
     coupling: Coupling = Uniform(),  # noqa: B008
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
-    """max(0, |x - x+|^2 - |x - x_j|^2 + margin) on unit vectors, averaged under the coupling.
+    """Return the triplet loss on unit vectors, averaged under the coupling.
+
+        max(0, |x - x+|^2 - |x - x_j|^2 + margin)
 
     Args:
         margin: in squared distance.
-        coupling: how the negatives are weighted.
-        selection: who may be a negative.
+        coupling: weights of the negatives.
+        selection: rule for the negatives.
 
     Source: Jiang et al. (2023), sec. IV.
 
@@ -165,12 +169,14 @@ def logistic(
     coupling: Coupling = Uniform(),  # noqa: B008
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
-    """log(1 + (q/m) sum_j e^{f(x).(f(x_j) - f(x+))}) on raw inner products.
+    """Return the m-pair logistic loss on raw inner products.
+
+        log(1 + (q/m) sum_j e^{f(x).(f(x_j) - f(x+))})
 
     Args:
-        weight: q; None takes the number of negatives, log(1 + sum_j e^{-v_j}).
-        coupling: how the negatives are weighted.
-        selection: who may be a negative; `Subset(k)` decouples their number from the batch.
+        weight: q; None for the number of negatives, log(1 + sum_j e^{-v_j}).
+        coupling: weights of the negatives.
+        selection: rule for the negatives; `Subset(k)` decouples their number from the batch.
 
     Source: Ash et al. (2022), Definition 1; Jiang et al. (2023), eq. 1.
 
@@ -188,10 +194,12 @@ def logistic(
 
 
 def hinge(*, selection: Selection = All()) -> Objective:  # noqa: B008
-    """max(0, 1 + max_j f(x).(f(x_j) - f(x+))) on raw inner products.
+    """Return the hinge loss on raw inner products.
+
+        max(0, 1 + max_j f(x).(f(x_j) - f(x+)))
 
     Args:
-        selection: who may be a negative; `Subset(k)` decouples their number from the batch.
+        selection: rule for the negatives; `Subset(k)` decouples their number from the batch.
 
     Source: Ash et al. (2022), Definition 1.
 
@@ -209,13 +217,13 @@ def ifm(
     alpha: float = 1.0,
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
-    """Implicit feature modification: NT-Xent and its worst case in an epsilon-ball, averaged.
+    """Return implicit feature modification: NT-Xent and its worst case in an epsilon-ball, averaged.
 
     Args:
-        temperature: divides cosine similarities.
+        temperature: divisor of the cosine similarities.
         epsilon: radius of the ball, in similarity.
         alpha: weight of the worst case.
-        selection: who may be a negative.
+        selection: rule for the negatives.
 
     Source: Robinson (2023), Definition 2 and eq. 4.2.
 
@@ -237,13 +245,13 @@ def jsd(
     clip: float = 2.0,
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
-    """The Jensen-Shannon estimator on raw inner products, with hard negatives: softplus on either side.
+    """Return the Jensen-Shannon estimator on raw inner products, with hard negatives.
 
     Args:
         beta: concentration of the negatives' weights e^{beta l_j}.
         class_prior: tau+, the probability that a candidate is a false negative.
         clip: inside the weights, logits are cut to [-clip, clip].
-        selection: who may be a negative.
+        selection: rule for the negatives.
 
     Source: Robinson (2023), appendix A.2. Differs: the published code reverses the sign of beta.
 
@@ -262,7 +270,7 @@ def jsd(
 
 
 def _debias(class_prior: float, least_similarity: float = -1.0) -> Debias | None:
-    """No correction where there is nothing to correct, so that `repr` shows what is really there."""
+    """Return the correction, or None for a prior of 0, so that `repr` shows the parts in effect."""
     if class_prior == 0:
         return None
     return Debias(class_prior=class_prior, least_similarity=least_similarity)

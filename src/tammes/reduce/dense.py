@@ -1,4 +1,4 @@
-"""The reductions as they are written on paper. The specification: what every other engine must equal."""
+"""The reductions as they are written on paper: the specification that every other engine must equal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from typing_extensions import override
 
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
@@ -15,7 +16,7 @@ from tammes.reduce.negatives import Negatives
 
 @dataclass(frozen=True, kw_only=True)
 class Dense(Engine):
-    """Forms S whole and leaves the gradient to autograd; memory grows with n * m.
+    """Engine that forms S whole and leaves the gradient to autograd; memory grows with n * m.
 
     Example:
         >>> from tammes.reduce import KeyRanges
@@ -25,13 +26,14 @@ class Dense(Engine):
         [2.0, 2.0, 2.0]
     """
 
+    @override
     def log_sum_exp(
         self, negatives: Negatives, exponents: tuple[Exponent, ...]
     ) -> tuple[Float[Tensor, " n"], ...]:
-        """See `Engine.log_sum_exp`."""
         similarity, mask = _matrix(negatives)
         return tuple(torch.logsumexp(_masked(exponent, similarity, mask), dim=1) for exponent in exponents)
 
+    @override
     def expectation(
         self,
         negatives: Negatives,
@@ -41,14 +43,14 @@ class Dense(Engine):
         scale: float,
         offsets: Float[Tensor, "n p"],
     ) -> Float[Tensor, "n p"]:
-        """See `Engine.expectation`. The weights are normalized here, and `log_total` is not needed."""
+        # The weights are normalized here, so `log_total` is not needed.
         similarity, mask = _matrix(negatives)
         weights = torch.softmax(_masked(weight, similarity, mask), dim=1)
         terms = term(scale * similarity[:, None, :] - offsets[:, :, None])  # (n, p, m)
         return torch.einsum("ij,ipj->ip", weights, terms)
 
+    @override
     def hardest(self, negatives: Negatives) -> Int[Tensor, " n"]:
-        """See `Engine.hardest`."""
         similarity, mask = _matrix(negatives.detached)
         return similarity.masked_fill(mask, -torch.inf).argmax(dim=1)
 

@@ -1,4 +1,4 @@
-"""The logarithm of an unnormalized weight, as a function of similarity and candidate."""
+"""Exponents: logarithms of unnormalized weights, as functions of similarity and candidate."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from torch import Tensor
 from tammes.reduce.terms import Term
 
 Pointwise = Callable[[Tensor], Tensor]
-"""A function that acts on each entry of a tensor by itself."""
+"""Function that acts on each entry of a tensor by itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exponent:
-    """x_ij = slope * s_ij + tilt(s_ij) + column_j, and which part of it a gradient passes through.
+    """x_ij = slope * s_ij + tilt(s_ij) + column_j, and the part of it that has a gradient.
 
     Every log-sum-exp in the package is taken over such exponents: `slope = 1/temperature` gives the
     logit, `slope = beta/temperature` HCL's weights, a `column` Sinkhorn's potentials.
 
     Args:
-        slope: the coefficient of the similarity.
-        gradient_slope: the part of `slope` through which the gradient flows; the rest is a constant.
-        tilt: a pointwise function of the similarity for what is not linear in it, or None. The range of a
-            `Term` is known, so that it may be summed in a quicker way.
+        slope: coefficient of the similarity.
+        gradient_slope: part of `slope` through which the gradient flows; the rest is a constant.
+        tilt: nonlinear pointwise function of the similarity, or None. The range of a `Term` is known, which
+            allows a quicker sum.
         tilt_has_gradient: whether the gradient flows through `tilt`.
-        column: `(m,)`, added to every row, never differentiated; or None.
+        column: `(m,)` numbers of the candidates, added to every row, never differentiated; or None.
 
     Example:
         >>> import torch
@@ -52,7 +52,7 @@ class Exponent:
         return self.gradient_slope != 0.0 or self.tilt_has_gradient
 
     def with_logit(self, slope: float) -> Exponent:
-        """The exponent of the weight times e^{slope * s}; the gradient flows through the new factor."""
+        """Return the exponent of the weight times e^{slope * s}; the new factor has a gradient."""
         return Exponent(
             slope=self.slope + slope,
             gradient_slope=self.gradient_slope + slope,
@@ -62,7 +62,7 @@ class Exponent:
         )
 
     def squared(self) -> Exponent:
-        """The exponent of the squared weight, without gradient."""
+        """Return the exponent of the squared weight, without gradient."""
         return Exponent(
             slope=2 * self.slope,
             tilt=None if self.tilt is None else _doubled(self.tilt),
@@ -70,7 +70,7 @@ class Exponent:
         )
 
     def value(self, similarity: Float[Tensor, "r c"], columns: slice) -> Float[Tensor, "r c"]:
-        """x_ij on a tile of S whose candidates are `columns`."""
+        """Return x_ij on a tile of S whose candidates are `columns`."""
         value = similarity * self.slope
         if self.tilt is not None:
             value = value + self.tilt(similarity)
@@ -79,7 +79,7 @@ class Exponent:
         return value
 
     def at_pairs(self, similarity: Float[Tensor, "*e"], candidate: Int[Tensor, " c"]) -> Float[Tensor, "*e"]:
-        """X at similarities whose candidates are named along the last axis, with the gradient it says."""
+        """Return x at similarities whose candidates are listed along the last axis, with its gradient."""
         value = similarity * self.gradient_slope + similarity.detach() * (self.slope - self.gradient_slope)
         if self.tilt is not None:
             value = value + self.tilt(similarity if self.tilt_has_gradient else similarity.detach())

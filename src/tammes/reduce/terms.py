@@ -1,4 +1,4 @@
-"""The pointwise functions that the parts use, known by name so that a kernel can compute them too."""
+"""Pointwise functions that the parts use, identified by a number so that a kernel can compute them too."""
 
 from __future__ import annotations
 
@@ -10,39 +10,40 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 Values = Float[Tensor, "*shape"]
 
 
 class Term(ABC):
-    """A monotone function f of one number, applied to each entry of a tensor.
+    """Monotone function f of one number, applied to each entry of a tensor.
 
-    Any function of a tensor may stand where a term does; it is then reduced by the engine that knows
-    nothing but torch.
+    Any other function of a tensor may be used in the place of a term; it is then reduced in tiles, since a
+    kernel cannot call it.
     """
 
     code: ClassVar[int]
-    """The number by which kernels know it."""
+    """Number that identifies the function in a kernel."""
 
     @property
     @abstractmethod
     def parameters(self) -> tuple[float, float]:
-        """The two numbers that a kernel needs; those that are not needed are zero."""
+        """Two numbers that a kernel needs, zero where it needs fewer."""
 
     @abstractmethod
     def __call__(self, values: Values) -> Values:
-        """f, entry by entry."""
+        """Return f of each entry."""
 
     @abstractmethod
     def derivative(self, values: Values) -> Values:
-        """f', entry by entry; where f has a corner, what torch's own gradient says."""
+        """Return f' of each entry; at a corner of f, torch's own gradient."""
 
     @abstractmethod
     def times(self, factor: float) -> Term:
-        """Factor * f, for a positive factor."""
+        """Return factor * f, for a positive factor."""
 
     def limits(self, bound: float) -> tuple[float, float]:
-        """The least and the largest value of f on [-bound, bound]."""
+        """Return the smallest and the largest value of f on [-bound, bound]."""
         low, high = sorted(self(torch.tensor([-bound, bound], dtype=torch.float64)).tolist())
         return low, high
 
@@ -60,20 +61,20 @@ class Linear(Term):
     code: ClassVar[int] = 1
 
     @property
+    @override
     def parameters(self) -> tuple[float, float]:
-        """(factor, 0)."""
         return self.factor, 0.0
 
+    @override
     def __call__(self, values: Values) -> Values:
-        """See `Term.__call__`."""
         return values if self.factor == 1.0 else self.factor * values
 
+    @override
     def derivative(self, values: Values) -> Values:
-        """See `Term.derivative`."""
         return torch.full_like(values, self.factor)
 
+    @override
     def times(self, factor: float) -> Linear:
-        """See `Term.times`."""
         return Linear(factor=factor * self.factor)
 
 
@@ -91,20 +92,20 @@ class Rectified(Term):
     code: ClassVar[int] = 2
 
     @property
+    @override
     def parameters(self) -> tuple[float, float]:
-        """(gain, margin)."""
         return self.gain, self.margin
 
+    @override
     def __call__(self, values: Values) -> Values:
-        """See `Term.__call__`."""
         return torch.relu(self.gain * values + self.margin)
 
+    @override
     def derivative(self, values: Values) -> Values:
-        """See `Term.derivative`."""
         return self.gain * (self.gain * values + self.margin > 0).to(values.dtype)
 
+    @override
     def times(self, factor: float) -> Rectified:
-        """See `Term.times`."""
         return Rectified(gain=factor * self.gain, margin=factor * self.margin)
 
 
@@ -121,21 +122,21 @@ class Softened(Term):
     code: ClassVar[int] = 3
 
     @property
+    @override
     def parameters(self) -> tuple[float, float]:
-        """(factor, 0)."""
         return self.factor, 0.0
 
+    @override
     def __call__(self, values: Values) -> Values:
-        """See `Term.__call__`."""
         softplus = functional.softplus(values)
         return softplus if self.factor == 1.0 else self.factor * softplus
 
+    @override
     def derivative(self, values: Values) -> Values:
-        """See `Term.derivative`."""
         return self.factor * torch.sigmoid(values)
 
+    @override
     def times(self, factor: float) -> Softened:
-        """See `Term.times`."""
         return Softened(factor=factor * self.factor)
 
 
@@ -153,20 +154,20 @@ class Clipped(Term):
     code: ClassVar[int] = 4
 
     @property
+    @override
     def parameters(self) -> tuple[float, float]:
-        """(gain, bound)."""
         return self.gain, self.bound
 
+    @override
     def __call__(self, values: Values) -> Values:
-        """See `Term.__call__`."""
         return (self.gain * values).clamp(-self.bound, self.bound)
 
+    @override
     def derivative(self, values: Values) -> Values:
-        """See `Term.derivative`."""
         return self.gain * ((self.gain * values).abs() <= self.bound).to(values.dtype)
 
+    @override
     def times(self, factor: float) -> Clipped:
-        """See `Term.times`."""
         return Clipped(gain=factor * self.gain, bound=factor * self.bound)
 
 
@@ -184,18 +185,18 @@ class Exponential(Term):
     code: ClassVar[int] = 5
 
     @property
+    @override
     def parameters(self) -> tuple[float, float]:
-        """(offset, factor)."""
         return self.offset, self.factor
 
+    @override
     def __call__(self, values: Values) -> Values:
-        """See `Term.__call__`."""
         return self.factor * torch.exp(values * -2 + self.offset)
 
+    @override
     def derivative(self, values: Values) -> Values:
-        """See `Term.derivative`."""
         return -2 * self(values)
 
+    @override
     def times(self, factor: float) -> Exponential:
-        """See `Term.times`."""
         return Exponential(offset=self.offset, factor=factor * self.factor)
