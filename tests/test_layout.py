@@ -19,7 +19,7 @@ def assert_same(kept: Layout, made: Layout) -> None:
     columns = None if kept.candidate_order is None else torch.randn(len(kept.candidate_order), 4)
     ours, theirs = (each.negatives(rows, columns, bound=9.0, seed=5) for each in (kept, made))
     assert torch.equal(kept.order, made.order)
-    assert torch.equal(kept.positive_entries, made.positive_entries)
+    assert torch.equal(kept.positives.entries, made.positives.entries)
     assert torch.equal(kept.positives.count, made.positives.count)
     assert ours.shape == theirs.shape
     whole = slice(0, ours.shape[0]), slice(0, ours.shape[1])
@@ -46,7 +46,7 @@ def test_aligned_pairs_are_laid_out_as_any_pairs_are() -> None:
     assert made is not layout_of_aligned(5, CPU)
     assert made.candidate_order is not None
     assert torch.equal(order[made.candidate_order], torch.arange(5))
-    assert torch.equal(made.positive_entries, layout_of_aligned(5, CPU).positive_entries)
+    assert torch.equal(made.positives.entries, layout_of_aligned(5, CPU).positives.entries)
 
 
 def test_one_layout_serves_every_batch_of_a_shape() -> None:

@@ -105,7 +105,7 @@ class Batch:
             (anchors.lengths, None if candidates is None else candidates.lengths),
             self.constant if candidates is None else self.constant.keeping(_SMALL_ONE_WAY),
             weight,
-            self.layout.positive_entries,
+            self.layout.positives,
         )
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float, Int
@@ -84,12 +84,6 @@ class Layout:
             own=self.own,
             group=self.group,
         )
-
-    @cached_property
-    def positive_entries(self) -> Int[Tensor, " e"]:
-        """`(e,)` positions of the positive pairs in S, row by row."""
-        columns = len(self.order if self.candidate_order is None else self.candidate_order)
-        return self.positives.anchor * columns + self.positives.candidate
 
 
 def layout_of(pairs: Pairs, selection: Selection) -> Layout:
@@ -178,7 +172,7 @@ def layout_of_aligned(size: int, device: torch.device) -> Layout:
         return Layout(
             order=each,
             candidate_order=each,
-            positives=PositivePairs(anchor=each, candidate=each, count=torch.ones_like(each)),
+            positives=PositivePairs(anchor=each, candidate=each, count=torch.ones_like(each), columns=size),
             ranges=KeyRanges(keys=each, candidate_keys=each),
             in_order=True,
         )

@@ -21,11 +21,18 @@ class PositivePairs:
         anchor: `(e,)` row of the anchor.
         candidate: `(e,)` row of its positive among the candidates.
         count: `(n,)` number of positives of each anchor.
+        columns: number of candidates.
     """
 
     anchor: Int[Tensor, " e"]
     candidate: Int[Tensor, " e"]
     count: Int[Tensor, " n"]
+    columns: int
+
+    @cached_property
+    def entries(self) -> Int[Tensor, " e"]:
+        """`(e,)` positions of the pairs in the similarity matrix, row by row."""
+        return self.anchor * self.columns + self.candidate
 
     @cached_property
     def one_each(self) -> bool:
@@ -172,7 +179,7 @@ def positive_pairs(
             f"{int(alone.sum())} of {len(count)} anchors have no positive, first {row_name(row)} "
             f"(id {int(ids[row])}): every id must occur at least twice"
         )
-    return PositivePairs(anchor=anchor, candidate=candidate, count=count)
+    return PositivePairs(anchor=anchor, candidate=candidate, count=count, columns=len(candidate_ids))
 
 
 def _check_rows(name: str, rows: Tensor, ids: Tensor, labels: Tensor | None) -> None:

@@ -9,6 +9,8 @@ from typing_extensions import override
 from tammes.coupling.coupling import Coupling, Fit
 from tammes.reduce import Engine, Exponent, Negatives
 
+_EQUAL = Fit(weight=Exponent())
+
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform(Coupling):
@@ -21,4 +23,4 @@ class Uniform(Coupling):
 
     @override
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:
-        return Fit(weight=Exponent())
+        return _EQUAL

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from tammes.pairs import PositivePairs
 from tammes.reduce.autograd import first_order_only, through_unit_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
@@ -61,7 +62,7 @@ class SoftmaxLoss:
         lengths: Lengths,
         negatives: Negatives,
         weight: Exponent,
-        positives: Int[Tensor, " n"],
+        positives: PositivePairs,
     ) -> Float[Tensor, ""] | None:
         """Return the mean loss over the anchors, or None where exponentials of S would need a shift.
 
@@ -70,13 +71,15 @@ class SoftmaxLoss:
             lengths: lengths by which they were divided to make `negatives`.
             negatives: negatives of a small S, without a graph and without a subset.
             weight: logarithm of the weights, up to the normalization of each row.
-            positives: `(n,)` position of each anchor's only positive in S, row by row.
+            positives: the positive pairs, one for each anchor.
 
         Example:
+            >>> from tammes.pairs import Pairs
             >>> from tammes.reduce import KeyRanges
-            >>> rows, ranges = torch.eye(4), KeyRanges(keys=torch.tensor([0, 0, 1, 1]))
-            >>> negatives = Negatives(anchors=rows, ranges=ranges, bound=1.0)
-            >>> loss, positives = SoftmaxLoss(temperature=0.5), torch.tensor([1, 4, 11, 14])
+            >>> rows, ids = torch.eye(4), torch.tensor([0, 0, 1, 1])
+            >>> negatives = Negatives(anchors=rows, ranges=KeyRanges(keys=ids), bound=1.0)
+            >>> positives = Pairs(anchors=rows, ids=ids).positives()
+            >>> loss = SoftmaxLoss(temperature=0.5)
             >>> mean = loss((rows, None), (None, None), negatives, Exponent(), positives)
             >>> round(mean.exp().item(), 4)  # all logits are zero
             3.0
@@ -145,47 +148,59 @@ class _Terms:
     lengths: Lengths
     negatives: Negatives
     exponents: tuple[Exponent, ...]
-    positives: Tensor
+    positives: PositivePairs
 
     def evaluated(self) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor | None]]]:
         """Return the mean loss, and a function from its gradient to the gradients of the rows."""
-        loss, negatives, exponents = self.loss, self.negatives, self.exponents
-        tiles, log_count = kept_exponentials(negatives, exponents), negatives.log_count
-        column = exponents[0].column
-        if column is not None:
+        loss, negatives = self.loss, self.negatives
+        tiles, log_count = kept_exponentials(negatives, self.exponents), negatives.log_count
+        column = self.exponents[0].column
+        if column is None:
+            sums = [tile.sum(dim=1) for tile in tiles]
+        else:
             # The same factor in both sums: its scale cancels in their ratio.
-            factor = torch.exp(column - column.max())
-            tiles = [tile * factor for tile in tiles]
-        sums = [tile.sum(dim=1) for tile in tiles]
-        positive = _entries(negatives, self.positives) / loss.temperature
+            column = torch.exp(column - column.max())
+            sums = [tile.mv(column) for tile in tiles]
+        positive = _similarity(negatives, self.positives) / loss.temperature
         losses, to_negatives, to_positives = loss.of_sums(sums, positive, log_count)
 
         def gradients(gradient: Tensor) -> tuple[Tensor, Tensor | None]:
             # d loss_i / d s_ij = d loss_i / d log G_i * share of j in each sum * slope, times n * temperature
             slope: Tensor | None = None
-            for tile, exponent, total, sign in zip(tiles, exponents, sums, (1, -1), strict=False):
+            for tile, exponent, total, sign in zip(tiles, self.exponents, sums, (1, -1), strict=False):
                 relative = sign * exponent.gradient_slope * loss.temperature
                 if relative != 0.0:
                     by_row = to_negatives / total
-                    by_row = (by_row if relative == 1.0 else by_row.mul_(relative))[:, None]
-                    slope = by_row * tile if slope is None else slope.addcmul_(by_row, tile)
+                    factor = self._factor(by_row if relative == 1.0 else by_row.mul_(relative), column)
+                    slope = factor * tile if slope is None else slope.addcmul_(factor, tile)
             assert slope is not None  # the logit's own slope is never zero
+            by_pair = to_positives
+            if negatives.symmetric:
+                by_pair = by_pair + by_pair.index_select(0, self.positives.candidate)
             # The positives' entries are masked in every tile, hence zero so far.
-            slope.view(-1).index_copy_(0, self.positives, -to_positives)
+            slope.put_(self.positives.entries, by_pair.neg())
             return self._of_rows(slope, gradient * (1 / (len(losses) * loss.temperature)))
 
         return losses.mean(), gradients
 
+    def _factor(self, by_row: Tensor, column: Tensor | None) -> Tensor:
+        """Return by_row_i column_j, plus its transpose for a symmetric S: s_ij and s_ji are one number.
+
+        As a sum of vectors: to add a transposed matrix would take ten times as long.
+        """
+        if column is None:
+            return by_row[:, None] + by_row if self.negatives.symmetric else by_row[:, None]
+        factor = torch.outer(by_row, column)
+        return factor.addr_(column, by_row) if self.negatives.symmetric else factor
+
     def _of_rows(self, slope: Tensor, scale: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return scale * d loss / d rows from d loss / dS."""
         values, candidates = self.negatives.anchors, self.negatives.candidates
-        if candidates is None:  # s_ij and s_ji are one number
-            return _through((slope + slope.T).mm(values).mul_(scale), values, self.lengths[0]), None
-        to_anchors, to_candidates = slope.mm(candidates).mul_(scale), slope.T.mm(values).mul_(scale)
-        return (
-            _through(to_anchors, values, self.lengths[0]),
-            _through(to_candidates, candidates, self.lengths[1]),
-        )
+        to_anchors = slope.mm(values if candidates is None else candidates).mul_(scale)
+        to_anchors = _through(to_anchors, values, self.lengths[0])
+        if candidates is None:
+            return to_anchors, None
+        return to_anchors, _through(slope.T.mm(values).mul_(scale), candidates, self.lengths[1])
 
 
 class _MeanSoftmaxLoss(torch.autograd.Function):
@@ -206,9 +221,8 @@ def _through(gradient: Tensor, unit: Tensor, lengths: Tensor | None) -> Tensor:
     return gradient if lengths is None else through_unit_length(unit, lengths, gradient)
 
 
-def _entries(negatives: Negatives, positions: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """Return `(n,)` one entry of S for each row."""
+def _similarity(negatives: Negatives, positives: PositivePairs) -> Float[Tensor, " n"]:
+    """Return `(n,)` similarities of the anchors and their only positives."""
     if negatives.fits_cache:
-        return negatives.kept_similarity.view(-1).index_select(0, positions)
-    columns = positions % negatives.shape[1]
-    return (negatives.anchors * negatives.others.index_select(0, columns)).sum(dim=1)
+        return torch.take(negatives.kept_similarity, positives.entries)
+    return (negatives.anchors * negatives.others.index_select(0, positives.candidate)).sum(dim=1)
