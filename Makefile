@@ -33,7 +33,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 test: lint
-	OMP_NUM_THREADS=1 $(PYTEST) --doctest-modules src tests
+	OMP_NUM_THREADS=1 $(PYTEST) --cov --cov-report=term:skip-covered --doctest-modules src tests
 	# What promises equal bits keeps the promise with other kernels and more threads.
 	OMP_NUM_THREADS=1 $(OLDER) $(PYTEST) -m "$(EQUAL_BITS)" $$(grep -rl --include "test_*.py" equal_bits tests)
 	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive $(OLDER) $(PYTEST) -m "$(EQUAL_BITS)" $$(grep -rl --include "test_*.py" equal_bits tests)
