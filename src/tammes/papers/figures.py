@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 
 from tammes.papers.statistics import Interval
-from tammes.report.figures.canvas import TEXT, canvas, spread
+from tammes.report.figures.canvas import TEXT, canvas
+from tammes.report.figures.curves import label_ends
 from tammes.report.palette import INK, MUTED, objective_color
 
 FLOOR = 1e-5
@@ -57,7 +58,7 @@ def curves(
     at: float | None = None,
     width: float = 4.2,
 ) -> Figure:
-    """Draw a curve for each name, with its 95 % interval as a band if it has one, and its name at the end.
+    """Draw a curve for each name, with its 95 % interval as a band if it has one, and its name on the right.
 
     Args:
         series: places, ascending, and numbers at them, by name.
@@ -80,27 +81,15 @@ def curves(
         axes.minorticks_off()
     if at is not None:
         axes.axvline(at, color=MUTED, linewidth=0.6, linestyle=":")
-    ends = {name: [_ends(number) for number in numbers] for name, (_, numbers) in series.items()}
-    bottom = min(low for each in ends.values() for low, _, _ in each)
-    top = max(high for each in ends.values() for _, _, high in each)
-    labels = spread([each[-1][1] for each in ends.values()], gap=0.065 * (top - bottom))
-    for index, ((name, (places, _)), label) in enumerate(zip(series.items(), labels, strict=True)):
+    ends = {}
+    for index, (name, (places, numbers)) in enumerate(series.items()):
+        low, middle, high = zip(*map(_ends, numbers), strict=True)
         color = objective_color(index)
-        low, middle, high = zip(*ends[name], strict=True)
         axes.plot(places, middle, "o-", color=color, linewidth=1.4, markersize=3)
         axes.fill_between(places, low, high, color=color, alpha=0.15, linewidth=0)
-        axes.annotate(
-            name,
-            (places[-1], label),
-            xytext=(6, 0),
-            textcoords="offset points",
-            color=color,
-            fontsize=TEXT,
-            va="center",
-            annotation_clip=False,
-        )
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
+        ends[name] = middle[-1]
+    axes.set(xlabel=across, ylabel=up)
+    label_ends(axes, ends, [objective_color(index) for index in range(len(ends))])
     return figure
 
 

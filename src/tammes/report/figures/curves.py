@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -39,7 +40,7 @@ def accuracy_over_epochs(
     axes.margins(x=0.02)
     ends = {name: 100 * curve.last for name, curve in curves.items()}
     ends |= {name: 100 * value for name, value in floors.items()}
-    _label_ends(axes, ends, [*colors, *[MUTED] * len(floors)])
+    label_ends(axes, ends, [*colors, *[MUTED] * len(floors)])
     return figure
 
 
@@ -112,15 +113,30 @@ def draw_lines(
     axes.grid(axis="y", color=GRID, linewidth=0.6)
     axes.margins(x=0.02)
     ends = {name: curve.last for name, curve in curves.items()} | {level[0]: level[1]}
-    _label_ends(axes, ends, [*colors, MUTED])
+    label_ends(axes, ends, [*colors, MUTED])
 
 
-def _label_ends(axes: Axes, ends: Mapping[str, float], inks: Sequence[str]) -> None:
-    """Write names to the right of the axes, near the height at which their lines end."""
-    low, high = axes.get_ylim()
-    # A line of text is about a thirteenth of the height of the axes.
-    places = spread(list(ends.values()), gap=0.075 * (high - low))
-    for name, place, ink in zip(ends, places, inks, strict=True):
+def label_ends(
+    axes: Axes, ends: Mapping[str, float], inks: Sequence[str], *, line: float = 0.075
+) -> None:
+    """Write names to the right of the axes, near the height at which their lines end.
+
+    Args:
+        axes: axes with a linear or a logarithmic vertical scale, whose limits stay as they are.
+        ends: height of each name.
+        inks: color of each name; all but the muted ones are bold.
+        line: height of a line of text relative to that of the axes.
+
+    Example:
+        >>> axes = Figure().add_subplot()
+        >>> label_ends(axes, {"a": 0.5}, ["#0072b2"])
+        >>> [text.get_text() for text in axes.texts]
+        ['a']
+    """
+    scale = axes.yaxis.get_transform()
+    low, high = scale.transform(np.array(axes.get_ylim()))
+    places = spread(scale.transform(np.array(list(ends.values()))), gap=line * (high - low))
+    for name, place, ink in zip(ends, scale.inverted().transform(places), inks, strict=True):
         axes.annotate(
             name,
             (1.015, place),
