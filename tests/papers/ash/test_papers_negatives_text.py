@@ -10,11 +10,12 @@ import torch
 
 from tammes.papers.ash import text as module
 from tammes.papers.ash import text_training as training_module
+from tammes.papers.ash.accuracies import linear, mean
 from tammes.papers.ash.text import ENTRY, study
 from tammes.papers.ash.text_corpus import load_corpus
 from tammes.papers.ash.text_findings import findings
 from tammes.papers.ash.text_plan import AN_HOUR, PLANS, Plan, cells, plan_of
-from tammes.papers.ash.text_summary import Summary, linear, mean
+from tammes.papers.ash.text_summary import Summary
 from tammes.papers.ash.text_training import (
     TextRun,
     TextScore,

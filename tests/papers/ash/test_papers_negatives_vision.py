@@ -12,6 +12,7 @@ import torch
 from tammes.data import Images, TensorPixels
 from tammes.papers import entries
 from tammes.papers.ash import vision_training
+from tammes.papers.ash.accuracies import linear
 from tammes.papers.ash.vision import ENTRY, cells, findings, load
 from tammes.papers.ash.vision_training import (
     BATCH_SIZES,
@@ -29,7 +30,7 @@ from tammes.papers.ash.vision_training import (
     real_pairs,
     scale_of,
 )
-from tammes.papers.ash.vision_trends import arms, linear
+from tammes.papers.ash.vision_trends import arms
 from tammes.training.seeds import Purpose, derive
 
 

@@ -9,6 +9,7 @@ sentence which of N documents it comes from.
 
 from functools import partial
 
+from tammes.papers.ash.accuracies import linear, mean
 from tammes.papers.ash.text_corpus import MINIMUM_COUNT, Corpus, load_corpus
 from tammes.papers.ash.text_figures import (
     CLASSIFIERS,
@@ -21,7 +22,7 @@ from tammes.papers.ash.text_figures import (
 )
 from tammes.papers.ash.text_findings import best_count, count_with_range, findings
 from tammes.papers.ash.text_plan import Plan, cells, plan_of
-from tammes.papers.ash.text_summary import Summary, linear, mean
+from tammes.papers.ash.text_summary import Summary
 from tammes.papers.ash.text_training import CLIP, LEARNING_RATE, TextRun, TextScore, measure
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Figure, Numbers, PaperPage

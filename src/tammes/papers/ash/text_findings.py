@@ -5,8 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
+from tammes.papers.ash.accuracies import (
+    Pick,
+    best_place,
+    by_batch_size,
+    linear,
+    mean,
+    mean_early,
+    mean_over_counts,
+)
 from tammes.papers.ash.optimum import growth, optimum, rise_and_fall
-from tammes.papers.ash.text_summary import Pick, Summary, linear, mean, mean_early
+from tammes.papers.ash.text_summary import Summary
 from tammes.papers.page import Finding
 from tammes.papers.statistics import Interval
 from tammes.report.markup import listed, percent
@@ -131,8 +140,8 @@ def linear_classifier(summary: Summary) -> Finding:
 def batch_and_negatives(summary: Summary, classes: int) -> Finding:
     """Compare Fig. 3 center: the best is a large batch with some of its negatives."""
     values = summary.over_batches(mean, classes).mean(axis=0)
-    row, column = np.unravel_index(np.nanargmax(values), values.shape)
-    change = by_batch(summary, mean, classes).change
+    row, column = best_place(values)
+    change = by_batch_size(summary.over_batches(mean, classes)).change
     return Finding(
         paper="Section 4, Fig. 3 and 7: at the same k a larger batch can be better; the best is the largest "
         "batch with an intermediate k.",
@@ -140,17 +149,17 @@ def batch_and_negatives(summary: Summary, classes: int) -> Finding:
         f"{summary.batches[row]}, k = {summary.plan.columns[column]}. From the smallest batch to the largest "
         f"at the same k: {change}. After equally many epochs, a batch of {summary.batches[0]} has taken "
         f"{summary.batches[-1] // summary.batches[0]} times as many steps as one of {summary.batches[-1]}.",
-        agrees=bool(row == len(summary.batches) - 1 and 0 < column < len(summary.plan.columns) - 1),
+        agrees=row == len(summary.batches) - 1 and 0 < column < len(summary.plan.columns) - 1,
     )
 
 
 def after_equal_steps(summary: Summary, classes: int) -> Finding:
     """Compare batch sizes after equally many steps."""
-    change = by_batch(summary, mean_early, classes)
+    change = by_batch_size(summary.over_batches(mean_early, classes)).change
     return Finding(
         paper="(No statement: batches after equally many steps.)",
         ours=f"N = {classes}, mean classifier, from the smallest batch to the largest at the same k: "
-        f"{change.change}; here the larger batch has seen more sentences.",
+        f"{change}; here the larger batch has seen more sentences.",
     )
 
 
@@ -158,8 +167,8 @@ def collisions_removed(summary: Summary) -> Finding:
     """Compare Fig. 3 right: the oracle that knows the true negatives."""
     gains = {n: without_collisions(summary, mean, n) for n in summary.plan.true}
     words = {
-        n: f"{gain.change} at k = {k}, {over_all_counts(summary, mean, n).change} over all k, "
-        f"{over_all_counts(summary, linear, n).change} for the trained linear classifier"
+        n: f"{gain.change} at k = {k}, {mean_over_counts(_gain(summary, mean, n)).change} over all k, "
+        f"{mean_over_counts(_gain(summary, linear, n)).change} for the trained linear classifier"
         for n, (k, gain) in gains.items()
     }
     means = [gain.mean for _, gain in gains.values()]
@@ -214,26 +223,11 @@ def count_with_range(summary: Summary, pick: Pick, classes: int) -> str:
     return f"k = {best}" if first == last else f"k = {best} ({first} to {last})"
 
 
-def by_batch(summary: Summary, pick: Pick, classes: int) -> Interval:
-    """Return the change from the smallest batch to the largest, averaged over every k that both have."""
-    values = summary.over_batches(pick, classes)
-    change = values[:, -1] - values[:, 0]  # (seeds, k)
-    both = np.isfinite(change).all(axis=0)
-    return Interval.of(change[:, both].mean(axis=1).tolist() if both.any() else ())
-
-
 def without_collisions(summary: Summary, pick: Pick, classes: int) -> tuple[int, Interval]:
     """Return the largest k that was also measured without collisions, and the gain in accuracy there."""
     gain = _gain(summary, pick, classes)
     at = int(np.flatnonzero(np.isfinite(gain).all(axis=0))[-1])
     return summary.counts[at], Interval.of(gain[:, at].tolist())
-
-
-def over_all_counts(summary: Summary, pick: Pick, classes: int) -> Interval:
-    """Return the gain in accuracy without collisions, averaged over every k."""
-    gain = _gain(summary, pick, classes)
-    both = np.isfinite(gain).all(axis=0)
-    return Interval.of(gain[:, both].mean(axis=1).tolist())
 
 
 def _gain(summary: Summary, pick: Pick, classes: int) -> Float[np.ndarray, "seeds counts"]:

@@ -1,22 +1,15 @@
 """Results of the text study as arrays: accuracy over N, B and k, seed by seed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 
 import numpy as np
 from jaxtyping import Float
 
+from tammes.papers.ash.accuracies import Pick
 from tammes.papers.ash.text_plan import Plan
 from tammes.papers.ash.text_training import TextRun, TextScore
-
-Pick = Callable[[TextScore], float]
-"""One of the accuracies."""
-mean: Pick = attrgetter("mean")
-linear: Pick = attrgetter("linear")
-mean_early: Pick = attrgetter("mean_early")
-linear_early: Pick = attrgetter("linear_early")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tammes.data import Published, published_at
 from tammes.data.published import CIFAR10, MNIST, SVHN
+from tammes.papers.ash.accuracies import linear, linear_early, mean, mean_early
 from tammes.papers.ash.vision_training import (
     LATENT,
     MEASURED_HERE,
@@ -27,17 +28,7 @@ from tammes.papers.ash.vision_training import (
     measurer,
     scale_of,
 )
-from tammes.papers.ash.vision_trends import (
-    VisionArm,
-    arms,
-    heat_panels,
-    line_panels,
-    linear,
-    linear_early,
-    mean,
-    mean_early,
-    overview,
-)
+from tammes.papers.ash.vision_trends import VisionArm, arms, heat_panels, line_panels, overview
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage
 from tammes.papers.statistics import Interval
@@ -172,18 +163,16 @@ def page(found: tuple[VisionArm, ...], scale: Scale) -> PaperPage:
 
 def _numbers(found: tuple[VisionArm, ...]) -> Numbers:
     """Return every setting, as mean and standard deviation over the seeds."""
-    picks = (linear, mean, linear_early, mean_early)
+    rows = []
+    for arm in found:
+        values = [arm.values(pick) for pick in (linear, mean, linear_early, mean_early)]
+        for row, batch_size in enumerate(arm.batch_sizes):
+            for column, k in enumerate(arm.counts(batch_size)):  # the first of `COUNTS`
+                cells = (Interval.of(each[:, row, column].tolist()).percent for each in values)
+                rows.append((f"{arm.name}, B = {batch_size}, k = {k}", *cells))
     return Numbers(
         header=("cell", "linear", "mean", "linear, equal steps", "mean, equal steps"),
-        rows=tuple(
-            (
-                f"{arm.name}, B = {batch_size}, k = {k}",
-                *(Interval.of(arm.values(batch_size, k, pick)).percent for pick in picks),
-            )
-            for arm in found
-            for batch_size in arm.batch_sizes
-            for k in arm.counts(batch_size)
-        ),
+        rows=tuple(rows),
         note="Accuracy in percent on test images; mean ± standard deviation over "
         f"{len(found[0].seeds)} seeds.",
     )

@@ -1,29 +1,22 @@
 """Accuracy over batch size and number of negatives, compared seed by seed and drawn as in Fig. 4 and 8."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from statistics import fmean
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tammes.papers.ash.heat_map import HeatMap, by_best, draw_heat_map, heat_map
+from tammes.papers.ash.accuracies import Pick, batches_heat, best_place, by_batch_size, draw_over_counts
+from tammes.papers.ash.heat_map import HeatMap, draw_heat_map, heat_map
 from tammes.papers.ash.vision_training import COUNTS, VisionRun, VisionScore
 from tammes.papers.page import panel
 from tammes.papers.statistics import Interval
-from tammes.report.figures.canvas import TEXT, canvas, quiet, spread
+from tammes.report.figures.canvas import TEXT, canvas, quiet
+from tammes.report.figures.curves import label_ends
 from tammes.report.markup import Panel, percent
-from tammes.report.palette import GRID, objective_color
-
-Pick = Callable[[VisionScore], float]
-"""One of the accuracies."""
-linear: Pick = attrgetter("linear")
-mean: Pick = attrgetter("mean")
-linear_early: Pick = attrgetter("linear_early")
-mean_early: Pick = attrgetter("mean_early")
+from tammes.report.palette import objective_color
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,27 +52,23 @@ class VisionArm:
         """Return the numbers of negatives k measured at a batch size, ascending."""
         return sorted({run.k for run in self.results if run.batch_size == batch_size})
 
-    def values(self, batch_size: int, k: int, pick: Pick) -> Sequence[float]:
-        """Return the accuracy of each seed."""
-        chosen = {
-            run.seed: pick(score)
-            for run, score in self.results.items()
-            if (run.batch_size, run.k) == (batch_size, k)
-        }
-        return [chosen[seed] for seed in self.seeds]
+    def values(self, pick: Pick) -> Float[np.ndarray, "seeds batches counts"]:
+        """Return the accuracies over the batch sizes and `COUNTS`; NaN where k is above 2 (B - 1)."""
+        seeds, batch_sizes = self.seeds, self.batch_sizes
+        values = np.full((len(seeds), len(batch_sizes), len(COUNTS)), np.nan)
+        for run, score in self.results.items():
+            place = seeds.index(run.seed), batch_sizes.index(run.batch_size), COUNTS.index(run.k)
+            values[place] = pick(score)
+        return values
 
-    def matrix(self, pick: Pick) -> Float[np.ndarray, "r c"]:
-        """Return means over seeds: batch sizes down, `COUNTS` across, NaN where k is above 2 (B - 1)."""
-        matrix = np.full((len(self.batch_sizes), len(COUNTS)), np.nan)
-        for row, batch_size in enumerate(self.batch_sizes):
-            for k in self.counts(batch_size):
-                matrix[row, COUNTS.index(k)] = fmean(self.values(batch_size, k, pick))
-        return matrix
+    def matrix(self, pick: Pick) -> Float[np.ndarray, "batches counts"]:
+        """Return the means of `values` over the seeds."""
+        return self.values(pick).mean(axis=0)
 
     def best(self, pick: Pick) -> tuple[int, int, float]:
         """Return B, k and the mean accuracy of the best setting."""
         matrix = self.matrix(pick)
-        row, column = divmod(int(np.nanargmax(matrix)), len(COUNTS))
+        row, column = best_place(matrix)
         return self.batch_sizes[row], COUNTS[column], float(matrix[row, column])
 
     def spread(self, pick: Pick) -> float:
@@ -89,19 +78,14 @@ class VisionArm:
 
     def by_batch_size(self, pick: Pick) -> Interval:
         """Return the change from the smallest batch to the largest, averaged over every k that both have."""
-        smallest, largest = self.batch_sizes[0], self.batch_sizes[-1]
-        if smallest == largest:
-            return Interval(())
-        return self._change([((smallest, k), (largest, k)) for k in self.counts(smallest)], pick)
+        return by_batch_size(self.values(pick)) if len(self.batch_sizes) > 1 else Interval(())
 
     def by_count(self, pick: Pick, *, since: int = COUNTS[0]) -> Interval:
         """Return the change from k = `since` to all negatives of the batch, averaged over batch sizes."""
-        return self._change([((b, since), (b, self.counts(b)[-1])) for b in self.batch_sizes], pick)
-
-    def _change(self, steps: Sequence[tuple[tuple[int, int], tuple[int, int]]], pick: Pick) -> Interval:
-        """Return the mean change over steps from one (B, k) to another."""
-        changes = [np.subtract(self.values(*end, pick), self.values(*start, pick)) for start, end in steps]
-        return Interval.of(np.mean(changes, axis=0).tolist())
+        values = self.values(pick)
+        last = [COUNTS.index(self.counts(batch_size)[-1]) for batch_size in self.batch_sizes]
+        changes = values[:, range(len(last)), last] - values[:, :, COUNTS.index(since)]
+        return Interval.of(changes.mean(axis=1).tolist())
 
 
 def arms(results: Mapping[VisionRun, VisionScore]) -> tuple[VisionArm, ...]:
@@ -154,45 +138,14 @@ def line_panels(arms: Sequence[VisionArm], pick: Pick, *, words: str) -> tuple[P
 
 def draw_lines(axes: Axes, arm: VisionArm, pick: Pick) -> None:
     """Draw the lines of `line_panels`."""
-    ends = []
-    for index, batch_size in enumerate(arm.batch_sizes):
-        counts = arm.counts(batch_size)
-        means = [Interval.of([100 * value for value in arm.values(batch_size, k, pick)]) for k in counts]
-        axes.errorbar(
-            [k * 1.04**index for k in counts],  # a little apart, so that bars do not cover each other
-            [each.mean for each in means],
-            [each.deviation for each in means],
-            color=objective_color(index),
-            linewidth=1.6,
-            marker="o",
-            markersize=3,
-        )
-        ends.append(means[-1].mean)
-    axes.set_xscale("log", base=2)
-    axes.set(xlabel="negatives k", ylabel="accuracy (%)")
-    axes.set_xticks(COUNTS, [str(k) for k in COUNTS])
-    axes.set_xticks([], minor=True)
-    axes.grid(axis="y", color=GRID, linewidth=0.6)
-    low, high = axes.get_ylim()
-    for index, place in enumerate(spread(ends, gap=0.09 * (high - low))):
-        axes.annotate(
-            f"B = {arm.batch_sizes[index]}",
-            (1.015, place),
-            xycoords=axes.get_yaxis_transform(),
-            color=objective_color(index),
-            fontsize=TEXT,
-            fontweight="bold",
-            va="center",
-            annotation_clip=False,
-        )
+    values = arm.values(pick)
+    ends = {
+        f"B = {batch_size}": draw_over_counts(axes, COUNTS, values[:, index], index=index)[-1]
+        for index, batch_size in enumerate(arm.batch_sizes)
+    }
+    axes.set_ylabel("accuracy (%)")
+    label_ends(axes, ends, [objective_color(index) for index in range(len(ends))], line=0.09)
 
 
 def _heat(arm: VisionArm, pick: Pick) -> HeatMap:
-    return HeatMap(
-        values=arm.matrix(pick),
-        scale=by_best,
-        rows=[str(batch_size) for batch_size in arm.batch_sizes],
-        columns=[str(k) for k in COUNTS],
-        row_title="pairs in a batch B",
-        column_title="negatives k",
-    )
+    return batches_heat(arm.matrix(pick), arm.batch_sizes, COUNTS)

@@ -116,9 +116,7 @@ def draw_lines(
     label_ends(axes, ends, [*colors, MUTED])
 
 
-def label_ends(
-    axes: Axes, ends: Mapping[str, float], inks: Sequence[str], *, line: float = 0.075
-) -> None:
+def label_ends(axes: Axes, ends: Mapping[str, float], inks: Sequence[str], *, line: float = 0.075) -> None:
     """Write names to the right of the axes, near the height at which their lines end.
 
     Args:
