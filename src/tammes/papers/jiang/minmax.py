@@ -2,7 +2,6 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -23,18 +22,8 @@ from tammes.report.scores import Curve
 PAIRS, DIM, HIDDEN, LEARNING_RATE = 64, 3, 128, 1e-3
 
 
-class Adversary(Protocol):
-    """Choice of the negatives of a batch of two views, (pairs, dim) each."""
-
-    def loss(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        """Return the mean of psi(v) under the chosen negatives; no gradient flows through the choice."""
-
-    def weights(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        """Return the chosen distribution of negatives, (2 pairs, 2 pairs); each row sums to one."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class Matching(Adversary):
+class Matching:
     """Exact worst case: the permutation of the batch with the greatest sum of similarities.
 
     Args:
@@ -53,38 +42,26 @@ class Matching(Adversary):
             similarity[ids[:, None] == ids[None]] = -4.0 * len(z)
         return torch.as_tensor(linear_sum_assignment(similarity.numpy(), maximize=True)[1])
 
-    @override
-    def loss(self, view_a: Tensor, view_b: Tensor) -> Tensor:
+    def __call__(self, view_a: Tensor, view_b: Tensor) -> Tensor:
+        """Return the mean of psi(v) under the chosen negatives; no gradient flows through the choice."""
         z = normalize(torch.cat([view_a, view_b]), dim=1)
         positives = normalize(torch.cat([view_b, view_a]), dim=1)
         v = (z * z[self.matched(view_a, view_b)]).sum(dim=1) - (z * positives).sum(dim=1)
         return softplus(v).mean()
 
-    @override
     def weights(self, view_a: Tensor, view_b: Tensor) -> Tensor:
+        """Return the chosen distribution of negatives, (2 pairs, 2 pairs); each row sums to one."""
         matched = self.matched(view_a, view_b)
         return torch.eye(len(matched))[matched]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Weighting(Adversary):
-    """Negatives of a Tammes objective."""
-
-    objective: Objective
-
-    @override
-    def loss(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        return self.objective(view_a, view_b)
-
-    @override
-    def weights(self, view_a: Tensor, view_b: Tensor) -> Tensor:
-        return self.objective.weights(view_a, view_b)
+Adversary = Matching | Objective
+"""Choice of the negatives of a batch of two views, (pairs, dim) each."""
 
 
-def logistic(coupling: Transport | Uniform) -> Weighting:
+def logistic(coupling: Transport | Uniform) -> Objective:
     """Return the logistic loss of eq. 1 with q = 1 on unit vectors, under a coupling."""
-    raw = recipes.logistic(weight=1.0, coupling=coupling)
-    return Weighting(objective=dataclasses.replace(raw, normalize=True))
+    return dataclasses.replace(recipes.logistic(weight=1.0, coupling=coupling), normalize=True)
 
 
 MARGINALS, NO_SELF = Matching(with_itself=True), Matching(with_itself=False)
@@ -132,23 +109,16 @@ class Trained:
     cosine: Curve
 
 
-class Encoder(nn.Module):
+class Encoder(nn.Sequential):
     """Small network from images (n, 1, 8, 8) to the sphere (n, 3)."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Flatten(),
-            nn.Linear(64, HIDDEN),
-            nn.ReLU(),
-            nn.Linear(HIDDEN, HIDDEN),
-            nn.ReLU(),
-            nn.Linear(HIDDEN, DIM),
-        )
+        hidden = nn.Linear(64, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU()
+        super().__init__(nn.Flatten(), *hidden, nn.Linear(HIDDEN, DIM))
 
     @override
     def forward(self, images: Tensor) -> Tensor:
-        return normalize(self.layers(images), dim=1)
+        return normalize(super().forward(images), dim=1)
 
 
 Batches = tuple[tuple[Tensor, Tensor], ...]
@@ -185,7 +155,7 @@ def train(adversary: Adversary, batches: Batches, *, seed: int) -> Trained:
     seen = []
     for step, (images_a, images_b) in enumerate(batches):
         view_a, view_b = encoder(images_a), encoder(images_b)
-        loss = adversary.loss(view_a, view_b)
+        loss = adversary(view_a, view_b)
         if step % max(1, len(batches) // 60) == 0:
             seen.append((step, loss.item(), _mean_cosine(view_a.detach())))
         optimizer.zero_grad()
@@ -216,7 +186,7 @@ def measure(
         matched = MARGINALS.matched(view_a, view_b)
         batches.append(
             {
-                "loss": adversary.loss(view_a, view_b).item(),
+                "loss": adversary(view_a, view_b).item(),
                 "value": _value(adversary, view_a, view_b),
                 "value_marginals": _value(MARGINALS, view_a, view_b),
                 "value_no_self": _value(NO_SELF, view_a, view_b),
