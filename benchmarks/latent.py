@@ -13,7 +13,6 @@ take turns; times are medians, for one update of all runs.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -23,8 +22,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
 from machine import description
-from tammes.latent import Anchors, LabeledObservations, Laboratory, RoundState, Strategy, Streams
-from tammes.papers.weber.settings import TABLE_2
+from tammes.latent import Anchors, Laboratory, RoundState, Strategy, Streams
+from tammes.papers.weber.settings import Settings2
 from times_table import times_table
 
 BATCHED, ONE_BY_ONE, PLAIN = "one batched model", "one by one", "plain torch, one by one"
@@ -70,7 +69,8 @@ class Plain:
         state = RoundState(
             world=self.world,
             encoder=None,  # type: ignore[arg-type]  # the strategies of Algorithm 2 do not look at it
-            known=LabeledObservations(observations=anchors.observations, labels=None),
+            known=anchors.observations,
+            labels=None,
             round=self.round,
             streams=streams,
         )
@@ -105,15 +105,15 @@ def main() -> None:
     """Print the timings."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=(10,))
-    parser.add_argument("--width", type=int, default=TABLE_2.width, help="of the encoders' hidden layers")
+    parser.add_argument("--width", type=int, default=Settings2.width, help="of the encoders' hidden layers")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--seconds", type=float, default=15.0, help="measuring time for each table")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     console = Console(width=max(110, Console().width))
     console.print(description(), highlight=False)
-    laboratory = dataclasses.replace(TABLE_2, width=options.width).laboratory(10**9)
-    strategies = TABLE_2.strategies()
+    laboratory = Settings2(width=options.width).laboratory(10**9)
+    strategies = Settings2().strategies()
     check(laboratory, strategies)
     for count in options.seeds:
         seeds = range(count)

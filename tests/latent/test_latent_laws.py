@@ -113,7 +113,7 @@ def test_a_run_does_not_depend_on_what_else_is_trained(strategy) -> None:  # typ
     alone = lab.train({"this": strategy}, (2,))["this"]
     torch.testing.assert_close(together.embed(40)[1][1:2], alone.embed(40)[1], atol=1e-8, rtol=1e-8)
     assert float(together.tries[1]) == float(alone.tries[0])
-    assert len(together.state.known.observations[0]) == 4 * 24
+    assert len(together.state.known[0]) == 4 * 24
 
 
 @given(n=st.integers(2, 12), d=st.integers(2, 8), temperature=st.floats(0.05, 2.0), seed=st.integers(0, 99))

@@ -18,7 +18,6 @@ from tammes.latent import (
     EncoderShape,
     FromData,
     GaussianNoise,
-    LabeledObservations,
     Laboratory,
     LatentModel,
     LatentPerturbation,
@@ -49,7 +48,8 @@ def round_state(model: LatentModel = MODEL, *, t: int = 0) -> RoundState:
     return RoundState(
         world=world,
         encoder=encoders.part(slice(None)),
-        known=LabeledObservations(observations=world.observe(first), labels=first.labels),
+        known=world.observe(first),
+        labels=first.labels,
         round=t,
         streams=Streams.of(SEEDS, "draw"),
     )
@@ -159,7 +159,7 @@ def test_thresholds_fall_and_follow() -> None:
     values = [float(halving.threshold(t, round_state(t=t).known_distances)[0]) for t in range(8)]
     assert values == pytest.approx([2 * torch.pi * 0.5**t for t in range(6)] + [0.1, 0.1], abs=1e-6)
     now = round_state()
-    torch.testing.assert_close(now.known_distances, now.distances(now.known.observations), atol=0, rtol=0)
+    torch.testing.assert_close(now.known_distances, now.distances(now.known), atol=0, rtol=0)
     bar = Quantile(share=0.25).threshold(0, now.known_distances)[:, None]
     inside = (now.known_distances <= bar).double().mean(dim=1)
     torch.testing.assert_close(inside, torch.full((2,), 0.25).double())
@@ -189,7 +189,7 @@ def test_strategies_that_need_labels_say_so(strategy: Strategy, words: str) -> N
 def test_one_class_has_no_boundary() -> None:
     one = replace(MODEL, classes=Classes(count=1, spread=GaussianNoise(scale=0.3)))
     with pytest.raises(ValueError, match=r"a class boundary needs two classes, got one"):
-        round_state(one).distances(round_state(one).known.observations)
+        round_state(one).distances(round_state(one).known)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +221,7 @@ def test_the_data_set_grows_or_is_drawn_anew() -> None:
     lab = Laboratory(model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5, rounds=3, pairs=16)
     sizes = {
         accumulate: [
-            each["it"].state.known.observations.shape[1]
+            each["it"].state.known.shape[1]
             for each in replace(lab, accumulate=accumulate).training({"it": algorithm_1.random()}, SEEDS)
         ]
         for accumulate in (False, True)

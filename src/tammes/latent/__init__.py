@@ -27,7 +27,7 @@ from tammes.latent.recovery import (
     orthogonal_identifiability,
     product_preservation,
 )
-from tammes.latent.round_state import Anchors, LabeledObservations, RoundState, TrainedEncoders
+from tammes.latent.round_state import Anchors, RoundState, TrainedEncoders
 from tammes.latent.strategy import AnchorSampler, FromData, NearBoundary, Strategy
 from tammes.latent.streams import Streams
 
@@ -44,7 +44,6 @@ __all__ = [
     "EncoderShape",
     "FromData",
     "GaussianNoise",
-    "LabeledObservations",
     "Laboratory",
     "LatentModel",
     "LatentPerturbation",

@@ -15,7 +15,7 @@ from tammes.latent.data_set import DataSet
 from tammes.latent.encoders import BatchedEncoders, EncoderShape
 from tammes.latent.model import LatentModel, World
 from tammes.latent.positive_samplers import SampledPositives
-from tammes.latent.round_state import Anchors, LabeledObservations, RoundState, TrainedEncoders
+from tammes.latent.round_state import Anchors, RoundState, TrainedEncoders
 from tammes.latent.strategy import Strategy
 from tammes.latent.streams import Streams
 
@@ -119,12 +119,13 @@ class Laboratory:
             self.encoder, observed=self.model.mixing.observed, streams=self._streams(run_seeds, "encoder")
         )
 
-        def states(known: LabeledObservations, t: int) -> dict[str, RoundState]:
+        def states(known: Tensor, labels: Tensor | None, t: int) -> dict[str, RoundState]:
             return {
                 name: RoundState(
                     world=world.part(own),
                     encoder=encoders.part(own),
-                    known=known.part(own),
+                    known=known[own],
+                    labels=None if labels is None else labels[own],
                     round=t,
                     streams=self._streams(seeds, f"round {t}"),
                 )
@@ -134,7 +135,7 @@ class Laboratory:
         optimizer = torch.optim.Adam(encoders.parameters(), lr=self.learning_rate, fused=True)
         batches = self._streams(run_seeds, "batches")
         first = world.sample(self.pairs, self._streams(run_seeds, "first"))  # D_0, for q_0 alone
-        now = states(LabeledObservations(observations=world.observe(first), labels=first.labels), 0)
+        now = states(world.observe(first), first.labels, 0)
         tries = torch.zeros(len(run_seeds), dtype=torch.float64, device=self.device)
         missed, data = torch.zeros_like(tries), None
         for t in range(self.rounds):
@@ -147,7 +148,7 @@ class Laboratory:
             for _ in range(self.updates):
                 losses = self._step(encoders, optimizer, data.batch(self.batch, batches))
             self._check_finite(losses, list(strategies), seeds)
-            now = states(LabeledObservations(observations=data.anchors, labels=data.labels), t + 1)
+            now = states(data.anchors, data.labels, t + 1)
             positives_so_far = (t + 1) * self.pairs
             yield {
                 name: TrainedEncoders(

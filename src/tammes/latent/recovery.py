@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from tammes.checks import check_integer
-from tammes.evaluation import LabeledFeatures
+from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, LinearProbe, MeanClassifier
 from tammes.latent.round_state import TrainedEncoders
 
-
-@runtime_checkable
-class Classifier(Protocol):
-    """Classifier with an accuracy, such as `tammes.evaluation.KNN` or `LinearProbe`."""
-
-    def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> float:
-        """Return the fraction of test points that are classified correctly."""
+Classifier = KNN | LinearProbe | LinearClassifier | MeanClassifier
+"""Classifiers with the same `accuracy(train, test)`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +21,7 @@ class ClassAccuracy:
     """Accuracy of a classifier of the embeddings for the latent classes, over several train and test sets.
 
     Args:
-        classifier: the classifier, such as `KNN(neighbors=...)` or `LinearProbe()`.
+        classifier: classifier of the embeddings, such as `KNN(neighbors=...)` or `LinearProbe()`.
         train: number of training points, at least 1.
         test: number of test points, at least 1.
         resamples: number of draws of both sets, at least 1.

@@ -40,38 +40,22 @@ class Anchors:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LabeledObservations:
-    """Points that the classifier q_t learns from: the anchors of D_t.
-
-    Attributes:
-        observations: observation of each point.
-        labels: class of each point, or None for a model without classes.
-    """
-
-    observations: Float[Tensor, "runs n observed"]
-    labels: Int[Tensor, "runs n"] | None
-
-    def part(self, runs: slice) -> LabeledObservations:
-        """Return the points of some runs."""
-        labels = None if self.labels is None else self.labels[runs]
-        return LabeledObservations(observations=self.observations[runs], labels=labels)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RoundState:
     """Round t of some runs: the data-generating process, the encoder f_t and the classifier q_t.
 
     Attributes:
         world: data-generating process of each run. A sampler that may not see latents leaves it alone.
         encoder: f_t.
-        known: points that q_t learns from.
+        known: observations that q_t learns from: the anchors of D_t.
+        labels: class of each known observation, or None for a model without classes.
         round: t, from 0.
         streams: random numbers of this round.
     """
 
     world: World
     encoder: EncoderFunction
-    known: LabeledObservations
+    known: Float[Tensor, "runs known observed"]
+    labels: Int[Tensor, "runs known"] | None
     round: int
     streams: Streams
 
@@ -83,7 +67,7 @@ class RoundState:
             ValueError: the model has no classes, or only one.
         """
         classes = self.world.classes
-        if self.known.labels is None or classes is None:
+        if self.labels is None or classes is None:
             raise ValueError(
                 "a classifier of latent classes needs labels, and this LatentModel has none: give it "
                 "classes=Classes(...), or choose a strategy or a measure that does without"
@@ -91,7 +75,7 @@ class RoundState:
         count = classes.means.shape[1]
         if count < 2:
             raise ValueError("a class boundary needs two classes, got one: raise Classes.count")
-        return LinearBoundary.fit(self._known_embeddings, self.known.labels, classes=count)
+        return LinearBoundary.fit(self._known_embeddings, self.labels, classes=count)
 
     @torch.no_grad()
     def distances(self, observations: Float[Tensor, "runs n observed"]) -> Float[Tensor, "runs n"]:
@@ -106,7 +90,7 @@ class RoundState:
     @cached_property
     def _known_embeddings(self) -> Float[Tensor, "runs known dim"]:
         with torch.no_grad():
-            return self.encoder(self.known.observations)
+            return self.encoder(self.known)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
