@@ -4,8 +4,9 @@ import csv
 import dataclasses
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints
 
@@ -211,6 +212,25 @@ class Results(Generic[Cell, Score]):
                 f"{self.path}, line {line}: expected {', '.join(self._columns)}, got "
                 f"{', '.join(row)}; mend the line or take it out"
             ) from error
+
+
+def grouped(results: Mapping[Cell, Score], *names: str) -> dict[Any, dict[Cell, Score]]:
+    """Return the results in groups of cells that agree in the named fields, each in the order of the results.
+
+    Example:
+        >>> @dataclass(frozen=True)
+        ... class Square:
+        ...     width: int
+        ...     seed: int
+        >>> results = {Square(2, 0): "a", Square(3, 0): "b", Square(2, 1): "c"}
+        >>> {width: list(group.values()) for width, group in grouped(results, "width").items()}
+        {2: ['a', 'c'], 3: ['b']}
+    """
+    groups: dict[Any, dict[Cell, Score]] = {}
+    key = attrgetter(*names)
+    for cell, score in results.items():
+        groups.setdefault(key(cell), {})[cell] = score
+    return groups
 
 
 def complete(

@@ -12,8 +12,7 @@ from tammes.papers.entry import Request
 from tammes.papers.statistics import Interval
 from tammes.papers.study import Results
 from tammes.papers.weber import active
-from tammes.papers.weber.active import PROBE, findings, page, study
-from tammes.papers.weber.active_arms import arms_of
+from tammes.papers.weber.active import PROBE, arms_of, findings, page, study
 from tammes.papers.weber.active_training import (
     SETTINGS,
     ActiveRun,

@@ -170,17 +170,13 @@ TEN_MINUTES = Plan(
     at_classes=(50,),
     negatives=(1, 5, 20, 50, 150),
 )
-TWO_MINUTES = Plan(
+TWO_MINUTES = dataclasses.replace(
+    TEN_MINUTES,
     least_budget=0.0,
-    dim=64,
-    epochs=15,
-    linear_epochs=5,
     seeds=2,
-    batch=125,
     classes=(25, 50, 100),
     true=(25, 50),
     batches=(62,),
-    at_classes=(50,),
     negatives=(1, 10, 50),
 )
 PLANS = (PAPER, A_DAY, AN_HOUR, TEN_MINUTES, TWO_MINUTES)

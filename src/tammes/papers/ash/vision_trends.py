@@ -13,6 +13,7 @@ from tammes.papers.ash.heat_map import HeatMap, draw_heat_map, heat_map
 from tammes.papers.ash.vision_training import COUNTS, VisionRun, VisionScore
 from tammes.papers.page import panel
 from tammes.papers.statistics import Interval
+from tammes.papers.study import grouped
 from tammes.report.figures.canvas import TEXT, canvas, quiet
 from tammes.report.figures.curves import label_ends
 from tammes.report.markup import Panel, percent
@@ -90,9 +91,7 @@ class VisionArm:
 
 def arms(results: Mapping[VisionRun, VisionScore]) -> tuple[VisionArm, ...]:
     """Return the results set by set, real positives before augmented ones."""
-    groups: dict[tuple[str, str], dict[VisionRun, VisionScore]] = {}
-    for run, score in results.items():
-        groups.setdefault((run.data, run.positives), {})[run] = score
+    groups = grouped(results, "data", "positives")
     return tuple(
         VisionArm(data=data, positives=positives, results=group)
         for (data, positives), group in groups.items()

@@ -109,16 +109,17 @@ class Trained:
     cosine: Curve
 
 
-class Encoder(nn.Sequential):
+class Encoder(nn.Module):
     """Small network from images (n, 1, 8, 8) to the sphere (n, 3)."""
 
     def __init__(self) -> None:
+        super().__init__()
         hidden = nn.Linear(64, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU()
-        super().__init__(nn.Flatten(), *hidden, nn.Linear(HIDDEN, DIM))
+        self.layers = nn.Sequential(nn.Flatten(), *hidden, nn.Linear(HIDDEN, DIM))
 
     @override
     def forward(self, images: Tensor) -> Tensor:
-        return normalize(super().forward(images), dim=1)
+        return normalize(self.layers(images), dim=1)
 
 
 Batches = tuple[tuple[Tensor, Tensor], ...]

@@ -61,7 +61,7 @@ from tammes.papers.jiang.minmax import (
     train,
 )
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.study import Study
+from tammes.papers.study import Study, grouped
 from tammes.report.figures.curves import draw_lines, lines_over_steps
 from tammes.report.figures.sphere import draw_sphere, sphere_map
 from tammes.report.palette import MUTED, css_color, objective_color
@@ -146,9 +146,7 @@ def run(request: Request) -> None:
 
 def page(results: Mapping[EncoderTraining, EncoderScore], first: Mapping[str, Trained]) -> PaperPage:
     """Return the page of all scores, with the encoders of the first seed in its figures."""
-    scores: dict[str, list[EncoderScore]] = {}
-    for cell, score in results.items():
-        scores.setdefault(cell.adversary, []).append(score)
+    scores = {name: list(group.values()) for name, group in grouped(results, "adversary").items()}
     labels = digits("test").required_labels().numpy()
     return PaperPage(
         title="The degeneracy of worst-case negatives",

@@ -5,28 +5,20 @@ Weber and Bachman (2022), Figure 3. The figure's numbers are not in the text.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from tammes.latent import Strategy, algorithm_2
+from tammes.latent import algorithm_2
 from tammes.papers.entry import Entry, Request
 from tammes.papers.figures import curves
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.weber.settings import (
-    ACTIVE,
-    BASELINE,
-    INFO_ACTIVE,
-    ROWS_2,
-    TABLE_2,
-    Row2,
-    Settings2,
-    in_words,
-)
+from tammes.papers.weber.settings import ACTIVE, BASELINE, INFO_ACTIVE, TABLE_2, Settings2, in_words
 from tammes.papers.weber.table_2 import UPDATES
-from tammes.papers.weber.training import Results, Runs, part_of, seeds_of, study
+from tammes.papers.weber.training import Results, Runs, row_by_row, runs_of_row, study
 
 SCALES = (0.3, 0.6, 0.9, 1.5, 3.0, 9.0)
-STUDIED = Row2(classes=4, informative=2, uninformative=6)
-"""Row whose settings are varied."""
+STUDIED = Settings2(classes=4, informative=2, uninformative=6, resamples=1)
+"""Settings, in a row of Table II, of which one is varied at a time."""
 SHOWN = (BASELINE, ACTIVE, INFO_ACTIVE)
 """Strategies that are compared at each setting."""
 NAMED_AT_MOST = 6
@@ -49,8 +41,8 @@ _NAMED = {
 }
 
 
-Perturbed = Mapping[Row2, Runs]
-"""Runs of the figure by row."""
+Perturbed = Sequence[Runs]
+"""Runs of the figure, row by row."""
 Varied = Mapping[str, Mapping[float, Runs]]
 """Runs of each varied setting by its value."""
 
@@ -58,37 +50,24 @@ Varied = Mapping[str, Mapping[float, Runs]]
 def run(request: Request) -> None:
     """Train at each perturbation and at each value of the varied settings."""
     perturbed, varied = plans(request.budget, request.seed)
-    work = [*perturbed.values(), *(runs for each in varied.values() for runs in each.values())]
+    work = [*perturbed, *(runs for each in varied.values() for runs in each.values())]
     study(work, lambda results: page(results, perturbed, varied)).run(request)
 
 
 def plans(budget: float, seed: int) -> tuple[Perturbed, Varied]:
     """Return the runs of the figure, and those of the varied settings."""
-    settings = replace(TABLE_2, row=STUDIED, resamples=1)
+    runs = partial(runs_of_row, budget=budget, seed=seed, updates=UPDATES)
+    scales = {f"{scale:g}": algorithm_2.active(uninformative=scale, radius=STUDIED.scale) for scale in SCALES}
 
-    def runs(changed: Settings2, strategies: Mapping[str, Strategy]) -> Runs:
-        return Runs(
-            settings=changed,
-            strategies=strategies,
-            seeds=seeds_of(budget, seed),
-            updates=part_of(budget, UPDATES),
-        )
+    def shown(settings: Settings2) -> Runs:
+        strategies = settings.strategies()
+        return runs(settings, strategies={strategy: strategies[strategy] for strategy in SHOWN})
 
-    scales = {
-        f"{scale:g}": algorithm_2.active(uninformative=scale, radius=settings.scale) for scale in SCALES
-    }
-    changed = {
-        name: {value: replace(settings, **{name: value}) for value in values}
-        for name, values in VARIED.items()
-    }
     return (
-        {row: runs(replace(settings, row=row), scales) for row in ROWS_2},
+        [runs(replace(row, resamples=1), strategies=scales) for row in TABLE_2],
         {
-            name: {
-                value: runs(each, {strategy: each.strategies()[strategy] for strategy in SHOWN})
-                for value, each in by_value.items()
-            }
-            for name, by_value in changed.items()
+            name: {value: shown(replace(STUDIED, **{name: value})) for value in values}
+            for name, values in VARIED.items()
         },
     )
 
@@ -96,17 +75,17 @@ def plans(budget: float, seed: int) -> tuple[Perturbed, Varied]:
 def page(results: Results, perturbed: Perturbed, varied: Varied) -> PaperPage:
     """Return the page of what has been measured."""
     found = findings(results, perturbed, varied)
-    some = next(iter(perturbed.values()))
     overview = curves(
         {
-            str(row): (SCALES, [runs.accuracy(results, f"{scale:g}") for scale in SCALES])
-            for row, runs in perturbed.items()
+            runs.settings.row: (SCALES, [runs.accuracy(results, f"{scale:g}") for scale in SCALES])
+            for runs in perturbed
         },
         across="perturbation of the uninformative latents",
         up="kNN accuracy",
         logarithmic=True,
         width=6.4,
     )
+    first = perturbed[0]
     return PaperPage(
         title="How much to perturb the uninformative latents",
         overview=overview,
@@ -122,8 +101,8 @@ def page(results: Results, perturbed: Perturbed, varied: Varied) -> PaperPage:
             _over_settings(results, varied),
         ),
         numbers=numbers(results, varied),
-        settings=in_words(some.settings)
-        | {"seeds": str(len(some.seeds)), "updates": f"{some.updates} (Table II's: {UPDATES})"},
+        settings=in_words(first.settings)
+        | {"seeds": str(len(first.seeds)), "updates": f"{first.updates} (Table II's: {UPDATES})"},
     )
 
 
@@ -140,12 +119,12 @@ def _over_settings(results: Results, varied: Varied) -> Figure:
             up="kNN accuracy",
             logarithmic=True,
             # 0 dimensions of the embedding stand for as many as the latents.
-            at=float(getattr(TABLE_2, name)) or float(STUDIED.informative + STUDIED.uninformative),
+            at=float(getattr(STUDIED, name) or STUDIED.latents),
         )
         panels.append(panel(drawn, f"Accuracy of three strategies over the {_NAMED[name]}."))
     return Figure(
         title="Where the effect appears and vanishes",
-        words=f"{STUDIED}, one setting varied at a time; the dotted line is that of Table II.",
+        words=f"{STUDIED.row}, one setting varied at a time; the dotted line is that of Table II.",
         panels=tuple(panels),
         wide=True,
     )
@@ -154,7 +133,7 @@ def _over_settings(results: Results, varied: Varied) -> Figure:
 def findings(results: Results, perturbed: Perturbed, varied: Varied) -> tuple[Finding, ...]:
     """Return the paper's statement beside our numbers, and where it ends."""
     first, second = (f"{scale:g}" for scale in SCALES[:2])
-    small = [runs.gap(results, second, first) for runs in perturbed.values()]
+    small = [runs.gap(results, second, first) for runs in perturbed]
     gaps = {
         f"{_NAMED[name]} {value:g}": runs.gap(results, INFO_ACTIVE, BASELINE)
         for name, by_value in varied.items()
@@ -165,7 +144,7 @@ def findings(results: Results, perturbed: Perturbed, varied: Varied) -> tuple[Fi
         Finding(
             paper="Even small differences between the perturbations of informative and other latents improve "
             "over the baseline.",
-            ours=f"{second} instead of {first}: " + ", ".join(map(str, small)) + ", row by row.",
+            ours=f"{second} instead of {first}: {row_by_row(small)}.",
             agrees=sum(gap.above_zero for gap in small) > len(small) / 2,
         ),
         Finding(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -38,64 +39,16 @@ Outcome = tuple[Mapping[str, TrainedEncoders], dict[str, Tensor], dict[str, Tens
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row1:
-    """Row of Table I: dimensions of latents and observations, and the number N of updates."""
-
-    latents: int
-    observed: int
-    updates: int
-
-    def __str__(self) -> str:
-        return f"{self.latents} latents, {self.observed} observed, {self.updates} updates"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row2:
-    """Row of Table II: numbers of classes, of informative and of uninformative dimensions."""
-
-    classes: int
-    informative: int
-    uninformative: int
-
-    def __str__(self) -> str:
-        return f"{self.classes} classes, {self.informative} + {self.uninformative} latents"
-
-
-# Rows of the paper's tables, with the accuracies of its columns.
-_TABLE_1 = {
-    (48, 256, 200): (0.937, 0.951, 0.945),
-    (48, 512, 200): (0.946, 0.955, 0.955),
-    (64, 512, 200): (0.907, 0.916, 0.901),
-    (64, 256, 500): (0.903, 0.907, 0.927),
-    (64, 1024, 500): (0.922, 0.920, 0.927),
-}
-_TABLE_2 = {
-    (4, 4, 4): (0.777, 0.956, 0.936, 0.986),
-    (8, 4, 4): (0.609, 0.867, 0.817, 0.900),
-    (4, 2, 6): (0.728, 0.967, 0.942, 0.974),
-    (8, 2, 6): (0.408, 0.692, 0.611, 0.687),
-    (4, 2, 16): (0.759, 0.969, 0.949, 0.975),
-}
-ROWS_1 = tuple(Row1(latents=z, observed=x, updates=n) for z, x, n in _TABLE_1)
-ROWS_2 = tuple(Row2(classes=c, informative=i, uninformative=u) for c, i, u in _TABLE_2)
-PAPER_1: Mapping[str, Mapping[str, float]] = {
-    str(row): dict(zip((RANDOM, ACTIVE, DOUBLE_ACTIVE), values, strict=True))
-    for row, values in zip(ROWS_1, _TABLE_1.values(), strict=True)
-}
-PAPER_2: Mapping[str, Mapping[str, float]] = {
-    str(row): dict(zip((BASELINE, INFO_ACTIVE, ACTIVE, CLASS_PRESERVING), values, strict=True))
-    for row, values in zip(ROWS_2, _TABLE_2.values(), strict=True)
-}
-
-
-@dataclass(frozen=True, kw_only=True)
 class Settings1:
-    """Settings of Algorithm 1. The paper gives the class noise, the perturbation and the learning rate.
+    """Settings of Algorithm 1 in a row of Table I.
 
-    The two class means are independent and uniform: in many dimensions nearly orthogonal.
+    The paper gives those of the row, the class noise, the perturbation and the learning rate. The two class
+    means are independent and uniform: in many dimensions nearly orthogonal.
 
     Args:
-        row: row of Table I.
+        latents: dimensions of the latents.
+        observed: dimensions of an observation.
+        total_updates: N, number of updates in all.
         class_noise: standard deviation around the class means (the paper's: 0.3).
         perturbation: standard deviation of the noise on observations (the paper's: 0.2).
         share: fraction of the points of D_t that are as near to the boundary as an active positive must be.
@@ -115,7 +68,11 @@ class Settings1:
         learning_rate: learning rate of Adam (the paper's: 1e-4).
     """
 
-    row: Row1 = ROWS_1[0]
+    ROW: ClassVar = ("latents", "observed", "total_updates")
+
+    latents: int = 48
+    observed: int = 256
+    total_updates: int = 200
     class_noise: float = 0.3
     perturbation: float = 0.2
     share: float = 0.25
@@ -134,22 +91,20 @@ class Settings1:
     batch: int = 64
     learning_rate: float = 1e-4
 
+    @property
+    def row(self) -> str:
+        """Row of the table, in words."""
+        return f"{self.latents} latents, {self.observed} observed, {self.total_updates} updates"
+
     def laboratory(self, updates: int) -> Laboratory:
         """Return the laboratory that trains the row, for the given number of updates in all."""
-        row = self.row
         return Laboratory(
             model=LatentModel(
-                informative=row.latents,
+                informative=self.latents,
                 classes=Classes(count=2, spread=GaussianNoise(scale=self.class_noise), means=RandomMeans()),
-                mixing=Mixing(
-                    observed=row.observed,
-                    depth=self.mixing_depth,
-                    width=self.mixing_width * row.latents,
-                    condition=self.condition,
-                    gain=self.gain,
-                ),
+                mixing=_mixing(self, width=self.mixing_width * self.latents),
             ),
-            encoder=EncoderShape(dim=self.dim or row.latents, width=self.width, depth=self.depth),
+            encoder=EncoderShape(dim=self.dim or self.latents, width=self.width, depth=self.depth),
             temperature=self.temperature,
             rounds=max(1, updates // self.updates),
             pairs=self.pairs,
@@ -184,12 +139,15 @@ class Settings1:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings2:
-    """Settings of Algorithm 2. The paper gives the perturbations, the learning rate, updates and resamples.
+    """Settings of Algorithm 2 in a row of Table II.
 
-    The class means are as far apart as possible.
+    The paper gives those of the row, the perturbations, the learning rate, updates and resamples. The class
+    means are as far apart as possible.
 
     Args:
-        row: row of Table II.
+        classes: number of classes.
+        informative: number of informative dimensions.
+        uninformative: number of uninformative dimensions.
         class_noise: standard deviation around the class means ("little overlap").
         scale: length of the uninformative latents, the informative ones having length 1. A perturbation is
             in the same units, so it turns latents on a larger sphere less.
@@ -210,7 +168,11 @@ class Settings2:
         resamples: resamples of both (the paper's: 10).
     """
 
-    row: Row2 = ROWS_2[0]
+    ROW: ClassVar = ("classes", "informative", "uninformative")
+
+    classes: int = 4
+    informative: int = 4
+    uninformative: int = 4
     class_noise: float = 0.35
     scale: float = 2.5
     observed: int = 32
@@ -229,26 +191,27 @@ class Settings2:
     test: int = 500
     resamples: int = 10
 
+    @property
+    def row(self) -> str:
+        """Row of the table, in words."""
+        return f"{self.classes} classes, {self.informative} + {self.uninformative} latents"
+
+    @property
+    def latents(self) -> int:
+        """Number of all latent dimensions."""
+        return self.informative + self.uninformative
+
     def laboratory(self, updates: int) -> Laboratory:
         """Return the laboratory that trains the row, for the given number of updates."""
-        row = self.row
         return Laboratory(
             model=LatentModel(
-                informative=row.informative,
-                uninformative=row.uninformative,
+                informative=self.informative,
+                uninformative=self.uninformative,
                 uninformative_scale=self.scale,
-                classes=Classes(count=row.classes, spread=GaussianNoise(scale=self.class_noise)),
-                mixing=Mixing(
-                    observed=self.observed,
-                    depth=self.mixing_depth,
-                    width=self.mixing_width,
-                    condition=self.condition,
-                    gain=self.gain,
-                ),
+                classes=Classes(count=self.classes, spread=GaussianNoise(scale=self.class_noise)),
+                mixing=_mixing(self, width=self.mixing_width),
             ),
-            encoder=EncoderShape(
-                dim=self.dim or row.informative + row.uninformative, width=self.width, depth=self.depth
-            ),
+            encoder=EncoderShape(dim=self.dim or self.latents, width=self.width, depth=self.depth),
             temperature=self.temperature,
             rounds=updates,
             pairs=self.batch,
@@ -278,11 +241,47 @@ class Settings2:
         return trained, found, found
 
 
-TABLE_1, TABLE_2 = Settings1(), Settings2()
+# Rows of the paper's tables, with the accuracies of its columns.
+TABLE_1: Mapping[Settings1, Mapping[str, float]] = {
+    Settings1(latents=latents, observed=observed, total_updates=updates): dict(
+        zip((RANDOM, ACTIVE, DOUBLE_ACTIVE), accuracies, strict=True)
+    )
+    for (latents, observed, updates), accuracies in (
+        ((48, 256, 200), (0.937, 0.951, 0.945)),
+        ((48, 512, 200), (0.946, 0.955, 0.955)),
+        ((64, 512, 200), (0.907, 0.916, 0.901)),
+        ((64, 256, 500), (0.903, 0.907, 0.927)),
+        ((64, 1024, 500), (0.922, 0.920, 0.927)),
+    )
+}
+TABLE_2: Mapping[Settings2, Mapping[str, float]] = {
+    Settings2(classes=classes, informative=informative, uninformative=uninformative): dict(
+        zip((BASELINE, INFO_ACTIVE, ACTIVE, CLASS_PRESERVING), accuracies, strict=True)
+    )
+    for (classes, informative, uninformative), accuracies in (
+        ((4, 4, 4), (0.777, 0.956, 0.936, 0.986)),
+        ((8, 4, 4), (0.609, 0.867, 0.817, 0.900)),
+        ((4, 2, 6), (0.728, 0.967, 0.942, 0.974)),
+        ((8, 2, 6), (0.408, 0.692, 0.611, 0.687)),
+        ((4, 2, 16), (0.759, 0.969, 0.949, 0.975)),
+    )
+}
+PAPER = {settings.row: accuracies for table in (TABLE_1, TABLE_2) for settings, accuracies in table.items()}
+"""Accuracies of the paper by row, in words, and strategy."""
+
+
+def _mixing(settings: Settings1 | Settings2, *, width: int) -> Mixing:
+    return Mixing(
+        observed=settings.observed,
+        depth=settings.mixing_depth,
+        width=width,
+        condition=settings.condition,
+        gain=settings.gain,
+    )
 
 
 def in_words(settings: Settings1 | Settings2) -> dict[str, str]:
-    """Return all settings but the row, as a page shows them.
+    """Return all settings but those of the row, as a page shows them.
 
     Example:
         >>> in_words(Settings2())["class noise"]
@@ -291,5 +290,5 @@ def in_words(settings: Settings1 | Settings2) -> dict[str, str]:
     return {
         field.name.replace("_", " "): f"{getattr(settings, field.name):g}"
         for field in dataclasses.fields(settings)
-        if field.name != "row"
+        if field.name not in settings.ROW
     }

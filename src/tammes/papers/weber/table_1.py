@@ -5,23 +5,21 @@ Weber and Bachman (2022), Table I, with the adversarial augmentation, which the 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from statistics import fmean
 
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Finding, Numbers, PaperPage
-from tammes.papers.weber.settings import (
-    ACTIVE,
-    ADVERSARIAL,
-    DOUBLE_ACTIVE,
-    PAPER_1,
-    RANDOM,
-    ROWS_1,
-    TABLE_1,
-    in_words,
+from tammes.papers.weber.settings import ACTIVE, ADVERSARIAL, DOUBLE_ACTIVE, RANDOM, TABLE_1, in_words
+from tammes.papers.weber.training import (
+    Results,
+    Runs,
+    beside_paper,
+    by_strategy,
+    row_by_row,
+    runs_of_row,
+    study,
 )
-from tammes.papers.weber.training import Results, Runs, by_strategy, part_of, seeds_of, study
 
 ORDER = (RANDOM, ACTIVE, DOUBLE_ACTIVE, ADVERSARIAL)
 REMARKS = (
@@ -43,15 +41,7 @@ def run(request: Request) -> None:
 
 def plan(budget: float, seed: int) -> list[Runs]:
     """Return the runs of each row."""
-    return [
-        Runs(
-            settings=replace(TABLE_1, row=row),
-            strategies=TABLE_1.strategies(),
-            seeds=seeds_of(budget, seed),
-            updates=part_of(budget, row.updates),
-        )
-        for row in ROWS_1
-    ]
+    return [runs_of_row(row, budget=budget, seed=seed, updates=row.total_updates) for row in TABLE_1]
 
 
 def page(work: Sequence[Runs], results: Results) -> PaperPage:
@@ -59,7 +49,6 @@ def page(work: Sequence[Runs], results: Results) -> PaperPage:
     overview, figure = by_strategy(
         results,
         work,
-        PAPER_1,
         order=ORDER,
         label="accuracy of a linear classifier",
         limits=(0.8, 1.0),
@@ -75,7 +64,7 @@ def page(work: Sequence[Runs], results: Results) -> PaperPage:
         figures=(figure,),
         numbers=numbers(results, work),
         remarks=REMARKS,
-        settings=in_words(TABLE_1) | {"seeds": str(len(work[0].seeds))},
+        settings=in_words(work[0].settings) | {"seeds": str(len(work[0].seeds))},
     )
 
 
@@ -93,9 +82,8 @@ def findings(results: Results, work: Sequence[Runs]) -> tuple[Finding, ...]:
         found.append(
             Finding(
                 paper=statement,
-                ours=f"{name} over random: "
-                + ", ".join(map(str, gaps))
-                + f", row by row: beyond chance better in {above}, worse in {below} of {len(gaps)} rows.",
+                ours=f"{name} over random: {row_by_row(gaps)}: beyond chance better in {above}, worse in "
+                f"{below} of {len(gaps)} rows.",
                 agrees=above > len(gaps) / 2,
             )
         )
@@ -106,14 +94,10 @@ def numbers(results: Results, work: Sequence[Runs]) -> Numbers:
     """Return a row for each of the paper's: ours with the standard error, the paper's in parentheses."""
     rows = []
     for runs in work:
-        row, active = str(runs.settings.row), runs.scores(results, ACTIVE)
-        cells = []
-        for name in ORDER:
-            paper = PAPER_1[row].get(name)
-            ours = runs.accuracy(results, name).with_error
-            cells.append(ours if paper is None else f"{ours} ({paper:.3f})")
+        active = runs.scores(results, ACTIVE)
         tries, missed = fmean(score.tries for score in active), fmean(score.missed for score in active)
-        rows.append((row, *cells, f"{tries:.1f}", f"{100 * missed:.0f} %"))
+        cells = beside_paper(results, runs, ORDER)
+        rows.append((runs.settings.row, *cells, f"{tries:.1f}", f"{100 * missed:.0f} %"))
     return Numbers(
         header=("", *ORDER, "tries", "missed"),
         rows=tuple(rows),

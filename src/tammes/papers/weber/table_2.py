@@ -7,21 +7,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from statistics import fmean
 
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Finding, Numbers, PaperPage
-from tammes.papers.statistics import Interval
 from tammes.papers.weber.settings import (
     ACTIVE,
     BASELINE,
     CLASS_PRESERVING,
     INFO_ACTIVE,
-    PAPER_2,
-    ROWS_2,
+    PAPER,
     TABLE_2,
     in_words,
 )
-from tammes.papers.weber.training import Results, Runs, by_strategy, part_of, seeds_of, study
+from tammes.papers.weber.training import (
+    Results,
+    Runs,
+    beside_paper,
+    by_strategy,
+    part_of,
+    row_by_row,
+    runs_of_row,
+    study,
+)
 
 UPDATES = 1000
 ORDER = (BASELINE, ACTIVE, INFO_ACTIVE, CLASS_PRESERVING)
@@ -43,22 +51,13 @@ def run(request: Request) -> None:
 
 def plan(budget: float, seed: int) -> list[Runs]:
     """Return the runs of each row."""
-    return [
-        Runs(
-            settings=replace(TABLE_2, row=row, resamples=part_of(budget, TABLE_2.resamples)),
-            strategies=TABLE_2.strategies(),
-            seeds=seeds_of(budget, seed),
-            updates=part_of(budget, UPDATES),
-        )
-        for row in ROWS_2
-    ]
+    rows = [replace(row, resamples=part_of(budget, row.resamples)) for row in TABLE_2]
+    return [runs_of_row(row, budget=budget, seed=seed, updates=UPDATES) for row in rows]
 
 
 def page(work: Sequence[Runs], results: Results) -> PaperPage:
     """Return the page of what has been measured."""
-    overview, figure = by_strategy(
-        results, work, PAPER_2, order=ORDER, label="kNN accuracy", limits=(0.0, 1.03)
-    )
+    overview, figure = by_strategy(results, work, order=ORDER, label="kNN accuracy", limits=(0.0, 1.03))
     found = findings(results, work)
     ordered = [
         runs.gap(results, ACTIVE, BASELINE).above_zero and runs.gap(results, INFO_ACTIVE, ACTIVE).above_zero
@@ -84,7 +83,7 @@ def findings(results: Results, work: Sequence[Runs]) -> tuple[Finding, ...]:
     ordered = [
         Finding(
             paper=f"{more} is better than {less}.",
-            ours=f"{more} over {less}: " + ", ".join(map(str, gaps)) + ", row by row.",
+            ours=f"{more} over {less}: {row_by_row(gaps)}.",
             agrees=all(gap.above_zero for gap in gaps),
         )
         for (less, more), gaps in steps.items()
@@ -92,7 +91,7 @@ def findings(results: Results, work: Sequence[Runs]) -> tuple[Finding, ...]:
     ]
     last = steps[INFO_ACTIVE, CLASS_PRESERVING]
     near = [
-        abs(runs.accuracy(results, name).mean - PAPER_2[str(runs.settings.row)][name])
+        abs(runs.accuracy(results, name).mean - PAPER[runs.settings.row][name])
         for runs in work
         for name in ORDER
     ]
@@ -102,7 +101,7 @@ def findings(results: Results, work: Sequence[Runs]) -> tuple[Finding, ...]:
         Finding(
             paper="No unsupervised strategy is expected to match class-preserving positives; in the paper's "
             "fourth row info-active is ahead of them.",
-            ours="class-preserving over info-active: " + ", ".join(map(str, last)) + ", row by row.",
+            ours=f"class-preserving over info-active: {row_by_row(last)}.",
             agrees=not any(gap.below_zero for gap in last),
         ),
         Finding(
@@ -118,15 +117,13 @@ def numbers(results: Results, work: Sequence[Runs]) -> Numbers:
     """Return a row for each of the paper's: ours with the standard error, the paper's in parentheses."""
     rows = []
     for runs in work:
-        row = str(runs.settings.row)
-        cells = (f"{runs.accuracy(results, name).with_error} ({PAPER_2[row][name]:.3f})" for name in ORDER)
-        ceiling = Interval.of([score.ceiling for score in runs.scores(results, BASELINE)])
-        rows.append((row, *cells, f"{ceiling.mean:.3f}"))
+        ceiling = fmean(score.ceiling for score in runs.scores(results, BASELINE))
+        rows.append((runs.settings.row, *beside_paper(results, runs, ORDER), f"{ceiling:.3f}"))
     return Numbers(
         header=("", *ORDER, "true latents"),
         rows=tuple(rows),
         note="kNN accuracy, mean and standard error over seeds; the paper's in parentheses. The last column "
-        "is the share of latents nearest to the mean of their own class.",
+        "is the fraction of the latents that are nearest to the mean of their own class.",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure as Drawing
@@ -13,7 +13,7 @@ from tammes.papers.figures import dots
 from tammes.papers.page import Figure, PaperPage, panel
 from tammes.papers.statistics import Interval
 from tammes.papers.study import Study
-from tammes.papers.weber.settings import SEEDS, Settings1, Settings2, in_words
+from tammes.papers.weber.settings import PAPER, SEEDS, Settings1, Settings2, in_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ class Runs:
         """Return one of the runs."""
         described = {name.replace(" ", "_"): value for name, value in in_words(self.settings).items()}
         return StrategyRun(
-            row=str(self.settings.row),
+            row=self.settings.row,
             strategy=strategy,
             settings=" ".join(f"{name}={value}" for name, value in described.items()),
             updates=self.updates,
@@ -123,6 +123,31 @@ class Runs:
         return Interval.of_difference(
             self.accuracy(results, more).values, self.accuracy(results, less).values
         )
+
+
+def runs_of_row(
+    settings: Settings1 | Settings2,
+    *,
+    budget: float,
+    seed: int,
+    updates: int,
+    strategies: Mapping[str, Strategy] | None = None,
+) -> Runs:
+    """Return the runs of a row that a budget allows.
+
+    Args:
+        settings: settings, with the row.
+        budget: fraction of the full work.
+        seed: first random seed.
+        updates: number of updates of the full work.
+        strategies: strategies by name; None for those of the row's table.
+    """
+    return Runs(
+        settings=settings,
+        strategies=settings.strategies() if strategies is None else strategies,
+        seeds=seeds_of(budget, seed),
+        updates=part_of(budget, updates),
+    )
 
 
 def study(plan: Sequence[Runs], page: Callable[[Results], PaperPage]) -> Study[StrategyRun, RunScore]:
@@ -169,10 +194,22 @@ def part_of(budget: float, whole: int) -> int:
     return max(1, round(whole * min(1.0, SEEDS * budget / 2)))
 
 
+def row_by_row(gaps: Sequence[Interval]) -> str:
+    """Return the differences of all rows in words."""
+    return f"{', '.join(map(str, gaps))}, row by row"
+
+
+def beside_paper(results: Results, runs: Runs, order: Sequence[str]) -> Iterator[str]:
+    """Yield the accuracy of each strategy with its standard error, and the paper's in parentheses."""
+    for name in order:
+        paper = PAPER[runs.settings.row].get(name)
+        ours = runs.accuracy(results, name).with_error
+        yield ours if paper is None else f"{ours} ({paper:.3f})"
+
+
 def by_strategy(
     results: Results,
     plan: Sequence[Runs],
-    paper: Mapping[str, Mapping[str, float]],
     *,
     order: Sequence[str],
     label: str,
@@ -183,16 +220,15 @@ def by_strategy(
     Args:
         results: scores of all runs.
         plan: runs of each row.
-        paper: accuracies of the paper by row and strategy.
         order: strategies from top to bottom.
         label: name of the accuracy.
         limits: ends of the axis.
     """
     drawn = {}
     for runs in plan:
-        row = str(runs.settings.row)
+        row = runs.settings.row
         ours = {name: runs.accuracy(results, name) for name in order}
-        drawn[row] = dots(ours, paper[row], label=label, limits=limits)
+        drawn[row] = dots(ours, PAPER[row], label=label, limits=limits)
     figure = Figure(
         title="Accuracy by strategy",
         words="Means over seeds with 95 % intervals; rings are the paper's.",
