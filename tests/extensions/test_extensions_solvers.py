@@ -47,7 +47,7 @@ from tammes.extensions.solvers import (
     solve,
     split,
 )
-from tammes.extensions.solvers.layers import Attention, GatedConvolutions
+from tammes.extensions.solvers.network import Attention, GatedConvolutions
 
 
 def some_graphs(count: int, seed: int = 0, most: int = 9) -> list[Graphs]:

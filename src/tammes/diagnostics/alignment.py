@@ -1,10 +1,13 @@
-"""Alignment: the distance between the two views of a pair."""
+"""Alignment of positive pairs and uniformity on the sphere (Wang and Isola, 2020)."""
+
+import math
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.diagnostics.blocks import directions
+from tammes.checks import check_number
+from tammes.diagnostics.blocks import SIDE, directions, pair_blocks
 
 
 @torch.no_grad()
@@ -32,3 +35,34 @@ def alignment(view_a: Float[Tensor, "pairs dim"], view_b: Float[Tensor, "pairs d
             f"expected two views of the same shape, got {tuple(view_a.shape)} and {tuple(view_b.shape)}"
         )
     return float((directions(view_a) - directions(view_b)).square().sum(dim=1).mean())
+
+
+@torch.no_grad()
+def uniformity(embeddings: Float[Tensor, "n dim"], *, scale: float = 2.0, side: int = SIDE) -> float:
+    """Return the logarithm of the mean Gaussian potential of all pairs on the unit sphere.
+
+        log E exp(-scale |x - y|^2):  0 where all points coincide, lower for more even points.
+
+    Args:
+        embeddings: at least two embeddings, of any length above 0.
+        scale: factor of the squared distances, above 0.
+        side: rows and columns of a block; memory is proportional to its square, whatever n.
+
+    Raises:
+        ValueError: fewer than two rows, a row of length zero or that is not finite, or a scale that is not
+            positive.
+
+    Source: Wang and Isola, Understanding Contrastive Representation Learning through Alignment and
+    Uniformity, 2020, section 4.1.
+
+    Example:
+        >>> uniformity(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
+        -8.0
+    """
+    check_number("scale", scale, above=0)
+    units = directions(embeddings)
+    total = torch.full((), -torch.inf, dtype=torch.float64, device=units.device)
+    for block in pair_blocks(units, side):
+        exponent = (-2 * scale * (1 - block.similarity)).where(block.pairs, -torch.inf)
+        total = torch.logaddexp(total, exponent.flatten().logsumexp(dim=0).double())
+    return float(total) - math.log(len(units) * (len(units) - 1) / 2)

@@ -1,11 +1,10 @@
 """Gradients through set functions: extensions of f(S) to vectors and matrices."""
 
-from tammes.extensions.exact.integer_program import Answer, Program
-from tammes.extensions.exact.solution_cache import SolutionCache
-from tammes.extensions.functions.counts import Counts
+from tammes.extensions.exact.integer_program import Answer, Program, SolutionCache
 from tammes.extensions.functions.coverage import Coverage, Covers
 from tammes.extensions.functions.formulas import (
     CliqueDensity,
+    Counts,
     Formula,
     GraphFunction,
     IndependenceDensity,
@@ -23,8 +22,7 @@ from tammes.extensions.graph_files import edge_list, tu_graphs
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.neural.eigenpairs import Eigensolver, ExactEigenpairs, PowerIterations
-from tammes.extensions.neural.neural import Neural
-from tammes.extensions.neural.squash import Peak, Sigmoid, Squash
+from tammes.extensions.neural.neural import Neural, Peak, Sigmoid, Squash
 from tammes.extensions.problems.combinatorial import (
     clique_of_size,
     maximum_clique,
@@ -33,8 +31,7 @@ from tammes.extensions.problems.combinatorial import (
     maximum_independent_set,
 )
 from tammes.extensions.problems.problem import Problem, exact_answers
-from tammes.extensions.scalar.distribution import Distribution
-from tammes.extensions.scalar.extension import Extension
+from tammes.extensions.scalar.extension import Distribution, Extension
 from tammes.extensions.scalar.lovasz import BoundedLovasz, Lovasz
 from tammes.extensions.scalar.multilinear import Multilinear, SampledMultilinear
 from tammes.extensions.scalar.singleton import Permutation, Singleton

@@ -1,6 +1,6 @@
 """The leading eigenpairs of Z Z^T, from the thin factor Z, with gradients that stay finite."""
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from typing_extensions import override
 
 from tammes.checks import check_integer, check_number
 
@@ -19,23 +18,16 @@ Eigenpairs = tuple[Float[Tensor, "inputs k"], Float[Tensor, "inputs n k"]]
 """Eigenvalues, the largest first, and unit eigenvectors as columns."""
 
 
-class Eigensolver(ABC):
-    """Solver for the k leading eigenpairs of Z Z^T, for each Z of a batch, without Z Z^T where n > d."""
+Eigensolver = Callable[[Float[Tensor, "inputs n d"], int], Eigenpairs]
+"""Solver for the k leading eigenpairs of Z Z^T, for each Z of a batch, without Z Z^T where n > d.
 
-    @abstractmethod
-    def __call__(self, factor: Float[Tensor, "inputs n d"], count: int) -> Eigenpairs:
-        """Return the k leading eigenpairs.
-
-        Where Z has a lower rank than k, the remaining eigenvalues and their vectors are zeros.
-
-        Args:
-            factor: factors Z, padded with rows of zeros where inputs have fewer elements.
-            count: number k of eigenpairs.
-        """
+The factors Z are padded with rows of zeros where inputs have fewer elements. Where Z has a lower rank than k,
+the remaining eigenvalues and their vectors are zeros.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PowerIterations(Eigensolver):
+class PowerIterations:
     """Power iterations with deflation on the d-by-d matrix Z^T Z, whatever n is.
 
     Gradients are those of the iterations themselves, a polynomial of low degree and a normalization: nothing
@@ -61,8 +53,8 @@ class PowerIterations(Eigensolver):
     def __post_init__(self) -> None:
         check_integer("steps", self.steps)
 
-    @override
     def __call__(self, factor: Float[Tensor, "inputs n d"], count: int) -> Eigenpairs:
+        """Return the `count` leading eigenpairs of each factor."""
         features = factor.shape[-1]
         start = torch.randn(features, count, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         gram = factor.mT @ factor  # (inputs, d, d); an eigenvector d of it gives the eigenvector Z d of Z Z^T
@@ -139,7 +131,7 @@ def _trace(gram: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExactEigenpairs(Eigensolver):
+class ExactEigenpairs:
     """Eigendecomposition of the smaller one of Z^T Z and Z Z^T.
 
     The derivative of an eigenvector divides by the gaps g between eigenvalues. Here 1/g is replaced by
@@ -164,8 +156,8 @@ class ExactEigenpairs(Eigensolver):
     def __post_init__(self) -> None:
         check_number("broadening", self.broadening, above=0)
 
-    @override
     def __call__(self, factor: Float[Tensor, "inputs n d"], count: int) -> Eigenpairs:
+        """Return the `count` leading eigenpairs of each factor."""
         values, vectors = _Broadened.apply(factor, self.broadening)  # type: ignore[no-untyped-call]
         beyond = (0, count - values.shape[-1])  # where negative, it cuts off instead of padding
         return torch.nn.functional.pad(values, beyond), torch.nn.functional.pad(vectors, beyond)

@@ -6,12 +6,11 @@ from torch import Tensor
 
 from tammes.checks import check_integer
 from tammes.extensions.exact.conflicts import largest_clique, largest_without
-from tammes.extensions.exact.integer_program import Answer, Program
-from tammes.extensions.exact.solution_cache import key_of
-from tammes.extensions.functions.counts import Counts
+from tammes.extensions.exact.integer_program import Answer, Program, key_of
 from tammes.extensions.functions.coverage import Coverage, Covers
 from tammes.extensions.functions.formulas import (
     CliqueDensity,
+    Counts,
     Formula,
     GraphFunction,
     IndependenceDensity,

@@ -8,8 +8,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from tammes.extensions.exact.integer_program import Answer
-from tammes.extensions.exact.solution_cache import SolutionCache
+from tammes.extensions.exact.integer_program import Answer, SolutionCache
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.ground_set import GroundSet
 

@@ -10,8 +10,7 @@ from typing_extensions import override
 from tammes.checks import check_integer
 from tammes.extensions.functions.support import Sweep
 from tammes.extensions.ground_set import GroundSet
-from tammes.extensions.scalar.distribution import Distribution
-from tammes.extensions.scalar.extension import Extension, check_mass, check_unit_interval
+from tammes.extensions.scalar.extension import Distribution, Extension, check_mass, check_unit_interval
 
 
 def level_sets(

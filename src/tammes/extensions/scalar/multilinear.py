@@ -11,8 +11,7 @@ from tammes.checks import check_integer
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.functions.support import Listed
 from tammes.extensions.ground_set import GroundSet
-from tammes.extensions.scalar.distribution import Distribution
-from tammes.extensions.scalar.extension import Extension, check_unit_interval
+from tammes.extensions.scalar.extension import Distribution, Extension, check_unit_interval
 
 MOST_ELEMENTS = 16
 """Size of the largest ground set whose subsets are all listed."""

@@ -15,8 +15,7 @@ from tammes.extensions.functions.formulas import (
     independence_penalty,
 )
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.neural.neural import Neural
-from tammes.extensions.neural.squash import Peak
+from tammes.extensions.neural.neural import Neural, Peak
 from tammes.extensions.problems.combinatorial import maximum_clique, maximum_independent_set
 from tammes.extensions.problems.problem import Problem
 from tammes.extensions.scalar.lovasz import BoundedLovasz, Lovasz

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tammes.checks import check_integer, check_number
-from tammes.extensions.exact.solution_cache import SolutionCache
+from tammes.extensions.exact.integer_program import SolutionCache
 from tammes.extensions.functions.support import ScoredSets
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.problems.problem import Problem, exact_answers
