@@ -34,13 +34,15 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
     colors = tuple(css_color(index) for index in range(len(comparison.outcomes)))
     names = [outcome.name for outcome in comparison.outcomes]
     labels = comparison.sample.labels
+    lead, note = verdict(comparison)
     context = {
         "kicker": "Comparison" if len(names) > 1 else "Run",
         "title": f"{listed(names)} on {comparison.data}",
         "comparison": comparison,
         "sample": comparison.sample,
         "lines": isinstance(comparison.sample, Sentences),
-        "verdict": verdict(comparison),
+        "lead": lead,
+        "note": note,
         "table": score_table(comparison, colors),
         "accuracy": accuracy_panel(comparison),
         "losses": loss_panels(comparison),

@@ -19,7 +19,7 @@ from tammes.report.figures.similarity import (
 from tammes.report.markup import Panel, inline_svg, percent
 from tammes.report.negatives import effective_negatives
 from tammes.report.palette import css_color, objective_color
-from tammes.report.similarities import by_label, by_view, cosine
+from tammes.report.similarities import by_label, by_view, cosine, separation
 
 LARGEST_SAMPLE = 600
 """Number of rows in the map and the histograms; more rows take time and space and look the same."""
@@ -78,11 +78,9 @@ def similarity_panels(comparison: Comparison) -> list[Panel]:
             two = "two views" if comparison.sample.partners is None else "of a pair"
             split = by_view(outcome.view_a, outcome.view_b)
             words = two, f"other {comparison.sample.many}"
-        caption = (
-            f"medians {np.median(split.together):.2f} and {np.median(split.apart):.2f}; "
-            f"AUC {percent(split.separation)}"
-        ).replace("-", "\N{MINUS SIGN}")
-        figure = similarity_histogram(split.together, split.apart, objective_color(index), words=words)
+        medians = " and ".join(f"{np.median(each):.2f}" for each in split)
+        caption = f"medians {medians}; AUC {percent(separation(*split))}".replace("-", "\N{MINUS SIGN}")
+        figure = similarity_histogram(*split, objective_color(index), words=words)
         long = f"Cosine similarities under {outcome.name}, {words[0]} and {words[1]}: {caption}."
         panels.append(_panel(outcome, index, figure, name="similarity", description=long, caption=caption))
     return panels

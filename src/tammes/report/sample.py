@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,11 @@ class Sample(ABC):
             the same row.
     """
 
+    one: ClassVar[str]
+    """Word for one row, such as "picture"."""
+    data: ClassVar[str]
+    """Word for the data that the sample is drawn from, such as "images"."""
+
     labels: Integers | None = field(default=None, repr=False)
     classes: tuple[str, ...] | None = None
     names: tuple[str, ...] | None = field(default=None, repr=False)
@@ -38,16 +44,6 @@ class Sample(ABC):
     @abstractmethod
     def size(self) -> int:
         """Number n of rows."""
-
-    @property
-    @abstractmethod
-    def one(self) -> str:
-        """Word for one row, such as "picture"."""
-
-    @property
-    @abstractmethod
-    def data(self) -> str:
-        """Word for the data that the sample is drawn from, such as "images"."""
 
     @abstractmethod
     def shown(self, row: int, words: str) -> Markup:
@@ -126,6 +122,8 @@ class Pictures(Sample):
         5
     """
 
+    one: ClassVar[str] = "picture"
+    data: ClassVar[str] = "images"
     images: npt.NDArray[np.uint8] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -147,16 +145,6 @@ class Pictures(Sample):
     def size(self) -> int:
         return len(self.images)
 
-    @property
-    @override
-    def one(self) -> str:
-        return "picture"
-
-    @property
-    @override
-    def data(self) -> str:
-        return "images"
-
     @override
     def shown(self, row: int, words: str) -> Markup:
         return picture(self.images[row], words)
@@ -177,6 +165,8 @@ class Sentences(Sample):
         Markup('<q dir="auto" title="line 2">We stayed.</q>')
     """
 
+    one: ClassVar[str] = "sentence"
+    data: ClassVar[str] = "sentences"
     sentences: tuple[str, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -186,16 +176,6 @@ class Sentences(Sample):
     @override
     def size(self) -> int:
         return len(self.sentences)
-
-    @property
-    @override
-    def one(self) -> str:
-        return "sentence"
-
-    @property
-    @override
-    def data(self) -> str:
-        return "sentences"
 
     @override
     def shown(self, row: int, words: str) -> Markup:

@@ -1,46 +1,36 @@
 """Cosine similarities of positive pairs and of other pairs."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tammes.report.scores import Floats, Integers
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Similarities:
-    """Cosine similarities of two kinds of pairs.
+def separation(together: Floats, apart: Floats) -> float:
+    """Return the area under the ROC curve: the chance that a pair together is more similar than one apart.
 
     Args:
         together: (pairs,) similarities within a class or, without labels, of two views of one picture.
         apart: (pairs,) similarities between classes or, without labels, of different pictures.
 
     Example:
-        >>> Similarities(together=np.array([0.9, 0.2]), apart=np.array([0.1, 0.5])).separation
+        >>> separation(np.array([0.9, 0.2]), np.array([0.1, 0.5]))
         0.75
     """
-
-    together: Floats
-    apart: Floats
-
-    @property
-    def separation(self) -> float:
-        """Area under the ROC curve: the chance that a pair together is more similar than one apart."""
-        apart = np.sort(self.apart)
-        below = np.searchsorted(apart, self.together, side="left")
-        not_above = np.searchsorted(apart, self.together, side="right")
-        return float(np.mean(below + not_above) / (2 * len(apart)))
+    apart = np.sort(apart)
+    below = np.searchsorted(apart, together, side="left")
+    not_above = np.searchsorted(apart, together, side="right")
+    return float(np.mean(below + not_above) / (2 * len(apart)))
 
 
-def by_label(embeddings: Floats, labels: Integers) -> Similarities | None:
-    """Split the pairs of a sample by whether they share the label; None unless there are pairs of both kinds.
+def by_label(embeddings: Floats, labels: Integers) -> tuple[Floats, Floats] | None:
+    """Return the similarities of pairs with one label, and of the others; None unless there are both kinds.
 
     Args:
         embeddings: (n, dim) vectors of positive length.
         labels: (n,) labels.
 
     Example:
-        >>> by_label(np.eye(3), np.array([0, 0, 1])).apart.tolist()
+        >>> by_label(np.eye(3), np.array([0, 0, 1]))[1].tolist()
         [0.0, 0.0]
     """
     row, col = np.triu_indices(len(embeddings), k=1)
@@ -48,23 +38,23 @@ def by_label(embeddings: Floats, labels: Integers) -> Similarities | None:
     if equal.all() or not equal.any():
         return None
     similarity = cosine(embeddings, embeddings)[row, col]
-    return Similarities(together=similarity[equal], apart=similarity[~equal])
+    return similarity[equal], similarity[~equal]
 
 
-def by_view(view_a: Floats, view_b: Floats) -> Similarities:
-    """Split the pairs across two views by whether both show the same picture.
+def by_view(view_a: Floats, view_b: Floats) -> tuple[Floats, Floats]:
+    """Return the similarities of two views of one picture, and of views of different pictures.
 
     Args:
         view_a: (b, dim) embeddings of the first views.
         view_b: (b, dim) embeddings of the second views, in the same order.
 
     Example:
-        >>> by_view(np.eye(2), np.eye(2)).together.tolist()
+        >>> by_view(np.eye(2), np.eye(2))[0].tolist()
         [1.0, 1.0]
     """
     similarity = cosine(view_a, view_b)
     same = np.eye(len(view_a), dtype=bool)
-    return Similarities(together=similarity[same], apart=similarity[~same])
+    return similarity[same], similarity[~same]
 
 
 def cosine(rows: Floats, columns: Floats) -> np.ndarray:

@@ -41,15 +41,11 @@ class Strip:
     items: tuple[Item, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Anchor:
-    """Anchor and its strips."""
-
-    item: Item
-    strips: tuple[Strip, ...]
+AnchorStrips = tuple[Item, list[Strip]]
+"""Anchor and its strips."""
 
 
-def anchor_strips(comparison: Comparison) -> list[Anchor]:
+def anchor_strips(comparison: Comparison) -> list[AnchorStrips]:
     """Return the first anchors of different classes, each with its hardest negatives under each objective."""
     sample, first = comparison.sample, comparison.outcomes[0]
     shown = []
@@ -64,11 +60,11 @@ def anchor_strips(comparison: Comparison) -> list[Anchor]:
                 for row, weight in rows
             ]
             strips.append(_strip(name, color, items, sample))
-        shown.append(Anchor(item=_item(sample, anchor), strips=tuple(strips)))
+        shown.append((_item(sample, anchor), strips))
     return shown
 
 
-def nearest_strips(comparison: Comparison) -> list[Anchor]:
+def nearest_strips(comparison: Comparison) -> list[AnchorStrips]:
     """Return the same anchors, each with the nearest rows of the sample under each objective."""
     sample = comparison.sample
     shown = []
@@ -78,7 +74,7 @@ def nearest_strips(comparison: Comparison) -> list[Anchor]:
             near = nearest_rows(outcome, anchor, NEAREST)
             items = [_item(sample, row, "", f"{similarity:.2f}", anchor) for row, similarity in near]
             strips.append(_strip(outcome.name, css_color(index), items, sample))
-        shown.append(Anchor(item=_item(sample, anchor), strips=tuple(strips)))
+        shown.append((_item(sample, anchor), strips))
     return shown
 
 

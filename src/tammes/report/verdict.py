@@ -1,28 +1,17 @@
 """Conclusions from the numbers, and their limits, in a sentence or two."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tammes.report.comparison import Comparison, Outcome
 from tammes.report.markup import listed, percent
 from tammes.report.scores import JUDGES, OTHERS, Accuracy, Estimate, Floor
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """Lead of the page.
+def verdict(comparison: Comparison) -> tuple[str, str]:
+    """Return which objective is best, whether the difference exceeds its error, and a note.
 
-    Args:
-        lead: one sentence, and a second one if other accuracies show differences that the first does not.
-        beside: comparison with the floors, and the number of seeds; may be empty.
-    """
-
-    lead: str
-    beside: str
-
-
-def verdict(comparison: Comparison) -> Verdict:
-    """Return which objective is best, and whether the difference exceeds its error.
+    The first text is one sentence, and a second one if other accuracies show differences that the first does
+    not. The note compares with the floors and names the number of seeds; it may be empty.
 
     The judge is the linear probe or classifier with all labels if every objective has it, and otherwise the
     vote of nearest neighbors.
@@ -35,10 +24,10 @@ def verdict(comparison: Comparison) -> Verdict:
     if len(estimates) == 1:
         ((name, accuracy),) = estimates.items()
         lead = f"{judge.classifier} on {name} {_reached(accuracy, comparison)}."
-        return Verdict(lead=_capital(lead), beside=floors)
+        return _capital(lead), floors
     lead = _capital(_best(estimates, judge.classifier, comparison))
     others = _other_columns(comparison, judge, estimates)
-    return Verdict(lead=f"{lead} {others}".strip(), beside=f"{floors} {_seeds(comparison)}".strip())
+    return f"{lead} {others}".strip(), f"{floors} {_seeds(comparison)}".strip()
 
 
 def _is_complete(accuracy: Accuracy, comparison: Comparison) -> bool:
@@ -135,16 +124,16 @@ def _floors(floors: Mapping[str, Estimate], estimates: Mapping[str, Estimate]) -
     return " ".join(sentences)
 
 
-def _without_accuracy(comparison: Comparison) -> Verdict:
+def _without_accuracy(comparison: Comparison) -> tuple[str, str]:
     losses = [
         f"from {outcome.loss.values[0]:.3g} to {outcome.loss.last:.3g} for {outcome.name}"
         for outcome in comparison.outcomes
     ]
     compare = ", and losses of different objectives cannot be compared" if len(losses) > 1 else ""
-    return Verdict(
-        lead=f"The training loss went {listed(losses)}, which does not tell how good the features are.",
-        beside=f"There are no test labels, so there is no accuracy{compare}. The figures below show the "
-        "geometry of the embeddings and the hardest negatives.",
+    return (
+        f"The training loss went {listed(losses)}, which does not tell how good the features are.",
+        f"There are no test labels, so there is no accuracy{compare}. The figures below show the geometry of "
+        "the embeddings and the hardest negatives.",
     )
 
 
