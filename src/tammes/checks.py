@@ -1,4 +1,4 @@
-"""Checks of the numbers that a part is made with: integers, finite numbers, intervals, multiples.
+"""Checks of numbers (integers, finite numbers, intervals, multiples), of shapes and of indices.
 
 Every check names the argument, what was expected and what came.
 """
@@ -6,8 +6,9 @@ Every check names the argument, what was expected and what came.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Real
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -121,3 +122,45 @@ def check_multiple(name: str, value: int, of: str, parts: int) -> None:
     """
     if value % parts:
         raise ValueError(f"expected a {name} that is a multiple of the {of}, got {value} and {parts}")
+
+
+def check_shape(name: str, shape: Sequence[int], expected: Sequence[int | None]) -> None:
+    """Raise ValueError unless `shape` is the expected one.
+
+    Args:
+        name: name of the tensor or array, for the message.
+        shape: its shape.
+        expected: length of each axis; None allows any length.
+
+    Example:
+        >>> check_shape("weights", (2, 3), (None, 2))
+        Traceback (most recent call last):
+            ...
+        ValueError: weights must have shape (any, 2), got (2, 3)
+    """
+    fits = len(shape) == len(expected)
+    if not fits or any(want not in (None, got) for got, want in zip(shape, expected, strict=True)):
+        wanted = str(tuple(expected)).replace("None", "any")
+        raise ValueError(f"{name} must have shape {wanted}, got {tuple(shape)}")
+
+
+def check_indices(name: str, indices: Any, count: int) -> None:
+    """Raise ValueError unless all integers of a tensor or an array are from 0 to `count` - 1.
+
+    Args:
+        name: name of the tensor or array, for the message.
+        indices: the integers, in any shape.
+        count: number of things that they number.
+
+    Example:
+        >>> import numpy as np
+        >>> check_indices("labels", np.array([0, 3]), 3)
+        Traceback (most recent call last):
+            ...
+        ValueError: labels must be from 0 to 2, got 0 to 3
+    """
+    if 0 in indices.shape:
+        return
+    low, high = int(indices.min()), int(indices.max())
+    if low < 0 or high >= count:
+        raise ValueError(f"{name} must be from 0 to {count - 1}, got {low} to {high}")

@@ -120,7 +120,10 @@ def test_an_archive_of_other_things_than_arrays_is_refused(tmp_path: Path) -> No
         ({"edge_index": np.zeros(4)}, r"edge_index in F, 2-dimensional, got an array of shape \(4,\)"),
         ({"edge_attr": np.float64(1)}, r"edge_attr in F, 1-dimensional, got an array of shape \(\)"),
         ({"edge_attr": np.array([1.5, 1, 2, 2])}, "edge_attr in F, got fractions"),
-        ({"edge_attr": np.ones(3)}, "molecules in F, but its arrays do not match: expected 4 bonds"),
+        (
+            {"edge_attr": np.ones(3)},
+            r"molecules in F, but its arrays do not match: bonds, .* must have shape \(4,\)",
+        ),
         (
             {"node_ptr": np.array([0, 4])},
             "molecules in F, but .* do not match: expected 3 node_starts",
@@ -225,7 +228,7 @@ def test_filtered_images_lie_on_their_grid(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"expected finite numbers as the targets in .*y_comb.npy"):
         filter_images(tmp_path)
     np.save(tmp_path / "labels" / "y_comb.npy", np.zeros((25, 3)))
-    with pytest.raises(ValueError, match=r"expected \(25, 2\) numbers in .*y_comb.npy"):
+    with pytest.raises(ValueError, match=r"in .*y_comb.npy must have shape \(25, 2\)"):
         filter_images(tmp_path)
     np.savez(tmp_path / "labels" / "y_comb.npz", np.zeros((25, 2)))
     (tmp_path / "labels" / "y_comb.npz").replace(tmp_path / "labels" / "y_comb.npy")

@@ -37,9 +37,9 @@ def test_a_subset_is_cut_out_in_its_order() -> None:
     [
         ({"node_starts": torch.tensor([0, 3, 6])}, "expected 4 node_starts from 0 to 6, for 3 graphs, got 3"),
         ({"edge_starts": torch.tensor([0, 5, 4, 6])}, "expected edge_starts that never decrease"),
-        ({"edges": torch.tensor([0, 1])}, r"expected edges of shape \(2, e\), got \(2,\)"),
+        ({"edges": torch.tensor([0, 1])}, r"edges must have shape \(2, any\), got \(2,\)"),
         ({"targets": torch.full((3, 1), torch.nan)}, "finite targets"),
-        ({"bonds": torch.tensor([1])}, "expected 6 bonds, one per edge, got 1"),
+        ({"bonds": torch.tensor([1])}, r"bonds, one for each edge, must have shape \(6,\), got \(1,\)"),
         ({"nodes": torch.tensor([1, 2, 3, 4, 5, -6])}, "counted from 0, got one below 0"),
         ({"edges": torch.tensor([[0, 1, 1, 2, 0, 2], [1, 0, 2, 1, 2, 0]])}, "got one that leaves its graph"),
     ],

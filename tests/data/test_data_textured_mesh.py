@@ -63,9 +63,9 @@ def test_a_mesh_alone_has_no_colors(tmp_path: Path) -> None:
         ("v 0 0 1e300\n", "line 1: expected numbers after 'v'.*that float32 can hold"),
         (SQUARE + "f 1 2\n", "line 12: .*a face has three corners or more"),
         (SQUARE + "f\n", "line 12: .*a face has three corners or more"),
-        ("v 0 0 0\nf 1 2 3\n", r"a\.obj: expected faces from 0 to 0, got another"),
-        (SQUARE + "f 0 1 2\n", r"a\.obj: expected faces from 0 to 3, got another"),
-        (SQUARE + "f 1/9 2/2 3/3\n", r"a\.obj: expected face_places from 0 to 3, got another"),
+        ("v 0 0 0\nf 1 2 3\n", r"a\.obj: faces must be from 0 to 0, got 0 to 2"),
+        (SQUARE + "f 0 1 2\n", r"a\.obj: faces must be from 0 to 3, got"),
+        (SQUARE + "f 1/9 2/2 3/3\n", r"a\.obj: face_places must be from 0 to 3, got"),
         (SQUARE + "f 1 2 99999999999999999999\n", r"a\.obj: "),
     ],
 )

@@ -21,5 +21,5 @@ def test_its_ends() -> None:
 
 
 def test_views_of_different_shape_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"same shape, got \(5, 3\) and \(4, 3\)"):
+    with pytest.raises(ValueError, match=r"view_b, like view_a, must have shape \(5, 3\), got \(4, 3\)"):
         alignment(torch.ones(5, 3), torch.ones(4, 3))

@@ -35,11 +35,11 @@ def test_what_has_no_negatives_is_refused() -> None:
         collision_share(torch.tensor([0, 1]), ids=torch.tensor([3, 3]))
     with pytest.raises(ValueError, match="one id alone"):
         collision_share(torch.tensor([0]))
-    with pytest.raises(ValueError, match="an id for each of 2 labels"):
+    with pytest.raises(ValueError, match=r"ids, one for each label, must have shape \(2,\)"):
         collision_share(torch.tensor([0, 1]), ids=torch.tensor([3]))
     with pytest.raises(ValueError, match=r"expected labels \(n,\), got \(0,\)"):
         collision_share(torch.tensor([], dtype=torch.int64))
-    with pytest.raises(ValueError, match=r"weights \(2, 2\) for 2 labels, got \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"for each label, must have shape \(2, 2\), got \(3, 3\)"):
         weighted_collision_share(torch.tensor([0, 1]), torch.eye(3))
     with pytest.raises(ValueError, match=r"sum to 1, got 0\.5 in row 1"):
         weighted_collision_share(torch.tensor([0, 1]), torch.tensor([[0.0, 1.0], [0.5, 0.0]]))

@@ -42,7 +42,7 @@ def test_coinciding_and_opposite_points_lie_in_the_outer_bins() -> None:
 
 
 def test_what_cannot_be_counted_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"labels \(3,\), one for each row, got \(2,\)"):
+    with pytest.raises(ValueError, match=r"labels, one for each row, must have shape \(3,\), got \(2,\)"):
         cosine_histograms(torch.ones(3, 2), torch.tensor([0, 1]))
     with pytest.raises(ValueError, match="bins must be an integer of at least 1"):
         cosine_histograms(torch.ones(3, 2), torch.tensor([0, 1, 1]), bins=0)

@@ -63,7 +63,7 @@ def test_the_generator_decides() -> None:
         ([3], 1, None, "anchors from 0 to 2, rows of the embeddings, got 3"),
         ([-1], 1, None, "got -1"),
         ([], 1, None, r"at least one, got \(0,\)"),
-        ([0], 1, [1, 2], "an id for each of 3 rows"),
+        ([0], 1, [1, 2], r"ids, one for each row, must have shape \(3,\), got \(2,\)"),
     ],
 )
 def test_what_cannot_be_found_is_refused(

@@ -36,9 +36,9 @@ def test_gradients_reach_every_weight() -> None:
 
 
 def test_impossible_settings_are_refused() -> None:
-    with pytest.raises(ValueError, match="positive multiple of 8, got 12"):
+    with pytest.raises(ValueError, match="multiple of the channels of a group, got 12 and 8"):
         ConvNetConfig(width=12)
-    with pytest.raises(ValueError, match="positive multiple of 8, got 0"):
+    with pytest.raises(ValueError, match="width must be an integer of at least 1, got 0"):
         ConvNetConfig(width=0)
     with pytest.raises(ValueError, match="at least 8 pixels a side for this encoder, got size=4"):
         ConvNetConfig().build(channels=1, size=4)

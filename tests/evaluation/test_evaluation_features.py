@@ -22,7 +22,7 @@ def test_arrays_and_tensors_are_the_same() -> None:
         (torch.ones(0, 2), torch.zeros(0, dtype=torch.int64), r"got torch.float32 \(0, 2\)"),
         (torch.ones(3, 2), torch.tensor([0.0, 1, 1]), "integer labels"),
         (torch.ones(3, 2), torch.tensor([[0, 1, 1]]), r"integer labels \(n,\), got torch.int64 \(1, 3\)"),
-        (torch.ones(3, 2), torch.tensor([0, 1]), "got 3 rows and 2 labels"),
+        (torch.ones(3, 2), torch.tensor([0, 1]), r"must have shape \(3,\), got \(2,\)"),
         (torch.ones(3, 2), torch.tensor([7, 7, 7]), "two different labels, got label 7 3 times"),
         (
             torch.tensor([[0.0, 1], [torch.nan, 1], [1, torch.inf]]),

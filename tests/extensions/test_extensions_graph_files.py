@@ -39,7 +39,7 @@ def test_folders_that_hold_no_such_graphs(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="to number the graphs of the nodes in order"):
         tu_graphs(tmp_path)
     write_tu(tmp_path, EDGES, "1\n1\n1\n")
-    with pytest.raises(ValueError, match="between nodes 0 to 2, got numbers from 0 to 4"):
+    with pytest.raises(ValueError, match="nodes of edges must be from 0 to 2, got 0 to 4"):
         tu_graphs(tmp_path)
     write_tu(tmp_path, "1, x\n", INDICATOR)
     with pytest.raises(ValueError, match=r"lines of integers in .*TOY_A.txt"):

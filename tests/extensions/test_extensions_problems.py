@@ -233,7 +233,7 @@ def test_graphs_are_cleaned_and_wrong_ones_refused() -> None:
     graphs = Graphs.of(torch.tensor([[1, 0, 2, 0, 3], [0, 1, 2, 1, 4]]), sizes=(3, 2))
     assert graphs.edges.tolist() == [[0, 3], [1, 4]]
     assert graphs.degree.tolist() == [1, 1, 0, 1, 1]
-    with pytest.raises(ValueError, match="between nodes 0 to 2, got numbers from 0 to 3"):
+    with pytest.raises(ValueError, match="nodes of edges must be from 0 to 2, got 0 to 3"):
         Graphs.of(torch.tensor([[0], [3]]), sizes=(3,))
     with pytest.raises(ValueError, match="one that joins two"):
         Graphs.of(torch.tensor([[0], [3]]), sizes=(3, 2))
@@ -287,8 +287,10 @@ def test_wrong_covers_are_refused() -> None:
         Covers(ground=ground, items=2, incidence=torch.tensor([[0, 0], [1, 1]]))
     with pytest.raises(ValueError, match="got one that two inputs cover"):
         Covers(ground=ground, items=2, incidence=torch.tensor([[0, 2], [1, 1]]))
-    with pytest.raises(ValueError, match="expected elements 0 to 2 and items 0 to 1"):
+    with pytest.raises(ValueError, match="elements must be from 0 to 2, got 0 to 3"):
         Covers(ground=ground, items=2, incidence=torch.tensor([[0, 3], [1, 1]]))
+    with pytest.raises(ValueError, match="items must be from 0 to 1, got 1 to 2"):
+        Covers(ground=ground, items=2, incidence=torch.tensor([[0, 1], [1, 2]]))
 
 
 def test_a_problem_without_exact_answers_says_so() -> None:

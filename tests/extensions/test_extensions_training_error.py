@@ -81,7 +81,7 @@ def test_extreme_logits(dtype: torch.dtype) -> None:
 
 
 def test_wrong_input_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"expected labels from 0 to 2, got 0 to 3"):
+    with pytest.raises(ValueError, match=r"labels must be from 0 to 2, got 0 to 3"):
         training_error(torch.randn(2, 3), torch.tensor([0, 3]))
     with pytest.raises(ValueError, match=r"logits \(batch, classes\) and integer labels"):
         training_error(torch.randn(2, 3), torch.tensor([0, 1, 2]))

@@ -21,7 +21,7 @@ def test_sample_wants_channels_first():
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (np.zeros(4, int), r"expected shape \(5\), got \(4,\)"),
+        (np.zeros(4, int), r"must have shape \(5,\), got \(4,\)"),
         (np.zeros(5), "expected integers, got float64"),
         (np.array([0, 1, -1, 0, 0]), "numbers from 0, got -1"),
         (np.array([0, 1, 2, 0, 0]), "a name for label 2, got 2 names"),
@@ -33,7 +33,7 @@ def test_sample_says_what_is_wrong_with_labels(labels, words):
 
 
 def test_sample_wants_a_name_for_each_picture():
-    with pytest.raises(ValueError, match="expected 5 names, got 1"):
+    with pytest.raises(ValueError, match=r"names must have shape \(5,\), got \(1,\)"):
         Pictures(images=np.zeros((5, 1, 8, 8), np.uint8), names=("a",))
 
 
@@ -54,7 +54,7 @@ def test_outcome_names_the_row_that_is_not_finite(make_outcome):
     outcome = make_outcome()
     bad = outcome.embeddings.copy()
     bad[4, 1] = np.nan
-    with pytest.raises(ValueError, match=r"simclr'\)\.embeddings expected finite numbers, got nan in row 4"):
+    with pytest.raises(ValueError, match=r"simclr'\)\.embeddings must be finite, got nan in row 4"):
         replace(outcome, embeddings=bad)
 
 
@@ -74,12 +74,12 @@ def test_outcome_wants_weights_that_sum_to_one(make_outcome):
 
 def test_outcome_wants_views_of_one_batch(make_outcome):
     outcome = make_outcome()
-    with pytest.raises(ValueError, match=r"view_b expected shape \(12, 5\), got \(11, 5\)"):
+    with pytest.raises(ValueError, match=r"view_b must have shape \(12, 5\), got \(11, 5\)"):
         replace(outcome, view_b=outcome.view_b[1:])
 
 
 def test_outcome_refuses_negative_time(make_outcome):
-    with pytest.raises(ValueError, match="a time of 0 or more, got -1"):
+    with pytest.raises(ValueError, match="seconds must be a finite number at least 0, got -1"):
         replace(make_outcome(), seconds=-1.0)
 
 
@@ -106,11 +106,13 @@ def test_comparison_wants_the_same_pictures(comparison: Comparison, make_outcome
 
 @pytest.mark.parametrize("scores", [Scores(probe=0.5), Scores(probe_1_percent=0.5)])
 def test_accuracies_need_the_size_of_the_test_set(comparison: Comparison, make_outcome, scores):
-    with pytest.raises(ValueError, match="test rows behind the accuracies of 'simclr', got 0"):
+    with pytest.raises(
+        ValueError, match="test_size must be an integer of at least 1, got 0: 'simclr' has accuracies"
+    ):
         replace(comparison, outcomes=(make_outcome(scores=scores),), test_size=0)
 
 
 def test_comparison_wants_its_own_sample(comparison: Comparison):
     few = replace(comparison.sample, images=comparison.sample.images[:9], labels=None, names=None)
-    with pytest.raises(ValueError, match="expected 9 rows, one per row"):
+    with pytest.raises(ValueError, match=r"embeddings, one for each row, must have shape \(9, any\)"):
         replace(comparison, sample=few)

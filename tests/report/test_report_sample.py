@@ -105,7 +105,7 @@ def test_what_is_no_letter_does_not_reach_the_page() -> None:
 def test_what_does_not_fit_is_refused(comparison: Comparison) -> None:
     with pytest.raises(ValueError, match="Sentences expected at least 4 sentences, got 1"):
         Sentences(sentences=("a",))
-    with pytest.raises(ValueError, match="partners expected rows from 0 to 3, got 1 to 4"):
+    with pytest.raises(ValueError, match="partners must be from 0 to 3, got 1 to 4"):
         Sentences(sentences=("a", "b", "c", "d"), partners=np.array([1, 4]))
-    with pytest.raises(ValueError, match="expected 2 rows, one per partner"):
+    with pytest.raises(ValueError, match=r"view_b, one for each partner, must have shape \(2, any\)"):
         replace(comparison, sample=replace(comparison.sample, partners=np.array([1, 0])))

@@ -12,10 +12,10 @@ from tammes.report.scores import Estimate, estimate
 @pytest.mark.parametrize(
     ("epochs", "values", "words"),
     [
-        ([0, 1], [1.0], r"Curve.values expected shape \(2\), got \(1,\)"),
+        ([0, 1], [1.0], r"Curve.values must have shape \(2,\), got \(1,\)"),
         ([], [], "at least one point"),
-        ([0, 1], [1.0, np.inf], "finite numbers, got inf in row 1"),
-        ([1, 1], [1.0, 2.0], r"increasing numbers, got \[1, 1\]"),
+        ([0, 1], [1.0, np.inf], "must be finite, got inf in row 1"),
+        ([1, 1], [1.0, 2.0], r"must increase, got \[1, 1\]"),
     ],
 )
 def test_curve_says_what_is_wrong(epochs, values, words):
@@ -24,7 +24,9 @@ def test_curve_says_what_is_wrong(epochs, values, words):
 
 
 def test_scores_are_fractions():
-    with pytest.raises(ValueError, match=r"Scores.probe_1_percent expected a fraction .* got 97"):
+    with pytest.raises(
+        ValueError, match=r"Scores.probe_1_percent must be .* at least 0 and at most 1, got 97"
+    ):
         Scores(probe_1_percent=97.0)
 
 

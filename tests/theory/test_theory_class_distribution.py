@@ -34,7 +34,10 @@ def test_many_classes_cost_nothing() -> None:
         ({"probabilities": (0.5, 0.0, 0.5)}, "above 0 and at most 1, got 0.0: leave out"),
         ({"probabilities": (float("nan"),)}, "above 0 and at most 1, got nan"),
         ({"probabilities": (0.5, 0.4)}, "must sum to 1, got 0.9"),
-        ({"probabilities": (0.5,), "repeats": (1, 1)}, "a repeat for each of 1 probabilities, got 2"),
+        (
+            {"probabilities": (0.5,), "repeats": (1, 1)},
+            r"repeats, one for each probability, must have shape \(1,\), got \(2,\)",
+        ),
         ({"probabilities": (0.5,), "repeats": (0,)}, "a repeat must be an integer of at least 1, got 0"),
     ],
 )

@@ -17,6 +17,7 @@ from scipy.io.matlab import MatReadError
 from scipy.sparse import issparse
 from torch import Tensor
 
+from tammes.checks import check_shape
 from tammes.data.published_files import float_tensor, only_file
 
 FILTERS: Mapping[str, Callable[[Float[Tensor, " k"]], Float[Tensor, " k"]]] = {
@@ -100,6 +101,5 @@ def _target(file: Path, shape: tuple[int, ...]) -> Float[Tensor, "n i"]:
     except _UNREADABLE as error:
         raise ValueError(f"expected an array in {file}, got one that cannot be read ({error})") from error
     target = float_tensor(values, name="the targets", file=file, dimensions=2)
-    if target.shape != shape:
-        raise ValueError(f"expected {shape} numbers in {file}, for each node and image, got {values.shape}")
+    check_shape(f"the targets of each node and image in {file}", target.shape, shape)
     return target

@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from tammes.checks import check_shape
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabeledGraphs:
@@ -45,8 +47,7 @@ class LabeledGraphs:
 
     def __post_init__(self) -> None:
         graphs = len(self.targets)
-        if self.edges.dim() != 2 or len(self.edges) != 2:
-            raise ValueError(f"expected edges of shape (2, e), got {tuple(self.edges.shape)}")
+        check_shape("edges", self.edges.shape, (2, None))
         if not bool(self.targets.isfinite().all()):
             raise ValueError("expected finite targets, got infinities or NaN")
         for name, starts, end in (
@@ -60,8 +61,7 @@ class LabeledGraphs:
                 )
             if bool((starts.diff() < 0).any()):
                 raise ValueError(f"expected {name} that never decrease")
-        if len(self.bonds) != self.edges.shape[1]:
-            raise ValueError(f"expected {self.edges.shape[1]} bonds, one per edge, got {len(self.bonds)}")
+        check_shape("bonds, one for each edge,", self.bonds.shape, self.edges.shape[1:])
         if bool((self.nodes < 0).any()) or bool((self.bonds < 0).any()):
             raise ValueError("expected types of nodes and edges counted from 0, got one below 0")
         sizes = self.node_starts.diff().repeat_interleave(self.edge_starts.diff())

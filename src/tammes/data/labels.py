@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from tammes.checks import check_indices
+
 Rows = Sequence[int] | Int64[Tensor, " rows"]
 """Indices of items, in any order and with repetitions."""
 
@@ -44,12 +46,7 @@ def check_names_and_labels(
     if labels.shape != (n,) or labels.dtype != torch.int64:
         got = f"{labels.dtype} {tuple(labels.shape)}"
         raise ValueError(f"expected labels as int64 ({n},), one for each {item}, got {got}")
-    low, high = (int(end) for end in labels.aminmax())
-    if low < 0 or high >= len(classes):
-        raise ValueError(
-            f"expected labels from 0 to {len(classes) - 1}, indices into the classes; "
-            f"got labels from {low} to {high}"
-        )
+    check_indices("labels, indices into the classes,", labels, len(classes))
 
 
 def at_least_two_classes(

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int64
 from PIL import Image
 from torch import Tensor
 
+from tammes.checks import check_indices
 from tammes.data.published_files import read_bytes
 
 LARGEST = torch.finfo(torch.float32).max
@@ -47,12 +48,8 @@ class TexturedMesh:
     picture: Float[Tensor, "h w 3"] | None = None
 
     def __post_init__(self) -> None:
-        for name, numbers, count in (
-            ("faces", self.faces, len(self.vertices)),
-            ("face_places", self.face_places, len(self.places)),
-        ):
-            if numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < count:
-                raise ValueError(f"expected {name} from 0 to {count - 1}, got another index")
+        check_indices("faces", self.faces, len(self.vertices))
+        check_indices("face_places", self.face_places, len(self.places))
         if self.picture is not None and len(self.face_places) != len(self.faces):
             raise ValueError("expected a place on the picture for each corner of each face, some have none")
 

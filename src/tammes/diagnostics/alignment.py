@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.checks import check_number
+from tammes.checks import check_number, check_shape
 from tammes.diagnostics.blocks import SIDE, directions, pair_blocks
 
 
@@ -30,10 +30,7 @@ def alignment(view_a: Float[Tensor, "pairs dim"], view_b: Float[Tensor, "pairs d
         >>> alignment(torch.eye(2), torch.tensor([[2.0, 0.0], [0.0, -2.0]]))
         2.0
     """
-    if view_a.shape != view_b.shape:
-        raise ValueError(
-            f"expected two views of the same shape, got {tuple(view_a.shape)} and {tuple(view_b.shape)}"
-        )
+    check_shape("view_b, like view_a,", view_b.shape, view_a.shape)
     return float((directions(view_a) - directions(view_b)).square().sum(dim=1).mean())
 
 

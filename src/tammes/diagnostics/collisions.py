@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tammes.checks import check_shape
+
 
 def collision_share(labels: Int[Tensor, " n"], *, ids: Int[Tensor, " n"] | None = None) -> float:
     """Return the mean share of an anchor's negatives that have its label.
@@ -28,8 +30,7 @@ def collision_share(labels: Int[Tensor, " n"], *, ids: Int[Tensor, " n"] | None 
         raise ValueError(f"expected labels (n,), got {tuple(labels.shape)}")
     if ids is None:
         ids = torch.arange(len(labels), device=labels.device)
-    if ids.shape != labels.shape:
-        raise ValueError(f"expected an id for each of {len(labels)} labels, got {tuple(ids.shape)}")
+    check_shape("ids, one for each label,", ids.shape, labels.shape)
     same_id = _sizes(ids[:, None])
     if int(same_id.max()) == len(labels):
         raise ValueError("expected rows of at least two ids, got one id alone: no row has a negative")
@@ -58,11 +59,7 @@ def weighted_collision_share(labels: Int[Tensor, " n"], weights: Float[Tensor, "
         >>> round(weighted_collision_share(torch.tensor([0, 0, 1]), weights), 4)
         0.4667
     """
-    if weights.shape != (len(labels), len(labels)):
-        raise ValueError(
-            f"expected weights ({len(labels)}, {len(labels)}) for {len(labels)} labels, "
-            f"got {tuple(weights.shape)}"
-        )
+    check_shape("weights, a row and a column for each label,", weights.shape, (len(labels), len(labels)))
     sums = weights.double().sum(dim=1)
     if not bool(((sums - 1).abs() < 1e-3).all()):
         row = int((sums - 1).abs().argmax())

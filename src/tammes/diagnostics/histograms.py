@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, check_shape
 from tammes.diagnostics.blocks import SIDE, directions, pair_blocks
 
 
@@ -53,8 +53,7 @@ def cosine_histograms(
     """
     check_integer("bins", bins)
     units = directions(embeddings)
-    if labels.shape != (len(units),):
-        raise ValueError(f"expected labels ({len(units)},), one for each row, got {tuple(labels.shape)}")
+    check_shape("labels, one for each row,", labels.shape, (len(units),))
     labels = labels.to(units.device)
     counts = torch.zeros(2 * bins, dtype=torch.int64, device=units.device)
     for block in pair_blocks(units, side):

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor
 
+from tammes.checks import check_shape
 from tammes.diagnostics.blocks import directions
 
 
@@ -111,12 +112,10 @@ def _negatives_of(
     """Return the mask of the negatives of an anchor; raise ValueError if they are fewer than k."""
     if not 0 <= anchor < n:
         raise ValueError(f"expected anchors from 0 to {n - 1}, rows of the embeddings, got {anchor}")
-    if ids is not None and ids.shape != (n,):
-        raise ValueError(f"expected an id for each of {n} rows, got {tuple(ids.shape)}")
     ids = torch.arange(n) if ids is None else ids
+    check_shape("ids, one for each row,", ids.shape, (n,))
     allowed = (ids != ids[anchor]).to(device)
-    if not 1 <= k <= int(allowed.sum()):
-        raise ValueError(
-            f"expected k from 1 to the {int(allowed.sum())} negatives of anchor {anchor}, got k={k}"
-        )
+    count = int(allowed.sum())
+    if not 1 <= k <= count:
+        raise ValueError(f"expected k from 1 to the {count} negatives of anchor {anchor}, got k={k}")
     return allowed

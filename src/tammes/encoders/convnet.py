@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tammes.checks import check_integer, check_multiple
 from tammes.encoders.encoder import Encoder, check_images
 
 # The first convolution shrinks an image to at most this size, so that larger images cost little more.
@@ -78,8 +79,8 @@ class ConvNetConfig:
     """Channels of the first convolution, a multiple of 8; the encoder has four times as many features."""
 
     def __post_init__(self) -> None:
-        if self.width < 1 or self.width % CHANNELS_PER_GROUP:
-            raise ValueError(f"expected a width that is a positive multiple of 8, got {self.width}")
+        check_integer("width", self.width)
+        check_multiple("width", self.width, "channels of a group", CHANNELS_PER_GROUP)
 
     def build(self, channels: int, size: int) -> ConvNet:
         """Build the encoder for images (batch, channels, size, size), with weights from torch's generator."""

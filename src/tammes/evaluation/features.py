@@ -8,6 +8,8 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tammes.checks import check_shape
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabeledFeatures:
@@ -37,11 +39,7 @@ class LabeledFeatures:
         if self.labels.ndim != 1 or self.labels.is_floating_point() or self.labels.is_complex():
             got = f"{self.labels.dtype} {tuple(self.labels.shape)}"
             raise ValueError(f"expected integer labels (n,), got {got}")
-        if len(self.features) != len(self.labels):
-            raise ValueError(
-                f"expected a label for each row of features, got {len(self.features)} rows "
-                f"and {len(self.labels)} labels"
-            )
+        check_shape("labels, one for each row of features,", self.labels.shape, (len(self.features),))
         finite = self.features.isfinite().all(dim=1)
         if not finite.all():
             row = int(finite.logical_not().nonzero()[0])

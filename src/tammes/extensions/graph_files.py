@@ -123,9 +123,7 @@ def _download(root: Path, name: str) -> None:
     try:
         from torch_geometric.datasets import TUDataset
     except ImportError as error:
-        raise ImportError(
-            'downloading TU data sets needs torch_geometric: pip install "tammes[graphs]"'
-        ) from error
+        raise ImportError('TU data sets need torch_geometric: pip install "tammes[graphs]"') from error
     try:
         TUDataset(root=str(root), name=name)
     except (OSError, zipfile.BadZipFile) as error:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tammes.checks import check_indices
 from tammes.extensions.equitable_partition import EquitablePartition, shifted
 from tammes.extensions.ground_set import GroundSet
 
@@ -49,11 +50,7 @@ class Graphs:
             raise ValueError(
                 f"expected edges as integers of shape (2, m), got {edges.dtype} {tuple(edges.shape)}"
             )
-        if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < ground.total:
-            raise ValueError(
-                f"expected edges between nodes 0 to {ground.total - 1}, got numbers from {int(edges.min())} "
-                f"to {int(edges.max())}"
-            )
+        check_indices("the nodes of edges", edges, ground.total)
         first, second = edges.min(dim=0).values, edges.max(dim=0).values
         if bool((ground.owner[first] != ground.owner[second]).any()):
             raise ValueError("expected edges within graphs, got one that joins two; check the sizes")

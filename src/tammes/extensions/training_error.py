@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from tammes.checks import check_indices
+
 
 def training_error(
     logits: Float[Tensor, "batch classes"], labels: Int[Tensor, " batch"]
@@ -39,10 +41,7 @@ def training_error(
             f"expected logits (batch, classes) and integer labels (batch,), got {tuple(logits.shape)} and "
             f"{labels.dtype} {tuple(labels.shape)}"
         )
-    if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < logits.shape[1]:
-        raise ValueError(
-            f"expected labels from 0 to {logits.shape[1] - 1}, got {int(labels.min())} to {int(labels.max())}"
-        )
+    check_indices("labels", labels, logits.shape[1])
     if not bool(logits.isfinite().all()):
         raise ValueError("expected finite logits, got infinities or NaN; lower the learning rate")
     x = torch.softmax(logits, dim=1)

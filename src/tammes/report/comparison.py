@@ -1,13 +1,13 @@
 """Contents of a page: plain numbers and numpy arrays, checked when they are made."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from tammes.checks import check_integer, check_number, check_shape
 from tammes.report.sample import Sample
-from tammes.report.scores import Curve, Floats, Floor, Scores, check_finite, check_shape
+from tammes.report.scores import Curve, Floats, Floor, Scores, check_finite
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,18 +60,15 @@ class Outcome:
 
     def __post_init__(self) -> None:
         where = f"Outcome({self.name!r})"
-        if not math.isfinite(self.seconds) or self.seconds < 0:
-            raise ValueError(f"{where}.seconds expected a time of 0 or more, got {self.seconds}")
-        check_shape(f"{where}.embeddings", self.embeddings, (None, None))
+        check_number(f"{where}.seconds", self.seconds, minimum=0)
+        check_shape(f"{where}.embeddings", self.embeddings.shape, (None, None))
         size, dim = self.embeddings.shape
-        check_shape(f"{where}.features", self.features, (size, None))
-        check_shape(f"{where}.view_a", self.view_a, (None, dim))
-        check_shape(f"{where}.view_b", self.view_b, (self.pairs, dim))
-        check_shape(f"{where}.weights", self.weights, (2 * self.pairs, 2 * self.pairs))
+        check_shape(f"{where}.features", self.features.shape, (size, None))
+        check_shape(f"{where}.view_a", self.view_a.shape, (None, dim))
+        check_shape(f"{where}.view_b", self.view_b.shape, (self.pairs, dim))
+        check_shape(f"{where}.weights", self.weights.shape, (2 * self.pairs, 2 * self.pairs))
         if not 2 <= self.pairs <= size:
-            raise ValueError(
-                f"{where}.view_a expected views of 2 to {size} rows (the first ones), got {self.pairs}"
-            )
+            raise ValueError(f"{where}.view_a expected the first 2 to {size} rows, got {self.pairs}")
         check_finite(f"{where}.features", self.features)
         _check_directions(f"{where}.embeddings", self.embeddings)
         _check_directions(f"{where}.view_a", self.view_a)
@@ -138,21 +135,14 @@ class Comparison:
 
 def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:
     """Raise ValueError for an outcome of another sample, or accuracies without a number of test rows."""
-    if len(outcome.embeddings) != sample.size:
-        raise ValueError(
-            f"Outcome({outcome.name!r}).embeddings expected {sample.size} rows, one per row of the "
-            f"sample, got {len(outcome.embeddings)}"
+    where = f"Outcome({outcome.name!r})"
+    check_shape(f"{where}.embeddings, one for each row,", outcome.embeddings.shape, (sample.size, None))
+    if sample.partners is not None:
+        check_shape(
+            f"{where}.view_b, one for each partner,", outcome.view_b.shape, (len(sample.partners), None)
         )
-    if sample.partners is not None and len(sample.partners) != outcome.pairs:
-        raise ValueError(
-            f"Outcome({outcome.name!r}).view_b expected {len(sample.partners)} rows, one per partner in the "
-            f"sample, got {outcome.pairs}"
-        )
-    if outcome.scores != Scores() and test_size < 1:
-        raise ValueError(
-            f"test_size expected the number of test rows behind the accuracies of {outcome.name!r}, "
-            f"got {test_size}"
-        )
+    if outcome.scores != Scores():
+        check_integer("test_size", test_size, reason=f"{outcome.name!r} has accuracies on test rows")
 
 
 def _check_directions(name: str, vectors: Floats) -> None:
@@ -160,6 +150,4 @@ def _check_directions(name: str, vectors: Floats) -> None:
     check_finite(name, vectors)
     zero = ~vectors.any(axis=1)
     if zero.any():
-        raise ValueError(
-            f"{name} expected vectors of positive length, got zeros in row {np.argwhere(zero)[0][0]}"
-        )
+        raise ValueError(f"{name} expected vectors of positive length, got zeros in row {zero.argmax()}")

@@ -1,26 +1,155 @@
-"""The page of a comparison or a run, as one self-contained HTML file."""
+"""The page of a comparison or a run, as one self-contained HTML file, and its panels of figures."""
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
+from matplotlib.figure import Figure
 
-from tammes.report.comparison import Comparison
-from tammes.report.markup import listed, render
-from tammes.report.palette import CLASSES, css_color
-from tammes.report.panels import (
-    LARGEST_SAMPLE,
-    accuracy_panel,
-    alignment_panel,
-    loss_panels,
-    map_panels,
-    similarity_panels,
-    weight_panels,
+from tammes.diagnostics import alignment, uniformity
+from tammes.report.comparison import Comparison, Outcome
+from tammes.report.figures.curves import accuracy_over_epochs, loss_over_epochs
+from tammes.report.figures.map import embedding_map, project
+from tammes.report.figures.similarity import (
+    alignment_uniformity,
+    similarity_histogram,
+    weight_against_similarity,
 )
+from tammes.report.markup import Panel, inline_svg, listed, percent, render
+from tammes.report.negatives import effective_negatives
+from tammes.report.palette import CLASSES, css_color, objective_color
 from tammes.report.sample import Sentences
+from tammes.report.similarities import by_label, by_view, cosine, separation
 from tammes.report.strips import anchor_strips, nearest_strips
 from tammes.report.table import score_table
 from tammes.report.verdict import verdict
 from tammes.training.atomic import write_atomically
+
+LARGEST_SAMPLE = 600
+"""Number of rows in the map and the histograms; more rows take time and space and look the same."""
+
+
+def accuracy_panel(comparison: Comparison) -> Panel | None:
+    """Return the accuracy over epochs of the objectives that have it; None if there are none."""
+    curves = {outcome.name: outcome.knn for outcome in comparison.outcomes if outcome.knn is not None}
+    if not curves:
+        return None
+    colors = [
+        objective_color(index) for index, outcome in enumerate(comparison.outcomes) if outcome.knn is not None
+    ]
+    floors = {floor.name: floor.scores.knn for floor in comparison.floors if floor.scores.knn is not None}
+    ends = ", ".join(f"{name} ends at {percent(curve.last)}" for name, curve in curves.items())
+    figure = accuracy_over_epochs(curves, colors, floors=floors)
+    svg = inline_svg(figure, name="accuracy", description=f"kNN accuracy over epochs: {ends}.")
+    return Panel(name="all objectives" if len(comparison.outcomes) > 1 else "", svg=svg)
+
+
+def loss_panels(comparison: Comparison) -> list[Panel]:
+    """Return the training loss of each objective."""
+    panels = []
+    for index, outcome in enumerate(comparison.outcomes):
+        first, last = outcome.loss.values[0], outcome.loss.last
+        figure = loss_over_epochs(outcome.loss, objective_color(index))
+        words = f"Training loss of {outcome.name} over epochs, from {first:.3g} to {last:.3g}."
+        panels.append(_panel(outcome, index, figure, name="loss", description=words))
+    return panels
+
+
+def _panel(
+    outcome: Outcome,
+    index: int,
+    figure: Figure,
+    *,
+    name: str,
+    description: str,
+    caption: str = "",
+    titles: Sequence[str] = (),
+) -> Panel:
+    """Return a figure of one objective as a panel in its color."""
+    svg = inline_svg(figure, name=f"{name}-{index}", description=description, titles=titles)
+    return Panel(name=outcome.name, color=css_color(index), svg=svg, caption=caption)
+
+
+def similarity_panels(comparison: Comparison) -> list[Panel]:
+    """Return histograms of similarity within and between classes or, without labels, of views."""
+    labels = comparison.sample.labels
+    panels = []
+    for index, outcome in enumerate(comparison.outcomes):
+        shown = outcome.embeddings[:LARGEST_SAMPLE]
+        split = None if labels is None else by_label(shown, labels[:LARGEST_SAMPLE])
+        words = ("same class", "other class")
+        if split is None:
+            two = "two views" if comparison.sample.partners is None else "of a pair"
+            split = by_view(outcome.view_a, outcome.view_b)
+            words = two, f"other {comparison.sample.many}"
+        medians = " and ".join(f"{np.median(each):.2f}" for each in split)
+        caption = f"medians {medians}; AUC {percent(separation(*split))}".replace("-", "\N{MINUS SIGN}")
+        figure = similarity_histogram(*split, objective_color(index), words=words)
+        long = f"Cosine similarities under {outcome.name}, {words[0]} and {words[1]}: {caption}."
+        panels.append(_panel(outcome, index, figure, name="similarity", description=long, caption=caption))
+    return panels
+
+
+def alignment_panel(comparison: Comparison) -> Panel:
+    """Return alignment against uniformity of all objectives."""
+    points = {outcome.name: _alignment_uniformity(outcome) for outcome in comparison.outcomes}
+    colors = [objective_color(index) for index in range(len(points))]
+    words = "; ".join(f"{name} {align:.2f}, {uniform:.2f}" for name, (align, uniform) in points.items())
+    figure = alignment_uniformity(points, colors)
+    return Panel(svg=inline_svg(figure, name="alignment", description=f"Alignment and uniformity: {words}."))
+
+
+def _alignment_uniformity(outcome: Outcome) -> tuple[float, float]:
+    close = alignment(torch.tensor(outcome.view_a), torch.tensor(outcome.view_b))
+    return close, uniformity(torch.tensor(outcome.embeddings))
+
+
+def weight_panels(comparison: Comparison) -> list[Panel]:
+    """Return the weight of negatives against their similarity for each objective, on a common scale."""
+    scatters = [_weights_and_similarities(outcome) for outcome in comparison.outcomes]
+    limits = _weight_limits([weight for _, weight in scatters])
+    panels = []
+    for index, (outcome, (similarity, weight)) in enumerate(zip(comparison.outcomes, scatters, strict=True)):
+        caption = f"{effective_negatives(outcome):.0f} effective negatives of {2 * outcome.pairs - 2}"
+        figure = weight_against_similarity(similarity, weight, objective_color(index), limits=limits)
+        long = (
+            f"Weight of negatives against their similarity to the anchor under {outcome.name}: from "
+            f"{weight.min():.2g} to {weight.max():.2g} times the uniform weight, {caption}."
+        )
+        panels.append(_panel(outcome, index, figure, name="weights", description=long, caption=caption))
+    return panels
+
+
+def _weights_and_similarities(outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
+    """Return the similarity and the relative weight of every negative, (negatives,) each."""
+    views = np.concatenate([outcome.view_a, outcome.view_b])
+    counted = outcome.weights > 0
+    relative = outcome.weights * counted.sum(axis=1, keepdims=True)
+    return cosine(views, views)[counted], relative[counted]
+
+
+def _weight_limits(weights: list[np.ndarray]) -> tuple[float, float]:
+    """Return the limits of the shared axis: all but the extreme thousandth, and at least 0.1 to 10."""
+    low = min(float(np.quantile(weight, 0.001)) for weight in weights)
+    high = max(float(np.quantile(weight, 0.999)) for weight in weights)
+    return min(0.1, 10 ** (math.log10(max(low, 1e-6)) - 0.1)), max(10.0, 10 ** (math.log10(high) + 0.1))
+
+
+def map_panels(comparison: Comparison) -> list[Panel]:
+    """Return a map of the features of each objective."""
+    sample = comparison.sample
+    labels = None if sample.labels is None else sample.labels[:LARGEST_SAMPLE]
+    classes = [] if labels is None else [sample.class_name(label) for label in range(int(labels.max()) + 1)]
+    titles = [sample.title(row) for row in range(min(sample.size, LARGEST_SAMPLE))]
+    panels = []
+    for index, outcome in enumerate(comparison.outcomes):
+        places = project(outcome.features[:LARGEST_SAMPLE])
+        figure = embedding_map(places, labels, classes, color=objective_color(index))
+        words = f"t-SNE map of the features of {outcome.name} for {len(places)} {sample.many}."
+        panels.append(_panel(outcome, index, figure, name="map", description=words, titles=titles))
+    return panels
 
 
 def write_comparison(path: Path, comparison: Comparison) -> None:

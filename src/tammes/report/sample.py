@@ -9,8 +9,9 @@ import numpy.typing as npt
 from markupsafe import Markup
 from typing_extensions import override
 
+from tammes.checks import check_indices, check_shape
 from tammes.report.markup import picture
-from tammes.report.scores import Integers, check_shape
+from tammes.report.scores import Integers
 
 LONGEST = 240
 """Length in characters above which a sentence is cut, so that a whole paragraph does not fill the page."""
@@ -56,20 +57,14 @@ class Sample(ABC):
             raise ValueError(f"{kind} expected at least 4 {self.many}, got {self.size}: pass more")
         if self.labels is not None:
             self._check_labels(kind, self.labels)
-        if self.names is not None and len(self.names) != self.size:
-            raise ValueError(
-                f"{kind}.names expected {self.size} names, got {len(self.names)}: one per {self.one}"
-            )
+        if self.names is not None:
+            check_shape(f"{kind}.names", (len(self.names),), (self.size,))
         if self.partners is not None:
-            check_shape(f"{kind}.partners", self.partners, (None,))
-            if self.partners.min() < 0 or self.partners.max() >= self.size:
-                raise ValueError(
-                    f"{kind}.partners expected rows from 0 to {self.size - 1}, got {self.partners.min()} to "
-                    f"{self.partners.max()}"
-                )
+            check_shape(f"{kind}.partners", self.partners.shape, (None,))
+            check_indices(f"{kind}.partners", self.partners, self.size)
 
     def _check_labels(self, kind: str, labels: Integers) -> None:
-        check_shape(f"{kind}.labels", labels, (self.size,))
+        check_shape(f"{kind}.labels", labels.shape, (self.size,))
         if not np.issubdtype(labels.dtype, np.integer):
             raise ValueError(f"{kind}.labels expected integers, got {labels.dtype}: convert them")
         if labels.min() < 0:
@@ -127,7 +122,7 @@ class Pictures(Sample):
     images: npt.NDArray[np.uint8] = field(repr=False)
 
     def __post_init__(self) -> None:
-        check_shape("Pictures.images", self.images, (None, None, None, None))
+        check_shape("Pictures.images", self.images.shape, (None, None, None, None))
         if self.images.dtype != np.uint8:
             raise ValueError(
                 f"Pictures.images expected uint8, got {self.images.dtype}: "

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tammes.checks import check_number, check_shape
+
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
 
@@ -16,23 +18,11 @@ CLEAR = 2.0
 """Standard errors by which two accuracies must differ before the page calls the difference clear."""
 
 
-def check_shape(name: str, array: np.ndarray, shape: tuple[int | None, ...]) -> None:
-    """Raise ValueError unless the array has this shape; None stands for any length."""
-    fits = array.ndim == len(shape) and all(
-        want is None or got == want for want, got in zip(shape, array.shape, strict=True)
-    )
-    if not fits:
-        wanted = "(" + ", ".join("any" if want is None else str(want) for want in shape) + ")"
-        raise ValueError(f"{name} expected shape {wanted}, got {array.shape}")
-
-
 def check_finite(name: str, array: np.ndarray) -> None:
     """Raise ValueError for NaN or infinity, and name the first row that holds one."""
     bad = ~np.isfinite(array)
     if bad.any():
-        raise ValueError(
-            f"{name} expected finite numbers, got {array[bad][0]} in row {np.argwhere(bad)[0][0]}"
-        )
+        raise ValueError(f"{name} must be finite, got {array[bad][0]} in row {np.argwhere(bad)[0][0]}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,16 +45,14 @@ class Curve:
     values: Floats
 
     def __post_init__(self) -> None:
-        check_shape("Curve.epochs", self.epochs, (None,))
-        check_shape("Curve.values", self.values, (len(self.epochs),))
+        check_shape("Curve.epochs", self.epochs.shape, (None,))
+        check_shape("Curve.values", self.values.shape, (len(self.epochs),))
         if len(self.epochs) == 0:
             raise ValueError("Curve expected at least one point, got none: pass None instead of a curve")
         check_finite("Curve.epochs", self.epochs)
         check_finite("Curve.values", self.values)
         if np.any(np.diff(self.epochs) <= 0):
-            raise ValueError(
-                f"Curve.epochs expected increasing numbers, got {self.epochs.tolist()}: sort them"
-            )
+            raise ValueError(f"Curve.epochs must increase, got {self.epochs.tolist()}: sort them")
 
     @property
     def last(self) -> float:
@@ -101,9 +89,9 @@ class Scores:
 
     def __post_init__(self) -> None:
         for name, value in dataclasses.asdict(self).items():
-            if value is not None and not 0 <= value <= 1:
-                raise ValueError(
-                    f"Scores.{name} expected a fraction in [0, 1], got {value}: divide per cent by 100"
+            if value is not None:
+                check_number(
+                    f"Scores.{name}", value, minimum=0, maximum=1, reason="divide percentages by 100"
                 )
 
 

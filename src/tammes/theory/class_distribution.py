@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from tammes.checks import check_integer, check_number
+from tammes.checks import check_integer, check_number, check_shape
 
 TOLERANCE = 1e-9
 """Largest difference of the sum of probabilities from 1."""
@@ -51,11 +51,7 @@ class ClassDistribution:
             )
         for repeat in self.repeats or ():
             check_integer("a repeat", repeat)
-        if self.repeats is not None and len(self.repeats) != len(self.probabilities):
-            raise ValueError(
-                f"expected a repeat for each of {len(self.probabilities)} probabilities, "
-                f"got {len(self.repeats)}"
-            )
+        check_shape("repeats, one for each probability,", (len(self._repeats),), (len(self.probabilities),))
         total = math.fsum(float(m) * p for p, m in zip(self.probabilities, self._repeats, strict=True))
         if abs(total - 1) > TOLERANCE:
             raise ValueError(f"the probabilities of all classes must sum to 1, got {total:.12g}")

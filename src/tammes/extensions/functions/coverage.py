@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from typing_extensions import override
 
+from tammes.checks import check_indices
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.functions.support import Sweep
 from tammes.extensions.graphs import Graphs
@@ -42,14 +43,8 @@ class Covers:
 
     def __post_init__(self) -> None:
         element, item = self.incidence
-        if self.incidence.numel() and not (
-            0 <= int(element.min()) <= int(element.max()) < self.ground.total
-            and 0 <= int(item.min()) <= int(item.max()) < self.items
-        ):
-            raise ValueError(
-                f"expected elements 0 to {self.ground.total - 1} and items 0 to {self.items - 1}, "
-                f"got elements up to {int(element.max())} and items up to {int(item.max())}"
-            )
+        check_indices("elements", element, self.ground.total)
+        check_indices("items", item, self.items)
         if len((element * self.items + item).unique()) < self.incidence.shape[1]:
             raise ValueError("expected each pair of an element and an item once, got one twice")
         if bool((self.owner[item] != self.ground.owner[element]).any()):

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from typing_extensions import override
 
+from tammes.checks import check_shape
 from tammes.extensions.functions.support import Listed, Support, Sweep
 from tammes.extensions.ground_set import GroundSet
 
@@ -65,14 +66,9 @@ class SetFunction(ABC):
             ValueError: if f gives another shape or NaN; the message names the set.
         """
         values = self.values(support.members) if isinstance(support, Listed) else self.along(support)
-        if tuple(values.shape) != support.shape:
-            raise ValueError(
-                f"expected a set function with values of shape {support.shape}, got {tuple(values.shape)}"
-            )
+        check_shape("the values of a set function", values.shape, support.shape)
         for index in values.isnan().nonzero().tolist():
-            raise ValueError(
-                f"expected a number for every set, got NaN for the set {support.describe(index)}"
-            )
+            raise ValueError(f"expected a number for every set, got NaN for {support.describe(index)}")
         return values
 
 
@@ -100,11 +96,7 @@ class BlackBox(SetFunction):
     device: torch.device | None = None
 
     def __post_init__(self) -> None:
-        if len(self.functions) != len(self.sizes):
-            raise ValueError(
-                f"expected a size for each function, got {len(self.functions)} functions "
-                f"and {len(self.sizes)} sizes"
-            )
+        check_shape("sizes, one for each function,", (len(self.sizes),), (len(self.functions),))
 
     @cached_property
     @override
@@ -119,16 +111,11 @@ class BlackBox(SetFunction):
 
     def _call(self, index: int, part: Tensor) -> Tensor:
         value = self.functions[index](part)
-        expected = f"expected the set function of input {index} to "
-        if not isinstance(value, Tensor):
-            raise ValueError(f"{expected}give a tensor, got {type(value).__name__}")
-        if value.shape != part.shape[:1]:
-            raise ValueError(
-                f"{expected}give one number for each of {len(part)} sets, shape ({len(part)},), "
-                f"got shape {tuple(value.shape)}"
-            )
-        if value.is_complex():
-            raise ValueError(f"{expected}be real, got {value.dtype}")
+        name = f"the values of the set function of input {index}"
+        if not isinstance(value, Tensor) or value.is_complex():
+            got = value.dtype if isinstance(value, Tensor) else type(value).__name__
+            raise ValueError(f"{name} must be a tensor of real numbers, got {got}")
+        check_shape(f"{name}, one for each set,", value.shape, part.shape[:1])
         return value if value.is_floating_point() else value.to(torch.get_default_dtype())
 
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.checks import check_integer, check_number
+from tammes.checks import check_integer, check_number, check_shape
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.neural.eigenpairs import Eigensolver, PowerIterations
@@ -111,13 +111,10 @@ class Neural:
         Raises:
             ValueError: for embeddings of another shape or type, or that are not finite or far too large.
         """
-        if embeddings.dim() != 2 or len(embeddings) != ground.total or embeddings.shape[1] < 1:
-            raise ValueError(
-                f"expected embeddings of shape ({ground.total}, d), one for each element, "
-                f"got {tuple(embeddings.shape)}"
-            )
-        if not embeddings.is_floating_point():
-            raise ValueError(f"expected embeddings in floating point, got {embeddings.dtype}")
+        check_shape("embeddings, one for each element,", embeddings.shape, (ground.total, None))
+        if not embeddings.is_floating_point() or embeddings.shape[1] < 1:
+            got = f"{embeddings.dtype} {tuple(embeddings.shape)}"
+            raise ValueError(f"expected embeddings with a feature or more in floating point, got {got}")
         # The sum is one quick pass, and it is finite only if all entries are; it alone may also overflow.
         if not (embeddings.sum().isfinite() or embeddings.isfinite().all()):
             raise ValueError("expected finite embeddings, got infinities or NaN; lower the learning rate")
@@ -127,7 +124,7 @@ class Neural:
         total = values.sum(dim=1, keepdim=True)
         if not total.isfinite().all():
             raise ValueError(
-                f"expected embeddings whose products {embeddings.dtype} can hold, got larger ones"
+                f"expected embeddings whose products {embeddings.dtype} can hold, scale them down"
             )
         weights = values / total.where(total > 0, 1.0)
         # sign(sign(sum) + 0.5) is +1 where the sum is 0, and never 0.

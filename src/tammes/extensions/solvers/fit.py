@@ -82,9 +82,7 @@ def fit(
         ValueError: if there are no graphs, or if the loss becomes infinite or NaN.
     """
     if not train or not validation:
-        raise ValueError(
-            f"expected graphs to train on and to validate with, got {len(train)} and {len(validation)}"
-        )
+        raise ValueError(f"expected training and validation graphs, got {len(train)} and {len(validation)}")
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, fused=True)
     generator = torch.Generator().manual_seed(config.seed)
     best_epoch, best, weights = 0, -math.inf, copy.deepcopy(network.state_dict())
