@@ -71,6 +71,16 @@ class LabeledGraphs:
     def __len__(self) -> int:
         return len(self.targets)
 
+    @property
+    def owner(self) -> Int64[Tensor, " n"]:
+        """Graph of each node."""
+        return torch.arange(len(self)).repeat_interleave(self.node_starts.diff())
+
+    @property
+    def joined_edges(self) -> Int64[Tensor, "2 e"]:
+        """Edges of all graphs as one graph, numbered from 0 through all nodes."""
+        return self.edges + self.node_starts[:-1].repeat_interleave(self.edge_starts.diff())
+
     def subset(self, indices: Sequence[int]) -> LabeledGraphs:
         """Return the graphs with these indices, in this order.
 

@@ -17,7 +17,7 @@ from tammes.papers.robinson_spectral import multiplicities, properties, substruc
 from tammes.papers.robinson_spectral.figure_7_3 import cells as encoding_cells
 from tammes.papers.robinson_spectral.figure_7_3 import findings as encoding_findings
 from tammes.papers.robinson_spectral.figure_7_3 import summary as encoding_summary
-from tammes.papers.robinson_spectral.graph_regression import batches, standardized, with_eigenpairs
+from tammes.papers.robinson_spectral.graph_regression import standardized, with_eigenpairs
 from tammes.papers.robinson_spectral.molecules import (
     components,
     figure_e5,
@@ -117,13 +117,14 @@ def test_graphs_are_batched_with_their_eigenpairs(data: Path) -> None:
 
     part = with_eigenpairs(zinc(data / "zinc", "val"), count=None)
     order = torch.tensor([3, 0, 5])
-    (batch,) = batches(part, order, 3)
-    assert batch.targets.flatten().tolist() == part.graphs.targets[order].flatten().tolist()
-    assert bool((batch.owner[batch.edges[0]] == batch.owner[batch.edges[1]]).all())
+    batch = part.subset(order)
+    edges, owner = batch.graphs.joined_edges, batch.graphs.owner
+    assert batch.graphs.targets.flatten().tolist() == part.graphs.targets[order].flatten().tolist()
+    assert bool((owner[edges[0]] == owner[edges[1]]).all())
     # L v = lambda v with the edges of the batch: rings have degree 2 everywhere.
-    neighbors = torch.zeros_like(batch.vectors).index_add(0, batch.edges[1], batch.vectors[batch.edges[0]])
+    neighbors = torch.zeros_like(batch.vectors).index_add(0, edges[1], batch.vectors[edges[0]])
     left = batch.vectors - neighbors / 2
-    torch.testing.assert_close(left, batch.values[batch.owner] * batch.vectors, atol=1e-5, rtol=0)
+    torch.testing.assert_close(left, batch.values[owner] * batch.vectors, atol=1e-5, rtol=0)
     first = with_eigenpairs(part.graphs, count=2)
     torch.testing.assert_close(first.values, part.values[:, 1:3])
 
@@ -311,7 +312,7 @@ def test_what_is_within_the_spread_of_seeds_does_not_agree() -> None:
         results = {}
         for cell in made:
             error = {"none": 0.5, "LapPE (flip)": 0.4, "SignNet": 0.3}[cell.encoding] + spread * cell.seed
-            results[cell] = properties.PropertiesScore(
+            results[cell] = linear.scores(
                 connected=error, diameter=error, spectral_radius=error, parameters=1, seconds_per_epoch=1.0
             )
         (finding,) = encoding_findings(linear, encoding_summary(linear, results))

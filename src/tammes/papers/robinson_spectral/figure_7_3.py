@@ -6,7 +6,8 @@ Robinson (2023), sections 7.3.2 and E.11.4. The text does not give the figure's 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, make_dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -15,13 +16,7 @@ from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.papers.entry import Request
 from tammes.papers.figures import grouped_dots
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.robinson_spectral.graph_regression import (
-    Encoding,
-    Fit,
-    Regressor,
-    fit,
-    with_eigenpairs,
-)
+from tammes.papers.robinson_spectral.graph_regression import Encoding, Fit, Regressor, fit, with_eigenpairs
 from tammes.papers.statistics import Interval
 from tammes.papers.study import Study
 from tammes.spectral import EigenvectorTransformerConfig, GINConfig, SignNet
@@ -31,7 +26,7 @@ NONE, FLIPS, SIGNNET = "none", "LapPE (flip)", "SignNet"
 ENCODINGS = (NONE, FLIPS, SIGNNET)
 WIDTH, SEEDS, EPOCHS = 128, 3, 300
 """Of the paper: channels and seeds; of the full work: epochs."""
-Graphs = tuple[LabeledGraphs, LabeledGraphs, LabeledGraphs]
+Graphs = tuple[LabeledGraphs, ...]
 """Graphs for training, validation and testing."""
 
 
@@ -56,7 +51,6 @@ class Experiment:
     Args:
         title: title of the page.
         targets: names of the targets.
-        scores: dataclass with an error for each target, `parameters` and `seconds_per_epoch`.
         squared: whether squares of errors are minimized and measured, instead of absolute values.
         shown: function from an error in the table to the number on the page.
         error: name of the number on the page.
@@ -65,11 +59,22 @@ class Experiment:
 
     title: str
     targets: tuple[str, ...]
-    scores: type[Any]
     squared: bool
     shown: Callable[[float], float]
     error: str
     remarks: tuple[str, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the targets in the table."""
+        return [target.replace(" ", "_") for target in self.targets]
+
+    @cached_property
+    def scores(self) -> type[Any]:
+        """Dataclass of a run's scores: an error for each target, parameters and seconds an epoch."""
+        errors = [(column, float) for column in self.columns]
+        costs = [("parameters", int), ("seconds_per_epoch", float)]
+        return make_dataclass("EncodingScore", [*errors, *costs], frozen=True)
 
     def run(self, request: Request, *, graphs: Callable[[], Graphs], training_graphs: int, data: str) -> None:
         """Train with each encoding, and write the table and the page.
@@ -90,12 +95,7 @@ class Experiment:
         ).run(request)
 
     def _score(self, fitted: Fit) -> Any:
-        names = [field.name for field in fields(self.scores)][: len(self.targets)]
-        return self.scores(
-            **dict(zip(names, fitted.test, strict=True)),
-            parameters=fitted.parameters,
-            seconds_per_epoch=fitted.seconds_per_epoch,
-        )
+        return self.scores(*fitted.test, fitted.parameters, fitted.seconds_per_epoch)
 
 
 def cells(*, budget: float, seed: int, graphs: int) -> list[EncodingRun]:
@@ -115,18 +115,23 @@ def cells(*, budget: float, seed: int, graphs: int) -> list[EncodingRun]:
 
 def trained(cell: EncodingRun, graphs: Graphs, *, squared: bool) -> Fit:
     """Train one run; the graphs are decomposed each time, which takes a small part of the time."""
-    from tammes.spectral.networks import GINEConfig, Readout  # which needs torch_geometric
+    from tammes.spectral.networks import GINEConfig  # which needs torch_geometric
 
-    train, validation, test = (with_eigenpairs(part, count=None) for part in graphs)
-    widest = max(part.vectors.shape[1] for part in (train, validation, test))
+    parts = [with_eigenpairs(part, count=None) for part in graphs]
+    widest = max(part.vectors.shape[1] for part in parts)
     torch.manual_seed(cell.seed)
-    encoding = _encoding(cell, widest)
-    features = cell.width + (0 if encoding is None else encoding.dim)
-    base = GINEConfig(width=cell.width, layers=cell.layers).build(features)
-    readout = Readout(base.outputs, graphs[0].targets.shape[1], sums=True)
+    network = Regressor(
+        nodes=1,
+        bonds=0,
+        width=cell.width,
+        encoding=_encoding(cell, widest),
+        base=GINEConfig(width=cell.width, layers=cell.layers),
+        targets=graphs[0].targets.shape[1],
+        sums=True,
+    )
     return fit(
-        Regressor(nodes=1, bonds=0, width=cell.width, encoding=encoding, base=base, readout=readout),
-        (train.padded(widest), validation.padded(widest), test.padded(widest)),
+        network,
+        tuple(part.padded(widest) for part in parts),
         epochs=cell.epochs,
         batch_size=cell.batch_size,
         learning_rate=cell.learning_rate,
@@ -149,13 +154,13 @@ def _encoding(cell: EncodingRun, eigenvectors: int) -> Encoding | None:
 
 def summary(experiment: Experiment, results: Mapping[EncodingRun, Any]) -> dict[str, list[Interval]]:
     """Return, for each encoding, the errors of each target over seeds."""
-    names = [field.name for field in fields(experiment.scores)][: len(experiment.targets)]
     found = {}
     for encoding in ENCODINGS:
         scores = [score for cell, score in results.items() if cell.encoding == encoding]
         if scores:
             found[encoding] = [
-                Interval.of([experiment.shown(getattr(score, name)) for score in scores]) for name in names
+                Interval.of([experiment.shown(getattr(score, column)) for score in scores])
+                for column in experiment.columns
             ]
     return found
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float, Int64
@@ -15,6 +15,9 @@ from typing_extensions import override
 from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.spectral import SignNet, eigenpairs
 from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, RandomFlips
+
+if TYPE_CHECKING:
+    from tammes.spectral.networks import GraphNetworkConfig
 
 Encoding = SignNet | RandomFlips | AbsoluteValues | CanonicalSigns
 BOND_WIDTH = 16
@@ -42,30 +45,23 @@ class SpectralGraphs:
             self, vectors=nn.functional.pad(self.vectors, more), values=nn.functional.pad(self.values, more)
         )
 
+    def subset(self, chosen: Int64[Tensor, " g"]) -> SpectralGraphs:
+        """Return the graphs with these numbers, in this order."""
+        graphs = self.graphs.subset(chosen.tolist())
+        offset = self.graphs.node_starts[chosen] - graphs.node_starts[:-1]
+        rows = torch.arange(len(graphs.nodes)) + offset[graphs.owner]
+        return SpectralGraphs(graphs=graphs, vectors=self.vectors[rows], values=self.values[chosen])
 
-Parts = tuple[SpectralGraphs, SpectralGraphs, SpectralGraphs]
+
+Parts = tuple[SpectralGraphs, ...]
 """Graphs for training, validation and testing."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class GraphBatch:
-    """Some graphs as one: edges number the nodes of the batch, and `owner` is the graph of each node."""
-
-    nodes: Int64[Tensor, " n"]
-    edges: Int64[Tensor, "2 e"]
-    bonds: Int64[Tensor, " e"]
-    owner: Int64[Tensor, " n"]
-    vectors: Float[Tensor, "n k"]
-    values: Float[Tensor, "g k"]
-    targets: Float[Tensor, "g t"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """A trained network, and its mean errors in the epoch that was best on the validation graphs.
+    """Mean errors of a trained network, in the epoch that was best on the validation graphs.
 
     Args:
-        network: with the weights of the best epoch.
         test: error of each target on the test graphs.
         validation: error on the validation graphs, mean over targets.
         best_epoch: number of the epoch, from 1.
@@ -73,7 +69,6 @@ class Fit:
         seconds_per_epoch: training time, validation included.
     """
 
-    network: Regressor
     test: tuple[float, ...]
     validation: float
     best_epoch: int
@@ -89,8 +84,9 @@ class Regressor(nn.Module):
         bonds: number of kinds of edges; 0 where the base network ignores them.
         width: channels of the embedding of a node's kind.
         encoding: called as `encoding(None, edges, batch, eigenvectors, eigenvalues)`; None for no encoding.
-        base: network from nodes, edges and edge features to nodes.
-        readout: network from nodes to the targets of graphs.
+        base: settings of the network from nodes, edges and edge features to nodes.
+        targets: number of targets of a graph.
+        sums: whether the readout sums the nodes of a graph, instead of averaging them.
     """
 
     def __init__(
@@ -100,22 +96,28 @@ class Regressor(nn.Module):
         bonds: int,
         width: int,
         encoding: Encoding | None,
-        base: nn.Module,
-        readout: nn.Module,
+        base: GraphNetworkConfig,
+        targets: int,
+        sums: bool = False,
     ) -> None:
+        from tammes.spectral.networks import Readout  # which needs torch_geometric
+
         super().__init__()
+        features = width + (0 if encoding is None else encoding.dim)
+        network = base.build(features, edge_features=BOND_WIDTH if bonds else 0)
+        readout = Readout(network.outputs, targets, sums=sums)
         self.node = nn.Embedding(nodes, width)
         self.bond = nn.Embedding(bonds, BOND_WIDTH) if bonds else None
-        self.encoding, self.base, self.readout = encoding, base, readout
+        self.encoding, self.base, self.readout = encoding, network, readout
 
     @override
-    def forward(self, batch: GraphBatch) -> Float[Tensor, "g t"]:
-        h = self.node(batch.nodes)
+    def forward(self, batch: SpectralGraphs) -> Float[Tensor, "g t"]:
+        edges, owner = batch.graphs.joined_edges, batch.graphs.owner
+        h = self.node(batch.graphs.nodes)
         if self.encoding is not None:
-            encoded = self.encoding(None, batch.edges, batch.owner, batch.vectors, batch.values)
-            h = torch.cat([h, encoded], dim=1)
-        bonds = None if self.bond is None else self.bond(batch.bonds)
-        return self.readout(self.base(h, batch.edges, bonds), batch.owner, len(batch.values))
+            h = torch.cat([h, self.encoding(None, edges, owner, batch.vectors, batch.values)], dim=1)
+        bonds = None if self.bond is None else self.bond(batch.graphs.bonds)
+        return self.readout(self.base(h, edges, bonds), owner, len(batch.values))
 
 
 def with_eigenpairs(graphs: LabeledGraphs, *, count: int | None) -> SpectralGraphs:
@@ -125,31 +127,11 @@ def with_eigenpairs(graphs: LabeledGraphs, *, count: int | None) -> SpectralGrap
         graphs: labeled graphs.
         count: number of the smallest pairs after the first, which contains only degrees; None for all pairs.
     """
-    owner = torch.arange(len(graphs)).repeat_interleave(graphs.node_starts.diff())
-    edges = graphs.edges + graphs.node_starts[:-1].repeat_interleave(graphs.edge_starts.diff())
-    pairs = eigenpairs(edges, owner, count=None if count is None else count + 1)
+    pairs = eigenpairs(graphs.joined_edges, graphs.owner, count=None if count is None else count + 1)
     first = 0 if count is None else 1
     return SpectralGraphs(
         graphs=graphs, vectors=pairs.vectors[:, first:].float(), values=pairs.values[:, first:].float()
     )
-
-
-def batches(part: SpectralGraphs, order: Tensor, size: int) -> Iterator[GraphBatch]:
-    """Yield the graphs in the given order, `size` at a time."""
-    starts, sizes = part.graphs.node_starts, part.graphs.node_starts.diff()
-    for chosen in order.split(size):
-        graphs = part.graphs.subset(chosen.tolist())
-        offset = (starts[chosen] - graphs.node_starts[:-1]).repeat_interleave(sizes[chosen])
-        rows = torch.arange(len(graphs.nodes)) + offset
-        yield GraphBatch(
-            nodes=graphs.nodes,
-            edges=graphs.edges + graphs.node_starts[:-1].repeat_interleave(graphs.edge_starts.diff()),
-            bonds=graphs.bonds,
-            owner=torch.arange(len(graphs)).repeat_interleave(sizes[chosen]),
-            vectors=part.vectors[rows],
-            values=part.values[chosen],
-            targets=graphs.targets,
-        )
 
 
 def fit(
@@ -162,7 +144,7 @@ def fit(
     seed: int,
     squared: bool = False,
 ) -> Fit:
-    """Train a network, and measure it on the test graphs after its best epoch.
+    """Train a network, give it the weights of its best epoch, and measure it on the test graphs.
 
     Args:
         network: network to be trained.
@@ -174,15 +156,15 @@ def fit(
         squared: whether squares of errors are minimized and measured, instead of absolute values.
     """
 
-    def error(batch: GraphBatch) -> Tensor:
-        difference = network(batch) - batch.targets
+    def error(batch: SpectralGraphs) -> Tensor:
+        difference = network(batch) - batch.graphs.targets
         return difference.square() if squared else difference.abs()
 
     @torch.no_grad()
     def errors(part: SpectralGraphs) -> Float[Tensor, " t"]:
         network.eval()
-        order = torch.arange(len(part.graphs))
-        return torch.cat([error(batch) for batch in batches(part, order, 8 * batch_size)]).mean(dim=0)
+        chunks = torch.arange(len(part.graphs)).split(8 * batch_size)
+        return torch.cat([error(part.subset(chosen)) for chosen in chunks]).mean(dim=0)
 
     train, validation, test = parts
     generator = torch.Generator().manual_seed(seed)
@@ -193,8 +175,8 @@ def fit(
     started = time.perf_counter()
     for epoch in range(1, epochs + 1):
         network.train()
-        for batch in batches(train, torch.randperm(len(train.graphs), generator=generator), batch_size):
-            loss = error(batch).mean()
+        for chosen in torch.randperm(len(train.graphs), generator=generator).split(batch_size):
+            loss = error(train.subset(chosen)).mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -205,7 +187,6 @@ def fit(
     seconds = (time.perf_counter() - started) / epochs
     network.load_state_dict(state)
     return Fit(
-        network=network,
         test=tuple(errors(test).tolist()),
         validation=best,
         best_epoch=best_epoch,

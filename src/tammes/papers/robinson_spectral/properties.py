@@ -3,7 +3,6 @@
 Robinson (2023), section 7.3.2, Figure 7-3.
 """
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from math import log10
@@ -21,21 +20,9 @@ GRAPH_SEED = 0
 """Random seed of the graphs, which are the same for all seeds of the networks."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PropertiesScore:
-    """Mean squared errors of the properties, in their standard deviations."""
-
-    connected: float
-    diameter: float
-    spectral_radius: float
-    parameters: int
-    seconds_per_epoch: float
-
-
 EXPERIMENT = Experiment(
     title="Properties of graphs",
     targets=PROPERTIES,
-    scores=PropertiesScore,
     squared=True,
     shown=log10,
     error="log₁₀ of the mean squared error",
@@ -60,8 +47,7 @@ def run(request: Request) -> None:
         drawn = graph_properties(validating + testing + training, generator=generator)
         ends = (0, validating, validating + testing, len(drawn))
         validation, test, train = (drawn.subset(range(start, end)) for start, end in pairwise(ends))
-        train, validation, test = standardized((train, validation, test))
-        return train, validation, test
+        return standardized((train, validation, test))
 
     words = f"{training:,} to train on (the paper's: {TRAIN:,}), {testing:,} to test on"
     EXPERIMENT.run(request, graphs=graphs, training_graphs=training, data=words)

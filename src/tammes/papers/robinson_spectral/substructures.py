@@ -3,30 +3,14 @@
 Robinson (2023), section 7.3.2, Figure 7-3.
 """
 
-from dataclasses import dataclass
-
-from tammes.data.substructures import substructures
+from tammes.data.substructures import COUNTED, substructures
 from tammes.papers.entry import Entry, Request
 from tammes.papers.robinson_spectral.figure_7_3 import Experiment
 from tammes.papers.robinson_spectral.graph_regression import standardized
 
-
-@dataclass(frozen=True, kw_only=True)
-class SubstructuresScore:
-    """Mean absolute errors of the counts, in their standard deviations."""
-
-    triangle: float
-    tailed_triangle: float
-    star: float
-    chordal_cycle: float
-    parameters: int
-    seconds_per_epoch: float
-
-
 EXPERIMENT = Experiment(
     title="Counting substructures",
-    targets=("triangle", "tailed triangle", "star", "chordal cycle"),
-    scores=SubstructuresScore,
+    targets=tuple(name.replace("_", " ") for name in COUNTED),
     squared=False,
     shown=float,
     error="mean absolute error in standard deviations",
@@ -40,12 +24,11 @@ EXPERIMENT = Experiment(
 def run(request: Request) -> None:
     """Train with each encoding."""
     data = request.required_data()
-    train, validation, test = standardized(
-        tuple(substructures(data, part) for part in ("train", "val", "test"))
-    )
+    graphs = standardized(tuple(substructures(data, part) for part in ("train", "val", "test")))
+    train, _, test = graphs
     EXPERIMENT.run(
         request,
-        graphs=lambda: (train, validation, test),
+        graphs=lambda: graphs,
         training_graphs=len(train),
         data=f"{len(train):,} random graphs to train on, {len(test):,} to test on",
     )

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.data.zinc import ATOMS, BONDS, zinc
 from tammes.papers.robinson_spectral.graph_regression import (
-    BOND_WIDTH,
     Encoding,
     Parts,
     Regressor,
-    SpectralGraphs,
     fit,
     with_eigenpairs,
 )
@@ -107,17 +106,14 @@ def measurer(data: Path, drawing: Path) -> Callable[[ZincRun], ZincScore]:
     def parts(eigenvectors: int, molecules: int) -> Parts:
         # The first molecules: the same ones for every seed and every encoding.
         first, count = train.subset(range(min(molecules, len(train)))), eigenvectors or None
-        return (
-            with_eigenpairs(first, count=count),
-            with_eigenpairs(validation, count=count),
-            with_eigenpairs(test, count=count),
-        )
+        return tuple(with_eigenpairs(part, count=count) for part in (first, validation, test))
 
     def measure(run: ZincRun) -> ZincScore:
         graphs = parts(run.eigenvectors if run.encoding != NONE else 1, run.molecules)
         torch.manual_seed(run.seed)
+        network = _network(run, graphs[0].graphs)
         fitted = fit(
-            _network(run, graphs[0]),
+            network,
             graphs,
             epochs=run.epochs,
             batch_size=run.batch_size,
@@ -125,8 +121,8 @@ def measurer(data: Path, drawing: Path) -> Callable[[ZincRun], ZincScore]:
             seed=run.seed,
         )
         if run.encoding == SIGNNET and not drawing.exists():
-            assert fitted.network.encoding is not None
-            np.save(drawing, encoded_fluorescein(fitted.network.encoding, run.eigenvectors).numpy())
+            assert network.encoding is not None
+            np.save(drawing, encoded_fluorescein(network.encoding, run.eigenvectors).numpy())
         return ZincScore(
             test=fitted.test[0],
             validation=fitted.validation,
@@ -138,22 +134,25 @@ def measurer(data: Path, drawing: Path) -> Callable[[ZincRun], ZincScore]:
     return measure
 
 
-def _network(run: ZincRun, train: SpectralGraphs) -> Regressor:
-    from tammes.spectral.networks import Readout
+def _network(run: ZincRun, train: LabeledGraphs) -> Regressor:
+    return Regressor(
+        nodes=ATOMS,
+        bonds=0 if run.base in EDGELESS else BONDS,
+        width=run.width,
+        encoding=ENCODINGS[run.encoding](run),
+        base=_base(run, train),
+        targets=1,
+    )
 
-    encoding = ENCODINGS[run.encoding](run)
-    bonds = 0 if run.base in EDGELESS else BONDS
-    features = run.width + (0 if encoding is None else encoding.dim)
-    base = _base(run, train).build(features, edge_features=BOND_WIDTH if bonds else 0)
-    readout = Readout(base.outputs, 1)
-    return Regressor(nodes=ATOMS, bonds=bonds, width=run.width, encoding=encoding, base=base, readout=readout)
 
+def _base(run: ZincRun, train: LabeledGraphs) -> GraphNetworkConfig:
+    from torch_geometric.data import Data
 
-def _base(run: ZincRun, train: SpectralGraphs) -> GraphNetworkConfig:
     from tammes.spectral import networks  # which needs torch_geometric
 
     if run.base == PNA:
-        return networks.PNAConfig(width=run.width, layers=run.layers, degrees=_degrees(train))
+        degrees = networks.degree_counts([Data(edge_index=train.joined_edges, num_nodes=len(train.nodes))])
+        return networks.PNAConfig(width=run.width, layers=run.layers, degrees=degrees)
     config = {
         GATED: networks.GatedGCNConfig,
         TRANSFORMER: networks.SparseTransformerConfig,
@@ -162,10 +161,3 @@ def _base(run: ZincRun, train: SpectralGraphs) -> GraphNetworkConfig:
         GIN: networks.GINEConfig,
     }[run.base]
     return config(width=run.width, layers=run.layers)
-
-
-def _degrees(train: SpectralGraphs) -> tuple[int, ...]:
-    """Return the number of nodes with 0, 1, 2, ... neighbors."""
-    graphs = train.graphs
-    ends = graphs.edges[1] + graphs.node_starts[:-1].repeat_interleave(graphs.edge_starts.diff())
-    return tuple(torch.bincount(torch.bincount(ends, minlength=len(graphs.nodes))).tolist())
