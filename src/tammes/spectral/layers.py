@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from tammes.checks import check_integer, check_number
+from tammes.checks import check_integer, check_multiple, check_number
 from tammes.spectral.normalization import NormalizedReLU
 
 
@@ -95,8 +95,10 @@ class MLP(nn.Module):
         return pieces
 
 
-def check_sizes(*, width: int, layers: int, dropout: float = 0.0) -> None:
-    """Raise ValueError unless width and layers are integers of at least 1, and dropout is in [0, 1)."""
+def check_sizes(*, width: int, layers: int, dropout: float = 0.0, heads: int = 1) -> None:
+    """Raise ValueError for a size below 1, dropout outside [0, 1), or heads that do not divide the width."""
     check_integer("width", width)
     check_integer("layers", layers)
     check_number("dropout", dropout, minimum=0, below=1)
+    check_integer("heads", heads)
+    check_multiple("width", width, "heads", heads)

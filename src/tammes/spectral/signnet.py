@@ -11,7 +11,7 @@ from tammes.spectral.batches import batch_of, check_eigenpairs, check_features
 from tammes.spectral.copies import Copies
 from tammes.spectral.gin import GINConfig
 from tammes.spectral.perceptron import SummedConfig
-from tammes.spectral.phi import PhiConfig, RhoConfig
+from tammes.spectral.phi import Phi, PhiConfig, RhoConfig
 
 
 class SignNet(nn.Module):
@@ -22,7 +22,7 @@ class SignNet(nn.Module):
 
     Args:
         dim: channels of a node's encoding.
-        phi: settings of the network on each eigenvector; left out, `GINConfig()`.
+        phi: network on each eigenvector, or its settings; left out, `GINConfig()`.
         rho: settings of the network that joins the eigenvectors of a node; left out, `SummedConfig()`.
         phi_sees_eigenvalues: whether phi gets (v_i, lambda_i), instead of v_i alone.
         rho_sees_eigenvalues: whether rho gets lambda_i as one more channel beside phi's output.
@@ -48,7 +48,7 @@ class SignNet(nn.Module):
         self,
         *,
         dim: int,
-        phi: PhiConfig | None = None,
+        phi: Phi | PhiConfig | None = None,
         rho: RhoConfig | None = None,
         phi_sees_eigenvalues: bool = True,
         rho_sees_eigenvalues: bool = False,
@@ -59,7 +59,8 @@ class SignNet(nn.Module):
         self.features = check_integer("features", features, minimum=0)
         self.phi_sees_eigenvalues = phi_sees_eigenvalues
         self.rho_sees_eigenvalues = rho_sees_eigenvalues
-        self.phi = (phi or GINConfig()).build(1 + int(phi_sees_eigenvalues) + features)
+        inputs = 1 + int(phi_sees_eigenvalues) + features
+        self.phi = phi if isinstance(phi, Phi) else (phi or GINConfig()).build(inputs)
         self.rho = (rho or SummedConfig()).build(self.phi.outputs + int(rho_sees_eigenvalues), dim)
 
     def forward(

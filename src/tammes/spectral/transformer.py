@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from typing_extensions import override
 
-from tammes.checks import check_integer, check_multiple
 from tammes.spectral.copies import Copies, Groups
 from tammes.spectral.layers import MLP, SharedDropout, check_sizes
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
@@ -134,7 +133,7 @@ class NodeTransformerConfig(PhiConfig):
     """Share of channels of each part of a layer that are dropped in training."""
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout, heads=self.heads)
 
     @override
     def build(self, inputs: int) -> NodeTransformer:
@@ -189,14 +188,8 @@ class EigenvectorTransformerConfig(RhoConfig):
     """Share of channels of each part of a layer that are dropped in training."""
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout, heads=self.heads)
 
     @override
     def build(self, inputs: int, outputs: int) -> EigenvectorTransformer:
         return EigenvectorTransformer(self, inputs, outputs)
-
-
-def _check(config: NodeTransformerConfig | EigenvectorTransformerConfig) -> None:
-    check_sizes(width=config.width, layers=config.layers, dropout=config.dropout)
-    check_integer("heads", config.heads)
-    check_multiple("width", config.width, "heads", config.heads)

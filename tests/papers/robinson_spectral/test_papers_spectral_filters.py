@@ -21,7 +21,7 @@ from tammes.papers.robinson_spectral.filter_networks import (
     SIGNNET,
     GeneralizedPageRank,
     Grid,
-    SpectralConfig,
+    Spectral,
     propagation,
 )
 from tammes.papers.robinson_spectral.filters import (
@@ -32,7 +32,7 @@ from tammes.papers.robinson_spectral.filters import (
     measure,
     summary,
 )
-from tammes.spectral import Eigenpairs
+from tammes.spectral import Eigenpairs, SignNet
 
 pytest.importorskip("torch_geometric")
 SIDE = 6
@@ -147,9 +147,10 @@ def test_no_network_has_more_parameters_a_filter_than_the_paper_allows() -> None
             assert own <= 50_000, (method, setting)
 
 
-def test_phi_wants_eigenvalues_and_one_feature() -> None:
+def test_phi_wants_eigenvalues_and_one_feature(grid: Grid) -> None:
+    network = SignNet(dim=4, phi=Spectral(width=2))
     with pytest.raises(ValueError, match="expected an eigenvector, its eigenvalue and one feature, got 2"):
-        SpectralConfig(width=2).build(2)
+        network(None, grid.edges, None, grid.pairs.vectors, grid.pairs.values)
 
 
 def test_the_best_setting_on_average_counts() -> None:

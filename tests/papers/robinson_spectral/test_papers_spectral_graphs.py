@@ -19,11 +19,11 @@ from tammes.papers.robinson_spectral.figure_7_3 import findings as encoding_find
 from tammes.papers.robinson_spectral.figure_7_3 import summary as encoding_summary
 from tammes.papers.robinson_spectral.graph_regression import standardized, with_eigenpairs
 from tammes.papers.robinson_spectral.molecules import (
-    components,
     figure_e5,
     fluorescein,
     layout,
     molecules,
+    principal_components,
 )
 from tammes.papers.robinson_spectral.multiplicities import measure
 from tammes.papers.robinson_spectral.zinc import ABLATION, MAIN, PAPER, cells, findings, summary
@@ -339,11 +339,11 @@ def test_fluorescein_is_drawn_flat() -> None:
 
 def test_components_are_those_of_the_covariance() -> None:
     rows = torch.randn(30, 4, generator=torch.Generator().manual_seed(0))
-    found = components(rows, 2)
+    found = principal_components(rows, 2)
     values = torch.linalg.eigvalsh((rows - rows.mean(0)).T @ (rows - rows.mean(0)))
     torch.testing.assert_close(found.square().sum(0), values.flip(0)[:2])
     assert bool((found.amax(0) >= -found.amin(0)).all())
-    assert components(rows[:, :1], 3).shape == (30, 3)
+    assert principal_components(rows[:, :1], 3).shape == (30, 3)
 
 
 def test_labeled_graphs_of_one_node_have_an_encoding() -> None:

@@ -12,20 +12,12 @@ from matplotlib.figure import Figure as Drawing
 from tammes.papers.entry import Entry, Request
 from tammes.papers.figures import dots
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.robinson_sets.training import (
-    CLIQUE,
-    GREEDY,
-    INDEPENDENT,
-    GraphData,
-    GraphScore,
-    GraphTraining,
-    epochs_of,
-    settings,
-)
+from tammes.papers.robinson_sets import training
+from tammes.papers.robinson_sets.training import CLIQUE, INDEPENDENT, GraphData, GraphScore, GraphTraining
 from tammes.papers.study import Study
 
 DATA = ("MUTAG", "ENZYMES", "IMDB-BINARY", "PROTEINS", "COLLAB")
-FIRST = ("Lovász", "neural Lovász", "neural Lovász, peak", GREEDY)
+FIRST = ("Lovász", "neural Lovász", "neural Lovász, peak", training.GREEDY)
 LATER = ("Erdős", "straight-through", "Lovász of columns", "REINFORCE")
 EXACT = ("Lovász, exact", "neural Lovász, exact", "neural Lovász, peak, exact")
 METHODS = (*FIRST, *EXACT, *LATER)
@@ -66,7 +58,7 @@ def run(request: Request) -> None:
     """Train each method on each data set for both problems."""
     graphs = GraphData.of(request)
     Study(
-        cells=cells(graphs.found(DATA), epochs=epochs_of(request.budget), seed=request.seed),
+        cells=cells(graphs.found(DATA), epochs=training.epochs_of(request.budget), seed=request.seed),
         scores=GraphScore,
         measure=graphs.measure,
         name=lambda cell: f"{cell.data}, {cell.problem}, {cell.method}",
@@ -104,7 +96,7 @@ def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
         figures=(ratio_figure(drawn),),
         numbers=numbers(ratios, names),
         remarks=REMARKS,
-        settings=settings(results),
+        settings=training.settings(results),
     )
 
 

@@ -9,14 +9,8 @@ from functools import partial
 from tammes.papers.entry import Entry, Request
 from tammes.papers.figures import curves
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.robinson_sets.training import (
-    CLIQUE,
-    GraphData,
-    GraphScore,
-    GraphTraining,
-    epochs_of,
-    settings,
-)
+from tammes.papers.robinson_sets import training
+from tammes.papers.robinson_sets.training import CLIQUE, GraphData, GraphScore, GraphTraining
 from tammes.papers.study import Study
 
 DATA = ("ENZYMES", "PROTEINS")
@@ -30,7 +24,7 @@ def run(request: Request) -> None:
         GraphTraining,
         problem=CLIQUE,
         method="neural Lovász",
-        epochs=epochs_of(request.budget),
+        epochs=training.epochs_of(request.budget),
         seed=request.seed,
     )
     Study(
@@ -83,7 +77,7 @@ def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
             ),
             note="Shares are of the trace of X = Z Zᵀ, after training, on test graphs.",
         ),
-        settings=settings(results),
+        settings=training.settings(results),
     )
 
 

@@ -9,14 +9,8 @@ from collections.abc import Mapping
 from tammes.papers.entry import Entry, Request
 from tammes.papers.figures import dots
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.robinson_sets.training import (
-    OF_SIZE,
-    GraphData,
-    GraphScore,
-    GraphTraining,
-    epochs_of,
-    settings,
-)
+from tammes.papers.robinson_sets import training
+from tammes.papers.robinson_sets.training import OF_SIZE, GraphData, GraphScore, GraphTraining
 from tammes.papers.study import Study
 
 DATA = ("ENZYMES", "PROTEINS")
@@ -27,7 +21,7 @@ SIZES = (3, 4)
 def run(request: Request) -> None:
     """Train each method on each data set for each k."""
     graphs = GraphData.of(request)
-    epochs = epochs_of(request.budget)
+    epochs = training.epochs_of(request.budget)
     Study(
         cells=[
             GraphTraining(data=name, problem=OF_SIZE, method=method, epochs=epochs, k=k, seed=request.seed)
@@ -88,7 +82,7 @@ def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
             "The extensions of small sets take x from a smaller domain than the cube: where the sigmoids add "
             "up to more than 1, they are divided by their sum.",
         ),
-        settings=settings(results),
+        settings=training.settings(results),
     )
 
 

@@ -12,22 +12,8 @@ from itertools import product
 
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Numbers, PaperPage, write_page
-from tammes.papers.robinson_sets.combinatorial import (
-    ahead_of_scalar,
-    near_the_paper,
-    published_ratio,
-    ratio_dots,
-    ratio_figure,
-)
-from tammes.papers.robinson_sets.training import (
-    CLIQUE,
-    INDEPENDENT,
-    GraphData,
-    GraphScore,
-    GraphTraining,
-    epochs_of,
-    settings,
-)
+from tammes.papers.robinson_sets import combinatorial, training
+from tammes.papers.robinson_sets.training import CLIQUE, INDEPENDENT, GraphData, GraphScore, GraphTraining
 from tammes.papers.study import Results, complete
 
 DATA = ("MUTAG", "ENZYMES", "IMDB-BINARY", "PROTEINS")
@@ -57,7 +43,7 @@ def run(request: Request) -> None:
     results = Results(request.out / "table.csv", GraphTraining, GraphScore)
     best: dict[Task, tuple[GraphTraining, GraphScore]] = {}
     for task in product(names, (CLIQUE, INDEPENDENT), METHODS):
-        cell = search(results, graphs, task, epochs=epochs_of(request.budget), seed=request.seed)
+        cell = search(results, graphs, task, epochs=training.epochs_of(request.budget), seed=request.seed)
         best[task] = cell, results.known[cell]
         write_page(page(best), request)
 
@@ -118,7 +104,7 @@ def page(best: Mapping[Task, tuple[GraphTraining, GraphScore]]) -> PaperPage:
     """Return the page of the best settings."""
     ratios = {task: score.ratio for task, (_, score) in best.items()}
     drawn = {
-        problem: ratio_dots({_line(task): task for task in best if task[1] == problem}, ratios)
+        problem: combinatorial.ratio_dots({_line(task): task for task in best if task[1] == problem}, ratios)
         for problem in dict.fromkeys(problem for _, problem, _ in best)
     }
     cell, _ = next(iter(best.values()))
@@ -126,12 +112,15 @@ def page(best: Mapping[Task, tuple[GraphTraining, GraphScore]]) -> PaperPage:
     return PaperPage(
         title="Cliques and independent sets, settings searched over",
         overview=drawn[CLIQUE],
-        findings=(ahead_of_scalar(ratios, "neural Lovász"), near_the_paper(ratios)),
-        figures=(ratio_figure(drawn),),
+        findings=(
+            combinatorial.ahead_of_scalar(ratios, "neural Lovász"),
+            combinatorial.near_the_paper(ratios),
+        ),
+        figures=(combinatorial.ratio_figure(drawn),),
         numbers=numbers(best),
         remarks=(*REMARKS, OF_MUTAG) if any(data == "MUTAG" for data, _, _ in best) else REMARKS,
         settings={
-            **settings([cell]),
+            **training.settings([cell]),
             "epochs": ", ".join(f"{left} × {epochs}" for left, epochs in rounds(count, cell.epochs))
             + " (settings × epochs)",
             "network": f"GAT, then {_words(LAYERS)} gated graph convolutions, {_words(WIDTHS)} features",
@@ -148,7 +137,7 @@ def numbers(best: Mapping[Task, tuple[GraphTraining, GraphScore]]) -> Numbers:
             (
                 f"{task[1]}, {_line(task)}",
                 f"{score.ratio:.3f} ± {score.deviation:.3f}",
-                "-" if (paper := published_ratio(*task)) is None else f"{paper:.3f}",
+                "-" if (paper := combinatorial.published_ratio(*task)) is None else f"{paper:.3f}",
                 f"{score.validation:.3f}",
                 *map(str, (score.best_epoch, cell.batch_size, cell.layers, cell.width)),
             )

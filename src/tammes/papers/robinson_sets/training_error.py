@@ -14,17 +14,8 @@ from tammes.data import Images, published_at
 from tammes.papers.entry import Entry, Request
 from tammes.papers.figures import curves
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.robinson_sets.loss_training import (
-    BATCH,
-    LARGE,
-    LOSSES,
-    SINGLETON,
-    SMALL,
-    Classifiers,
-    Curve,
-    LossScore,
-    LossTraining,
-)
+from tammes.papers.robinson_sets import loss_training
+from tammes.papers.robinson_sets.loss_training import LOSSES, SINGLETON, Curve, LossScore, LossTraining
 from tammes.papers.study import Study
 
 EPOCHS: Mapping[str, int] = {"CIFAR-10": 200, "SVHN": 100, "MNIST": 100}
@@ -46,7 +37,7 @@ def run(request: Request) -> None:
     if published is None:
         raise ValueError(f"expected {ENTRY.data} at {data}; found none")
     train, validation = parts(published.load(data, "train"), PART if budget < 1 else None, seed=seed)
-    classifiers = Classifiers(train, validation, request.out / "curves")
+    classifiers = loss_training.Classifiers(train, validation, request.out / "curves")
     Study(
         cells=cells(published.name, len(train), budget=budget, seed=seed),
         scores=LossScore,
@@ -70,7 +61,7 @@ def cells(data: str, images: int, *, budget: float, seed: int) -> list[LossTrain
         LossTraining(
             data=data,
             images=images,
-            network=SMALL if budget < 1 else LARGE,
+            network=loss_training.SMALL if budget < 1 else loss_training.LARGE,
             loss=loss,
             learning_rate=rate,
             epochs=max(2, round(EPOCHS[data] * budget)),
@@ -159,7 +150,7 @@ def page(
             "epochs": f"{cell.epochs} (the paper's: {EPOCHS[cell.data]})",
             "SGD": "momentum 0.9, weight decay 5e-4, cosine; the best learning rate of "
             f"{', '.join(f'{rate:g}' for rate in RATES)} on validation images",
-            "batch": str(BATCH),
+            "batch": str(loss_training.BATCH),
             "seed": str(cell.seed),
         },
     )

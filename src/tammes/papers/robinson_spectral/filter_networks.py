@@ -25,7 +25,6 @@ from tammes.spectral import (
     Eigenpairs,
     IGNConfig,
     Phi,
-    PhiConfig,
     RelativeGap,
     SignNet,
 )
@@ -141,6 +140,10 @@ class Spectral(Phi):
     def forward(
         self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
     ) -> Float[Tensor, "rows signs outputs"]:
+        if signals.shape[2] != 3:
+            raise ValueError(
+                f"expected an eigenvector, its eigenvalue and one feature, got {signals.shape[2]} signals"
+            )
         vector, value, x = signals[:, 0].unbind(dim=1)  # of v alone: v v^T x is the same for -v
         columns = copies.row.shape[1]
         of = copies.batch[copies.node] * columns + copies.column
@@ -148,24 +151,6 @@ class Spectral(Phi):
         gain = 1 + self.mlp(empty.index_copy(0, of, value)[:, None])[:, 0]
         product = vector * (gain * empty.index_add(0, of, vector * x))[of]
         return product[:, None, None].expand(-1, 2, 1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpectralConfig(PhiConfig):
-    """Settings of a `Spectral`.
-
-    Example:
-        >>> SpectralConfig(width=4).build(3).outputs
-        1
-    """
-
-    width: int
-
-    @override
-    def build(self, inputs: int) -> Spectral:
-        if inputs != 3:
-            raise ValueError(f"expected an eigenvector, its eigenvalue and one feature, got {inputs} signals")
-        return Spectral(width=self.width)
 
 
 def propagation(edges: Int64[Tensor, "2 e"], nodes: int) -> Float[Tensor, "n n"]:
@@ -241,7 +226,7 @@ class Arma(nn.Module):
 def _signnet(grid: Grid) -> OnEigenvectors:
     signnet = SignNet(
         dim=ENCODING,
-        phi=SpectralConfig(width=2),
+        phi=Spectral(width=2),
         rho=ConcatenatedConfig(eigenvectors=grid.pairs.vectors.shape[1], layers=1),
         features=1,
     )

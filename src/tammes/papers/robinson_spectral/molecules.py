@@ -105,11 +105,11 @@ def molecules(
     return figure
 
 
-def components(encodings: Float[Tensor, "n d"], count: int) -> Float[Tensor, "n count"]:
+def principal_components(encodings: Float[Tensor, "n d"], count: int) -> Float[Tensor, "n count"]:
     """Return principal components of the rows, each with the sign that makes its largest entry positive.
 
     Example:
-        >>> components(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), 1).abs().tolist()
+        >>> principal_components(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), 1).abs().tolist()
         [[1.0], [1.0]]
     """
     centered = encodings - encodings.mean(dim=0)
@@ -144,7 +144,7 @@ def figure_e5(file: Path) -> tuple[PageFigure, ...]:
         return ()
     edges = fluorescein()
     vectors = eigenpairs(edges, torch.zeros(25, dtype=torch.long)).vectors.float()
-    learned = components(torch.from_numpy(np.load(file)), 4)
+    learned = principal_components(torch.from_numpy(np.load(file)), 4)
     columns = {"v₂": vectors[:, 1], "v₃": vectors[:, 2], "v₂₄": vectors[:, 23], "v₂₅": vectors[:, 24]}
     columns |= {f"component {number + 1}": learned[:, number] for number in range(4)}
     description = "Four eigenvectors on the atoms of fluorescein, and four components of what is learned."

@@ -8,13 +8,14 @@ from pathlib import Path
 from statistics import mean
 
 import torch
-from jaxtyping import Float
 from matplotlib import colormaps
 from matplotlib.figure import Figure as Drawing
 from torch import Tensor
 
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
+from tammes.papers.robinson_spectral import texture_training as training
+from tammes.papers.robinson_spectral.molecules import principal_components
 from tammes.papers.robinson_spectral.texture_networks import (
     ABSOLUTE,
     FLIPS,
@@ -23,21 +24,7 @@ from tammes.papers.robinson_spectral.texture_networks import (
     SIGNNET,
     Field,
 )
-from tammes.papers.robinson_spectral.texture_training import (
-    EIGENFUNCTIONS,
-    POINTS,
-    POINTS_AT_ONCE,
-    STEPS,
-    TEST_VIEWS,
-    TRAINING_VIEWS,
-    Surface,
-    TextureRun,
-    TextureScore,
-    decomposed,
-    measurer,
-    rendered,
-    saved_field,
-)
+from tammes.papers.robinson_spectral.texture_training import Surface, TextureRun, TextureScore, rendered
 from tammes.papers.robinson_spectral.texture_views import View, view
 from tammes.papers.study import Study
 from tammes.report.figures.canvas import TEXT
@@ -78,11 +65,11 @@ REMARKS = (
 def run(request: Request) -> None:
     """Fit the texture by each method."""
     fields = request.out / "fields"
-    surface = decomposed(request.required_data(), fields)
+    surface = training.decomposed(request.required_data(), fields)
     Study(
         cells=cells(budget=request.budget, seed=request.seed, eigenfunctions=len(surface.eigenvalues)),
         scores=TextureScore,
-        measure=measurer(surface, fields),
+        measure=training.measurer(surface, fields),
         name=lambda cell: f"{cell.method}, seed {cell.seed}",
         page=lambda results: page(results, surface, fields),
         partial=True,
@@ -95,10 +82,10 @@ def cells(*, budget: float, seed: int, eigenfunctions: int) -> list[TextureRun]:
     return [
         TextureRun(
             method=method,
-            steps=max(10, round(STEPS * part)),  # the rate rises for a tenth of them
-            test_views=max(1, round(TEST_VIEWS * part)),
+            steps=max(10, round(training.STEPS * part)),  # the rate rises for a tenth of them
+            test_views=max(1, round(training.TEST_VIEWS * part)),
             eigenfunctions=eigenfunctions,
-            batch_size=max(2, round(POINTS * part)),
+            batch_size=max(2, round(training.POINTS * part)),
             seed=seed + number,
         )
         for number in range(SEEDS)
@@ -119,11 +106,11 @@ def page(results: Mapping[TextureRun, TextureScore], surface: Surface, fields: P
         remarks=REMARKS,
         settings={
             "mesh": f"{len(surface.mesh.vertices):,} vertices, not the paper's",
-            "eigenfunctions": f"{cell.eigenfunctions:,} (the paper's: {EIGENFUNCTIONS:,})",
+            "eigenfunctions": f"{cell.eigenfunctions:,} (the paper's: {training.EIGENFUNCTIONS:,})",
             "steps": f"{cell.steps:,} with {cell.batch_size:,} points (of the full work: "
-            f"{STEPS:,}, {POINTS:,})",
-            "pictures": f"{TRAINING_VIEWS} to train on, {cell.test_views} to test on (the paper's: "
-            f"{TRAINING_VIEWS}, {TEST_VIEWS}), {cell.side} x {cell.side} pixels",
+            f"{training.STEPS:,}, {training.POINTS:,})",
+            "pictures": f"{training.TRAINING_VIEWS} to train on, {cell.test_views} to test on (the paper's: "
+            f"{training.TRAINING_VIEWS}, {training.TEST_VIEWS}), {cell.side} x {cell.side} pixels",
             "Adam, learning rate": f"up to {cell.learning_rate:g} in a tenth of the steps, then to 0",
             "seeds": str(len({each.seed for each in results})),
         },
@@ -135,7 +122,9 @@ def pictures(
 ) -> tuple[Drawing, tuple[Figure, ...]]:
     """Draw the mesh by the networks of the first seed, if they were saved."""
     first = {cell.method: cell for cell in reversed(list(results))}
-    found = {method: saved_field(first[method], surface, folder) for method in METHODS if method in first}
+    found = {
+        method: training.saved_field(first[method], surface, folder) for method in METHODS if method in first
+    }
     fields = {method: field for method, field in found.items() if field is not None}
     drawing = renderings(surface, fields)
     shown = [
@@ -189,7 +178,7 @@ def even_parts(surface: Surface, field: Field) -> Drawing:
     numbers = [number for number in SHOWN if number <= len(surface.eigenvalues)]
     chosen = [surface.eigenfunctions[:, number - 1] for number in numbers]
     raw = [_colored(each / each.abs().max() / 2 + 0.5, surface, points, signed=True) for each in chosen]
-    encoded = [principal(field.even(each), 1)[:, 0] for each in chosen]
+    encoded = [principal_components(field.even(each), 1)[:, 0] for each in chosen]
     learned = [_colored(_spread(each), surface, points, signed=False) for each in encoded]
     return _grid([raw, learned], tuple(f"eigenfunction {number}" for number in numbers))
 
@@ -198,22 +187,10 @@ def encodings(surface: Surface, field: Field) -> Drawing:
     """Draw the first three principal components of SignNet's encodings, the inputs of the perceptron."""
     points = seen(surface, FRONT)
     with torch.no_grad():
-        parts = [field.encoded(each) for each in surface.eigenfunctions.split(POINTS_AT_ONCE)]
-    found = principal(torch.cat(parts), 3)
+        parts = [field.encoded(each) for each in surface.eigenfunctions.split(training.POINTS_AT_ONCE)]
+    found = principal_components(torch.cat(parts), 3)
     pictures = [_colored(_spread(each), surface, points, signed=False) for each in found.unbind(dim=1)]
     return _grid([pictures], tuple(f"component {number}" for number in range(1, len(pictures) + 1)))
-
-
-def principal(encoded: Float[Tensor, "n d"], count: int) -> Float[Tensor, "n count"]:
-    """Return the first principal components.
-
-    Example:
-        >>> principal(torch.tensor([[1.0, 0.0], [3.0, 0.0]]), 1).abs().round(decimals=4).tolist()
-        [[1.0], [1.0]]
-    """
-    centered = encoded - encoded.mean(dim=0)
-    left, values, _ = torch.linalg.svd(centered, full_matrices=False)
-    return left[:, :count] * values[:count]
 
 
 def _spread(values: Tensor) -> Tensor:
@@ -278,15 +255,9 @@ def summary(results: Mapping[TextureRun, TextureScore]) -> dict[str, TextureScor
     """Return means over seeds, by method."""
     found = {}
     for method in METHODS:
-        rows = [score for cell, score in results.items() if cell.method == method]
+        rows = [vars(score) for cell, score in results.items() if cell.method == method]
         if rows:
-            found[method] = TextureScore(
-                psnr=mean(row.psnr for row in rows),
-                dssim=mean(row.dssim for row in rows),
-                change=mean(row.change for row in rows),
-                parameters=rows[0].parameters,
-                seconds=mean(row.seconds for row in rows),
-            )
+            found[method] = TextureScore(**{name: mean(row[name] for row in rows) for name in rows[0]})
     return found
 
 

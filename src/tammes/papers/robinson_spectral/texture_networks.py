@@ -6,14 +6,13 @@ Robinson (2023), sections 7.3.3 and E.11.5, Table E.7; Koestler et al., Intrinsi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from tammes.spectral import ConcatenatedConfig, Copies, Phi, PhiConfig, SignNet
+from tammes.spectral import ConcatenatedConfig, Copies, Phi, SignNet
 from tammes.spectral.baselines import AbsoluteValues, RandomFlips
 
 INTRINSIC, FLIPS, ABSOLUTE, SIGNNET = "intrinsic neural field", "sign flips", "absolute values", "SignNet"
@@ -61,17 +60,14 @@ class Entrywise(Phi):
     """phi(v)_j = MLP(v_j) with few channels, normalized by the batch.
 
     A million numbers in 8 channels are stored channel by channel, which is several times as fast on a CPU as
-    number by number.
-
-    Args:
-        inputs: channels of a signal.
+    number by number. The sizes are those of Table E.7.
     """
 
-    def __init__(self, *, inputs: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.outputs = PHI_OUTPUTS
         self.layers = nn.Sequential(
-            nn.Conv1d(inputs, PHI_WIDTH, 1),
+            nn.Conv1d(1, PHI_WIDTH, 1),
             nn.BatchNorm1d(PHI_WIDTH),
             nn.ReLU(),
             nn.Conv1d(PHI_WIDTH, PHI_WIDTH, 1),
@@ -82,28 +78,14 @@ class Entrywise(Phi):
 
     @override
     def forward(
-        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
+        self, signals: Float[Tensor, "rows signs 1"], copies: Copies
     ) -> Float[Tensor, "rows signs outputs"]:
         return self.entries(signals)
 
-    def entries(self, signals: Float[Tensor, "rows signs inputs"]) -> Float[Tensor, "rows signs outputs"]:
+    def entries(self, signals: Float[Tensor, "rows signs 1"]) -> Float[Tensor, "rows signs outputs"]:
         """Return phi of each entry, which needs no grouping of the rows."""
-        flat = signals.permute(2, 1, 0).reshape(1, signals.shape[2], -1)
+        flat = signals.permute(2, 1, 0).reshape(1, 1, -1)
         return self.layers(flat).view(self.outputs, 2, -1).permute(2, 1, 0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class EntrywiseConfig(PhiConfig):
-    """Settings of an `Entrywise`: those of Table E.7.
-
-    Example:
-        >>> EntrywiseConfig().build(1).outputs
-        4
-    """
-
-    @override
-    def build(self, inputs: int) -> Entrywise:
-        return Entrywise(inputs=inputs)
 
 
 class Standardized(nn.Module):
@@ -188,7 +170,7 @@ def _absolute(eigenvalues: Tensor, seed: int) -> Field:
 def _signnet(eigenvalues: Tensor, seed: int) -> Field:
     signnet = SignNet(
         dim=RHO_OUTPUTS,
-        phi=EntrywiseConfig(),
+        phi=Entrywise(),
         rho=ConcatenatedConfig(eigenvectors=len(eigenvalues), layers=1),
         phi_sees_eigenvalues=False,
     )

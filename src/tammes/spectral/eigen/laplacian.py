@@ -38,9 +38,9 @@ class Laplacian(ABC):
             ValueError: for weights that this Laplacian is not defined for.
         """
 
-    @abstractmethod
     def scale(self, degrees: Float[Tensor, " nodes"]) -> Float[Tensor, " nodes"] | None:
-        """Return the diagonal of D^{-1/2}, or None where D is the identity."""
+        """Return the diagonal of D^{-1/2}; None, where a subclass does not override it: D is the identity."""
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,10 +60,6 @@ class Combinatorial(Laplacian):
         self, edges: Int[Tensor, "2 m"], weights: Float[Tensor, " m"], degrees: Float[Tensor, " nodes"]
     ) -> tuple[Float[Tensor, " m"], Float[Tensor, " nodes"]]:
         return -weights, degrees
-
-    @override
-    def scale(self, degrees: Float[Tensor, " nodes"]) -> None:
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +85,6 @@ class Symmetric(Laplacian):
         root = _inverse_root(degrees)
         # Multiply by one root after the other: the product of two overflows where weights are tiny.
         return -weights * root[edges[0]] * root[edges[1]], (degrees > 0).to(degrees)
-
-    @override
-    def scale(self, degrees: Float[Tensor, " nodes"]) -> None:
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +9,6 @@ from functools import cached_property
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from typing_extensions import override
 
 
 @dataclass(frozen=True)
@@ -59,22 +57,8 @@ class Nodes:
         return x.masked_fill_(beyond[:, None], 0.0)
 
 
-class Matrices(ABC):
-    """A batch of n-by-n matrices with channels, as the linear equivariant maps see them."""
-
-    @abstractmethod
-    def contractions(self) -> tuple[Float[Tensor, "batch 3 channels n"], Float[Tensor, "batch 2 channels"]]:
-        """Return (diagonal, means of rows, means of columns) and (mean of the diagonal, mean of all)."""
-
-    @abstractmethod
-    def mixed(
-        self, weight: Float[Tensor, "outputs channels"], transposed: Float[Tensor, "outputs channels"]
-    ) -> Float[Tensor, "batch outputs n n"]:
-        """Return sum_c weight_oc X_c + transposed_oc X_c^T, in new memory."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class Dense(Matrices):
+class Dense:
     """Matrices stored entry by entry.
 
     Args:
@@ -90,17 +74,17 @@ class Dense(Matrices):
     entries: Float[Tensor, "batch channels n n"]
     nodes: Nodes
 
-    @override
     def contractions(self) -> tuple[Float[Tensor, "batch 3 channels n"], Float[Tensor, "batch 2 channels"]]:
+        """Return (diagonal, means of rows, means of columns) and (mean of the diagonal, mean of all)."""
         diagonal = self.entries.diagonal(dim1=2, dim2=3)
         rows = self.nodes.mean(self.entries, dim=3)
         columns = self.nodes.mean(self.entries, dim=2)
         return _stacked(self.nodes, diagonal, rows, columns)
 
-    @override
     def mixed(
         self, weight: Float[Tensor, "outputs channels"], transposed: Float[Tensor, "outputs channels"]
     ) -> Float[Tensor, "batch outputs n n"]:
+        """Return sum_c weight_oc X_c + transposed_oc X_c^T, in new memory."""
         n = self.entries.shape[-1]
         flat = self.entries.flatten(2)  # (batch, channels, n n)
         straight, across = (
@@ -112,7 +96,7 @@ class Dense(Matrices):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factored(Matrices):
+class Factored:
     """Low-rank matrices X_c = L_c R_c^T in factored form.
 
     Diagonals and means take O(n d) operations and memory: diag(L R^T)_i = <L_i, R_i>, and the means of rows
@@ -133,8 +117,8 @@ class Factored(Matrices):
     nodes: Nodes
     right: Float[Tensor, "batch channels n d"] | None = None
 
-    @override
     def contractions(self) -> tuple[Float[Tensor, "batch 3 channels n"], Float[Tensor, "batch 2 channels"]]:
+        """Return (diagonal, means of rows, means of columns) and (mean of the diagonal, mean of all)."""
         right = self.left if self.right is None else self.right
         diagonal = (self.left * right).sum(3)
         mean_right = self.nodes.mean(right, dim=2)[..., None]  # (batch, channels, d, 1)
@@ -149,15 +133,19 @@ class Factored(Matrices):
         """Return the matrices entry by entry."""
         return self.left @ (self.left if self.right is None else self.right).mT
 
-    @override
     def mixed(
         self, weight: Float[Tensor, "outputs channels"], transposed: Float[Tensor, "outputs channels"]
     ) -> Float[Tensor, "batch outputs n n"]:
+        """Return sum_c weight_oc X_c + transposed_oc X_c^T, in new memory."""
         if self.right is not None:
             return Dense(entries=self.entries(), nodes=self.nodes).mixed(weight, transposed)
         entries = self.entries()  # symmetric: both weights act on the same matrix
         both = (weight + transposed).expand(len(entries), -1, -1)
         return torch.bmm(both, entries.flatten(2)).unflatten(2, entries.shape[2:])
+
+
+Matrices = Dense | Factored
+"""A batch of n-by-n matrices with channels, as the linear equivariant maps see them."""
 
 
 def _stacked(

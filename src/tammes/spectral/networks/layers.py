@@ -13,6 +13,7 @@ from torch_geometric.nn import GATConv, GINEConv, PNAConv, ResGatedGraphConv, Tr
 from typing_extensions import override
 
 from tammes.checks import check_integer, check_multiple
+from tammes.spectral.layers import check_sizes
 from tammes.spectral.networks.graph_network import GraphNetworkConfig
 
 
@@ -99,9 +100,7 @@ class GATConfig(GraphNetworkConfig):
     """Number of attention heads."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        check_integer("heads", self.heads)
-        check_multiple("width", self.width, "heads", self.heads)
+        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout, heads=self.heads)
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
@@ -128,9 +127,7 @@ class SparseTransformerConfig(GraphNetworkConfig):
     """Number of attention heads."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        check_integer("heads", self.heads)
-        check_multiple("width", self.width, "heads", self.heads)
+        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout, heads=self.heads)
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
