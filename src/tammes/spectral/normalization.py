@@ -45,9 +45,7 @@ class NormalizedReLU(nn.Module):
 
     @override
     def forward(
-        self,
-        pieces: Sequence[Float[Tensor, "... channels"]],
-        linear: nn.Linear | None = None,
+        self, pieces: Sequence[Float[Tensor, "... channels"]], linear: nn.Linear | None = None
     ) -> list[Tensor]:
         """Return the normalized pieces.
 

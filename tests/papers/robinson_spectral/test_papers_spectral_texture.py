@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from tammes.papers.robinson_spectral.texture import ENTRY
-from tammes.papers.robinson_spectral.texture_networks import BUILD, METHODS, SIGNNET
+from tammes.papers.robinson_spectral.texture_networks import METHODS, SIGNNET, build
 from tammes.papers.robinson_spectral.texture_training import decomposed, rendered
 from tammes.papers.robinson_spectral.texture_views import random_cameras, view
 
@@ -66,7 +66,7 @@ def test_points_lie_on_the_line_of_sight_in_perspective() -> None:
 def test_only_invariant_methods_do_not_see_signs(data: Path, tmp_path: Path, method: str) -> None:
     surface = decomposed(data, tmp_path)
     torch.manual_seed(0)
-    field = BUILD[method](surface.eigenvalues, 0).eval()
+    field = build(method, surface.eigenvalues, 0).eval()
     mesh = surface.mesh
     seen = view(mesh.vertices, mesh.faces, random_cameras(1, generator=torch.Generator())[0], side=24)
     signs = torch.ones(len(surface.eigenvalues))

@@ -3,7 +3,7 @@
 Robinson (2023), section 8.5.4, Figure 8-3. The figure's numbers are not in the text.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from tammes.papers.entry import Entry, Request
@@ -38,16 +38,10 @@ def run(request: Request) -> None:
 
 def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
     """Return the page of the scores."""
-    series = _series(results)
-    ratio = curves(
-        {name: (counts, ratios) for name, (counts, ratios, _) in series.items()},
-        across="eigenvectors",
-        up="approximation ratio",
-    )
+    across = "eigenvectors"
+    ratio = curves(series(results, lambda score: score.ratio), across=across, up="approximation ratio")
     time = curves(
-        {name: (counts, seconds) for name, (counts, _, seconds) in series.items()},
-        across="eigenvectors",
-        up="seconds an epoch",
+        series(results, lambda score: score.seconds_per_epoch), across=across, up="seconds an epoch"
     )
     return PaperPage(
         title="The number of eigenvectors",
@@ -57,10 +51,7 @@ def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
             Figure(
                 title="Ratio and time",
                 words="Cliques, neural Lovász extension: means over the test graphs; time of training.",
-                panels=(
-                    panel(ratio, "Ratio over eigenvectors."),
-                    panel(time, "Time over eigenvectors."),
-                ),
+                panels=(panel(ratio, "Ratio over eigenvectors."), panel(time, "Time over eigenvectors.")),
             ),
         ),
         numbers=Numbers(
@@ -83,9 +74,10 @@ def page(results: Mapping[GraphTraining, GraphScore]) -> PaperPage:
 
 def findings(results: Mapping[GraphTraining, GraphScore]) -> tuple[Finding, ...]:
     """Return the paper's statements beside our numbers."""
-    series = _series(results)
-    gains = {name: ratios[min(3, len(ratios) - 1)] - ratios[0] for name, (_, ratios, _) in series.items()}
-    slower = {name: seconds[-1] / seconds[0] for name, (_, _, seconds) in series.items()}
+    ratios = series(results, lambda score: score.ratio)
+    times = series(results, lambda score: score.seconds_per_epoch)
+    gains = {name: values[min(3, len(values) - 1)] - values[0] for name, (_, values) in ratios.items()}
+    slower = {name: seconds[-1] / seconds[0] for name, (_, seconds) in times.items()}
     four = min(score.four_largest for score in results.values())
     return (
         Finding(
@@ -96,10 +88,10 @@ def findings(results: Mapping[GraphTraining, GraphScore]) -> tuple[Finding, ...]
         Finding(
             paper="Runtime grows linearly with k.",
             ours="; ".join(
-                f"{name}: {times:.2f} times from the first k to the last" for name, times in slower.items()
+                f"{name}: {factor:.2f} times from the first k to the last" for name, factor in slower.items()
             )
             + ", network included.",
-            agrees=all(times > 1 for times in slower.values()),
+            agrees=all(factor > 1 for factor in slower.values()),
         ),
         Finding(
             paper="The spectrum of X decays rapidly.",
@@ -109,17 +101,16 @@ def findings(results: Mapping[GraphTraining, GraphScore]) -> tuple[Finding, ...]
     )
 
 
-def _series(
-    results: Mapping[GraphTraining, GraphScore],
-) -> dict[str, tuple[list[int], list[float], list[float]]]:
-    """Return the numbers of eigenvectors of each data set, and the ratios and seconds an epoch at them."""
-    series: dict[str, tuple[list[int], list[float], list[float]]] = {}
+def series(
+    results: Mapping[GraphTraining, GraphScore], number: Callable[[GraphScore], float]
+) -> dict[str, tuple[list[int], list[float]]]:
+    """Return the numbers of eigenvectors of each data set, and a number of the scores at them."""
+    found: dict[str, tuple[list[int], list[float]]] = {}
     for cell, score in sorted(results.items(), key=lambda item: item[0].eigenvectors):
-        counts, ratios, seconds = series.setdefault(cell.data, ([], [], []))
+        counts, values = found.setdefault(cell.data, ([], []))
         counts.append(cell.eigenvectors)
-        ratios.append(score.ratio)
-        seconds.append(score.seconds_per_epoch)
-    return series
+        values.append(number(score))
+    return found
 
 
 ENTRY = Entry(

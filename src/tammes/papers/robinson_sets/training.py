@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -82,11 +82,11 @@ class GraphScore:
     ratio: float
     deviation: float
     f1: float
-    validation: float
-    best_epoch: int
-    seconds_per_epoch: float
-    largest: float
-    four_largest: float
+    validation: float = 0.0
+    best_epoch: int = 0
+    seconds_per_epoch: float = 0.0
+    largest: float = 0.0
+    four_largest: float = 0.0
 
 
 class GraphData:
@@ -134,21 +134,19 @@ class GraphData:
         torch.manual_seed(cell.seed)
         network = SolverNetwork(NetworkConfig(width=cell.width, layers=cell.layers), scalar=method.scalar)
         config = FitConfig(
-            epochs=cell.epochs,
-            batch_size=cell.batch_size,
-            learning_rate=cell.learning_rate,
-            seed=cell.seed,
+            epochs=cell.epochs, batch_size=cell.batch_size, learning_rate=cell.learning_rate, seed=cell.seed
         )
         started = time.perf_counter()
         best_epoch, best = fit(network, method, make_problem, train, validation, config, optima=known)
         seconds = (time.perf_counter() - started) / cell.epochs
-        return _score(
-            solve(network, method, make_problem, test),
-            optima,
+        largest, four_largest = _shares(network, test) if isinstance(method, ByNeural) else (0.0, 0.0)
+        return replace(
+            _score(solve(network, method, make_problem, test), optima),
             validation=best,
             best_epoch=best_epoch,
-            seconds=seconds,
-            shares=_shares(network, test) if isinstance(method, ByNeural) else (0.0, 0.0),
+            seconds_per_epoch=seconds,
+            largest=largest,
+            four_largest=four_largest,
         )
 
     def _read(self, name: str) -> tuple[list[Graphs], list[Graphs], list[Graphs]]:
@@ -186,15 +184,7 @@ def _problem(cell: GraphTraining, approach: Approach) -> Callable[[Graphs], Prob
     return {CLIQUE: approach.cliques, INDEPENDENT: approach.independent_sets}[cell.problem]
 
 
-def _score(
-    scores: torch.Tensor,
-    optima: torch.Tensor,
-    *,
-    validation: float = 0.0,
-    best_epoch: int = 0,
-    seconds: float = 0.0,
-    shares: tuple[float, float] = (0.0, 0.0),
-) -> GraphScore:
+def _score(scores: torch.Tensor, optima: torch.Tensor) -> GraphScore:
     ratios = approximation_ratios(scores, optima)
     found, there = scores > 0, optima > 0
     return GraphScore(
@@ -202,11 +192,6 @@ def _score(
         ratio=ratios.mean().item(),
         deviation=ratios.std(correction=0).item(),
         f1=(2 * (found & there).sum() / (found.sum() + there.sum()).clamp(min=1)).item(),
-        validation=validation,
-        best_epoch=best_epoch,
-        seconds_per_epoch=seconds,
-        largest=shares[0],
-        four_largest=shares[1],
     )
 
 

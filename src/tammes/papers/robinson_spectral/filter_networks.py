@@ -178,10 +178,7 @@ class GeneralizedPageRank(nn.Module):
         bound = (3 / (steps + 1)) ** 0.5
         start = torch.empty(steps + 1).uniform_(-bound, bound)
         self.gamma = nn.Parameter(start / start.abs().sum())
-        self.register_buffer(
-            "propagation", propagation(grid.edges, len(grid.pairs.vectors)), persistent=False
-        )
-        self.propagation: Tensor
+        self._propagation = propagation(grid.edges, len(grid.pairs.vectors))
         self.last = nn.Linear(width, 1)
 
     @override
@@ -190,7 +187,7 @@ class GeneralizedPageRank(nn.Module):
             x = linear(x).relu()
         total = self.gamma[0] * x
         for gamma in self.gamma[1:]:
-            x = torch.sparse.mm(self.propagation, x)
+            x = torch.sparse.mm(self._propagation, x)
             total = total + gamma * x
         return self.last(total)
 

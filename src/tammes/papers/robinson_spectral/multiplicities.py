@@ -3,7 +3,7 @@
 Robinson (2023), section E.3.2, Tables E.2 and E.3.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,21 +20,10 @@ from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
 from tammes.papers.study import Study
 from tammes.spectral import RelativeGap, eigenpairs, eigenvector_mask
 
-COLLECTION = (
-    "PROTEINS",
-    "IMDB-MULTI",
-    "COIL-DEL",
-    "MUTAG",
-    "PTC_MR",
-    "ENZYMES",
-    "IMDB-BINARY",
-    "COLLAB",
-)
+COLLECTION = ("PROTEINS", "IMDB-MULTI", "COIL-DEL", "MUTAG", "PTC_MR", "ENZYMES", "IMDB-BINARY", "COLLAB")
 ZINC, GRID = "ZINC", "32 x 32 image"
 FOLDERS = {ZINC: "zinc", GRID: "filters"}
 """Folders of the data sets outside the TU collection; the others have folders of their names."""
-
-
 NODES_AT_ONCE = 2**15
 """Nodes of the graphs that are decomposed together."""
 Graph = tuple[Tensor, int]
@@ -99,7 +88,7 @@ def run(request: Request) -> None:
     Study(
         cells=cells,
         scores=MultiplicityScore,
-        measure=lambda cell: measure(_READ[cell.data](folder, cell)),
+        measure=lambda cell: measure(read(folder, cell)),
         name=lambda cell: cell.data,
         page=page,
     ).run(request)
@@ -211,16 +200,6 @@ def findings(results: Mapping[GraphSet, MultiplicityScore]) -> tuple[Finding, ..
 
 def numbers(results: Mapping[GraphSet, MultiplicityScore]) -> Numbers:
     """Return a row for each set, with the paper's numbers in parentheses."""
-    columns = (
-        "graphs",
-        "nodes",
-        "largest multiplicity",
-        "% of graphs above 1",
-        "% of eigenvectors above 1",
-        "eigenspaces",
-        "multiplicities",
-        "decades",
-    )
     rows = []
     for name, score in _by_name(results).items():
         graphs, multiplicity, by_graph, by_vector = "", "", "", ""
@@ -229,20 +208,22 @@ def numbers(results: Mapping[GraphSet, MultiplicityScore]) -> Numbers:
             percent = f" ({PAPER[name][2]})"
             by_graph, by_vector = ("", percent) if name == GRID else (percent, "")
         rows.append(
-            (
-                name,
-                f"{score.graphs:,}{graphs}",
-                f"{score.least_nodes}-{score.most_nodes}",
-                f"{score.multiplicity}{multiplicity}",
-                f"{score.percent_graphs:.1f}{by_graph}",
-                f"{score.percent_vectors:.1f}{by_vector}",
-                f"{score.distinct:,}",
-                f"{score.multiplicities}",
-                f"{score.decades:.1f}",
-            )
+            {
+                "": name,
+                "graphs": f"{score.graphs:,}{graphs}",
+                "nodes": f"{score.least_nodes}-{score.most_nodes}",
+                "largest multiplicity": f"{score.multiplicity}{multiplicity}",
+                "% of graphs above 1": f"{score.percent_graphs:.1f}{by_graph}",
+                "% of eigenvectors above 1": f"{score.percent_vectors:.1f}{by_vector}",
+                "eigenspaces": f"{score.distinct:,}",
+                "multiplicities": f"{score.multiplicities}",
+                "decades": f"{score.decades:.1f}",
+            }
         )
     return Numbers(
-        header=("", *columns), rows=tuple(rows), note="The paper's in parentheses, where it has them."
+        header=tuple(rows[0]),
+        rows=tuple(tuple(row.values()) for row in rows),
+        note="The paper's in parentheses, where it has them.",
     )
 
 
@@ -250,31 +231,23 @@ def _by_name(results: Mapping[GraphSet, MultiplicityScore]) -> dict[str, Multipl
     return {cell.data: score for cell, score in results.items()}
 
 
-def _collection(folder: Path, cell: GraphSet) -> list[Graph]:
-    graphs = tu_graphs(folder / cell.data, most=cell.most)
+def read(folder: Path, cell: GraphSet) -> list[Graph]:
+    """Return the graphs of a data set."""
+    place = folder / FOLDERS.get(cell.data, cell.data)
+    if cell.data == GRID:
+        images = filter_images(place)
+        return [(images.edges, len(images.inner))]
+    if cell.data == ZINC:
+        parts = [zinc(place, part) for part in ("train", "val", "test")]
+        return [graph for part in parts for graph in _graphs(part)][: cell.most]
+    graphs = tu_graphs(place, most=cell.most)
     return [(torch.cat([graph.edges, graph.edges.flip(0)], dim=1), graph.ground.total) for graph in graphs]
-
-
-def _molecules(folder: Path, cell: GraphSet) -> list[Graph]:
-    parts = [zinc(folder / FOLDERS[ZINC], part) for part in ("train", "val", "test")]
-    return [graph for part in parts for graph in _graphs(part)][: cell.most]
 
 
 def _graphs(packed: LabeledGraphs) -> list[Graph]:
     edges = packed.edges.split(packed.edge_starts.diff().tolist(), dim=1)
     return list(zip(edges, packed.node_starts.diff().tolist(), strict=True))
 
-
-def _grid(folder: Path, cell: GraphSet) -> list[Graph]:
-    images = filter_images(folder / FOLDERS[GRID])
-    return [(images.edges, len(images.inner))]
-
-
-_READ: Mapping[str, Callable[[Path, GraphSet], list[Graph]]] = {
-    GRID: _grid,
-    ZINC: _molecules,
-    **dict.fromkeys(COLLECTION, _collection),
-}
 
 ENTRY = Entry(
     name="spectral-multiplicities",

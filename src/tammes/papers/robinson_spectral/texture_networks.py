@@ -152,35 +152,23 @@ class Field(nn.Module):
         return self.encoding.phi.entries(both).sum(dim=1)
 
 
-def _intrinsic(eigenvalues: Tensor, seed: int) -> Field:
-    return Field(None, Perceptron(len(eigenvalues), width=WIDTH), eigenvalues)
-
-
-def _flips(eigenvalues: Tensor, seed: int) -> Field:
-    flips = RandomFlips(len(eigenvalues), generator=torch.Generator().manual_seed(seed))
-    return Field(flips, Perceptron(flips.dim, width=WIDTH), eigenvalues)
-
-
-def _absolute(eigenvalues: Tensor, seed: int) -> Field:
-    absolute = AbsoluteValues(len(eigenvalues))
-    encoding = Standardized(absolute, absolute.dim)
-    return Field(encoding, Perceptron(absolute.dim, width=WIDTH), eigenvalues)
-
-
-def _signnet(eigenvalues: Tensor, seed: int) -> Field:
-    signnet = SignNet(
+ENCODINGS: dict[str, Callable[[int, int], nn.Module | None]] = {
+    INTRINSIC: lambda count, seed: None,
+    FLIPS: lambda count, seed: RandomFlips(count, generator=torch.Generator().manual_seed(seed)),
+    ABSOLUTE: lambda count, seed: Standardized(AbsoluteValues(count), count),
+    SIGNNET: lambda count, seed: SignNet(
         dim=RHO_OUTPUTS,
         phi=Entrywise(),
-        rho=ConcatenatedConfig(eigenvectors=len(eigenvalues), layers=1),
+        rho=ConcatenatedConfig(eigenvectors=count, layers=1),
         phi_sees_eigenvalues=False,
-    )
-    return Field(signnet, Perceptron(RHO_OUTPUTS, width=WIDTH_BEHIND_SIGNNET), eigenvalues)
-
-
-BUILD: dict[str, Callable[[Tensor, int], Field]] = {
-    INTRINSIC: _intrinsic,
-    FLIPS: _flips,
-    ABSOLUTE: _absolute,
-    SIGNNET: _signnet,
+    ),
 }
-"""Constructors by method, from eigenvalues and a seed; weights come from torch's generator."""
+"""Constructors by method, from the number of eigenfunctions and the seed of random flips."""
+
+
+def build(method: str, eigenvalues: Float[Tensor, " k"], seed: int) -> Field:
+    """Return the network of a method; its weights come from torch's generator."""
+    count = len(eigenvalues)
+    inputs, width = (RHO_OUTPUTS, WIDTH_BEHIND_SIGNNET) if method == SIGNNET else (count, WIDTH)
+    encoding = ENCODINGS[method](count, seed)
+    return Field(encoding, Perceptron(inputs, width=width), eigenvalues)

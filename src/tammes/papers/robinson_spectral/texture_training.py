@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tammes.data.textured_mesh import TexturedMesh, textured_mesh
-from tammes.papers.robinson_spectral.texture_networks import BUILD, Field
+from tammes.papers.robinson_spectral.texture_networks import Field, build
 from tammes.papers.robinson_spectral.texture_views import View, random_cameras, view
 from tammes.spectral import MeshLaplacian
 from tammes.spectral.eigen.cache import content_key, load_eigenpairs, save_eigenpairs
@@ -107,7 +107,7 @@ def measurer(surface: Surface, fields: Path) -> Callable[[TextureRun], TextureSc
         seen = views(cell.side, cell.test_views)
         training, tests = seen[:TRAINING_VIEWS], seen[TRAINING_VIEWS:]
         torch.manual_seed(cell.seed)
-        field = BUILD[cell.method](surface.eigenvalues, cell.seed)
+        field = build(cell.method, surface.eigenvalues, cell.seed)
         started = time.perf_counter()
         fit(field, surface, training, cell)
         seconds = time.perf_counter() - started
@@ -134,7 +134,7 @@ def saved_field(cell: TextureRun, surface: Surface, fields: Path) -> Field | Non
     path = _path(cell, surface, fields)
     if not path.exists():
         return None
-    field = BUILD[cell.method](surface.eigenvalues, cell.seed)
+    field = build(cell.method, surface.eigenvalues, cell.seed)
     field.load_state_dict(load_file(path))
     return field.eval()
 

@@ -46,11 +46,7 @@ def random_cameras(count: int, *, generator: torch.Generator) -> Float[Tensor, "
 
 
 def view(
-    vertices: Float[Tensor, "v 3"],
-    faces: Int64[Tensor, "f 3"],
-    camera: Float[Tensor, " 3"],
-    *,
-    side: int,
+    vertices: Float[Tensor, "v 3"], faces: Int64[Tensor, "f 3"], camera: Float[Tensor, " 3"], *, side: int
 ) -> View:
     """Return what a camera sees that looks at the middle of the mesh.
 
@@ -85,10 +81,7 @@ def view(
     seen = (first < len(pixel)).nonzero()[:, 0]
     chosen = first[seen]
     return View(
-        pixels=seen,
-        faces=face[chosen],
-        weights=(near[chosen] / inverse[chosen, None]).float(),
-        side=side,
+        pixels=seen, faces=face[chosen], weights=(near[chosen] / inverse[chosen, None]).float(), side=side
     )
 
 

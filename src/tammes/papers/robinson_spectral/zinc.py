@@ -229,7 +229,7 @@ def _other_bases(ours: Mapping[Setting, Interval]) -> list[Finding]:
 
 def numbers(results: Mapping[ZincRun, ZincScore]) -> Numbers:
     """Return a row for each base network and encoding: our numbers, and the paper's."""
-    of = {_setting(cell): score for cell, score in results.items()}
+    of = {cell.setting: score for cell, score in results.items()}
     return Numbers(
         header=("", "test MAE", "the paper's", "seeds", "parameters", "seconds an epoch"),
         rows=tuple(
@@ -252,12 +252,8 @@ def summary(results: Mapping[ZincRun, ZincScore]) -> dict[Setting, Interval]:
     """Return the test errors over seeds of each setting, in the order of the paper's table."""
     tests: dict[Setting, list[float]] = {}
     for cell, score in results.items():
-        tests.setdefault(_setting(cell), []).append(score.test)
+        tests.setdefault(cell.setting, []).append(score.test)
     return {setting: Interval.of(tests[setting]) for setting in PAPER if setting in tests}
-
-
-def _setting(cell: ZincRun) -> Setting:
-    return cell.base, cell.encoding, cell.eigenvectors
 
 
 def _encoding(setting: Setting) -> str:
@@ -268,7 +264,7 @@ def _encoding(setting: Setting) -> str:
 def _gain(results: Mapping[ZincRun, ZincScore], one: Setting, other: Setting) -> Interval:
     """Return how much smaller the second setting's error is, on the seeds that both have."""
     more, less = (
-        {cell.seed: score.test for cell, score in results.items() if _setting(cell) == setting}
+        {cell.seed: score.test for cell, score in results.items() if cell.setting == setting}
         for setting in (one, other)
     )
     both = [seed for seed in more if seed in less]

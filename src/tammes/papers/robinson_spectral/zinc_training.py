@@ -13,13 +13,7 @@ import torch
 
 from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.data.zinc import ATOMS, BONDS, zinc
-from tammes.papers.robinson_spectral.graph_regression import (
-    Encoding,
-    Parts,
-    Regressor,
-    fit,
-    with_eigenpairs,
-)
+from tammes.papers.robinson_spectral.graph_regression import Encoding, Parts, Regressor, fit, with_eigenpairs
 from tammes.papers.robinson_spectral.molecules import encoded_fluorescein
 from tammes.spectral import ConcatenatedConfig, GINConfig, PhiConfig, SignNet, SummedConfig
 from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, OneSignConfig, RandomFlips
@@ -51,6 +45,11 @@ class ZincRun:
     batch_size: int = 64
     learning_rate: float = 1e-3
     seed: int = 0
+
+    @property
+    def setting(self) -> tuple[str, str, int]:
+        """What the paper's tables have a row for: base network, encoding and eigenvectors."""
+        return self.base, self.encoding, self.eigenvectors
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -114,11 +114,7 @@ class RandomWalk(Laplacian):
 
 
 def laplacian_matrix(
-    edge_index: Int[Tensor, "2 m"],
-    nodes: int,
-    *,
-    laplacian: Laplacian,
-    edge_weight: Tensor | None = None,
+    edge_index: Int[Tensor, "2 m"], nodes: int, *, laplacian: Laplacian, edge_weight: Tensor | None = None
 ) -> Float[Tensor, "nodes nodes"]:
     """Return L of one graph as a dense matrix, in float64; the graph may be directed.
 

@@ -105,10 +105,7 @@ class VectorToMatrix(nn.Module):
 
     @override
     def forward(
-        self,
-        x: Float[Tensor, "batch inputs n"],
-        nodes: Nodes,
-        matrices: Float[Tensor, "batch outputs n n"],
+        self, x: Float[Tensor, "batch inputs n"], nodes: Nodes, matrices: Float[Tensor, "batch outputs n n"]
     ) -> Float[Tensor, "batch outputs n n"]:
         # The sum of all maps is added to `matrices` in place.
         diagonal, rows, columns = torch.einsum("poc,bcn->pbon", self.vectors, x)
