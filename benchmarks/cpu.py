@@ -1,4 +1,4 @@
-"""Objectives on a CPU against what one would write or pick instead: time and peak memory.
+"""Time and peak memory of objectives on a CPU, beside hand-written losses and other packages.
 
     python benchmarks/cpu.py                            # 64 to 4,096 pairs
     python benchmarks/cpu.py --quick                    # a first look, about a minute
@@ -6,10 +6,10 @@
     python benchmarks/cpu.py --only hcl-ot --pairs 16384 --memory
     python benchmarks/cpu.py --record                   # also writes benchmarks/results/<date>-cpu.md
 
-The methods of a task do the same work (where they compute a loss, that is checked first) on the same raw
+The methods of a task do the same work (for losses this is checked first) on the same raw
 embeddings in float32, with the same number of threads, and take turns. Times are medians over rounds; a
-ratio is the median of the rounds' ratios. "times products" is the time over that of the matrix products
-alone, at the rate of float32 products measured in the same run; a rate is that of the faster of two shapes.
+ratio is the median of the rounds' ratios. "times products" is the time divided by that of the matrix
+products alone, at the rate of float32 products in the same run; the rate is that of the faster of two shapes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DEFAULT, _QUICK = (64, 128, 256, 512, 1024, 2048, 4096), (64, 256, 1024)
 
 
 def section(task: Task, size: Size, budget: float, *, memory: bool) -> Section:
-    """Everything about a task at one size."""
+    """Return the measurements of a task at one size."""
     rate = matmul_rate(size.dim)
     works, notes = _prepared(task, size)
     times = side_by_side(works, budget)
@@ -63,7 +63,7 @@ def section(task: Task, size: Size, budget: float, *, memory: bool) -> Section:
 
 
 def _prepared(task: Task, size: Size) -> tuple[dict[str, Work], dict[str, str]]:
-    """What can be timed, and a word on what cannot."""
+    """Return the works that can be timed, and a note on each that cannot."""
     works, notes = {}, {}
     for method in task.methods(size):
         try:
@@ -74,7 +74,7 @@ def _prepared(task: Task, size: Size) -> tuple[dict[str, Work], dict[str, str]]:
 
 
 def parsed() -> argparse.Namespace:
-    """The command line."""
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="+", choices=TASKS, default=list(TASKS), help="which tasks")
     parser.add_argument("--pairs", type=int, nargs="+", help=f"by default {_DEFAULT}")
@@ -92,13 +92,13 @@ def parsed() -> argparse.Namespace:
 
 
 def named(task: str, method: str) -> Method:
-    """A method by its names."""
+    """Return a method by the names of its task and itself."""
     every = TASKS[task]
     return next(one for one in (*every.ours, *every.peers, *every.references) if one.name == method)
 
 
 def main() -> None:
-    """Measures, prints, and records if asked."""
+    """Measure, print, and record if asked."""
     options = parsed()
     torch.set_num_threads(options.threads)
     threadpool_limits(options.threads)

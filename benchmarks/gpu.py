@@ -5,9 +5,9 @@
     python benchmarks/gpu.py --interpret                  # a smoke test on a CPU: tiny, and no measurement
 
 Times are of forward and backward together, by CUDA events: medians over rounds in which the methods take
-turns. The fraction is that of the count of symmetric tiles with recomputation, 8 * 2 N^2 d operations for N
-pairs, done at the rate of the machine's own matrix product of the same type, measured in the same run. A
-dense method that does not fit the memory says so.
+turns. The fraction is the time that symmetric tiles with recomputation need for their 8 * 2 N^2 d operations
+(N pairs), at the rate of the machine's matrix product of the same type in the same run, divided by the time
+measured. The table says which dense methods do not fit into memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A type of embeddings, and how torch is told to multiply float32."""
+    """Type of the embeddings, and torch's setting for products in float32."""
 
     name: str
     type: torch.dtype
@@ -51,7 +51,7 @@ KINDS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One line of the table; `milliseconds` by rounds, empty where it did not fit."""
+    """One line of the table; `milliseconds` by rounds, empty if the method did not fit into memory."""
 
     kind: Kind
     pairs: int
@@ -60,7 +60,7 @@ class Line:
     note: str = ""
 
     def cells(self, dim: int, rates: dict[str, float], others: list[Line]) -> list[str]:
-        """What the table says of it."""
+        """Return the cells of a line."""
         if not self.milliseconds:
             return [self.kind.name, f"{self.pairs:,}", self.method, self.note, "", ""]
         median = statistics.median(self.milliseconds)
@@ -75,14 +75,14 @@ class Line:
 
 
 def nt_xent_dense(a: Tensor, b: Tensor) -> Tensor:
-    """NT-Xent as most would write it: a filled diagonal and one cross-entropy."""
+    """Return NT-Xent as it is usually written: a filled diagonal and one cross-entropy."""
     z = normalize(torch.cat([a, b]), dim=1)
     logits = (z @ z.T / TEMPERATURE).fill_diagonal_(-torch.inf)
     return cross_entropy(logits, torch.arange(len(z), device=z.device).roll(len(a)))
 
 
 def hcl_dense(a: Tensor, b: Tensor) -> Tensor:
-    """Hard negatives by the published formula, every matrix formed."""
+    """Return HCL by the published formula, with every matrix formed."""
     z = normalize(torch.cat([a, b]), dim=1)
     rows = torch.arange(len(z), device=z.device) % len(a)
     logits = (z @ z.T / TEMPERATURE).masked_fill(rows[:, None] == rows[None, :], -torch.inf)
@@ -92,7 +92,7 @@ def hcl_dense(a: Tensor, b: Tensor) -> Tensor:
 
 
 def methods(kind: Kind, *, small: bool) -> dict[str, Loss]:
-    """What is measured, by name; torch.compile only where there is something to gain."""
+    """Return the methods by name; torch.compile only for those that gain from it."""
     from tammes import recipes
     from tammes.reduce import Triton
     from tammes.reduce.choice import product_for
@@ -121,7 +121,7 @@ def methods(kind: Kind, *, small: bool) -> dict[str, Loss]:
 
 
 def milliseconds(work: Callable[[], object], device: torch.device) -> float:
-    """Of one call, by the device's own clock where it has one."""
+    """Return the milliseconds of one call, by the device's clock if it has one."""
     if device.type != "cuda":
         start = time.perf_counter()
         work()
@@ -135,13 +135,13 @@ def milliseconds(work: Callable[[], object], device: torch.device) -> float:
 
 
 def step(loss: Loss, a: Tensor, b: Tensor) -> None:
-    """One forward and backward."""
+    """Compute one forward and one backward pass."""
     a.grad = b.grad = None
     loss(a, b).backward()
 
 
 def matmul_rate(kind: Kind, device: torch.device, size: int, rounds: int) -> float:
-    """Operations a second of a square matrix product."""
+    """Return the operations a second of a square matrix product."""
     torch.set_float32_matmul_precision(kind.precision)
     a = torch.randn(size, size, device=device, dtype=kind.type)
     b = torch.randn(size, size, device=device, dtype=kind.type)
@@ -150,7 +150,7 @@ def matmul_rate(kind: Kind, device: torch.device, size: int, rounds: int) -> flo
 
 
 def measured(kind: Kind, pairs: int, dim: int, rounds: int, device: torch.device) -> list[Line]:
-    """A line for each method, the methods taking turns."""
+    """Return a line for each method; the methods take turns."""
     torch.set_float32_matmul_precision(kind.precision)
     generator = torch.Generator().manual_seed(0)
     views = [torch.randn(pairs, dim, generator=generator) for _ in range(2)]
@@ -183,7 +183,7 @@ def measured(kind: Kind, pairs: int, dim: int, rounds: int, device: torch.device
 
 
 def page(title: str, lines: list[list[str]], facts: list[str]) -> str:
-    """The table in Markdown."""
+    """Return the table in Markdown."""
     heads = ("type", "pairs", "method", "ms", f"of the {UNITS}-unit count", "times NT-Xent")
     rows = [heads, tuple("---" for _ in heads), *lines]
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
@@ -191,7 +191,7 @@ def page(title: str, lines: list[list[str]], facts: list[str]) -> str:
 
 
 def facts_of(device: torch.device, rates: dict[str, float], dim: int, rounds: int) -> list[str]:
-    """What a reader must know to believe the table."""
+    """Return the facts about the machine and the run that stand above the table."""
     import triton
 
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "a CPU, interpreted"
@@ -204,7 +204,7 @@ def facts_of(device: torch.device, rates: dict[str, float], dim: int, rounds: in
 
 
 def options() -> argparse.Namespace:
-    """What the command line says."""
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--pairs", type=int, nargs="+", default=[1024, 4096, 16384, 65536, 262144])
     parser.add_argument("--dim", type=int, default=128)
@@ -215,7 +215,7 @@ def options() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Measures, prints the table and keeps it."""
+    """Measure, print the table and write it to a file."""
     chosen = options()
     if chosen.interpret:
         os.environ["TRITON_INTERPRET"] = "1"

@@ -1,4 +1,4 @@
-"""The losses of other packages, driven as their own trainers drive them."""
+"""The losses of other packages, called as their trainers call them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _metric_learning(name: Literal["NTXentLoss", "SupConLoss"]) -> Any:
 
 
 def metric_learning(name: Literal["NTXentLoss", "SupConLoss"]) -> Step:
-    """A loss of pytorch-metric-learning, which normalizes; positives are rows that share a label.
+    """Return a loss of pytorch-metric-learning, which normalizes; positives are rows that share a label.
 
-    With two rows to a label SupCon is NT-Xent.
+    With two rows per label SupCon is NT-Xent.
     """
 
     def loss(a: Tensor, b: Tensor) -> Tensor:
@@ -57,7 +57,7 @@ def _ranking() -> Any:
 
 
 def cached_ranking(a: Tensor, b: Tensor) -> Tensor:
-    """sentence-transformers' cached loss on embeddings, b the documents of the queries a.
+    """Return sentence-transformers' cached loss on embeddings, b the documents of the queries a.
 
     It is the second of the three steps of its `forward`: mini-batches of queries, each with its backward
     pass.
@@ -67,14 +67,14 @@ def cached_ranking(a: Tensor, b: Tensor) -> Tensor:
 
 
 def ranking(a: Tensor, b: Tensor) -> Tensor:
-    """sentence-transformers' plain loss on embeddings: one matrix of scores."""
+    """Return sentence-transformers' plain loss on embeddings: one matrix of scores."""
     value: Tensor = _ranking().compute_loss_from_embeddings([a, b], None)
     value.backward()
     return value.detach()
 
 
 def cached_nt_xent(a: Tensor, b: Tensor) -> Tensor:
-    """NT-Xent by sentence-transformers' cached loss: one call for the rows of each view.
+    """Return NT-Xent by sentence-transformers' cached loss: one call for the rows of each view.
 
     Queries against all documents and all other queries is NT-Xent of the queries' rows.
     """

@@ -1,8 +1,8 @@
-"""NT-Xent, its one-way form and HCL: as this package computes them, and as one would write or pick them.
+"""NT-Xent, its one-way form and HCL: from this package, written by hand, and from other packages.
 
-Every loss is given raw embeddings and returns the loss of the unit vectors; its gradient is that of the raw
-ones, as a training loop needs it. What is written by hand calls `normalize`; a library that normalizes by
-itself does not do so twice.
+Every loss takes raw embeddings and returns the loss of the unit vectors; its gradient is that of the raw
+ones, as in a training loop. Losses written by hand call `normalize`; a library that normalizes by itself
+does not do so twice.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tammes.pairs import Pairs
 
 
 def nt_xent_cross_entropy(a: Tensor, b: Tensor) -> Tensor:
-    """NT-Xent as most would write it: a filled diagonal and one cross-entropy."""
+    """Return NT-Xent as it is usually written: a filled diagonal and one cross-entropy."""
     z = normalize(torch.cat([a, b]), dim=1)
     logits = (z @ z.T / TEMPERATURE).fill_diagonal_(-torch.inf)
     return cross_entropy(logits, torch.arange(len(z)).roll(len(a)))
 
 
 def one_way_cross_entropy(a: Tensor, b: Tensor) -> Tensor:
-    """InfoNCE of the rows of one view among those of the other."""
+    """Return InfoNCE of the rows of one view against those of the other."""
     logits = normalize(a, dim=1) @ normalize(b, dim=1).T / TEMPERATURE
     return cross_entropy(logits, torch.arange(len(a)))
 
@@ -35,14 +35,14 @@ _SIMCLR = recipes.simclr(temperature=TEMPERATURE)
 
 
 def one_way_tammes(a: Tensor, b: Tensor) -> Tensor:
-    """The same here: anchors and candidates are two different sets."""
+    """Return the one-way loss of this package, with anchors and candidates as two sets."""
     ids = torch.arange(len(a))
     pairs = Pairs(anchors=a, ids=ids, candidates=b, candidate_ids=ids)
     return _SIMCLR(pairs)
 
 
 def hcl_dense(a: Tensor, b: Tensor) -> Tensor:
-    """HCL with debiasing as published: every matrix formed."""
+    """Return HCL with debiasing as published, with every matrix formed."""
     a, b = normalize(a, dim=1), normalize(b, dim=1)
     batch, z = len(a), torch.cat([a, b])
     keep = ~torch.eye(batch, dtype=torch.bool).repeat(2, 2)
@@ -57,7 +57,7 @@ def hcl_dense(a: Tensor, b: Tensor) -> Tensor:
 
 
 def nt_xent() -> Task:
-    """Symmetric tiles need half a product forward, half again and one for the gradient."""
+    """Return the task of NT-Xent: half a product forward, half again and one for the gradient."""
     return loss_task(
         key="nt-xent",
         title="NT-Xent",
@@ -89,7 +89,7 @@ def nt_xent() -> Task:
 
 
 def one_way() -> Task:
-    """One view among the other: three products of a quarter of the matrix of all views."""
+    """Return the one-way task: three products of a quarter of the matrix of all views."""
     return loss_task(
         key="one-way",
         title="InfoNCE of one view among the other",
@@ -114,7 +114,7 @@ def one_way() -> Task:
 
 
 def hcl() -> Task:
-    """As many products as NT-Xent."""
+    """Return the task of HCL, with as many products as NT-Xent."""
     objective = recipes.hcl(temperature=TEMPERATURE, beta=BETA, class_prior=CLASS_PRIOR)
     return loss_task(
         key="hcl",

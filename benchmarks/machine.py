@@ -1,4 +1,4 @@
-"""What the numbers were measured on, and how fast it multiplies matrices."""
+"""The machine that the numbers were measured on, and its rate of matrix products."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Rate:
     """Floating-point operations a second of float32 matrix products.
 
     Args:
-        tile: of (512, d) by (d, 512), what a tile of similarities takes.
-        large: of two square matrices of 2,048 rows.
+        tile: rate of (512, d) by (d, 512), the product of a tile of similarities.
+        large: rate of two square matrices of 2,048 rows.
     """
 
     tile: float
@@ -36,12 +36,12 @@ class Rate:
 
     @property
     def best(self) -> float:
-        """The yardstick: the faster of the two."""
+        """The faster of the two rates."""
         return max(self.tile, self.large)
 
 
 def matmul_rate(dim: int) -> Rate:
-    """The machine's rate now, each of the two a median of several products."""
+    """Return the machine's current rates, medians of several products."""
     left, right = torch.randn(_TILE, dim), torch.randn(_TILE, dim)
     square, tile = torch.randn(_LARGE, _LARGE), torch.empty(_TILE, _TILE)
     product = torch.empty_like(square)
@@ -56,7 +56,7 @@ def matmul_rate(dim: int) -> Rate:
 
 
 def processor() -> str:
-    """The processor's name, as the system tells it."""
+    """Return the processor's name as the system reports it."""
     try:
         with open("/proc/cpuinfo") as file:
             names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
@@ -66,7 +66,7 @@ def processor() -> str:
 
 
 def description() -> str:
-    """Processor, threads and the versions of everything compared."""
+    """Return a line with the processor, threads and the versions of all packages."""
     versions = ", ".join(f"{package} {_version(package)}" for package in _PACKAGES)
     return f"{processor()}, {torch.get_num_threads()} threads; Python {platform.python_version()}, {versions}"
 

@@ -1,4 +1,4 @@
-"""Peak memory of one unit of work, in a process of its own."""
+"""Peak memory of one unit of work, in a separate process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SMALL = 64
 
 
 def peak_of(task: str, method: str, size: Size, threads: int) -> float:
-    """MB beyond the inputs in a fresh process; NaN where the system does not tell (it must be Linux)."""
+    """Return the peak memory beyond the inputs in a fresh process, in MB; NaN on systems but Linux."""
     script = Path(__file__).with_name("cpu.py")
     where = ["--pairs", str(size.pairs), "--dim", str(size.dim), "--threads", str(threads)]
     command = [sys.executable, str(script), "--measure", task, method, *where]
@@ -24,14 +24,14 @@ def peak_of(task: str, method: str, size: Size, threads: int) -> float:
 
 
 def measure(method: Method, size: Size) -> float:
-    """MB by which the resident memory rises at its peak in one unit of work, in this process."""
+    """Return the rise of this process's resident memory at its peak in one unit of work, in MB."""
     with suppress(NotReachedError):
         method.prepare(Size(pairs=_SMALL, dim=size.dim))()
     return rise_of(method.prepare(size))
 
 
 def rise_of(work: Work) -> float:
-    """MB by which the resident memory rises at its peak in this piece of work, in this process."""
+    """Return the rise of this process's resident memory at its peak in a given work, in MB."""
     ctypes.CDLL(None).malloc_trim(0)  # hand back what is free, or the work would find room in it
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the peak starts from here
@@ -41,11 +41,11 @@ def rise_of(work: Work) -> float:
 
 
 def whole_peak() -> float:
-    """MB of this process at its peak since `rise_of` was last called, libraries and inputs included."""
+    """Return the peak memory of this process since the last `rise_of` in MB, with libraries and inputs."""
     return _status("VmHWM") / 1024
 
 
 def _status(field: str) -> int:
-    """KB of a field of this process's memory."""
+    """Return a field of this process's memory, in KB."""
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(field))

@@ -1,4 +1,4 @@
-"""What is compared: methods that compute the same thing, task by task, and what they are given."""
+"""Methods that compute the same thing, task by task, and their inputs."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ Work = Callable[[], object]
 
 
 class NotReachedError(RuntimeError):
-    """A method does not come to the accuracy asked for."""
+    """A method does not reach the required accuracy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How many pairs there are, in how many dimensions."""
+    """Number of pairs and of dimensions."""
 
     pairs: int
     dim: int
 
     @property
     def rows(self) -> int:
-        """Rows of the similarity matrix of all views against all views."""
+        """Number of rows of the similarity matrix of all views."""
         return 2 * self.pairs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """One way to do a task's work.
+    """One implementation of a task.
 
     Args:
-        name: what the table calls it.
-        prepare: makes one unit of work ready for a size, or raises `NotReachedError`; only the work is
-            measured.
-        limit: up to how many pairs it is run: beyond, its matrices would not fit or it would take minutes.
-        needs: the module without which it cannot run.
+        name: name in the table.
+        prepare: function that prepares one unit of work for a size, or raises `NotReachedError`; only the
+            work is measured.
+        limit: largest number of pairs; beyond it the matrices do not fit or a call takes minutes.
+        needs: module that it requires.
     """
 
     name: str
@@ -54,23 +54,23 @@ class Method:
     needs: str = "torch"
 
     def runs(self, size: Size) -> bool:
-        """Whether it can be measured at this size, here."""
+        """Return whether the method can be measured at this size on this machine."""
         return size.pairs <= self.limit and find_spec(self.needs) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Methods for one thing to do; the first of `ours` is compared with the peers.
+    """Methods that do the same work; the first of `ours` is compared with the peers.
 
     Args:
-        key: its name on the command line.
-        title: what is computed.
-        ours: this package.
-        peers: what one would write or pick instead.
-        references: for the reader, not for the comparison.
-        products: how many times the rows^2 * d multiply-adds of one whole similarity matrix the task cannot
-            do without, or None where the count depends on how many iterations are made.
-        agree: raises where a method computes something else; takes the size.
+        key: name on the command line.
+        title: description of the work.
+        ours: methods of this package.
+        peers: hand-written methods and those of other packages.
+        references: methods that are shown but not compared.
+        products: number of products of a whole similarity matrix (rows^2 * d multiply-adds) that the task
+            needs at least, or None if it depends on the number of iterations.
+        agree: function of the size that raises if a method computes something else.
     """
 
     key: str
@@ -82,17 +82,17 @@ class Task:
     agree: Callable[[Size], None] | None = None
 
     def methods(self, size: Size) -> tuple[Method, ...]:
-        """Those that can be measured at this size, ours first."""
+        """Return the methods that can be measured at this size, ours first."""
         every = (*self.ours, *self.peers, *self.references)
         return tuple(method for method in every if method.runs(size))
 
     def flops(self, size: Size) -> float | None:
-        """Floating-point operations of those products."""
+        """Return the number of floating-point operations of these products."""
         return None if self.products is None else self.products * 2 * size.rows**2 * size.dim
 
 
 def views(size: Size) -> tuple[Tensor, Tensor]:
-    """Embeddings as an encoder leaves them, of any length, the second view near the first."""
+    """Return embeddings of any length, as an encoder returns them, the second view near the first."""
     generator = torch.Generator().manual_seed(0)
     a = torch.randn(size.pairs, size.dim, generator=generator)
     b = a + 0.5 * torch.randn(size.pairs, size.dim, generator=generator)
@@ -100,7 +100,7 @@ def views(size: Size) -> tuple[Tensor, Tensor]:
 
 
 def training(step: Step) -> Callable[[Size], Work]:
-    """The work of a loss in a training loop: its value, and the gradient at the raw embeddings."""
+    """Return the work of a loss in a training loop: its value, and the gradient of the raw embeddings."""
 
     def prepare(size: Size) -> Work:
         a, b = views(size)
@@ -115,7 +115,7 @@ def training(step: Step) -> Callable[[Size], Work]:
 
 
 def by_autograd(loss: Loss) -> Step:
-    """The step of a loss that leaves its backward pass to autograd."""
+    """Return the step of a loss whose backward pass is autograd's."""
 
     def step(a: Tensor, b: Tensor) -> Tensor:
         value = loss(a, b)
@@ -127,7 +127,7 @@ def by_autograd(loss: Loss) -> Step:
 
 @dataclass(frozen=True, kw_only=True)
 class LossMethod:
-    """One way to compute a loss; the fields are those of `Method`."""
+    """One implementation of a loss; the fields are those of `Method`."""
 
     name: str
     step: Step
@@ -144,7 +144,7 @@ def loss_task(
     products: float | None,
     references: tuple[Method, ...] = (),
 ) -> Task:
-    """A task whose methods all compute one loss, which is checked in value and gradient."""
+    """Return a task whose methods compute one loss, which is checked in value and gradient."""
 
     def method(one: LossMethod) -> Method:
         return Method(name=one.name, prepare=training(one.step), limit=one.limit, needs=one.needs)
@@ -164,10 +164,10 @@ def loss_task(
 
 
 def assert_same_loss(steps: dict[str, Step], size: Size) -> None:
-    """Raises where a loss or its gradient is not that of the first of them.
+    """Raise an error if a loss or its gradient differs from that of the first method.
 
     Raises:
-        RuntimeError: names the loss.
+        RuntimeError: a loss or gradient that differs, by the name of its method.
     """
     expected: tuple[Tensor, ...] | None = None
     for name, step in steps.items():

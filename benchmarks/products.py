@@ -1,4 +1,4 @@
-"""The matrix products that an exact loss on symmetric tiles cannot do without, and nothing else."""
+"""The matrix products that an exact loss on symmetric tiles needs at least, and nothing else."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SIDE = 512
 
 
 def products_alone() -> Method:
-    """Half of S forward, half of it again, and its product with the embeddings: 4 (2B)^2 d operations.
+    """Return the method: half of S, half again, and its product with the embeddings, 4 (2B)^2 d operations.
 
-    Tiles of 512 x 512 in memory taken once, the quickest of 512, 1,024 and 2,048; what a tile holds is not
-    looked at.
+    The memory of a tile is allocated once, and its content is ignored. Tiles of 512 x 512 are the fastest of
+    512, 1,024 and 2,048.
     """
     return Method(name="its matrix products and nothing else", prepare=_prepare)
 

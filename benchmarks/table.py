@@ -1,4 +1,4 @@
-"""One table of everything measured, for the terminal and for a page."""
+"""The table of all measurements, for the terminal and for a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEADINGS = ("pairs", "method", "ms", "times ours", "times products", "peak MB")
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What was measured for one method: its time and, where asked, its memory; or why it was not."""
+    """Time of one method and, if asked for, its memory; or the reason why it was not measured."""
 
     name: str
     times: Times | None = None
@@ -36,7 +36,7 @@ class Section:
 
     @property
     def lead(self) -> float | None:
-        """The best peer's time over that of our first method, above 1 where we are faster."""
+        """Return the best peer's time divided by that of our first method, above 1 if we are faster."""
         ours, names = self.cells[0].times, [peer.name for peer in self.task.peers]
         peers = [cell.times for cell in self.cells if cell.name in names and cell.times is not None]
         if ours is None or not peers:
@@ -44,7 +44,7 @@ class Section:
         return min(peers, key=lambda times: times.median).over(ours)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """One row for each method, in the order of `_HEADINGS`."""
+        """Return a row for each method, in the order of `_HEADINGS`."""
         first = self.cells[0].times
         alone = None if (flops := self.task.flops(self.size)) is None else flops / self.rate.best
         return [
@@ -69,7 +69,7 @@ def _rate(rate: Rate) -> str:
 
 
 def summary_rows(sections: list[Section]) -> list[tuple[str, ...]]:
-    """How many times as fast as the best peer we are, task by size."""
+    """Return rows that say how many times as fast as the best peer we are, by task and size."""
     return [
         (
             section.task.key,
@@ -85,7 +85,7 @@ _SUMMARY = ("task", "pairs", "best peer / ours", "GFLOP/s of products")
 
 
 def show(sections: list[Section], console: Console) -> None:
-    """Prints the table of methods, then the lead over the best peer."""
+    """Print the table of methods, then the lead over the best peer."""
     table = Table(title="Forward and backward, medians", title_justify="left")
     for heading in _HEADINGS:
         table.add_column(heading, justify="left" if heading == "method" else "right")
@@ -105,7 +105,7 @@ def show(sections: list[Section], console: Console) -> None:
 
 
 def markdown(sections: list[Section], description: str, command: str, date: str) -> str:
-    """The same as a page."""
+    """Return the same tables as a page in Markdown."""
     page = io.StringIO()
     page.write(f"# {date}, CPU\n\n{description}\n\n    {command}\n")
     page.write("\n## Times as fast as the best peer\n\n")

@@ -1,4 +1,4 @@
-"""Works that do the same, timed side by side, as a table."""
+"""A table of equivalent works, timed side by side."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from timing import side_by_side
 
 
 def times_table(title: str, works: Mapping[str, Work], seconds: float) -> Table:
-    """Measure, and give medians and how many times as long as the first work each takes.
+    """Return a table of median times, and of times relative to the first work.
 
     Args:
-        title: above the table.
-        works: by name, ours first.
-        seconds: see `side_by_side`.
+        title: title of the table.
+        works: functions to time, by name, ours first.
+        seconds: budget of `side_by_side`.
     """
     times = side_by_side(works, seconds)
     first = next(iter(times.values()))

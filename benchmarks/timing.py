@@ -1,4 +1,4 @@
-"""Time that can be compared: methods take turns, short ones run in loops, medians throughout."""
+"""Times that can be compared: methods take turns, short ones run in loops, and medians are taken."""
 
 from __future__ import annotations
 
@@ -18,32 +18,31 @@ _LONG = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """Seconds of one unit of work, round by round; round r of two methods was measured side by side."""
+    """Seconds of one unit of work in each round; round r of two methods was measured side by side."""
 
     rounds: tuple[float, ...]
 
     @property
     def median(self) -> float:
-        """The time of a typical round."""
+        """Median over the rounds."""
         return statistics.median(self.rounds)
 
     def over(self, other: Times) -> float:
-        """How many times as long this takes as the other: the median of the rounds' ratios."""
+        """Return how many times as long this takes as the other, the median of the rounds' ratios."""
         return statistics.median(
             mine / theirs for mine, theirs in zip(self.rounds, other.rounds, strict=True)
         )
 
 
 def side_by_side(works: Mapping[str, Work], budget: float) -> dict[str, Times]:
-    """Times of several works that take turns, so that a change of the machine's mood meets all of them.
+    """Return the times of several works that take turns, so that a slower machine slows all of them.
 
-    Every second round goes through them backwards: what one leaves behind in the caches is not always
-    the same one's burden.
+    Every second round runs them backwards, so that no work always follows the same one and its caches.
 
     Args:
-        works: by name.
-        budget: about how many seconds all of it may take, at most 41 rounds; three rounds are made even so,
-            unless they take three times as long.
+        works: functions to time, by name.
+        budget: approximate number of seconds for all works. There are at most 41 rounds, and at least three
+            unless these take three times as long.
     """
     calls = {name: _calls(work) for name, work in works.items()}
     seconds: dict[str, list[float]] = {name: [] for name in works}
@@ -64,7 +63,7 @@ def side_by_side(works: Mapping[str, Work], budget: float) -> dict[str, Times]:
 
 
 def _calls(work: Work) -> int:
-    """How often to call in one measurement; the calls made to find out are the warm-up."""
+    """Return the number of calls in one measurement; the calls made to find it are the warm-up."""
     calls = 1
     if _seconds(work, 1) > _LONG:
         return 1

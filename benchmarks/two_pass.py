@@ -1,7 +1,7 @@
 """A whole step of an encoder in chunks: embeddings without graph, the loss, then chunks with graph.
 
-The encoder is a small perceptron, the loss InfoNCE of one view among the other, which all methods can do.
-The time is that of the step up to the gradients of the weights, without the optimizer.
+The encoder is a small perceptron, the loss InfoNCE of one view against the other, which all methods can
+compute. The time is that of the step up to the gradients of the weights, without the optimizer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Take = Callable[[nn.Module, Tensor, Tensor], object]
 
 
 def encoder_and_inputs(size: Size) -> tuple[nn.Module, Tensor, Tensor]:
-    """The same for every method."""
+    """Return the encoder and its inputs, the same for every method."""
     generator = torch.Generator().manual_seed(0)
     layers = (nn.Linear(_INPUTS, _HIDDEN), nn.ReLU(), nn.Linear(_HIDDEN, _HIDDEN), nn.ReLU())
     encoder = nn.Sequential(*layers, nn.Linear(_HIDDEN, size.dim))
@@ -37,12 +37,12 @@ def encoder_and_inputs(size: Size) -> tuple[nn.Module, Tensor, Tensor]:
 
 
 def cached(encoder: nn.Module, x: Tensor, y: Tensor) -> None:
-    """This package's way."""
+    """Take a step with `GradientCache`, up to the gradients."""
     one_way_tammes(*GradientCache(encoder, chunk=CHUNK)(x, y)).backward()
 
 
 def by_hand(encoder: nn.Module, x: Tensor, y: Tensor) -> None:
-    """As GradCache's paper describes it, with a plain loss in between."""
+    """Take a step as GradCache's paper describes it, with a plain loss between the passes."""
     with torch.no_grad():
         whole = [torch.cat([encoder(rows) for rows in view.split(CHUNK)]) for view in (x, y)]
     leaves = [each.requires_grad_() for each in whole]
@@ -54,20 +54,20 @@ def by_hand(encoder: nn.Module, x: Tensor, y: Tensor) -> None:
 
 
 def one_pass(encoder: nn.Module, x: Tensor, y: Tensor) -> None:
-    """Without chunks: half the forward passes, all activations in memory."""
+    """Take a step without chunks: half the forward passes, all activations in memory."""
     one_way_cross_entropy(encoder(x), encoder(y)).backward()
 
 
 class _Model(nn.Sequential):
-    """The encoder as sentence-transformers wants to be given it: features in, features out."""
+    """The encoder in the form that sentence-transformers takes: features in, features out."""
 
     def forward(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Adds the embedding to what is given."""
+        """Return the features with the embedding added."""
         return {**features, "sentence_embedding": self[0](features["inputs"])}
 
 
 def sentence_transformers(encoder: nn.Module, x: Tensor, y: Tensor) -> None:
-    """Its cached loss as its trainer calls it; its mini-batches are for encoder and loss alike."""
+    """Take a step with its cached loss as its trainer calls it, mini-batches of encoder and loss alike."""
     from sentence_transformers.sentence_transformer import losses
 
     loss = losses.CachedMultipleNegativesRankingLoss(
@@ -77,7 +77,7 @@ def sentence_transformers(encoder: nn.Module, x: Tensor, y: Tensor) -> None:
 
 
 def working(take: Take, size: Size) -> Work:
-    """The work of a step."""
+    """Return the work of a step."""
     encoder, x, y = encoder_and_inputs(size)
 
     def work() -> None:
@@ -88,10 +88,10 @@ def working(take: Take, size: Size) -> Work:
 
 
 def agree(size: Size) -> None:
-    """Raises where a step leaves other gradients than one pass does.
+    """Raise an error if the gradients of a step differ from those of one pass.
 
     Raises:
-        RuntimeError: names the step.
+        RuntimeError: gradients that differ, by the name of the step.
     """
     expected: list[Tensor] = []
     for method in _TASK.methods(size)[::-1]:  # the reference first
@@ -129,5 +129,5 @@ _TASK = Task(
 
 
 def two_pass() -> Task:
-    """Gradient caching."""
+    """Return the task of gradient caching."""
     return _TASK
