@@ -1,4 +1,4 @@
-"""An entry of `tammes reproduce`, what a user asks of it, and how the entries are found."""
+"""Entries of `tammes reproduce`, requests to run them, and the search for all entries."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Means over seeds, and how sure they are."""
+"""Means over seeds, with their intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best of several settings, and how sure a few seeds are of it."""
+"""The best of several settings, and its uncertainty over a few seeds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -35,9 +35,9 @@ REMARKS = (
     "alone. All seeds share one split into training and test sentences. The range of a best k is the "
     "middle 95 % of 2,000 resamples of the seeds; it has only the values of k that were tried, and with few "
     "seeds there are few different resamples.",
-    "Rises and falls are taken seed by seed; the best k of a seed is chosen by the other seeds, since "
-    "chosen by that seed it would stand above the rest by chance alone. A trend counts as agreeing "
-    "if it has the paper's sign for every seed and every N.",
+    "Rises and falls are computed seed by seed. The best k of a seed is chosen on the other seeds: chosen on "
+    "that seed itself, it would lie above the rest by chance alone. A trend counts as agreeing if it has the "
+    "paper's sign for every seed and every N.",
     "As in the paper, all runs have the same number of epochs, whatever N and B: few documents, "
     "or a large batch, then mean few steps. To tell the effect of a batch from that of its steps, runs are "
     "also measured after as many steps as the largest batch takes in all.",
@@ -85,15 +85,15 @@ def _over_classes(summary: Summary) -> tuple[Figure, ...]:
     return (
         Figure(
             title=f"Accuracy over N and k, with B = {summary.plan.batch}",
-            words="Percent of test sentences assigned to their document, mean over the seeds. As in the "
-            "paper's Fig. 3, 5 and 6 colors are those of a row divided by its best; a circle is the best k "
-            "of a row, broken circles are the first and the last k within 0.5 % of it.",
+            words="Percent of test sentences assigned to their document, mean over the seeds. Colors show "
+            "each row divided by its best, as in the paper's Fig. 3, 5 and 6; a circle marks the best k of a "
+            "row, broken circles the first and the last k within 0.5 % of it.",
             panels=classes_panels(summary),
             wide=True,
         ),
         Figure(
             title="The best k over N",
-            words="With the range of 95 % of the resamples of the seeds, beside the k of two bounds.",
+            words="Bars: the best k in 95 % of the resamples of the seeds. Lines: the k of two bounds.",
             panels=(best_panel(summary),),
             wide=True,
         ),
@@ -106,8 +106,8 @@ def _over_batches(summary: Summary) -> tuple[Figure, ...]:
     return (
         Figure(
             title="Accuracy over B and k",
-            words="As in the paper's Fig. 7 all is divided by the best of all, which is circled. A batch of "
-            "B pairs has at most 2 (B - 1) negatives.",
+            words="Colors show accuracy divided by that of the best setting, which is circled, as in the "
+            "paper's Fig. 7. A batch of B pairs has at most 2 (B - 1) negatives.",
             panels=batches_panels(summary, CLASSIFIERS, words="all epochs"),
             wide=True,
         ),
@@ -135,7 +135,7 @@ def _without_collisions(summary: Summary) -> tuple[Figure, ...]:
 
 
 def _lead(summary: Summary) -> str:
-    """Return what happened, in a sentence."""
+    """Return the first sentence of the page: the best k of few and of many documents."""
     few, many = summary.plan.classes[0], summary.plan.classes[-1]
     return (
         f"On {summary.corpus}, the mean classifier does best with {count_with_range(summary, mean, few)} for "

@@ -43,7 +43,7 @@ REMARKS = (
     "As in the paper, every run has the same number of epochs, so a smaller batch takes more "
     "steps. To tell one from the other, each is also measured after as many steps as the largest batch "
     "takes in all; there the larger batch has seen more images. Where the two disagree on batch size, "
-    "training is too short for either to be the last word.",
+    "training is too short to decide.",
     "Runs of one seed have the same images, first weights, pairs and views, in the same order: they differ "
     "by B and k alone. A trend counts as agreeing if it has the paper's sign for every seed. k is compared "
     "within a batch size, B over the values of k that the smallest and the largest batch both have.",

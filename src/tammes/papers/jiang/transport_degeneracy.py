@@ -289,7 +289,7 @@ def numbers(scores: Scores) -> Numbers:
 
 
 def _lead(scores: Scores) -> str:
-    """Return what happened, in a sentence."""
+    """Return the first sentence of the page: whether the encoder collapses."""
     worst, entropic = _mean("cosine", scores["marginals only"]), _mean("cosine", scores["entropy, ε = 0.3"])
     what = "collapses to a point" if worst > 0.99 else "has not collapsed to a point after these few steps"
     return (

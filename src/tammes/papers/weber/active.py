@@ -56,7 +56,7 @@ REMARKS = (
     "candidates takes longer, rounded up; the table has the seconds of both. A GPU makes views and "
     "embeddings cheaper, and the factor smaller.",
     "The stand-ins: the paper has no experiment on images; its Table I has two classes of latents on a "
-    "sphere. The sets are small, the encoder is a small convolutional network, and training is short.",
+    "sphere. Here the sets are small, the encoder is a small convolutional network, and training is short.",
     "Active positives by labels use the classes that the probe is then tested on; by clusters they use none.",
 )
 
@@ -155,8 +155,7 @@ def page(results: Mapping[ActiveRun, ActiveScore], scale: ActiveScale) -> PaperP
             Figure(
                 title=kind[0].upper() + kind[1:],
                 words="Accuracy on test images over that of random positives, mean and 95 % interval over "
-                "the seeds. Filled: after equally many updates. Hollow: random positives were trained as "
-                "long.",
+                "the seeds. Filled: after equally many updates. Hollow: after equal training time.",
                 panels=panels(arms, kind),
             )
             for kind in KINDS
@@ -246,7 +245,8 @@ def _settings(results: Mapping[ActiveRun, ActiveScore], scale: ActiveScale) -> d
         "active": f"{CANDIDATES} candidates; every {ROUND} steps a classifier of {LABELED} images, labels or "
         "10 clusters; the first fifth of the steps is random",
         "active, quantile": "any candidate within the nearest quarter of the images, else the nearest",
-        "targeted": "ink: noise and erasures vary freely; color: all that changes colors. The rest a quarter",
+        "targeted": "on ink, noise and erasures vary freely; on colors, all changes of color do; the other "
+        "factors vary a quarter as much",
         "seeds": f"{len({cell.seed for cell in results})} at most; the table has each arm's",
     }
 

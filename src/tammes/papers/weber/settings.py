@@ -116,7 +116,7 @@ class Settings1:
         )
 
     def strategies(self) -> dict[str, Strategy]:
-        """Return the strategies of the paper's columns, and the adversarial augmentation, which has none."""
+        """Return the strategies of the paper's columns and the adversarial one, which has no column."""
         acceptance = Quantile(share=self.share)
         return {
             RANDOM: algorithm_1.random(scale=self.perturbation),

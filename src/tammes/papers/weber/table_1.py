@@ -24,8 +24,8 @@ from tammes.papers.weber.training import (
 ORDER = (RANDOM, ACTIVE, DOUBLE_ACTIVE, ADVERSARIAL)
 REMARKS = (
     "The paper leaves open g, f, the temperature, the sizes of rounds and batches, the acceptance region and "
-    "how anchors are biased. None was searched over except the placement of the class means, with other "
-    "seeds; docs/latent.md says how.",
+    "how anchors are biased. Only the placement of the class means was searched over, with other seeds; "
+    "docs/latent.md says how.",
     "As in the paper, an accuracy is the highest after any round, which is above that of the last round by "
     "chance alone; it favors no strategy.",
     "Differences are those of runs with the same seed: the same world, first weights and, for all but "
