@@ -333,7 +333,7 @@ def test_compare_without_labels_still_writes_the_page(tmp_path: Path) -> None:
     [
         ("compare --data digits", "name at least one objective"),
         ("compare simclr simclr --data digits", "simclr was named twice"),
-        ("compare simclr --seeds 0 --data digits", "seeds must be at least 1"),
+        ("compare simclr --seeds 0 --data digits", "seeds must be an integer of at least 1"),
         ("compare simcrl --data digits", "simcrl"),
         ("compare simclr", "--data"),
         ("compare simclr --data digits --size 16", "the digits are 8x8 pixels"),

@@ -152,7 +152,7 @@ def test_what_is_refused(toys: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "say with --k how many nodes" in fails(capsys, "k-clique", *data)
     assert "say with --k" in fails(capsys, "max-cut", *data, "--extension", "bounded-lovasz")
     assert "leave --k out" in fails(capsys, "max-clique", *data, "--k", "3")
-    assert "--k must be at least 1, got 0" in fails(capsys, "k-clique", *data, "--k", "0")
+    assert "--k must be an integer of at least 1, got 0" in fails(capsys, "k-clique", *data, "--k", "0")
     graph = ("--graph", str(tmp_path / "some"))
     assert "leave it out with --graph" in fails(capsys, "max-cut", *graph, "--most", "2")
     assert "none for max-cut" in fails(capsys, "max-cut", *data, "--extension", "erdos")

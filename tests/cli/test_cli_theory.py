@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tammes.cli.main import main
-from tammes.cli.negatives_table import NegativesRow, NegativesTable
-from tammes.theory import ClassDistribution
+from tammes.cli.negatives_table import NegativesTable, percent
+from tammes.theory import ClassDistribution, collision_probability, coverage, log_bound
 
 
 def run(words: str, *more: str | Path) -> int:
@@ -92,12 +92,15 @@ def test_numbers_for_other_programs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_table_shows_every_number_that_the_words_name() -> None:
     negatives = NegativesTable(classes=ClassDistribution.uniform(100), pairs=512)
-    rows = {row.k: row for row in negatives.rows}
-    assert set(rows) == {1, 10, 54, 69, 100, 103, 511, 1030}
-    assert min(rows.values(), key=lambda row: row.plain).k == 103
-    assert min(rows.values(), key=lambda row: row.refined).k == 54
-    assert rows[69] == NegativesRow.of(69, negatives.classes)
-    assert negatives.table().row_count == len(rows)
+    assert set(negatives.ks) == {1, 10, 54, 69, 100, 103, 511, 1030}
+    assert min(negatives.ks, key=lambda k: log_bound(k, negatives.classes)) == 103
+    assert min(negatives.ks, key=lambda k: log_bound(k, negatives.classes, growth=0.5)) == 54
+    columns = [column.cells for column in negatives.table().columns]
+    rows = {k: cells for k, *cells in zip(*columns, strict=True)}
+    assert set(rows) == {f"{k:,}" for k in negatives.ks}
+    assert rows["69"][0] == percent(collision_probability(69, negatives.classes))
+    assert rows["69"][1] == percent(coverage(69, negatives.classes))
+    assert (rows["103"][2], rows["54"][3]) == ("1.00", "1.00")
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])

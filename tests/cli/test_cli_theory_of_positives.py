@@ -34,8 +34,8 @@ def test_it_prints_numbers_for_other_programs(capsys: pytest.CaptureFixture[str]
     ("words", "reason"),
     [
         ("--dimension 1", "--dimension must be from 2"),
-        ("--dimension 8 --error 0", "--error must be from 1e-12"),
-        ("--dimension 8 --delta 1", "--delta must be from 1e-12"),
+        ("--dimension 8 --error 0", "--error must be a finite number at least 1e-12 and below 1"),
+        ("--dimension 8 --delta 1", "--delta must be a finite number at least 1e-12 and below 1"),
     ],
 )
 def test_it_refuses_what_makes_no_sense(capsys: pytest.CaptureFixture[str], words: str, reason: str) -> None:

@@ -34,7 +34,6 @@ from tammes.training.distributed.batch_norm import with_global_batch_norm
 from tammes.training.examples import Examples
 from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
-from tammes.training.momentum import rising_momentum
 from tammes.training.sampler import Shard
 from tiny import make_config, random_images
 
@@ -146,9 +145,9 @@ def test_the_momentum_encoder_follows_after_each_step(
 
     monkeypatch.setattr(MomentumEncoder, "update", spy)
     run = go(WITH_QUEUE)
-    assert [momentum for momentum, _ in seen] == [
-        rising_momentum(0.5, step=step, steps=15) for step in range(15)
-    ]
+    queue = QueueConfig(momentum=0.5, rising=True)
+    momenta = [queue.momentum_at(step=step, steps=15) for step in range(15)]
+    assert [momentum for momentum, _ in seen] == momenta
     assert all(not torch.equal(a[1], b[1]) for a, b in pairwise(seen)), "of the weights after each step"
     assert torch.equal(seen[-1][1], weights_of(run))
 

@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 from tammes import recipes
-from tammes.training import MomentumEncoder
-from tammes.training.momentum import rising_momentum
+from tammes.training import MomentumEncoder, QueueConfig
 
 
 def make_model() -> nn.Module:
@@ -106,7 +105,8 @@ def test_in_training_mode_a_key_depends_on_its_batch_and_in_evaluation_mode_not(
 
 
 def test_a_rising_momentum_starts_as_asked_and_ends_at_one() -> None:
-    values = [rising_momentum(0.99, step=step, steps=10) for step in range(11)]
+    queue = QueueConfig(momentum=0.99, rising=True)
+    values = [queue.momentum_at(step=step, steps=10) for step in range(11)]
     assert values == sorted(values)
     assert values[0] == 0.99
     assert values[5] == pytest.approx(0.995)

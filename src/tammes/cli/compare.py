@@ -8,28 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Console
-from rich.table import Table
 
+from tammes.checks import check_integer
 from tammes.cli.options.data import Split
-from tammes.cli.options.device import Accelerator, device_of
 from tammes.cli.options.objective import RecipeSettings, named_recipes
-from tammes.cli.options.output_path import prepare_output
 from tammes.cli.options.training import CompareOptions
-from tammes.cli.outcome import choose_sample, report_outcome, report_settings
-from tammes.cli.scores import (
-    Columns,
-    Measure,
-    Trial,
-    columns_of,
-    encoded,
-    floors,
-    score_cells,
-    score_table,
-    spread,
-)
+from tammes.cli.outcome import write_report
+from tammes.cli.output import prepare_output
+from tammes.cli.scores import Measure, Trial, encoded, floors, score_table, spread
 from tammes.encoders import ConvNetConfig
-from tammes.report import Comparison, Scores, write_comparison
+from tammes.report import Scores
 from tammes.training import Data, Machine, TrainingConfig, train
+from tammes.training.machine import Accelerator
 
 if TYPE_CHECKING:
     Name = str
@@ -72,8 +62,7 @@ class Compare:
         twice = {name for name in self.objectives if self.objectives.count(name) > 1}
         if twice:
             raise ValueError(f"{', '.join(sorted(twice))} was named twice: name each objective once")
-        if self.seeds < 1:
-            raise ValueError(f"seeds must be at least 1, got {self.seeds}")
+        check_integer("seeds", self.seeds)
 
     def config(self, name: str, data: Data) -> TrainingConfig:
         """Return the settings of the first training of an objective."""
@@ -91,52 +80,30 @@ def main(arguments: Sequence[str]) -> None:
     configs = [choice.config(name, data) for name in choice.objectives]
     measure = None if held_out is None else Measure.of(data, held_out)
     console = Console(markup=False)
+    machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
     trials = []
     for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True), start=1):
         console.print(f"{name} ({number} of {len(configs)})", highlight=False)
-        trials.append(_train(choice, name, config, data, measure))
-    device = device_of(choice.accelerator)
-    baselines = () if measure is None else floors(trials[0].runs, measure, device)
-    console.print(_table(trials, baselines, columns_of(data)))
-    exhibit = choose_sample(data, held_out, configs[0])
-    settings = report_settings(configs[0], data, exhibit, measured=measure is not None)
-    if choice.seeds > 1:
-        first, last = configs[0].seed, configs[0].seed + choice.seeds - 1
-        settings["seed"] = f"{first} to {last}: scores are means, the figures are of the first"
-    page = Comparison(
-        data=choice.source.data,
-        settings=settings,
-        command=shlex.join(["tammes", "compare", *arguments]),
-        sample=exhibit.sample,
-        outcomes=tuple(report_outcome(trial, exhibit) for trial in trials),
-        floors=tuple(trial.floor for trial in baselines),
-        test_size=0 if measure is None else len(measure.test),
-    )
-    write_comparison(choice.report, page)
+        trials.append(_train(choice, name, config, data, measure, machine))
+    baselines = () if measure is None else floors(trials[0].runs, measure, machine.device)
+    rows = [(trial.name, trial.scores, [spread([run.seconds for run in trial.runs])]) for trial in trials]
+    console.print(score_table(data, "objective", rows, more=["seconds"], baselines=baselines))
+    command = shlex.join(["tammes", "compare", *arguments])
+    write_report(choice.report, command, trials, baselines, data, held_out, measure)
     console.print(f"open {choice.report}", highlight=False)
 
 
-def _train(choice: Compare, name: str, config: TrainingConfig, data: Data, measure: Measure | None) -> Trial:
+def _train(
+    choice: Compare, name: str, config: TrainingConfig, data: Data, measure: Measure | None, machine: Machine
+) -> Trial:
     """Train and measure one objective, once for each seed."""
     every = max(1, config.epochs // CURVE_POINTS)
     monitor = None if measure is None else measure.monitor(every=every)
-    machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
     runs, scores = [], []
     for seed in range(config.seed, config.seed + choice.seeds):
         seeded = replace(config, seed=seed)
         run = train(seeded, data, source=choice.source.data, monitor=monitor, machine=machine)
-        run.model.to(device_of(choice.accelerator))
+        run.model.to(machine.device)
         runs.append(run)
         scores.append(Scores() if measure is None else measure.scores(encoded(run.model)))
     return Trial(name=name, scores=tuple(scores), runs=tuple(runs))
-
-
-def _table(trials: Sequence[Trial], baselines: Sequence[Trial], columns: Columns) -> Table:
-    table = score_table("objective", "seconds", columns=columns)
-    for trial in trials:
-        seconds = spread([run.seconds for run in trial.runs])
-        table.add_row(trial.name, *score_cells(*trial.scores, columns=columns), seconds)
-    table.add_section()
-    for trial in baselines:
-        table.add_row(trial.name, *score_cells(*trial.scores, columns=columns), "-")
-    return table

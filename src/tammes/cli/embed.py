@@ -12,12 +12,11 @@ import pyarrow.parquet as pq
 import torch
 import tyro
 
-from tammes.cli.counted import counted
 from tammes.cli.options.data import Source
-from tammes.cli.options.device import Accelerator, device_of
-from tammes.cli.options.output_path import prepare_output
-from tammes.training import Data, embed, load_run
+from tammes.cli.output import counted, prepare_output
+from tammes.training import Data, Machine, embed, load_run
 from tammes.training.atomic import write_atomically
+from tammes.training.machine import Accelerator
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +50,8 @@ def main(arguments: Sequence[str]) -> None:
         raise ValueError(f"--out must end in .parquet or .npz, got {choice.out}")
     prepare_output(choice.out)
     run = load_run(choice.run)
-    model = run.model.to(device_of(choice.accelerator))
-    parts = choice.source.load_like(run.config.data)
+    model = run.model.to(Machine(accelerator=choice.accelerator).device)
+    parts = choice.source.load(choice.source.shape_like(run.config.data))
     embedded = [embed(model, part, batch_size=choice.batch_size, workers=choice.workers) for part in parts]
     features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))
     write = _parquet if choice.out.suffix == ".parquet" else _npz

@@ -11,12 +11,12 @@ import tyro
 from rich.console import Console
 
 from tammes.cli.options.data import Split
-from tammes.cli.options.device import Accelerator, device_of
 from tammes.cli.outcome import pairs_of
-from tammes.cli.scores import Measure, at_most, columns_of, encoded, score_cells, score_table
+from tammes.cli.scores import Measure, at_most, encoded, score_table
 from tammes.diagnostics import alignment, uniformity
-from tammes.training import Data, Run, embed, load_run
+from tammes.training import Data, Machine, Run, embed, load_run
 from tammes.training.embedding import embed_pairs
+from tammes.training.machine import Accelerator
 from tammes.training.seeds import Purpose, derive
 
 MOST_PAIRS = 2_000
@@ -50,14 +50,14 @@ def main(arguments: Sequence[str]) -> None:
         Evaluate, prog="tammes evaluate", args=arguments, config=(tyro.conf.FlagCreatePairsOff,)
     )
     run = load_run(choice.run)
-    train, test = choice.source.split_like(run.config.data)
+    train, test = choice.source.split(choice.source.shape_like(run.config.data))
     if test is None:
         raise ValueError(
             f"there is nothing to measure on: {choice.source.data} has no labels (a folder for each class of "
             "images or a file for each document gives them), or --held-out is 0; name labeled data by --test"
         )
     train.required_labels()
-    run.model.to(device_of(choice.accelerator))
+    run.model.to(Machine(accelerator=choice.accelerator).device)
     scores = Measure(train=train, test=test).scores(encoded(run.model))
     aligned, uniform = _alignment_and_uniformity(run, test)
     if choice.json:
@@ -65,11 +65,8 @@ def main(arguments: Sequence[str]) -> None:
         numbers = {**measured, "alignment": aligned, "uniformity": uniform}
         print(json.dumps({"run": str(choice.run), "data": choice.source.data, **numbers}))
         return
-    columns = columns_of(test)
-    table = score_table("encoder", "alignment", "uniformity", columns=columns)
-    distances = ("-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}")
-    table.add_row(str(choice.run), *score_cells(scores, columns=columns), *distances)
-    Console(markup=False).print(table)
+    row = str(choice.run), [scores], ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
+    Console(markup=False).print(score_table(test, "encoder", [row], more=["alignment", "uniformity"]))
 
 
 def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:

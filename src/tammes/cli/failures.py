@@ -11,28 +11,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
 FAILED = 2
 
+_FIELDS_OF_FLAGS = {
+    "--": "resume overwrite patience strict files encoding text_column label_column split",
+    "--positives.": "candidates refresh warm_up sample freely little",
+    "--positives.acceptance.": "lower_bound",
+}
 FLAGS = {
-    "resume": "--resume",
-    "overwrite": "--overwrite",
-    "patience": "--patience",
-    "strict": "--strict",
-    "files": "--files",
-    "encoding": "--encoding",
-    "text_column": "--text-column",
-    "label_column": "--label-column",
-    "split": "--split",
-    "candidates": "--positives.candidates",
-    "refresh": "--positives.refresh",
-    "warm_up": "--positives.warm-up",
-    "sample": "--positives.sample",
-    "freely": "--positives.freely",
-    "little": "--positives.little",
-    "lower_bound": "--positives.acceptance.lower-bound",
+    name: prefix + name.replace("_", "-")
+    for prefix, names in _FIELDS_OF_FLAGS.items()
+    for name in names.split()
 }
 """Fields and arguments that messages of the library name, and the flags that set them."""
 
@@ -135,14 +127,7 @@ def _warnings_in_a_line() -> Iterator[None]:
     """Show a warning as a line without file and line number, and each kind only once."""
     seen: set[type[Warning]] = set()
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if category not in seen:
             seen.add(category)
             _print_line(f"warning: {message} (further warnings of this kind are not shown)")

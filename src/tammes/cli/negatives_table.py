@@ -23,37 +23,6 @@ REFINED = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class NegativesRow:
-    """Bounds at one number of negatives.
-
-    Example:
-        >>> NegativesRow.of(100, ClassDistribution.uniform(100)).collision
-        0.6339676587267705
-    """
-
-    k: int
-    collision: float
-    """Share of anchors with at least one negative of their class."""
-    coverage: float
-    """Share of the classes that occur among k draws."""
-    plain: float
-    """Natural logarithm of the plain bound's coefficient."""
-    refined: float
-    """Natural logarithm of the refined bound's coefficient."""
-
-    @classmethod
-    def of(cls, k: int, classes: ClassDistribution) -> "NegativesRow":
-        """Compute the bounds."""
-        return cls(
-            k=k,
-            collision=collision_probability(k, classes),
-            coverage=coverage(k, classes),
-            plain=log_bound(k, classes),
-            refined=log_bound(k, classes, growth=REFINED),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class NegativesTable:
     """Bounds over the number of negatives for a class distribution, and the negatives of a batch.
 
@@ -108,16 +77,6 @@ class NegativesTable:
         """Smallest number of negatives at which half of the anchors meet their class."""
         return negatives_until_collision(0.5, self.classes)
 
-    @property
-    def batch_draws(self) -> int | None:
-        """Number of independent negatives that the negatives of the batch amount to."""
-        return None if self.pairs is None else self.pairs - 1
-
-    @property
-    def batch_negatives(self) -> int | None:
-        """Number of negatives of each anchor in the batch."""
-        return None if self.pairs is None else 2 * (self.pairs - 1)
-
     @cached_property
     def batch_collision(self) -> float | None:
         """Share of anchors with a false negative among all negatives of the batch."""
@@ -126,13 +85,13 @@ class NegativesTable:
         return collision_probability_in_batch(2 * (self.pairs - 1), self.classes, pairs=self.pairs)
 
     @property
-    def rows(self) -> tuple[NegativesRow, ...]:
-        """Rows for powers of ten around the best number, and for every number that the summary names."""
+    def ks(self) -> list[int]:
+        """Numbers of negatives in the table: powers of ten around the best one, and all of the summary."""
         numbers = {1, self.half, self.best, self.refined_best, 10 * self.best}
         numbers |= {10**power for power in range(1, len(str(self.best)))}
-        if self.batch_draws is not None:
-            numbers.add(self.batch_draws)
-        return tuple(NegativesRow.of(k, self.classes) for k in sorted(numbers))
+        if self.pairs is not None:
+            numbers.add(self.pairs - 1)
+        return sorted(numbers)
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
@@ -147,6 +106,7 @@ class NegativesTable:
     @property
     def numbers(self) -> dict[str, object]:
         """Numbers by name, for other programs."""
+        draws = None if self.pairs is None else self.pairs - 1
         return {
             "classes": self.classes.number,
             "effective_classes": self.classes.effective_number,
@@ -158,8 +118,8 @@ class NegativesTable:
             "k_with_collision_for_half": self.half,
             "logistic_floor_at_best_k": logistic_floor(self.best, self.classes),
             "batch": self.pairs,
-            "batch_draws": self.batch_draws,
-            "batch_negatives": self.batch_negatives,
+            "batch_draws": draws,
+            "batch_negatives": None if draws is None else 2 * draws,
             "batch_collision": self.batch_collision,
         }
 
@@ -168,16 +128,14 @@ class NegativesTable:
         table = Table(caption="bounds as multiples of their least value", caption_justify="left")
         for name in ("negatives k", "collision", "classes seen", "plain bound", "refined bound"):
             table.add_column(name, justify="right")
-        plain = log_bound(self.best, self.classes)
-        refined = log_bound(self.refined_best, self.classes, growth=REFINED)
-        for row in self.rows:
-            table.add_row(
-                f"{row.k:,}",
-                percent(row.collision),
-                percent(row.coverage),
-                multiple(row.plain - plain),
-                multiple(row.refined - refined),
-            )
+        classes = self.classes
+        plain = log_bound(self.best, classes)
+        refined = log_bound(self.refined_best, classes, growth=REFINED)
+        for k in self.ks:
+            shares = percent(collision_probability(k, classes)), percent(coverage(k, classes))
+            ratio = multiple(log_bound(k, classes) - plain)
+            refined_ratio = multiple(log_bound(k, classes, growth=REFINED) - refined)
+            table.add_row(f"{k:,}", *shares, ratio, refined_ratio)
         return table
 
     def _false_negatives(self) -> str:

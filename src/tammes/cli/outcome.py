@@ -1,17 +1,20 @@
 """The report's view of trained runs: sample, settings, curves, embeddings and weights."""
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tammes.cli.scores import DRAWS, Trial, shuffled_rows
+from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
 from tammes.data import Images, Texts
 from tammes.objective import Objective
 from tammes.positives import SameInstance
-from tammes.report import Curve, Outcome, Pictures, Sample, Sentences
+from tammes.report import Comparison, Curve, Outcome, Pictures, Sample, Sentences, write_comparison
 from tammes.selection import OtherLabels, Subset
 from tammes.training import Data, EpochMetrics, QueueConfig, Run, TrainingConfig, embed
 from tammes.training.config import VIEWS_OF_ONE_ROW
@@ -41,24 +44,55 @@ class Exhibit:
     def sample(self) -> Sample:
         """The rows as the sample of a report."""
         data = self.data
-        labels = None if data.labels is None else data.labels.numpy()
         first, second = self.pairs.T
-        partners = None if torch.equal(first, second) else second.numpy()
+        shared: dict[str, Any] = {
+            "labels": None if data.labels is None else data.labels.numpy(),
+            "classes": data.classes,
+            "names": data.names,
+            "partners": None if torch.equal(first, second) else second.numpy(),
+        }
         if isinstance(data, Texts):
-            return Sentences(
-                sentences=data.sentences,
-                labels=labels,
-                classes=data.classes,
-                names=data.names,
-                partners=partners,
-            )
-        return Pictures(
-            images=data.batch(range(len(data))).numpy(),
-            labels=labels,
-            classes=data.classes,
-            names=data.names,
-            partners=partners,
-        )
+            return Sentences(sentences=data.sentences, **shared)
+        return Pictures(images=data.batch(range(len(data))).numpy(), **shared)
+
+
+def write_report(
+    path: Path,
+    command: str,
+    trials: Sequence[Trial],
+    baselines: Sequence[Trial],
+    train: Data,
+    held_out: Data | None,
+    measure: Measure | None,
+) -> None:
+    """Write the page of one or several trained objectives.
+
+    Args:
+        path: file to write.
+        command: command that trained them.
+        trials: trained objectives; the figures show the first seed of each.
+        baselines: trials that cost no training.
+        train: training data.
+        held_out: data held out of training, or None.
+        measure: measurements of the trials; None if nothing was measured.
+    """
+    runs = trials[0].runs
+    config = runs[0].config
+    exhibit = choose_sample(train, held_out, config.training)
+    settings = report_settings(config.training, train, exhibit, measured=measure is not None)
+    if len(runs) > 1:
+        first, last = config.training.seed, runs[-1].config.training.seed
+        settings["seed"] = f"{first} to {last}: scores are means, the figures are of the first"
+    page = Comparison(
+        data=config.data.source,
+        settings=settings,
+        command=command,
+        sample=exhibit.sample,
+        outcomes=tuple(report_outcome(trial, exhibit) for trial in trials),
+        floors=tuple(trial.floor for trial in baselines),
+        test_size=0 if measure is None else len(measure.test),
+    )
+    write_comparison(path, page)
 
 
 def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) -> Exhibit:
@@ -72,11 +106,17 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
         config: settings of the training, which decide how rows are paired.
     """
     wanted = min(config.batch_size, LARGEST_BATCH)
+    data, pairs = train, pairs_of(train, config, wanted)
     if held_out is not None:
-        pairs = pairs_of(held_out, config, wanted)
-        if len(pairs) == wanted:
-            return _exhibit(held_out, pairs, is_held_out=True)
-    return _exhibit(train, pairs_of(train, config, wanted), is_held_out=False)
+        held_out_pairs = pairs_of(held_out, config, wanted)
+        if len(held_out_pairs) == wanted:
+            data, pairs = held_out, held_out_pairs
+    # The rows of the pairs come first, then others up to the largest sample.
+    rows = dict.fromkeys([*pairs.T.flatten().tolist(), *shuffled_rows(data)])
+    chosen = list(rows)[:LARGEST_SAMPLE]
+    places = {row: place for place, row in enumerate(chosen)}
+    placed = torch.tensor([[places[row] for row in pair] for pair in pairs.tolist()])
+    return Exhibit(data=data.subset(chosen), pairs=placed, is_held_out=data is held_out)
 
 
 def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
@@ -87,15 +127,6 @@ def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
         return Pairing.of(data, config.positives, seed=config.seed).epoch(0)[:most]
     except ValueError:
         return torch.zeros(0, 2, dtype=torch.int64)
-
-
-def _exhibit(data: Data, pairs: Tensor, *, is_held_out: bool) -> Exhibit:
-    """Return the rows of the pairs, and others up to the largest sample."""
-    rows = dict.fromkeys([*pairs.T.flatten().tolist(), *shuffled_rows(data)])
-    chosen = list(rows)[:LARGEST_SAMPLE]
-    places = {row: place for place, row in enumerate(chosen)}
-    placed = torch.tensor([[places[row] for row in pair] for pair in pairs.tolist()])
-    return Exhibit(data=data.subset(chosen), pairs=placed, is_held_out=is_held_out)
 
 
 def report_settings(
@@ -164,8 +195,8 @@ def report_outcome(trial: Trial, exhibit: Exhibit) -> Outcome:
         scores=trial.mean,
         seeds=trial.scores,
         seconds=statistics.mean(run.seconds or 0.0 for run in trial.runs),
-        loss=_loss_curve(run.metrics),
-        knn=_knn_curve(run.metrics),
+        loss=_curve(run.metrics, "loss"),
+        knn=None if all(row.knn is None for row in run.metrics) else _curve(run.metrics, "knn"),
         features=features.numpy(),
         embeddings=embeddings.numpy(),
         view_a=view_a.numpy(),
@@ -197,13 +228,7 @@ def objective_at_the_end(run: Run) -> Objective:
     return replace(objective, temperature=row.last.get("temperature", objective.temperature))
 
 
-def _loss_curve(rows: tuple[EpochMetrics, ...]) -> Curve:
-    points = [(row.epoch, row.loss) for row in rows if row.loss is not None]
-    return Curve(epochs=np.array([e for e, _ in points]), values=np.array([v for _, v in points]))
-
-
-def _knn_curve(rows: tuple[EpochMetrics, ...]) -> Curve | None:
-    points = [(row.epoch, row.knn) for row in rows if row.knn is not None]
-    if not points:
-        return None
+def _curve(rows: Sequence[EpochMetrics], name: Literal["loss", "knn"]) -> Curve:
+    """Return a number over the epochs after which it was measured."""
+    points = [(row.epoch, vars(row)[name]) for row in rows if vars(row)[name] is not None]
     return Curve(epochs=np.array([e for e, _ in points]), values=np.array([v for _, v in points]))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -158,57 +158,52 @@ def floors(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple
     return untrained, Trial(name=name, scores=(measure.scores(pixels),))
 
 
-Columns = dict[str, Callable[[Scores], float | None]]
-
-OF_IMAGES: Columns = {
-    "kNN": lambda scores: scores.knn,
-    "probe, all labels": lambda scores: scores.probe,
-    "10 %": lambda scores: scores.probe_10_percent,
-    "1 %": lambda scores: scores.probe_1_percent,
-}
-OF_TEXTS: Columns = {
-    "kNN": lambda scores: scores.knn,
-    "class means": lambda scores: scores.means,
-    "linear classifier": lambda scores: scores.linear,
-}
+# Accuracies by the titles of their columns.
+OF_IMAGES = {"kNN": "knn", "probe, all labels": "probe", "10 %": "probe_10_percent", "1 %": "probe_1_percent"}
+OF_TEXTS = {"kNN": "knn", "class means": "means", "linear classifier": "linear"}
 
 
-def columns_of(data: Data) -> Columns:
-    """Return the accuracies that are measured on such data, by the titles of their columns."""
-    return OF_TEXTS if isinstance(data, Texts) else OF_IMAGES
-
-
-def score_table(first: str, *more: str, columns: Columns = OF_IMAGES) -> Table:
-    """Return an empty table of accuracies in per cent.
+def score_table(
+    data: Data,
+    first: str,
+    rows: Iterable[tuple[str, Sequence[Scores], Sequence[str]]],
+    *,
+    more: Sequence[str] = (),
+    baselines: Sequence[Trial] = (),
+) -> Table:
+    """Return a table of accuracies in per cent: mean and, for several seeds, standard deviation.
 
     Args:
+        data: data that was measured on, which decides the columns.
         first: title of the column of names.
+        rows: for each row its name, the scores of each seed, and the cells behind the accuracies.
         more: titles of the columns behind the accuracies.
-        columns: columns of the accuracies.
+        baselines: rows of a second section.
     """
+    columns = OF_TEXTS if isinstance(data, Texts) else OF_IMAGES
     table = Table(caption="accuracies in per cent, on data held out of training")
     table.add_column(first, overflow="fold")
-    for name in (*columns, *more):
-        table.add_column(name, justify="right")
+    for title in (*columns, *more):
+        table.add_column(title, justify="right")
+
+    def add(name: str, scores: Sequence[Scores], cells: Sequence[str]) -> None:
+        accuracies = [spread([vars(run)[of] for run in scores], scale=100) for of in columns.values()]
+        table.add_row(name, *accuracies, *cells)
+
+    for row in rows:
+        add(*row)
+    table.add_section()
+    for trial in baselines:
+        add(trial.name, trial.scores, ["-"] * len(more))
     return table
 
 
-def score_cells(*scores: Scores, columns: Columns = OF_IMAGES) -> list[str]:
-    """Return the accuracies of runs as cells: their mean and, for several runs, the standard deviation.
-
-    Example:
-        >>> score_cells(Scores(knn=0.5), Scores(knn=0.7))[0]
-        '60.0 ± 14.1'
-    """
-    return [spread([of(run) for run in scores], scale=100) for of in columns.values()]
-
-
 def spread(values: Sequence[float | None], scale: float = 1.0) -> str:
-    """Return mean and standard deviation, or a dash if nothing was measured.
+    """Return the mean and, of several values, the standard deviation; a dash if nothing was measured.
 
     Example:
-        >>> spread([1.0]), spread([None])
-        ('1.0', '-')
+        >>> spread([1.0]), spread([None]), spread([0.5, 0.7], scale=100)
+        ('1.0', '-', '60.0 ± 14.1')
     """
     known = [scale * value for value in values if value is not None]
     if not known:

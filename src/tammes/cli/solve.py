@@ -4,8 +4,8 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import tyro
@@ -13,11 +13,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from tammes.cli.counted import counted
+from tammes.cli.output import counted
 from tammes.cli.solver_choice import ApproachName, Solve
-from tammes.extensions import Graphs, edge_list, exact_answers, tu_graphs
+from tammes.extensions import edge_list, exact_answers, tu_graphs
 from tammes.extensions.solvers import (
-    SolverNetwork,
     approaches,
     approximation_ratios,
     fit,
@@ -32,22 +31,6 @@ from tammes.extensions.solvers import (
 SHOWN = 40
 """Number of members of a set that are printed."""
 GREEDY = "greedy, by degree"
-
-
-@dataclass(frozen=True, kw_only=True)
-class MethodResult:
-    """Result of one method over the test graphs: the mean ratio to the optimum and its standard deviation."""
-
-    method: str
-    ratio: float
-    deviation: float
-    solved: float
-    seconds: float | None
-
-    def cells(self) -> tuple[str, ...]:
-        """Return the cells of the table's row."""
-        spent = "-" if self.seconds is None else f"{self.seconds:.0f}"
-        return self.method, f"{self.ratio:.3f} ± {self.deviation:.3f}", f"{100 * self.solved:.0f} %", spent
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -73,64 +56,51 @@ def _solve_many(choice: Solve) -> None:
     for name in choice.extension:
         approach = choice.approach(name)
         make_problem, started = choice.problem_constructor(approach), time.perf_counter()
-        network = _trained(choice, name, train, validation, known)
+        network = choice.network(approach)
+        with _steps(choice, name) as done:
+            fit(
+                network,
+                approach.method,
+                make_problem,
+                train,
+                validation,
+                choice.fit_config,
+                optima=known,
+                on_epoch=done,
+            )
         spent = time.perf_counter() - started
         scores = solve(network, approach.method, make_problem, test, batch_size=choice.batch_size)
         rows.append(_result(name, scores, optima, spent))
     unproved = int((bounds > optima).sum())
     if choice.json:
-        print(
-            json.dumps({"test_graphs": len(test), "unproved": unproved, "rows": [vars(row) for row in rows]})
-        )
+        print(json.dumps({"test_graphs": len(test), "unproved": unproved, "rows": rows}))
         return
     _show(choice, rows, len(train), len(test), unproved)
 
 
-def _trained(
-    choice: Solve,
-    name: ApproachName,
-    train: Sequence[Graphs],
-    validation: Sequence[Graphs],
-    optima: torch.Tensor,
-) -> SolverNetwork:
-    approach = choice.approach(name)
-    network = choice.network(approach)
-    with _steps(choice, name) as done:
-        fit(
-            network,
-            approach.method,
-            choice.problem_constructor(approach),
-            train,
-            validation,
-            choice.fit_config,
-            optima=optima,
-            on_epoch=lambda epoch, loss, ratio: done(epoch),
-        )
-    return network
-
-
 @contextmanager
-def _steps(choice: Solve, name: ApproachName) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar, and yield a callback that takes the number of epochs done."""
+def _steps(choice: Solve, name: ApproachName) -> Iterator[Callable[..., None]]:
+    """Show a progress bar, and yield a callback whose first argument is the number of epochs done."""
     console = Console(stderr=True)
     shown = console.is_terminal and not choice.json
     with Progress(console=console, transient=True, disable=not shown) as progress:
         bar = progress.add_task(name, total=choice.epochs)
-        yield lambda epoch: progress.update(bar, completed=epoch)
+        yield lambda epoch, *measured: progress.update(bar, completed=epoch)
 
 
-def _result(method: str, scores: torch.Tensor, optima: torch.Tensor, seconds: float | None) -> MethodResult:
+def _result(method: str, scores: torch.Tensor, optima: torch.Tensor, seconds: float | None) -> dict[str, Any]:
+    """Return the ratios of one method to the optima of the test graphs, as a row of the JSON output."""
     found = approximation_ratios(scores, optima)
-    return MethodResult(
-        method=method,
-        ratio=found.mean().item(),
-        deviation=found.std(correction=0).item(),
-        solved=(found >= 1 - 1e-9).double().mean().item(),
-        seconds=seconds,
-    )
+    return {
+        "method": method,
+        "ratio": found.mean().item(),
+        "deviation": found.std(correction=0).item(),
+        "solved": (found >= 1 - 1e-9).double().mean().item(),
+        "seconds": seconds,
+    }
 
 
-def _show(choice: Solve, rows: Sequence[MethodResult], train: int, test: int, unproved: int) -> None:
+def _show(choice: Solve, rows: Sequence[dict[str, Any]], train: int, test: int, unproved: int) -> None:
     trained = counted(train, "other")
     caption = f"{choice.problem} on {counted(test, 'graph')}, after training on {trained}"
     if unproved:
@@ -143,7 +113,9 @@ def _show(choice: Solve, rows: Sequence[MethodResult], train: int, test: int, un
     for name in ("approximation ratio ± standard deviation", "solved", "seconds"):
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(*row.cells())
+        ratio, solved = f"{row['ratio']:.3f} ± {row['deviation']:.3f}", f"{100 * row['solved']:.0f} %"
+        seconds = "-" if row["seconds"] is None else f"{row['seconds']:.0f}"
+        table.add_row(row["method"], ratio, solved, seconds)
     Console().print(table)
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 import tyro
 
+from tammes.checks import check_integer
 from tammes.extensions import (
     Covers,
     Graphs,
@@ -31,7 +32,7 @@ ApproachName = Literal[
     "reinforce",
     "erdos",
 ]
-WITH_K = ("k-clique", "max-coverage")
+WITH_K = ("k-clique", "max-coverage", "bounded-lovasz")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,15 +91,13 @@ class Solve:
             raise ValueError("give either graphs to learn from with --data or one to solve with --graph")
         if not self.extension or len(set(self.extension)) < len(self.extension):
             raise ValueError("give at least one --extension, and each --extension once")
-        needed = self.problem in WITH_K or "bounded-lovasz" in self.extension
+        needed = any(name in WITH_K for name in (self.problem, *self.extension))
         if self.k is None and needed:
-            raise ValueError(
-                f"say with --k how many nodes: {' and '.join((*WITH_K, 'bounded-lovasz'))} need it"
-            )
+            raise ValueError(f"say with --k how many nodes: {' and '.join(WITH_K)} need it")
         if self.k is not None and not needed:
-            raise ValueError(f"leave --k out: only {' and '.join((*WITH_K, 'bounded-lovasz'))} take it")
-        if self.k is not None and self.k < 1:
-            raise ValueError(f"--k must be at least 1, got {self.k}")
+            raise ValueError(f"leave --k out: only {' and '.join(WITH_K)} take it")
+        if self.k is not None:
+            check_integer("--k", self.k)
         if self.most is not None and self.graph is not None:
             raise ValueError("--most is for the graphs of --data: leave it out with --graph")
         if self.problem in ("max-cut", "max-coverage") and "erdos" in self.extension:
@@ -118,13 +117,6 @@ class Solve:
             learning_rate=usual if self.learning_rate is None else self.learning_rate,
             seed=self.seed,
         )
-
-    @property
-    def network_config(self) -> NetworkConfig:
-        """Size of the networks."""
-        usual = 0 if self.graph is None else 8
-        noise = usual if self.noise is None else self.noise
-        return NetworkConfig(width=self.width, layers=self.layers, noise=noise)
 
     @property
     def rising(self) -> bool:
@@ -159,8 +151,11 @@ class Solve:
 
     def network(self, approach: Approach) -> SolverNetwork:
         """Return a network with initial weights."""
+        usual = 0 if self.graph is None else 8
+        noise = usual if self.noise is None else self.noise
+        config = NetworkConfig(width=self.width, layers=self.layers, noise=noise)
         torch.manual_seed(self.seed)
-        return SolverNetwork(self.network_config, scalar=approach.method.scalar, generator=self._generator())
+        return SolverNetwork(config, scalar=approach.method.scalar, generator=self._generator())
 
     @property
     def cache(self) -> SolutionCache:

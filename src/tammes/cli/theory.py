@@ -9,9 +9,10 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from tammes.checks import check_number
 from tammes.cli.negatives_table import NegativesTable
 from tammes.cli.options.labels import read_labels
-from tammes.cli.options.output_path import prepare_output
+from tammes.cli.output import prepare_output
 from tammes.theory import ClassDistribution, SampleComplexity
 
 FIGURES = (".svg", ".png", ".pdf")
@@ -131,9 +132,8 @@ def _print_negatives(choice: TheoryNegatives) -> None:
 def _print_positives(choice: TheoryPositives) -> None:
     if not 2 <= choice.dimension <= 10**6:
         raise ValueError(f"--dimension must be from 2 to 1,000,000, got {choice.dimension}")
-    for name, value in (("--error", choice.error), ("--delta", choice.delta)):
-        if not 1e-12 <= value < 1:
-            raise ValueError(f"{name} must be from 1e-12 to below 1, got {value}")
+    check_number("--error", choice.error, minimum=1e-12, below=1)
+    check_number("--delta", choice.delta, minimum=1e-12, below=1)
     complexity = SampleComplexity(dimension=choice.dimension, error=choice.error, delta=choice.delta)
     if choice.json:
         print(json.dumps(_numbers(complexity)))

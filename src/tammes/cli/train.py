@@ -11,13 +11,13 @@ from rich.console import Console
 
 from tammes.cli.failures import is_first_on_machine
 from tammes.cli.options.data import Split
-from tammes.cli.options.device import Accelerator, device_of
 from tammes.cli.options.training import TrainOptions
-from tammes.cli.outcome import choose_sample, report_outcome, report_settings
-from tammes.cli.scores import Measure, Trial, columns_of, encoded, floors, score_cells, score_table
+from tammes.cli.outcome import write_report
+from tammes.cli.scores import Measure, Trial, encoded, floors, score_table
 from tammes.encoders import ResNetConfig
-from tammes.report import Comparison, Scores, write_comparison
+from tammes.report import Scores
 from tammes.training import Machine, RunFolder, train
+from tammes.training.machine import Accelerator
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,15 +51,6 @@ class Train:
     checkpoint_every: int = 500
     measure_every: int = 1
 
-    def folder(self) -> RunFolder:
-        """Return the folder of the run."""
-        return RunFolder(
-            path=self.out or Path("runs") / Path(self.source.data).resolve().name,
-            resume=self.resume,
-            overwrite=self.overwrite,
-            checkpoint_every=self.checkpoint_every,
-        )
-
 
 def main(arguments: Sequence[str]) -> None:
     """Run the command with the words after `tammes train`."""
@@ -69,7 +60,12 @@ def main(arguments: Sequence[str]) -> None:
     )
     data, held_out = choice.training.load(choice.source)
     config = choice.training.config(data, choice.source.data, encoder=ResNetConfig())
-    folder = choice.folder()
+    folder = RunFolder(
+        path=choice.out or Path("runs") / Path(choice.source.data).resolve().name,
+        resume=choice.resume,
+        overwrite=choice.overwrite,
+        checkpoint_every=choice.checkpoint_every,
+    )
     measure = None if held_out is None else Measure.of(data, held_out)
     monitor = None if measure is None else measure.monitor(every=choice.measure_every)
     machine = Machine(
@@ -78,29 +74,14 @@ def main(arguments: Sequence[str]) -> None:
     run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
     if machine.launch.rank > 0:
         return  # process 0 measures and reports
-    device = device_of(choice.accelerator)
-    run.model.to(device)
+    run.model.to(machine.device)
     scores = Scores() if measure is None else measure.scores(encoded(run.model))
     trial = Trial(name=folder.path.resolve().name, scores=(scores,), runs=(run,))
-    baselines = () if measure is None else floors([run], measure, device)
+    baselines = () if measure is None else floors([run], measure, machine.device)
     console = Console(markup=False)
     if measure is not None:
-        columns = columns_of(data)
-        table = score_table("trained encoder", columns=columns)
-        table.add_row(str(folder.path), *score_cells(scores, columns=columns))
-        table.add_section()
-        for each in baselines:
-            table.add_row(each.name, *score_cells(*each.scores, columns=columns))
-        console.print(table)
-    exhibit = choose_sample(data, held_out, config)
-    page = Comparison(
-        data=choice.source.data,
-        settings=report_settings(config, data, exhibit, measured=measure is not None),
-        command=shlex.join(["tammes", "train", *arguments]),
-        sample=exhibit.sample,
-        outcomes=(report_outcome(trial, exhibit),),
-        floors=tuple(each.floor for each in baselines),
-        test_size=0 if measure is None else len(measure.test),
-    )
-    write_comparison(folder.report, page)
+        rows = [(str(folder.path), trial.scores, ())]
+        console.print(score_table(data, "trained encoder", rows, baselines=baselines))
+    command = shlex.join(["tammes", "train", *arguments])
+    write_report(folder.report, command, [trial], baselines, data, held_out, measure)
     console.print(f"The run is in {folder.path}; open {folder.report}", highlight=False)

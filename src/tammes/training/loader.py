@@ -49,7 +49,7 @@ def pair_loader(examples: Examples, sampler: PairSampler, *, workers: int) -> Da
         batch_sampler=sampler,
         num_workers=workers,
         persistent_workers=workers > 0,
-        worker_init_fn=SignalsLeftToParent(workers) if workers > 0 else None,
+        worker_init_fn=leave_signals_to_parent(workers) if workers > 0 else None,
     )
 
 
@@ -82,8 +82,8 @@ def _identity(batch: Any) -> Any:
     return batch
 
 
-class SignalsLeftToParent:
-    """Initializer of a DataLoader's workers, which then ignore signals sent to all processes at once.
+def leave_signals_to_parent(workers: int) -> Callable[[int], None]:
+    """Return an initializer of a DataLoader's workers, which then ignore signals sent to all processes.
 
     The training process finishes its step and ends the workers, which also notice if it dies. If it exits
     with a DataLoader still alive, multiprocessing would send them SIGTERM and wait forever: an exit handler
@@ -92,15 +92,15 @@ class SignalsLeftToParent:
     Args:
         workers: number of processes of the DataLoader.
     """
+    pids = RawArray("l", workers)
+    Finalize(None, _kill, (pids,), exitpriority=0)
+    return partial(_ignore_signals, pids)
 
-    def __init__(self, workers: int) -> None:
-        self.pids = RawArray("l", workers)
-        Finalize(None, _kill, (self.pids,), exitpriority=0)
 
-    def __call__(self, worker: int) -> None:
-        self.pids[worker] = os.getpid()  # first: a process that ignores SIGTERM must be known
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
+def _ignore_signals(pids: Array[c_long], worker: int) -> None:
+    pids[worker] = os.getpid()  # first: a process that ignores SIGTERM must be known
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _kill(pids: Array[c_long]) -> None:

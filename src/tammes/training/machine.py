@@ -16,6 +16,7 @@ from tammes.training.examples import Examples
 from tammes.training.metrics import Monitor
 from tammes.training.run_folder import RunFolder
 
+Accelerator = Literal["auto", "cpu", "gpu"]
 PACKAGES = ("tammes", "torch", "lightning", "kornia")
 
 
@@ -39,7 +40,7 @@ class Machine:
         0
     """
 
-    accelerator: Literal["auto", "cpu", "gpu"] = "auto"
+    accelerator: Accelerator = "auto"
     workers: int = 0
     progress: bool = False
     patience: float = 600.0
@@ -63,6 +64,11 @@ class Machine:
     def device_type(self) -> Literal["cpu", "gpu"]:
         """Type of device that the run is computed on."""
         return "gpu" if self.accelerator != "cpu" and torch.cuda.is_available() else "cpu"
+
+    @property
+    def device(self) -> torch.device:
+        """Device that the run is computed on."""
+        return torch.device("cuda" if self.device_type == "gpu" else "cpu")
 
     @property
     def backend(self) -> str:
@@ -91,11 +97,8 @@ def shared_settings(
     settings["the digest of names and labels"] = examples.digest
     settings["a run folder"] = str(folder is not None)
     if folder is not None:
-        settings |= {
-            "resume": str(folder.resume),
-            "overwrite": str(folder.overwrite),
-            "checkpoint_every": str(folder.checkpoint_every),
-        }
+        names = ("resume", "overwrite", "checkpoint_every")
+        settings |= {name: str(vars(folder)[name]) for name in names}
     settings["epochs between measurements"] = "none" if monitor is None else str(monitor.every)
     settings["the device"] = machine.device_type
     settings["the number of processes on a machine"] = str(machine.launch.local_count)

@@ -80,12 +80,6 @@ class EpochMetrics:
     knn: float | None = None
     last: Mapping[str, float] = field(default_factory=dict)
 
-    def cells(self) -> dict[str, str]:
-        """Return the numbers as text, from which the same numbers can be read."""
-        leading = {"epoch": self.epoch, "step": self.step, "loss": self.loss, "knn": self.knn}
-        numbers = {**leading, **self.last}
-        return {name: "" if value is None else repr(value) for name, value in numbers.items()}
-
 
 class MetricsRecorder(Callback):
     """Records the metrics of each epoch and keeps them in a file.
@@ -186,12 +180,17 @@ class MetricsRecorder(Callback):
 
 
 def to_csv(rows: Sequence[EpochMetrics]) -> str:
-    """Return the metrics as CSV with a header; a cell is empty if a number was not measured."""
+    """Return the metrics as CSV with a header; a cell is empty if a number was not measured.
+
+    Each cell is the number's `repr`, from which exactly the same number is read.
+    """
     names = [*LEADING_COLUMNS, *dict.fromkeys(name for row in rows for name in row.last)]
     stream = io.StringIO(newline="")
     writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(row.cells() for row in rows)
+    for row in rows:
+        numbers = {**{name: vars(row)[name] for name in LEADING_COLUMNS}, **row.last}
+        writer.writerow({name: "" if value is None else repr(value) for name, value in numbers.items()})
     return stream.getvalue()
 
 

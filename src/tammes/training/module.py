@@ -1,4 +1,4 @@
-"""One training step, for lightning's Trainer: two views, one network, one objective."""
+"""The training step, as a module for lightning's Trainer."""
 
 import math
 from collections.abc import Callable
@@ -33,24 +33,25 @@ from tammes.training.seeds import Purpose, derive
 
 
 class ContrastiveModule(LightningModule):
-    """Training of a model on pairs: a step makes two views of each pair, embeds them, and takes the loss.
+    """Lightning module that trains a model on pairs.
 
-    All random numbers of a step are drawn from the seed of the run and the number of the step.
+    Each step makes two views of every pair, embeds them, and computes the loss. Its random numbers depend
+    only on the seed of the run and the number of the step.
 
     Args:
         config: configuration of the run.
         model: encoder and head.
-        examples: training data, whose labels go to objectives that use them.
+        examples: training data; their labels are passed to the objective.
         steps_per_epoch: number of steps in an epoch.
-        shard: rows of each batch that this process takes; None for all rows.
+        shard: part of each batch that this process handles; None for the whole batch.
         group: processes of the run; None for one process.
 
     Attributes:
         objective: objective of the current epoch.
         temperature: learned temperature, or None.
         source: source of the negatives: the batch, the batches of all processes, or a queue.
-        keys: momentum encoder of the second views if negatives come from a queue, or None.
-        active: choice among several second views, or None.
+        keys: momentum encoder that embeds the second views if negatives come from a queue; else None.
+        active: active positives, which choose the second view among several candidates; else None.
         local_maxima: largest gradient entries of this process, filled by the DDP strategy.
     """
 
@@ -105,13 +106,13 @@ class ContrastiveModule(LightningModule):
         chunk, pairs, processes = self.config.chunk, self.shard.batch_size, self.shard.processes
         if chunk is None or not has_global_batch_norm(self.model):
             return
-        # Each chunk waits for the same chunk of the other processes, so all must have equally many.
+        # BatchNorm synchronizes the processes once per chunk, so all need the same number of chunks.
         fewest, most = pairs // processes, math.ceil(pairs / processes)
         if math.ceil(fewest / chunk) != math.ceil(most / chunk):
             raise ValueError(
-                f"BatchNorm takes its statistics from a chunk of every process, but {most} images make more "
-                f"chunks of {chunk} than {fewest}: choose another chunk, or a batch size that the "
-                f"{processes} processes share evenly"
+                f"BatchNorm synchronizes the processes once per chunk, but {most} images make more chunks of "
+                f"{chunk} than {fewest}: choose another chunk, or a batch size that is a multiple of the "
+                f"{processes} processes"
             )
 
     @override
@@ -120,12 +121,12 @@ class ContrastiveModule(LightningModule):
         rows = batch[2][:, 0]
         if self.active is not None:
             self.active.begin_step(step, self.model)
-        # From here to the loss, an error on one process (an image that cannot be decoded, a NaN) must not
-        # leave the others waiting in a collective: it is raised on all.
+        # An error on one process (an image that cannot be decoded, a NaN) would leave the others waiting in
+        # the next collective, so it is raised on all of them.
         with self.group.failing_together():
             first, second = self._views(batch, step)
             with torch.random.fork_rng(devices=[rows.device] if rows.is_cuda else []):
-                torch.manual_seed(self._seed(Purpose.STEP))  # of dropout
+                torch.manual_seed(self._seed(Purpose.STEP))  # for dropout
                 view_a, view_b = self._embed(first, second)
             for view in (view_a, view_b):
                 _check_finite("embeddings", view, step)
@@ -150,7 +151,7 @@ class ContrastiveModule(LightningModule):
         first = self._augment(first, of_first, self._seed(Purpose.FIRST_VIEW))
 
         def candidate(number: int) -> Inputs:
-            # Candidate 0 is the view that a run without a choice would take.
+            # Candidate 0 is the second view of a run without active positives.
             position = (number,) if number else ()
             return self._augment(second, of_second, self._seed(Purpose.SECOND_VIEW, *position))
 
@@ -159,7 +160,7 @@ class ContrastiveModule(LightningModule):
         return first, self.active.choose(step, self.model, candidate, chunk=self.config.chunk)
 
     def _augment(self, inputs: Inputs, augmentation: Augmentation | None, seed: int) -> Inputs:
-        """Augment this process's rows as they would be augmented in the batch of all processes."""
+        """Augment this process's rows exactly as a single process would augment the whole batch."""
         if augmentation is None:
             return inputs
         assert isinstance(inputs, Tensor)  # the configuration has no augmentation for texts
@@ -167,17 +168,17 @@ class ContrastiveModule(LightningModule):
         return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size)
 
     def _embed(self, first: Inputs, second: Inputs) -> tuple[Tensor, ...]:
-        """Embed both views by the network, or the second by its momentum encoder."""
+        """Embed both views; with a queue, the momentum encoder embeds the second view."""
         if self.keys is not None:
             assert isinstance(self.keys.model, Model)
             return *self._embed_by(self.model, first), *self._embed_by(self.keys.model, second)
         if self.config.chunk is not None:
             return self._embed_by(self.model, first, second)
-        # One pass over both views, so that BatchNorm sees both at once.
+        # One forward pass over both views, so that BatchNorm normalizes them together.
         return self.model(concatenate(first, second))[1].chunk(2)
 
     def _embed_by(self, model: Model, *views: Inputs) -> tuple[Tensor, ...]:
-        """Embed each view by itself, chunk by chunk if the configuration says so."""
+        """Embed each view in a separate pass, in chunks if the configuration sets `chunk`."""
         network = nn.Sequential(model.encoder, model.head)
         if self.config.chunk is None:
             return tuple(network(view) for view in views)
@@ -187,18 +188,19 @@ class ContrastiveModule(LightningModule):
         labels = self.examples.labels
         if labels is not None:
             labels = labels[rows.cpu()].to(view_a.device)
-        if isinstance(self.source, Queue):  # by its ids, a queue recognizes an image that comes again
+        if isinstance(self.source, Queue):
+            # The ids let the fresh key of an image replace the one stored in an earlier epoch.
             return self.source(view_a, view_b, ids=rows, labels=labels)
         return self.source(view_a, view_b, labels=labels)
 
     def _anneal(self, step: int) -> None:
-        """Replace the objective when its beta changes, at the start of an epoch or of a resumed run."""
+        """Set the annealed beta, which changes only between epochs."""
         objective = self.config.objective_at(step // self.steps_per_epoch)
         if objective != self.objective:
             self.objective = objective
 
     def numbers(self) -> dict[str, float]:
-        """Return the objective's numbers of the last step, and the parameters that change during the run."""
+        """Return the objective's metrics of the last step, and the beta, temperature and choices of the run."""
         numbers = dict(self.objective.last)
         if self.config.annealing is not None and isinstance(self.objective.coupling, Hard):
             numbers["beta"] = self.objective.coupling.beta
@@ -213,7 +215,7 @@ class ContrastiveModule(LightningModule):
         gradients = [p.grad for p in self.parameters() if p.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients)
         if not self.group.is_single and not torch.isfinite(norm):
-            # DDP's average is spoiled on all processes; this names the process that spoiled it.
+            # DDP has averaged the NaN into every process; the local maxima tell which one produced it.
             with self.group.failing_together():
                 if not all(torch.isfinite(maximum) for maximum in self.local_maxima.values()):
                     _check_finite("gradient", norm, self.global_step)
@@ -250,10 +252,10 @@ class ContrastiveModule(LightningModule):
 
 
 def _check_finite(name: str, values: Tensor, step: int) -> None:
-    """Raise at the step at which training fails, before NaN reaches the weights or a checkpoint."""
+    """Raise ValueError if a value is NaN or infinite, before it reaches the weights or a checkpoint."""
     if not torch.isfinite(values).all():
         raise ValueError(
             f"the {name} became NaN or infinite at step {step} (steps count from 0): "
             "lower the learning rate, raise the temperature, or look for odd data; "
-            "the last checkpoint is from before"
+            "the last checkpoint was saved before this step"
         )

@@ -88,25 +88,6 @@ def _check_same_model(copied: nn.Module, model: nn.Module) -> None:
     )
 
 
-def rising_momentum(momentum: float, *, step: int, steps: int) -> float:
-    """Return a momentum that rises from its first value to 1 over a run, along half a cosine.
-
-    1 - (1 - momentum) (cos(pi step / steps) + 1) / 2 .
-
-    Args:
-        momentum: first value, in [0, 1).
-        step: number of steps taken before.
-        steps: number of steps of the whole run.
-
-    Source: Grill et al., Bootstrap Your Own Latent, 2020, sec. 3.3.
-
-    Example:
-        >>> rising_momentum(0.99, step=0, steps=10), rising_momentum(0.99, step=10, steps=10)
-        (0.99, 1.0)
-    """
-    return 1 - (1 - momentum) * (math.cos(math.pi * step / steps) + 1) / 2
-
-
 @dataclass(frozen=True, kw_only=True)
 class QueueConfig:
     """Queue of embeddings from earlier batches, made by a momentum encoder (MoCo).
@@ -139,5 +120,21 @@ class QueueConfig:
         check_number("momentum", self.momentum, minimum=0, below=1)
 
     def momentum_at(self, *, step: int, steps: int) -> float:
-        """Return the momentum after step `step`, from 0, of a run of `steps` steps."""
-        return rising_momentum(self.momentum, step=step, steps=steps) if self.rising else self.momentum
+        """Return the momentum m, or one that rises from m to 1 over a run, along half a cosine.
+
+        1 - (1 - m) (cos(pi step / steps) + 1) / 2 .
+
+        Args:
+            step: number of steps taken before.
+            steps: number of steps of the whole run.
+
+        Source: Grill et al., Bootstrap Your Own Latent, 2020, sec. 3.3.
+
+        Example:
+            >>> queue = QueueConfig(momentum=0.99, rising=True)
+            >>> queue.momentum_at(step=0, steps=10), queue.momentum_at(step=10, steps=10)
+            (0.99, 1.0)
+        """
+        if not self.rising:
+            return self.momentum
+        return 1 - (1 - self.momentum) * (math.cos(math.pi * step / steps) + 1) / 2

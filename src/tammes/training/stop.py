@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -73,9 +73,7 @@ class StopRequest(Callback):
         self.signal_number = self.group.maximum(self.signal_number or 0) or None
         return self.is_recorded()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._restore()
 
     def _record(self, number: int, frame: FrameType | None) -> None:

@@ -1,6 +1,6 @@
 """The data on the command line: images or texts, and the part held out for measuring."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +12,9 @@ from tammes.cli.options.texts import TextFormat, looks_like_texts
 from tammes.data import Images, Texts, folder
 from tammes.training import Data, ImagesSummary, TextsSummary
 from tammes.training.seeds import Purpose, derive
+
+Shape = tuple[int, int]
+"""Height and width of images in pixels, and their channels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,18 +40,33 @@ class Source:
         """Whether the data are texts, judged by their files."""
         return not has_own_test_images(self.data) and looks_like_texts(self.data, self.format)
 
-    def load_like(self, summary: ImagesSummary | TextsSummary) -> tuple[Data, ...]:
-        """Load all data, in the shape of the data that a run was trained on.
+    def load(self, shape: Shape | None) -> tuple[Data, ...]:
+        """Load all data: two parts of the digits or a published set, one part of texts or a folder.
+
+        Args:
+            shape: size in pixels and channels of images; None for texts.
+
+        Raises:
+            ValueError: for data that cannot be loaded, or options of texts given for images.
+        """
+        if shape is not None:
+            self.format.check_unused(f"{self.data} holds images")
+            if has_own_test_images(self.data):
+                return load_parts(self.data, *shape)
+        return (self._part(self.data, shape),)
+
+    def _part(self, path: str, shape: Shape | None) -> Data:
+        if shape is None:
+            return self.format.load(path, strict=self.strict)
+        size, channels = shape
+        return folder(path, size=size, channels=channels, strict=self.strict)
+
+    def shape_like(self, summary: ImagesSummary | TextsSummary) -> Shape | None:
+        """Return the shape of the images that a run was trained on; None for texts.
 
         Raises:
             ValueError: for data of the other kind, or no data.
         """
-        self._check_kind(summary)
-        if isinstance(summary, TextsSummary):
-            return self.load_texts()
-        return self.load_images(size=summary.size, channels=summary.channels)
-
-    def _check_kind(self, summary: ImagesSummary | TextsSummary) -> None:
         trained_on_texts = isinstance(summary, TextsSummary)
         if trained_on_texts != self.are_texts:
             if not (self.are_texts or has_own_test_images(self.data) or Path(self.data).exists()):
@@ -56,17 +74,7 @@ class Source:
             kinds = "texts", "images"
             was, now = kinds if trained_on_texts else kinds[::-1]
             raise ValueError(f"the run was trained on {was}, but {self.data} holds {now}: name {was}")
-
-    def load_texts(self) -> tuple[Data, ...]:
-        """Load all texts, as one part."""
-        return (self.format.load(self.data, strict=self.strict),)
-
-    def load_images(self, *, size: int, channels: int) -> tuple[Data, ...]:
-        """Load all images: two parts of the digits or a published set, one part of a folder."""
-        self.format.check_unused(f"{self.data} holds images")
-        if has_own_test_images(self.data):
-            return load_parts(self.data, size, channels)
-        return (folder(self.data, size=size, channels=channels, strict=self.strict),)
+        return None if isinstance(summary, TextsSummary) else (summary.size, summary.channels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,39 +90,21 @@ class Split(Source):
     test: Path | None = None
     held_out: float = 0.1
 
-    def split_like(self, summary: ImagesSummary | TextsSummary) -> tuple[Data, Data | None]:
-        """Load training and test data, in the shape of the data of a run."""
-        self._check_kind(summary)
-        if isinstance(summary, TextsSummary):
-            return self.split_texts()
-        return self.split_images(size=summary.size, channels=summary.channels)
+    def split(self, shape: Shape | None) -> tuple[Data, Data | None]:
+        """Load training data and, if they have labels, test data.
 
-    def split_texts(self) -> tuple[Data, Data | None]:
-        """Load training texts and, if their documents are known, test texts.
+        Args:
+            shape: size in pixels and channels of images; None for texts.
 
         Raises:
-            ValueError: for texts that cannot be loaded or split like this.
+            ValueError: for data that cannot be loaded or split like this.
         """
-        (texts,) = self.load_texts()
-        if self.test is not None:
-            return texts, _same_classes(texts, self.format.load(str(self.test), strict=self.strict))
-        return self._hold_out(texts)
-
-    def split_images(self, *, size: int, channels: int) -> tuple[Data, Data | None]:
-        """Load training images and, if they have labels, test images.
-
-        Raises:
-            ValueError: for images that cannot be loaded or split like this.
-        """
-        parts = self.load_images(size=size, channels=channels)
-        if has_own_test_images(self.data):
-            if self.test is not None:
-                raise ValueError(f"{self.data} has its own test images: leave --test out")
-            return parts[0], parts[1]
-        if self.test is not None:
-            test = folder(self.test, size=size, channels=channels, strict=self.strict)
-            return parts[0], _same_classes(parts[0], test)
-        return self._hold_out(parts[0])
+        train, *own_test = self.load(shape)
+        if self.test is None:
+            return (train, own_test[0]) if own_test else self._hold_out(train)
+        if own_test:
+            raise ValueError(f"{self.data} has its own test images: leave --test out")
+        return train, _same_classes(train, self._part(str(self.test), shape))
 
     def _hold_out(self, data: Data) -> tuple[Data, Data | None]:
         if data.labels is None or self.held_out == 0:
@@ -170,11 +160,4 @@ def _same_classes(data: Data, test: Data) -> Data:
     assert isinstance(test, Texts)  # the classes of images are in the order of their names
     assert test.labels is not None
     numbers = torch.tensor([data.classes.index(name) for name in test.classes])
-    return Texts(
-        sentences=test.sentences,
-        names=test.names,
-        labels=numbers[test.labels],
-        classes=data.classes,
-        positions=test.positions,
-        skipped=test.skipped,
-    )
+    return replace(test, labels=numbers[test.labels], classes=data.classes)

@@ -27,12 +27,8 @@ NAMES: Mapping[type, str] = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Option:
-    """Type and default value of an option, for tyro."""
-
-    annotation: Any
-    default: Any = NO_DEFAULT
+Option = tuple[Any, Any]
+"""Type and default value of an option, for tyro; the default is `NO_DEFAULT` if it must be given."""
 
 
 def options_of(maker: Callable[..., Any]) -> dict[str, Option]:
@@ -45,7 +41,7 @@ def options_of(maker: Callable[..., Any]) -> dict[str, Option]:
     """
     hints = typing.get_type_hints(maker)
     return {
-        name: Option(choice_of(hints[name], default), default)
+        name: (choice_of(hints[name], default), default)
         for name, default in _defaults(maker)
         if name != "engine"  # it decides how the sums are computed, not what is computed
     }
@@ -67,10 +63,8 @@ def constructor_of(make: Callable[..., Any], options: Mapping[str, Option], text
             raise ValueError(in_words_of_shell(str(error))) from error
 
     parameters = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.annotation
-        )
-        for name, option in options.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in options.items()
     ]
     sections = inspect.cleandoc(text).split("\n\n")
     arguments = (section for section in sections[1:] if section.startswith("Args:"))
@@ -91,9 +85,8 @@ def _subcommand(
     constructor = constructor_of(make, options, text)
     constructor.__name__ = getattr(make, "__name__", "part")
     summary = text.split("\n")[0]
-    if default is NO_DEFAULT:
-        return tyro.conf.subcommand(name, description=summary, constructor=constructor)
-    return tyro.conf.subcommand(name, default=default, description=summary, constructor=constructor)
+    given = {} if default is NO_DEFAULT else {"default": default}
+    return tyro.conf.subcommand(name, description=summary, constructor=constructor, **given)
 
 
 def choice_of(

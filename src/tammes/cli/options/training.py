@@ -9,7 +9,7 @@ import tyro
 from tammes.cli.options.data import Split
 from tammes.cli.options.images import size_and_channels, usual_augmentation
 from tammes.cli.options.objective import objective_type
-from tammes.cli.options.parts import Option, choice_of, constructor_of, options_of
+from tammes.cli.options.parts import NO_DEFAULT, Option, choice_of, constructor_of, options_of
 from tammes.data import Texts
 from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig, ResNetConfig
 from tammes.positives import Neighbors, SameClass, SameInstance
@@ -63,9 +63,8 @@ class TrainingOptions:
         """
         if source.are_texts:
             self._check_texts(source.data)
-            return source.split_texts()
-        size, channels = size_and_channels(source.data, self.size, self.channels)
-        images = source.split_images(size=size, channels=channels)
+            return source.split(None)
+        images = source.split(size_and_channels(source.data, self.size, self.channels))
         if isinstance(self.settings["encoder"], BagOfWordsConfig):
             raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
         return images
@@ -117,15 +116,15 @@ def training_options(changed: Mapping[str, Option], *, without: tuple[str, ...] 
     """
     options = options_of(TrainingConfig)
     options |= {
-        name: Option(Annotated[choice_of(kind, none=USUAL), tyro.conf.arg(help=text)], None)
+        name: (Annotated[choice_of(kind, none=USUAL), tyro.conf.arg(help=text)], None)
         for name, (kind, text) in FROM_DATA.items()
     }
     options |= {
-        "head": Option(ProjectionHeadConfig, ProjectionHeadConfig()),
-        "no_head": Option(bool, False),
-        "optimizer": Option(Annotated[Adam, tyro.conf.arg(name="")], Adam()),
-        "size": Option(int | None, None),
-        "channels": Option(Literal[1, 3] | None, None),
+        "head": (ProjectionHeadConfig, ProjectionHeadConfig()),
+        "no_head": (bool, False),
+        "optimizer": (Annotated[Adam, tyro.conf.arg(name="")], Adam()),
+        "size": (int | None, None),
+        "channels": (Literal[1, 3] | None, None),
         **changed,
     }
     for name in without:
@@ -148,6 +147,6 @@ if TYPE_CHECKING:
     CompareOptions = TrainingOptions
 else:
     TrainOptions = training_options(
-        {"objective": Option(Annotated[objective_type(), tyro.conf.arg(name="")])}
+        {"objective": (Annotated[objective_type(), tyro.conf.arg(name="")], NO_DEFAULT)}
     )
-    CompareOptions = training_options({"epochs": Option(int, 60)}, without=("objective",))
+    CompareOptions = training_options({"epochs": (int, 60)}, without=("objective",))

@@ -1,4 +1,4 @@
-"""The file that a command writes at its end, checked before the work begins."""
+"""Output of a command: the file that it writes at its end, and numbers with their nouns in its messages."""
 
 import os
 from pathlib import Path
@@ -28,3 +28,18 @@ def prepare_output(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(f"{path.parent} cannot be written to: name another place for {path.name}")
+
+
+def counted(count: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Args:
+        count: the number.
+        singular: noun for one.
+        plural: noun for several; None appends an s.
+
+    Example:
+        >>> counted(1, "edge"), counted(2000, "edge"), counted(0, "vertex", "vertices")
+        ('1 edge', '2,000 edges', '0 vertices')
+    """
+    return f"{count:,} {singular if count == 1 else plural or f'{singular}s'}"

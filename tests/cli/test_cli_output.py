@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tammes.cli.options.output_path import prepare_output
+from tammes.cli.output import prepare_output
 
 
 def test_folders_are_made_and_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
