@@ -307,7 +307,7 @@ def test_compare_sets_objectives_side_by_side(
     page = report.read_text()
     assert "Transport(epsilon=0.5" in page
     assert "0 to 1: scores are means" in page
-    assert "Every objective was trained 2 times, from different seeds" in page
+    assert "Every objective was trained 2 times, with different seeds" in page
 
 
 def test_compare_refuses_before_the_first_training(

@@ -130,7 +130,7 @@ def _read(value: Plain, annotation: Any, where: str) -> object:
         return None
     if annotation in (bool, int, float, str):
         return _read_scalar(value, annotation, where)
-    return _read_part(value, _classes(annotation), where)
+    return _read_part(value, concrete_classes(annotation), where)
 
 
 def _read_scalar(value: Plain, kind: type, where: str) -> object:
@@ -157,8 +157,8 @@ def _read_union(value: Plain, members: tuple[Any, ...], where: str) -> object:
     if value is None and types.NoneType in members:
         return None
     if isinstance(value, dict):
-        return _read_part(value, [c for member in members for c in _classes(member)], where)
-    scalars = [member for member in members if not _classes(member) and member is not types.NoneType]
+        return _read_part(value, [c for member in members for c in concrete_classes(member)], where)
+    scalars = [member for member in members if not concrete_classes(member) and member is not types.NoneType]
     for member in scalars:
         try:
             return _read(value, member, where)
@@ -168,13 +168,13 @@ def _read_union(value: Plain, members: tuple[Any, ...], where: str) -> object:
     raise _wrong(where, f"one of {', '.join(names)}", value)
 
 
-def _classes(annotation: Any) -> list[type]:
+def concrete_classes(annotation: Any) -> list[type]:
     """Return the dataclasses an annotation stands for: itself, or those derived from an abstract class."""
     if typing.get_origin(annotation) is typing.Annotated:
         annotation = typing.get_args(annotation)[0]
     if not inspect.isclass(annotation):
         return []
-    derived = [c for sub in annotation.__subclasses__() for c in _classes(sub)]
+    derived = [c for sub in annotation.__subclasses__() for c in concrete_classes(sub)]
     concrete = dataclasses.is_dataclass(annotation) and not inspect.isabstract(annotation)
     return ([annotation] if concrete else []) + derived
 

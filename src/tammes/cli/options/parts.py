@@ -14,6 +14,7 @@ from tammes.cli.failures import in_words_of_shell
 from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ResNetConfig
 from tammes.positives import SameInstance
 from tammes.training import QueueConfig
+from tammes.training.config_file import concrete_classes
 
 NO_DEFAULT = inspect.Parameter.empty
 DEPTHS = (18, 34, 50)
@@ -109,7 +110,7 @@ def choice_of(
     elif annotation is ResNetConfig:
         return _union(Annotated[ResNetConfig, _resnet(depth)] for depth in DEPTHS)
     elif _is_part(annotation) and inspect.isabstract(annotation):
-        return _union(choice_of(cls, default) for cls in annotation.__subclasses__())
+        return _union(choice_of(cls, default) for cls in concrete_classes(annotation))
     elif _is_part(annotation):
         given = default if type(default) is annotation else NO_DEFAULT
         return Annotated[annotation, subcommand(annotation, NAMES.get(annotation), given)]
