@@ -200,7 +200,7 @@ class ContrastiveModule(LightningModule):
             self.objective = objective
 
     def numbers(self) -> dict[str, float]:
-        """Return the objective's metrics of the last step, and the beta, temperature and choices of the run."""
+        """Return the metrics of the last step, with the beta, temperature and choices of the run."""
         numbers = dict(self.objective.last)
         if self.config.annealing is not None and isinstance(self.objective.coupling, Hard):
             numbers["beta"] = self.objective.coupling.beta
