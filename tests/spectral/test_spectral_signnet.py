@@ -350,3 +350,13 @@ def test_unconstrained_refuses_other_sizes() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             signnet.double()(None, *data.arguments())
+
+
+def test_a_finished_phi_is_the_one_that_its_settings_build() -> None:
+    edges, batch, pairs = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3).long(), torch.randn(3, 2)
+    config, found = GINConfig(width=4, layers=2), []
+    for built in (False, True):
+        torch.manual_seed(0)
+        signnet = SignNet(dim=3, phi=config.build(2) if built else config)
+        found.append(signnet(None, edges, batch, pairs, torch.tensor([[0.0, 1.0]])))
+    assert torch.equal(*found)

@@ -75,7 +75,7 @@ class GraphScore:
     """Ratios to the optimum over the test graphs, and the spectrum of the matrix X.
 
     `largest` and `four_largest` are the mean shares of the trace of X that its leading eigenvalues have, on
-    test graphs; 0 where there is no X. `f1` is of telling graphs with a clique of size k from others.
+    test graphs; 0 where there is no X. `f1` is the F1 score of finding the graphs with a clique of size k.
     """
 
     graphs: int

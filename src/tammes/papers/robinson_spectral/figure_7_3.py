@@ -25,7 +25,7 @@ from tammes.spectral.baselines import RandomFlips
 NONE, FLIPS, SIGNNET = "none", "LapPE (flip)", "SignNet"
 ENCODINGS = (NONE, FLIPS, SIGNNET)
 WIDTH, SEEDS, EPOCHS = 128, 3, 300
-"""Of the paper: channels and seeds; of the full work: epochs."""
+"""Channels and seeds of the paper; epochs of the full work."""
 Graphs = tuple[LabeledGraphs, ...]
 """Graphs for training, validation and testing."""
 
@@ -213,7 +213,7 @@ def page(experiment: Experiment, results: Mapping[EncodingRun, Any], *, data: st
 
 
 def findings(experiment: Experiment, ours: Mapping[str, list[Interval]]) -> tuple[Finding, ...]:
-    """Return the paper's statement beside our numbers, as far as they were measured."""
+    """Return the paper's statement beside our numbers, for the methods measured so far."""
     if not ours.keys() >= set(ENCODINGS):
         return ()
     ahead, clear = [], []

@@ -37,7 +37,7 @@ SCALE = 6.0
 SLOWER = 0.03
 """Relative learning rate of phi, whose weights all eigenvectors share: a step moves all contributions."""
 TOLERANCE = 1e-6
-"""Of eigenvalues of the grid in single precision; its distinct eigenvalues are at least 5e-6 apart."""
+"""Tolerance of equal eigenvalues in single precision; the grid's distinct ones are at least 5e-6 apart."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

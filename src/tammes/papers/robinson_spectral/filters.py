@@ -20,7 +20,7 @@ from tammes.papers.study import Study
 from tammes.spectral import Eigenpairs, RelativeGap, eigenpairs
 
 STEPS, IMAGES = 2000, 50
-"""Of the paper."""
+"""Optimizer steps and images of the paper."""
 PAPER: Mapping[str, Mapping[str, tuple[float, float]]] = {
     method: dict(zip(FILTERS, errors, strict=True))
     for method, errors in {

@@ -220,7 +220,7 @@ def _grid(rows: Sequence[Sequence[Tensor]], columns: Sequence[str]) -> Drawing:
 
 
 def findings(results: Mapping[TextureRun, TextureScore]) -> tuple[Finding, ...]:
-    """Return the paper's statements beside our numbers, as far as they were measured."""
+    """Return the paper's statements beside our numbers, for the methods measured so far."""
     others = summary(results)
     signnet = others.pop(SIGNNET, None)
     if signnet is None:

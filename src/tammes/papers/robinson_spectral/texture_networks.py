@@ -18,9 +18,9 @@ from tammes.spectral.baselines import AbsoluteValues, RandomFlips
 INTRINSIC, FLIPS, ABSOLUTE, SIGNNET = "intrinsic neural field", "sign flips", "absolute values", "SignNet"
 METHODS = (INTRINSIC, FLIPS, ABSOLUTE, SIGNNET)
 WIDTH, WIDTH_BEHIND_SIGNNET, LAYERS, SKIP = 128, 108, 6, 3
-"""Of the multilayer perceptron; layer number SKIP, from 0, gets the input again."""
+"""Sizes of the multilayer perceptron; layer number SKIP, from 0, gets the input again."""
 PHI_WIDTH, PHI_OUTPUTS, RHO_OUTPUTS = 8, 4, 64
-"""Of SignNet; phi of three linear maps, normalized, and rho of one give the paper's 323,563 parameters."""
+"""Sizes of SignNet: three normalized linear maps as phi, one as rho; the paper's 323,563 parameters."""
 NO_EDGES = torch.zeros(2, 0, dtype=torch.long)
 
 

@@ -21,9 +21,9 @@ from tammes.spectral import MeshLaplacian
 from tammes.spectral.eigen.cache import content_key, load_eigenpairs, save_eigenpairs
 
 EIGENFUNCTIONS, TRAINING_VIEWS, TEST_VIEWS = 1023, 5, 200
-"""Of the paper; the constant eigenfunction is not among them."""
+"""Numbers of the paper; the constant eigenfunction does not count."""
 STEPS, POINTS, SIDE = 20_000, 4096, 256
-"""Of the full work: steps, points of a step, and pixels of a picture's height and width."""
+"""Steps of the full work, points of a step, and pixels of a picture's height and width."""
 CAMERA_SEED = 0
 """Random seed of the cameras, which are the same for all seeds of the networks."""
 POINTS_AT_ONCE = 2048
@@ -50,7 +50,7 @@ class TextureRun:
 class TextureScore:
     """Means over the pictures of the test cameras.
 
-    `psnr` is of the pixels that show the mesh; `dssim` is a hundred times (1 - SSIM) / 2 of whole pictures
+    `psnr` covers the pixels that show the mesh; `dssim` is a hundred times (1 - SSIM) / 2 of whole pictures
     on white; `change` is the mean change of colors in the first picture when the signs of every other
     eigenfunction are flipped.
     """

@@ -173,7 +173,7 @@ def _errors(ours: Mapping[Setting, Interval]) -> dict[str, Drawing]:
 
 
 def findings(results: Mapping[ZincRun, ZincScore]) -> tuple[Finding, ...]:
-    """Return the paper's statements beside our numbers, as far as they were measured."""
+    """Return the paper's statements beside our numbers, for the methods measured so far."""
     ours, found = summary(results), []
     if all(setting in ours for setting in MAIN):
         none, flips, signnet = (ours[setting] for setting in MAIN)

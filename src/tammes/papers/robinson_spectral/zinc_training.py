@@ -48,7 +48,7 @@ class ZincRun:
 
     @property
     def setting(self) -> tuple[str, str, int]:
-        """What the paper's tables have a row for: base network, encoding and eigenvectors."""
+        """Row of the paper's tables: base network, encoding and number of eigenvectors."""
         return self.base, self.encoding, self.eigenvectors
 
 
