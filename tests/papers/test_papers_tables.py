@@ -16,8 +16,8 @@ from tammes.papers.robinson_sets.training import GraphScore, GraphTraining
 from tammes.papers.robinson_spectral.figure_7_3 import EncodingRun
 from tammes.papers.robinson_spectral.filters import FilterRun, FilterScore
 from tammes.papers.robinson_spectral.multiplicities import GraphSet, MultiplicityScore
-from tammes.papers.robinson_spectral.properties import PropertiesScore
-from tammes.papers.robinson_spectral.substructures import SubstructuresScore
+from tammes.papers.robinson_spectral.properties import EXPERIMENT as PROPERTIES
+from tammes.papers.robinson_spectral.substructures import EXPERIMENT as SUBSTRUCTURES
 from tammes.papers.robinson_spectral.texture_training import TextureRun, TextureScore
 from tammes.papers.robinson_spectral.zinc_training import ZincRun, ZincScore
 from tammes.papers.study import Results
@@ -99,14 +99,14 @@ TABLES = {
     ),
     "spectral-substructures": (
         EncodingRun,
-        SubstructuresScore,
+        SUBSTRUCTURES.scores,
         "encoding,graphs,epochs,width,layers,batch_size,learning_rate,seed,triangle,tailed_triangle,star,"
         "chordal_cycle,parameters,seconds_per_epoch",
         "SignNet,1500,300,128,4,64,0.001,0,0.5,0.25,0.125,0.5,400000,8.5",
     ),
     "spectral-properties": (
         EncodingRun,
-        PropertiesScore,
+        PROPERTIES.scores,
         "encoding,graphs,epochs,width,layers,batch_size,learning_rate,seed,connected,diameter,spectral_radius,"
         "parameters,seconds_per_epoch",
         "SignNet,5120,300,128,4,64,0.001,0,0.5,0.25,0.125,400000,8.5",
