@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tammes.evaluation import LabeledFeatures, MeanClassifier
-from tammes.evaluation import mean_classifier as module
-from tammes.evaluation.mean_classifier import class_means
+from tammes.evaluation import linear_classifier as module
+from tammes.evaluation.linear_classifier import class_means
 
 
 def points(n: int, classes: int, seed: int) -> LabeledFeatures:

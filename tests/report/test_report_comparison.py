@@ -9,12 +9,12 @@ from tammes.report import Comparison, Pictures, Scores
 
 
 def test_sample_wants_bytes():
-    with pytest.raises(ValueError, match=r"uint8, got float64: multiply by 255"):
+    with pytest.raises(ValueError, match=r"uint8 .*, got float64 .*: multiply fractions by 255"):
         Pictures(images=np.zeros((5, 1, 8, 8)))
 
 
 def test_sample_wants_channels_first():
-    with pytest.raises(ValueError, match=r"1 or 3 channels as axis 1, got shape \(5, 8, 8, 3\)"):
+    with pytest.raises(ValueError, match=r"\(n, 1 or 3, height, width\), got uint8 \(5, 8, 8, 3\)"):
         Pictures(images=np.zeros((5, 8, 8, 3), np.uint8))
 
 

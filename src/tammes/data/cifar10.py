@@ -9,7 +9,7 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
-from tammes.data.images import Images, TensorPixels
+from tammes.data.images import Images, numbered_images
 from tammes.data.published_files import Split, check_part, check_ten_classes
 
 ARCHIVE, FOLDER = "cifar-10-binary.tar.gz", "cifar-10-batches-bin"
@@ -59,12 +59,8 @@ def cifar10(path: str | Path, split: Split) -> Images:
         )
     contents = _unpacked(place, FILES[split]) if place.is_dir() else _packed(place, FILES[split])
     records = torch.cat([_records(name, content) for name, content in contents])
-    return Images(
-        pixels=TensorPixels(records[:, 1:].reshape(-1, CHANNELS, SIZE, SIZE)),
-        names=tuple(f"{split} {row}" for row in range(len(records))),
-        labels=records[:, 0].long(),
-        classes=CLASSES,
-    )
+    pixels = records[:, 1:].reshape(-1, CHANNELS, SIZE, SIZE)
+    return numbered_images(split, pixels, records[:, 0].long(), CLASSES)
 
 
 def holds_cifar10(path: Path) -> bool:

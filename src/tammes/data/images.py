@@ -185,3 +185,14 @@ def as_floats(pixels: UInt8[Tensor, "*shape"]) -> Float32[Tensor, "*shape"]:
     if pixels.dtype != torch.uint8:
         raise ValueError(f"expected pixels as uint8 from 0 to 255, got {pixels.dtype}")
     return pixels.to(torch.float32) / 255
+
+
+def numbered_images(
+    split: str,
+    pixels: UInt8[Tensor, "n channels size size"],
+    labels: Int64[Tensor, " n"],
+    classes: Sequence[str],
+) -> Images:
+    """Return the labeled images of one part of a published set, each named by the part and its row."""
+    names = tuple(f"{split} {row}" for row in range(len(pixels)))
+    return Images(pixels=TensorPixels(pixels), names=names, labels=labels, classes=tuple(classes))

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tammes.data.images import Images, TensorPixels
+from tammes.data.images import Images, numbered_images
 from tammes.data.published_files import DIGITS, Split, check_part, check_ten_classes, read_bytes
 
 PREFIX: dict[Split, str] = {"train": "train", "test": "t10k"}
@@ -51,12 +51,8 @@ def mnist(path: str | Path, split: Split) -> Images:
             f"labels in {labels_at}; take both files from one place"
         )
     check_ten_classes(labels, labels_at, "fetch it again")
-    return Images(
-        pixels=TensorPixels(torch.from_numpy(scans)[:, None]),  # (n, 28, 28) -> (n, 1, 28, 28)
-        names=tuple(f"{split} {row}" for row in range(len(scans))),
-        labels=torch.from_numpy(labels.astype(np.int64)),
-        classes=DIGITS,
-    )
+    pixels = torch.from_numpy(scans)[:, None]  # (n, 28, 28) -> (n, 1, 28, 28)
+    return numbered_images(split, pixels, torch.from_numpy(labels.astype(np.int64)), DIGITS)
 
 
 def holds_mnist(path: Path) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from scipy.io import loadmat
 
-from tammes.data.images import Images, TensorPixels
+from tammes.data.images import Images, numbered_images
 from tammes.data.published_files import DIGITS, Split, check_part
 
 FILES: dict[Split, str] = {"train": "train_32x32.mat", "test": "test_32x32.mat"}
@@ -59,12 +59,7 @@ def svhn(path: str | Path, split: Split) -> Images:
         raise ValueError(f"expected labels from 1 to 10 in {file}, got {labels.min()} to {labels.max()}")
     # (32, 32, 3, n) -> (n, 3, 32, 32)
     tensor = torch.from_numpy(np.ascontiguousarray(pixels.transpose(3, 2, 0, 1)))
-    return Images(
-        pixels=TensorPixels(tensor),
-        names=tuple(f"{split} {row}" for row in range(n)),
-        labels=torch.from_numpy(labels.reshape(-1).astype(np.int64) % 10),
-        classes=DIGITS,
-    )
+    return numbered_images(split, tensor, torch.from_numpy(labels.reshape(-1).astype(np.int64) % 10), DIGITS)
 
 
 def holds_svhn(path: Path) -> bool:

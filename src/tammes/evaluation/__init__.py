@@ -2,8 +2,7 @@
 
 from tammes.evaluation.features import LabeledFeatures
 from tammes.evaluation.knn import KNN, knn_accuracy
-from tammes.evaluation.linear_classifier import LinearClassifier
-from tammes.evaluation.mean_classifier import MeanClassifier
+from tammes.evaluation.linear_classifier import LinearClassifier, MeanClassifier
 from tammes.evaluation.probe import LinearProbe, ProbeNotConvergedWarning, linear_probe
 
 __all__ = [

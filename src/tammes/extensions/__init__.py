@@ -14,23 +14,23 @@ from tammes.extensions.functions.formulas import (
     clique_size,
     cut_size,
     independence_penalty,
-    independent_set_size,
 )
 from tammes.extensions.functions.set_function import BlackBox, Normalized, SetFunction
-from tammes.extensions.functions.support import Listed, Support, Sweep
+from tammes.extensions.functions.support import Listed, Sweep
 from tammes.extensions.graph_files import edge_list, tu_graphs
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.neural.eigenpairs import Eigensolver, ExactEigenpairs, PowerIterations
-from tammes.extensions.neural.neural import Neural, Peak, Sigmoid, Squash
-from tammes.extensions.problems.combinatorial import (
+from tammes.extensions.neural.neural import Neural, Peak, Sigmoid
+from tammes.extensions.problems import (
+    Problem,
     clique_of_size,
+    exact_answers,
     maximum_clique,
     maximum_coverage,
     maximum_cut,
     maximum_independent_set,
 )
-from tammes.extensions.problems.problem import Problem, exact_answers
 from tammes.extensions.scalar.extension import Distribution, Extension
 from tammes.extensions.scalar.lovasz import BoundedLovasz, Lovasz
 from tammes.extensions.scalar.multilinear import Multilinear, SampledMultilinear
@@ -70,8 +70,6 @@ __all__ = [
     "Sigmoid",
     "Singleton",
     "SolutionCache",
-    "Squash",
-    "Support",
     "Sweep",
     "TrainingError",
     "clique_erdos",
@@ -82,7 +80,6 @@ __all__ = [
     "edge_list",
     "exact_answers",
     "independence_penalty",
-    "independent_set_size",
     "maximum_clique",
     "maximum_coverage",
     "maximum_cut",

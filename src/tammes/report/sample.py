@@ -122,16 +122,12 @@ class Pictures(Sample):
     images: npt.NDArray[np.uint8] = field(repr=False)
 
     def __post_init__(self) -> None:
-        check_shape("Pictures.images", self.images.shape, (None, None, None, None))
-        if self.images.dtype != np.uint8:
+        images = self.images
+        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] not in (1, 3):
+            got = f"{images.dtype} {images.shape}"
             raise ValueError(
-                f"Pictures.images expected uint8, got {self.images.dtype}: "
-                "multiply by 255, round, and convert"
-            )
-        if self.images.shape[1] not in (1, 3):
-            raise ValueError(
-                f"Pictures.images expected 1 or 3 channels as axis 1, got shape {self.images.shape}: "
-                "move the channels before height and width"
+                f"Pictures.images expected uint8 of shape (n, 1 or 3, height, width), got {got}: multiply "
+                "fractions by 255, round and convert them; move the channels before height and width"
             )
         self._check()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tammes.report.comparison import Comparison
-from tammes.report.negatives import anchors, hardest, nearest_rows, uniform_draw
+from tammes.report.negatives import Ranked, anchors, hardest, nearest_rows, uniform_draw
 from tammes.report.palette import css_color
 from tammes.report.sample import Sample
 
@@ -53,13 +53,8 @@ def anchor_strips(comparison: Comparison) -> list[AnchorStrips]:
         ranked = {("drawn uniformly", ""): uniform_draw(first, anchor, LENGTH)}
         for index, outcome in enumerate(comparison.outcomes):
             ranked[outcome.name, css_color(index)] = hardest(outcome, sample, anchor, LENGTH)
-        strips = []
-        for (name, color), rows in ranked.items():
-            items = [
-                _item(sample, row, f"{weight:.1f} times the uniform weight", f"{weight:.1f}×", anchor)
-                for row, weight in rows
-            ]
-            strips.append(_strip(name, color, items, sample))
+        words = "{:.1f} times the uniform weight", "{:.1f}×"
+        strips = [_strip(*key, rows, sample, anchor, *words) for key, rows in ranked.items()]
         shown.append((_item(sample, anchor), strips))
     return shown
 
@@ -72,13 +67,16 @@ def nearest_strips(comparison: Comparison) -> list[AnchorStrips]:
         strips = []
         for index, outcome in enumerate(comparison.outcomes):
             near = nearest_rows(outcome, anchor, NEAREST)
-            items = [_item(sample, row, "", f"{similarity:.2f}", anchor) for row, similarity in near]
-            strips.append(_strip(outcome.name, css_color(index), items, sample))
+            strips.append(_strip(outcome.name, css_color(index), near, sample, anchor, "", "{:.2f}"))
         shown.append((_item(sample, anchor), strips))
     return shown
 
 
-def _strip(name: str, color: str, items: list[Item], sample: Sample) -> Strip:
+def _strip(
+    name: str, color: str, ranked: list[Ranked], sample: Sample, anchor: int, words: str, caption: str
+) -> Strip:
+    """Return the strip of ranked rows; `words` and `caption` are formats of their weight or similarity."""
+    items = [_item(sample, row, words.format(each), caption.format(each), anchor) for row, each in ranked]
     collisions = sum(item.collision for item in items)
     note = "" if sample.labels is None else f"{collisions} of {len(items)} of the anchor's class"
     return Strip(name=name, color=color, note=note, items=tuple(items))

@@ -16,8 +16,7 @@ from tammes.extensions.functions.formulas import (
 )
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.neural.neural import Neural, Peak
-from tammes.extensions.problems.combinatorial import maximum_clique, maximum_independent_set
-from tammes.extensions.problems.problem import Problem
+from tammes.extensions.problems import Problem, maximum_clique, maximum_independent_set
 from tammes.extensions.scalar.lovasz import BoundedLovasz, Lovasz
 from tammes.extensions.solvers.baselines import Erdos, Reinforce, StraightThrough
 from tammes.extensions.solvers.method import ByColumns, ByNeural, ByScalar, Method

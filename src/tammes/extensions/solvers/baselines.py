@@ -10,7 +10,7 @@ from typing_extensions import override
 from tammes.checks import check_integer
 from tammes.extensions.functions.formulas import GraphFunction
 from tammes.extensions.functions.support import ScoredSets, Sweep
-from tammes.extensions.problems.problem import Problem
+from tammes.extensions.problems import Problem
 from tammes.extensions.scalar.lovasz import Lovasz
 from tammes.extensions.scalar.multilinear import Multilinear
 from tammes.extensions.solvers.method import Method

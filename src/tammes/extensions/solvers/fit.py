@@ -13,7 +13,7 @@ from tammes.checks import check_integer, check_number
 from tammes.extensions.exact.integer_program import SolutionCache
 from tammes.extensions.functions.support import ScoredSets
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.problems.problem import Problem, exact_answers
+from tammes.extensions.problems import Problem, exact_answers
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.solvers.network import SolverNetwork
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 from tammes.extensions.functions.support import ScoredSets
 from tammes.extensions.ground_set import GroundSet
 from tammes.extensions.neural.neural import Neural
-from tammes.extensions.problems.problem import Problem
+from tammes.extensions.problems import Problem
 from tammes.extensions.scalar.extension import Extension
 from tammes.extensions.scalar.lovasz import Lovasz
 

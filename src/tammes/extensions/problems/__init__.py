@@ -1,1 +1,0 @@
-"""Combinatorial problems: an objective to descend on, a score, and an exact solver."""
