@@ -243,7 +243,7 @@ def test_wrong_settings_are_refused() -> None:
         ValueError, match="chunk must be an integer of at least 1, got 0: it counts views; None takes"
     ):
         replace(make_config(), chunk=0)
-    with pytest.raises(ValueError, match=r"initial temperature 0.001 lies below the least one, 0.01"):
+    with pytest.raises(ValueError, match=r"initial temperature 0.001 lies below lower_bound=0.01"):
         replace(make_config(), objective=recipes.simclr(temperature=0.001), learn_temperature=True)
 
 
