@@ -296,7 +296,7 @@ def test_parts_of_a_data_set() -> None:
     with pytest.raises(ValueError, match="at least 3 graphs to split"):
         split(graphs[:2], seed=0)
     network = SolverNetwork(NetworkConfig(width=4, layers=1), scalar=True)
-    with pytest.raises(ValueError, match="expected graphs to train on"):
+    with pytest.raises(ValueError, match="expected training and validation graphs, got 0"):
         fit(network, ByScalar(), clique, [], graphs, FitConfig(epochs=1), optima=torch.ones(20))
 
 
