@@ -2,11 +2,9 @@
 
 import os
 
-from jaxtyping import install_import_hook
+from shapes import check_shapes
 
-# The annotated shapes of the reductions hold on every call that a test makes. The parts above them are left
-# out: tests hand those wrong input on purpose, and the parts must say so themselves.
-install_import_hook("tammes.reduce", "beartype.beartype")
+check_shapes("tammes")
 
 import pytest  # noqa: E402
 import torch  # noqa: E402

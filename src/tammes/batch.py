@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Integer
 from torch import Tensor
 
 from tammes.group import Group, Single
@@ -140,10 +140,10 @@ class Batch:
 def batch_of(
     views: tuple[Tensor | Pairs, ...],
     *,
-    ids: Int[Tensor, " batch"] | None,
-    labels: Int[Tensor, " batch"] | None,
+    ids: Integer[Tensor, " batch"] | None,
+    labels: Integer[Tensor, " batch"] | None,
     generator: torch.Generator | None,
-    learned: Float[Tensor, ""] | None,
+    learned: Float[Tensor, ""] | Float[Tensor, " 1"] | None,
     temperature: float,
     selection: Selection,
     normalize: bool,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from tammes.batch import Batch, batch_of
@@ -94,10 +94,10 @@ class Objective:
     def __call__(
         self,
         *views: Float[Tensor, "batch d"] | Pairs,
-        ids: Int[Tensor, " batch"] | None = None,
-        labels: Int[Tensor, " batch"] | None = None,
+        ids: Integer[Tensor, " batch"] | None = None,
+        labels: Integer[Tensor, " batch"] | None = None,
         generator: torch.Generator | None = None,
-        temperature: Float[Tensor, ""] | None = None,
+        temperature: Float[Tensor, ""] | Float[Tensor, " 1"] | None = None,
     ) -> Float[Tensor, ""]:
         """Return the loss, a scalar in float32 (float64 for embeddings in float64) even under autocast.
 
@@ -132,8 +132,8 @@ class Objective:
     def weights(
         self,
         *views: Float[Tensor, "batch d"] | Pairs,
-        ids: Int[Tensor, " batch"] | None = None,
-        labels: Int[Tensor, " batch"] | None = None,
+        ids: Integer[Tensor, " batch"] | None = None,
+        labels: Integer[Tensor, " batch"] | None = None,
         generator: torch.Generator | None = None,
     ) -> Float[Tensor, "n m"]:
         """Return w_ij as a matrix `(n, m)`, to look at: rows sum to one, zero where no negative stands.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from tammes.group import Group, Single
@@ -71,11 +71,11 @@ class Pairs:
     """
 
     anchors: Float[Tensor, "n d"]
-    ids: Int[Tensor, " n"]
+    ids: Integer[Tensor, " n"]
     candidates: Float[Tensor, "m d"] | None = None
-    candidate_ids: Int[Tensor, " m"] | None = None
-    labels: Int[Tensor, " n"] | None = None
-    candidate_labels: Int[Tensor, " m"] | None = None
+    candidate_ids: Integer[Tensor, " m"] | None = None
+    labels: Integer[Tensor, " n"] | None = None
+    candidate_labels: Integer[Tensor, " m"] | None = None
     own: Int[Tensor, " n"] | None = None
     group: Group = field(default_factory=Single)
     first: int = 0

@@ -11,7 +11,9 @@ from tammes.training.sampler import PairSampler, Shard
 
 
 def order_of(images: int, shard: Shard, *, seed: int, first_step: int = 0) -> PairSampler:
-    pairing = Pairing(positives=SameInstance(), labels=torch.zeros(images), seed=seed, noun="images")
+    pairing = Pairing(
+        positives=SameInstance(), labels=torch.zeros(images, dtype=torch.long), seed=seed, noun="images"
+    )
     return PairSampler(pairing, shard, first_step=first_step)
 
 

@@ -41,7 +41,7 @@ class SoftmaxContrast(Contrast):
 
     @property
     def log_weight(self) -> float | None:
-        """log Q; None for the number of negatives of each anchor."""
+        """Logarithm of Q; None for the number of negatives of each anchor."""
         return None if self.weight is None else math.log(self.weight)
 
     @override

@@ -198,7 +198,7 @@ class Transport(Coupling):
             )
 
 
-def _costs(cost: Callable[[Tensor], Tensor], similarity: Float[Tensor, "r c"]) -> Float[Tensor, "r c"]:
+def _costs(cost: Callable[[Tensor], Tensor], similarity: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Return the costs by a user's function, which may work in place on its argument."""
     costs = cost(similarity.clone())
     if not isinstance(costs, Tensor) or costs.shape != similarity.shape:

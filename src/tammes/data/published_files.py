@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
-from jaxtyping import Float64, Int64
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -160,7 +159,7 @@ def read_tensors(path: Path, *, integers: dict[str, int], floats: dict[str, int]
     return tensors
 
 
-def integer_tensor(array: NDArray[Any], *, name: str, file: Path, dimensions: int) -> Int64[Tensor, ...]:
+def integer_tensor(array: NDArray[Any], *, name: str, file: Path, dimensions: int) -> Tensor:
     """Return an array of integers, stored in any type of numbers, as int64.
 
     Args:
@@ -185,7 +184,7 @@ def integer_tensor(array: NDArray[Any], *, name: str, file: Path, dimensions: in
     return torch.from_numpy(array.astype(np.int64))
 
 
-def float_tensor(array: NDArray[Any], *, name: str, file: Path, dimensions: int) -> Float64[Tensor, ...]:
+def float_tensor(array: NDArray[Any], *, name: str, file: Path, dimensions: int) -> Tensor:
     """Return an array of finite numbers as float64.
 
     Args:

@@ -64,12 +64,14 @@ class UnitLength(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, lengths: Tensor) -> Tensor:
+        """Return `(n, d)` unit vectors from `(n, d)` rows and their `(n, 1)` lengths."""
         unit = rows / lengths
         ctx.save_for_backward(unit, lengths)
         return unit
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None]:
+        """Return the gradient by the rows; lengths are constants to autograd."""
         unit, lengths = ctx.saved_tensors
         with torch.no_grad():
             found = through_unit_length(unit, lengths, gradient)

@@ -51,7 +51,7 @@ class WeightedNegatives(Sample):
 
     @cached_property
     def _log_mean_exp(self) -> Tensor:
-        """log G_i = log sum_j w_ij e^{l_ij}, a difference of two log-sum-exps."""
+        """Return log G_i = log sum_j w_ij e^{l_ij}, a difference of two log-sum-exps."""
         with_logit = self.weight.with_logit(1 / self.temperature)
         if self.weight.is_zero:
             (total,) = self.engine.log_sum_exp(self.negatives, (with_logit,))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Int64
 from torch import Tensor
 
 from tammes.data.texts import Texts
@@ -34,7 +35,7 @@ class Pairing:
     """
 
     positives: PositivesConfig
-    labels: Tensor
+    labels: Int64[Tensor, " n"]
     positions: Tensor | None = None
     seed: int
     noun: str = "rows"

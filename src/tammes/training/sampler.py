@@ -73,7 +73,7 @@ class PairSampler(Sampler[list[list[int]]]):
     Example:
         >>> import torch
         >>> from tammes.positives import SameInstance
-        >>> pairing = Pairing(positives=SameInstance(), labels=torch.zeros(5), seed=0)
+        >>> pairing = Pairing(positives=SameInstance(), labels=torch.zeros(5, dtype=torch.long), seed=0)
         >>> shard = Shard(batch_size=2)
         >>> all_batches, rest = PairSampler(pairing, shard), PairSampler(pairing, shard, first_step=1)
         >>> list(all_batches)[1:] == list(rest)
