@@ -28,6 +28,10 @@ from tammes.reduce.tiled.fixed_shift import kept_exponentials, range_is_safe
 
 Rows = tuple[Float[Tensor, "n d"], Float[Tensor, "m d"] | None]
 """Rows of the anchors and of the candidates, None where the candidates are the anchors."""
+Gradients = Callable[[Tensor], tuple[Tensor, Tensor | None]]
+"""Function from the gradient of the loss to those of the rows."""
+MeanLoss = Callable[[], tuple[Tensor, Gradients]]
+"""Function that evaluates the mean loss."""
 Lengths = tuple[Float[Tensor, "n 1"] | None, Float[Tensor, "m 1"] | None]
 """Lengths by which the rows were divided, None where they were not."""
 
@@ -88,10 +92,48 @@ class SoftmaxLoss:
         exponents = (with_logit,) if weight.is_zero else (with_logit, weight)
         if weight.tilt is not None or not range_is_safe(negatives, exponents):
             return None
-        terms = _Terms(
-            loss=self, lengths=lengths, negatives=negatives, exponents=exponents, positives=positives
+        return _MeanSoftmaxLoss.apply(  # type: ignore[no-untyped-call]
+            *rows, lambda: self._mean(lengths, negatives, exponents, positives)
         )
-        return _MeanSoftmaxLoss.apply(*rows, terms)  # type: ignore[no-untyped-call]
+
+    def _mean(
+        self,
+        lengths: Lengths,
+        negatives: Negatives,
+        exponents: tuple[Exponent, ...],
+        positives: PositivePairs,
+    ) -> tuple[Tensor, Gradients]:
+        """Return the mean loss, and a function from its gradient to the gradients of the rows."""
+        tiles = kept_exponentials(negatives, exponents)
+        column = exponents[0].column
+        if column is None:
+            sums = [tile.sum(dim=1) for tile in tiles]
+        else:
+            # The same factor in both sums: its scale cancels in their ratio.
+            column = torch.exp(column - column.max())
+            sums = [tile.mv(column) for tile in tiles]
+        positive = _similarity(negatives, positives) / self.temperature
+        losses, to_negatives, to_positives = self.of_sums(sums, positive, negatives.log_count)
+
+        def gradients(gradient: Tensor) -> tuple[Tensor, Tensor | None]:
+            # d loss_i / d s_ij = d loss_i / d log G_i * share of j in each sum * slope, times n * temperature
+            slope: Tensor | None = None
+            for tile, exponent, total, sign in zip(tiles, exponents, sums, (1, -1), strict=False):
+                relative = sign * exponent.gradient_slope * self.temperature
+                if relative != 0.0:
+                    by_row = to_negatives / total
+                    factor = _factor(by_row if relative == 1.0 else by_row.mul_(relative), column, symmetric)
+                    slope = factor * tile if slope is None else slope.addcmul_(factor, tile)
+            assert slope is not None  # the logit's own slope is never zero
+            by_pair = to_positives
+            if symmetric:
+                by_pair = by_pair + by_pair.index_select(0, positives.candidate)
+            # The positives' entries are masked in every tile, hence zero so far.
+            slope.put_(positives.entries, by_pair.neg())
+            return _of_rows(slope, gradient, 1 / (len(losses) * self.temperature), negatives, lengths)
+
+        symmetric = negatives.symmetric
+        return losses.mean(), gradients
 
     def of_sums(
         self, sums: list[Tensor], positive: Tensor, log_count: Tensor
@@ -140,73 +182,40 @@ class SoftmaxLoss:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Terms:
-    """Constants of one call: what autograd need not look at."""
+def _factor(by_row: Tensor, column: Tensor | None, symmetric: bool) -> Tensor:
+    """Return by_row_i column_j, plus its transpose for a symmetric S: s_ij and s_ji are one number.
 
-    loss: SoftmaxLoss
-    lengths: Lengths
-    negatives: Negatives
-    exponents: tuple[Exponent, ...]
-    positives: PositivePairs
+    As a sum of vectors: to add a transposed matrix would take ten times as long.
+    """
+    if column is None:
+        return by_row[:, None] + by_row if symmetric else by_row[:, None]
+    factor = torch.outer(by_row, column)
+    return factor.addr_(column, by_row) if symmetric else factor
 
-    def evaluated(self) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor | None]]]:
-        """Return the mean loss, and a function from its gradient to the gradients of the rows."""
-        loss, negatives = self.loss, self.negatives
-        tiles, log_count = kept_exponentials(negatives, self.exponents), negatives.log_count
-        column = self.exponents[0].column
-        if column is None:
-            sums = [tile.sum(dim=1) for tile in tiles]
-        else:
-            # The same factor in both sums: its scale cancels in their ratio.
-            column = torch.exp(column - column.max())
-            sums = [tile.mv(column) for tile in tiles]
-        positive = _similarity(negatives, self.positives) / loss.temperature
-        losses, to_negatives, to_positives = loss.of_sums(sums, positive, log_count)
 
-        def gradients(gradient: Tensor) -> tuple[Tensor, Tensor | None]:
-            # d loss_i / d s_ij = d loss_i / d log G_i * share of j in each sum * slope, times n * temperature
-            slope: Tensor | None = None
-            for tile, exponent, total, sign in zip(tiles, self.exponents, sums, (1, -1), strict=False):
-                relative = sign * exponent.gradient_slope * loss.temperature
-                if relative != 0.0:
-                    by_row = to_negatives / total
-                    factor = self._factor(by_row if relative == 1.0 else by_row.mul_(relative), column)
-                    slope = factor * tile if slope is None else slope.addcmul_(factor, tile)
-            assert slope is not None  # the logit's own slope is never zero
-            by_pair = to_positives
-            if negatives.symmetric:
-                by_pair = by_pair + by_pair.index_select(0, self.positives.candidate)
-            # The positives' entries are masked in every tile, hence zero so far.
-            slope.put_(self.positives.entries, by_pair.neg())
-            return self._of_rows(slope, gradient * (1 / (len(losses) * loss.temperature)))
+def _of_rows(
+    slope: Tensor, gradient: Tensor, scale: float, negatives: Negatives, lengths: Lengths
+) -> tuple[Tensor, Tensor | None]:
+    """Return gradient * scale * d loss / d rows from d loss / dS."""
+    values, candidates = negatives.anchors, negatives.candidates
 
-        return losses.mean(), gradients
+    def through(slope: Tensor, others: Tensor, unit: Tensor, lengths: Tensor | None) -> Tensor:
+        # With beta = 0 the first argument is not read; alpha saves a product of its own.
+        found = torch.addmm(unit, slope, others, beta=0, alpha=scale).mul_(gradient)
+        return found if lengths is None else through_unit_length(unit, lengths, found)
 
-    def _factor(self, by_row: Tensor, column: Tensor | None) -> Tensor:
-        """Return by_row_i column_j, plus its transpose for a symmetric S: s_ij and s_ji are one number.
-
-        As a sum of vectors: to add a transposed matrix would take ten times as long.
-        """
-        if column is None:
-            return by_row[:, None] + by_row if self.negatives.symmetric else by_row[:, None]
-        factor = torch.outer(by_row, column)
-        return factor.addr_(column, by_row) if self.negatives.symmetric else factor
-
-    def _of_rows(self, slope: Tensor, scale: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Return scale * d loss / d rows from d loss / dS."""
-        values, candidates = self.negatives.anchors, self.negatives.candidates
-        to_anchors = slope.mm(values if candidates is None else candidates).mul_(scale)
-        to_anchors = _through(to_anchors, values, self.lengths[0])
-        if candidates is None:
-            return to_anchors, None
-        return to_anchors, _through(slope.T.mm(values).mul_(scale), candidates, self.lengths[1])
+    if candidates is None:
+        return through(slope, values, values, lengths[0]), None
+    return (
+        through(slope, candidates, values, lengths[0]),
+        through(slope.T, values, candidates, lengths[1]),
+    )
 
 
 class _MeanSoftmaxLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, anchors: Tensor, candidates: Tensor | None, terms: _Terms) -> Tensor:
-        mean, ctx.gradients = terms.evaluated()
+    def forward(ctx: Any, anchors: Tensor, candidates: Tensor | None, mean_loss: MeanLoss) -> Tensor:
+        mean, ctx.gradients = mean_loss()
         ctx.save_for_backward(anchors, candidates)
         return mean
 
@@ -215,10 +224,6 @@ class _MeanSoftmaxLoss(torch.autograd.Function):
         with torch.no_grad():
             found = ctx.gradients(gradient)
         return *first_order_only(found, (*ctx.saved_tensors, gradient)), None
-
-
-def _through(gradient: Tensor, unit: Tensor, lengths: Tensor | None) -> Tensor:
-    return gradient if lengths is None else through_unit_length(unit, lengths, gradient)
 
 
 def _similarity(negatives: Negatives, positives: PositivePairs) -> Float[Tensor, " n"]:
