@@ -276,5 +276,5 @@ def test_the_closed_form_takes_fewer_operations() -> None:
     a, b = views(64, 128, kind=torch.float32)
     objective, one = by(OBJECTIVES["simclr"], None), torch.tensor(0.3)
     short, general = operations(lambda: objective(a, b)), operations(lambda: objective(a, b, temperature=one))
-    assert short <= 45
+    assert short <= 43
     assert 3 * short <= 2 * general
