@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import networkx as nx
 import pytest
@@ -28,7 +29,9 @@ from tammes.spectral import (
     SignNet,
     SummedConfig,
 )
+from tammes.spectral.copies import Groups
 from tammes.spectral.normalization import NormalizedReLU
+from tammes.spectral.phi import EigenvectorLayers
 from tammes.spectral.unconstrained import UnconstrainedSignNet
 
 FEATURES = 2
@@ -360,3 +363,16 @@ def test_a_finished_phi_is_the_one_that_its_settings_build() -> None:
         signnet = SignNet(dim=3, phi=config.build(2) if built else config)
         found.append(signnet(None, edges, batch, pairs, torch.tensor([[0.0, 1.0]])))
     assert torch.equal(*found)
+
+
+def test_rho_of_sets_is_its_formula() -> None:
+    """Two nodes with three eigenvectors each: ReLU after every layer, then the mean, then a linear map."""
+    rho = EigenvectorSetsConfig(width=6, layers=2).build(4, 5).double().eval()
+    assert isinstance(rho, EigenvectorLayers)
+    encoded = torch.randn(6, 4, dtype=torch.float64)
+    groups = Groups(of=torch.arange(6) // 3, place=torch.arange(6) % 3, count=2)
+    copies = SimpleNamespace(by_node=groups)
+    values = encoded.view(2, 3, 4)
+    for layer in rho.layers.layers:
+        values = (layer.own(values) + layer.all(values.mean(1, keepdim=True))).relu()
+    torch.testing.assert_close(rho.forward(encoded, copies), rho.last(values.mean(1)))

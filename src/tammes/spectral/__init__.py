@@ -2,7 +2,7 @@
 
 from tammes.spectral.basisnet import BasisNet
 from tammes.spectral.copies import Copies, Groups
-from tammes.spectral.deep_sets import EigenvectorSets, EigenvectorSetsConfig, NodeSets, NodeSetsConfig
+from tammes.spectral.deep_sets import EigenvectorSetsConfig, NodeSetsConfig
 from tammes.spectral.eigen.eigenpairs import Eigenpairs, eigenpairs, eigenvector_mask
 from tammes.spectral.eigen.eigenspaces import (
     AmbiguousEigenspaces,
@@ -31,9 +31,7 @@ from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
 from tammes.spectral.projector_basisnet import ProjectorBasisNet
 from tammes.spectral.signnet import SignNet
 from tammes.spectral.transformer import (
-    EigenvectorTransformer,
     EigenvectorTransformerConfig,
-    NodeTransformer,
     NodeTransformerConfig,
 )
 from tammes.spectral.unconstrained import UnconstrainedBasisNet, UnconstrainedSignNet
@@ -50,9 +48,7 @@ __all__ = [
     "Dense",
     "Eigenpairs",
     "Eigenspaces",
-    "EigenvectorSets",
     "EigenvectorSetsConfig",
-    "EigenvectorTransformer",
     "EigenvectorTransformerConfig",
     "Elementwise",
     "ElementwiseConfig",
@@ -66,9 +62,7 @@ __all__ = [
     "MatrixToMatrix",
     "MatrixToVector",
     "MeshLaplacian",
-    "NodeSets",
     "NodeSetsConfig",
-    "NodeTransformer",
     "NodeTransformerConfig",
     "Nodes",
     "Phi",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from tammes.spectral.copies import Copies, Groups
+from tammes.spectral.copies import Groups
 from tammes.spectral.layers import SharedDropout, check_sizes
-from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
+from tammes.spectral.phi import EigenvectorLayers, NodeLayers, PhiConfig, RhoConfig
 
 
 class SetLayer(nn.Module):
@@ -38,10 +37,19 @@ class SetLayer(nn.Module):
 
 
 class SetLayers(nn.Module):
-    """Set layers with ReLU and dropout between them, from `inputs` channels to the width of the settings."""
+    """Set layers with ReLU and dropout between them, from `inputs` channels to the width of the settings.
 
-    def __init__(self, config: NodeSetsConfig | EigenvectorSetsConfig, inputs: int) -> None:
+    Args:
+        config: settings.
+        inputs: channels of an element.
+        ends_with_relu: whether a ReLU follows the last layer too.
+    """
+
+    def __init__(
+        self, config: NodeSetsConfig | EigenvectorSetsConfig, inputs: int, *, ends_with_relu: bool = False
+    ) -> None:
         super().__init__()
+        self.ends_with_relu = ends_with_relu
         widths = [inputs] + [config.width] * config.layers
         self.layers = nn.ModuleList(SetLayer(*pair) for pair in pairwise(widths))
         self.dropout = SharedDropout(config.dropout)
@@ -53,34 +61,12 @@ class SetLayers(nn.Module):
         values = self.layers[0](values, groups)
         for layer in self.layers[1:]:
             values = layer(self.dropout(values.relu()), groups)
-        return values
-
-
-class NodeSets(Phi):
-    """phi by set layers on the nodes of a graph.
-
-    Args:
-        config: settings.
-        inputs: channels of a signal.
-    """
-
-    def __init__(self, config: NodeSetsConfig, inputs: int) -> None:
-        super().__init__()
-        self.outputs = config.width
-        self.sets = SetLayers(config, inputs)
-
-    @override
-    def forward(
-        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
-    ) -> Float[Tensor, "rows signs outputs"]:
-        pieces = copies.pieces()
-        parts = zip(signals.split([piece.rows for piece in pieces]), pieces, strict=True)
-        return torch.cat([self.sets(part, piece.by_eigenvector) for part, piece in parts])
+        return values.relu() if self.ends_with_relu else values
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSetsConfig(PhiConfig):
-    """Settings of a `NodeSets`, which does not see the edges of the graph.
+    """Settings of set layers on the nodes of a graph, whose edges they do not see.
 
     Raises:
         ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
@@ -103,36 +89,13 @@ class NodeSetsConfig(PhiConfig):
         check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
 
     @override
-    def build(self, inputs: int) -> NodeSets:
-        return NodeSets(self, inputs)
-
-
-class EigenvectorSets(Rho):
-    """rho by set layers on the eigenvectors of a node, then their mean, then a linear map.
-
-    Args:
-        config: settings.
-        inputs: channels of one eigenvector.
-        outputs: channels of an encoding.
-    """
-
-    def __init__(self, config: EigenvectorSetsConfig, inputs: int, outputs: int) -> None:
-        super().__init__()
-        self.outputs = outputs
-        self.sets = SetLayers(config, inputs)
-        self.last = nn.Linear(config.width, outputs)
-
-    @override
-    def forward(
-        self, encoded: Float[Tensor, "rows inputs"], copies: Copies
-    ) -> Float[Tensor, "nodes outputs"]:
-        groups = copies.by_node
-        return self.last(groups.mean(self.sets(encoded, groups).relu()))
+    def build(self, inputs: int) -> NodeLayers:
+        return NodeLayers(SetLayers(self, inputs), self.width)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EigenvectorSetsConfig(RhoConfig):
-    """Settings of an `EigenvectorSets`, for any number of eigenvectors, whose order does not matter.
+    """Settings of set layers on the eigenvectors of a node, any number of them in any order.
 
     Raises:
         ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
@@ -155,5 +118,6 @@ class EigenvectorSetsConfig(RhoConfig):
         check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
 
     @override
-    def build(self, inputs: int, outputs: int) -> EigenvectorSets:
-        return EigenvectorSets(self, inputs, outputs)
+    def build(self, inputs: int, outputs: int) -> EigenvectorLayers:
+        sets = SetLayers(self, inputs, ends_with_relu=True)
+        return EigenvectorLayers(sets, nn.Linear(self.width, outputs), outputs)

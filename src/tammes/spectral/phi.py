@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from typing_extensions import override
 
 from tammes.spectral.copies import Copies
 
@@ -31,6 +33,28 @@ class Phi(nn.Module):
         raise NotImplementedError
 
 
+class NodeLayers(Phi):
+    """phi by layers that mix the nodes of a graph, for each eigenvector and sign apart.
+
+    Args:
+        layers: network from `(rows, ..., inputs)` values and their groups to `(rows, ..., outputs)`.
+        outputs: channels of its output.
+    """
+
+    def __init__(self, layers: nn.Module, outputs: int) -> None:
+        super().__init__()
+        self.outputs = outputs
+        self.layers = layers
+
+    @override
+    def forward(
+        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
+    ) -> Float[Tensor, "rows signs outputs"]:
+        pieces = copies.pieces()
+        parts = zip(signals.split([piece.rows for piece in pieces]), pieces, strict=True)
+        return torch.cat([self.layers(part, piece.by_eigenvector) for part, piece in parts])
+
+
 class Rho(nn.Module):
     """rho: a network on phi's outputs for all eigenvectors of a node. A subclass sets `outputs`."""
 
@@ -46,6 +70,28 @@ class Rho(nn.Module):
             copies: node and column of each row.
         """
         raise NotImplementedError
+
+
+class EigenvectorLayers(Rho):
+    """rho by layers that mix the eigenvectors of a node, then their mean, then a last map.
+
+    Args:
+        layers: network from `(rows, inputs)` values and their groups to `(rows, width)`.
+        last: map of the means, from `(nodes, width)` to `(nodes, outputs)`.
+        outputs: channels of an encoding.
+    """
+
+    def __init__(self, layers: nn.Module, last: nn.Module, outputs: int) -> None:
+        super().__init__()
+        self.outputs = outputs
+        self.layers, self.last = layers, last
+
+    @override
+    def forward(
+        self, encoded: Float[Tensor, "rows inputs"], copies: Copies
+    ) -> Float[Tensor, "nodes outputs"]:
+        groups = copies.by_node
+        return self.last(groups.mean(self.layers(encoded, groups)))
 
 
 class PhiConfig(ABC):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from typing_extensions import override
 
-from tammes.spectral.copies import Copies, Groups
+from tammes.spectral.copies import Groups
 from tammes.spectral.layers import MLP, SharedDropout, check_sizes
-from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
+from tammes.spectral.phi import EigenvectorLayers, NodeLayers, PhiConfig, RhoConfig
 
 
 class SetAttention(nn.Module):
@@ -86,31 +85,9 @@ class TransformerLayers(nn.Module):
         return values
 
 
-class NodeTransformer(Phi):
-    """phi by attention between the nodes of a graph.
-
-    Args:
-        config: settings.
-        inputs: channels of a signal.
-    """
-
-    def __init__(self, config: NodeTransformerConfig, inputs: int) -> None:
-        super().__init__()
-        self.outputs = config.width
-        self.transformer = TransformerLayers(config, inputs)
-
-    @override
-    def forward(
-        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
-    ) -> Float[Tensor, "rows signs outputs"]:
-        pieces = copies.pieces()
-        parts = zip(signals.split([piece.rows for piece in pieces]), pieces, strict=True)
-        return torch.cat([self.transformer(part, piece.by_eigenvector) for part, piece in parts])
-
-
 @dataclass(frozen=True, kw_only=True)
 class NodeTransformerConfig(PhiConfig):
-    """Settings of a `NodeTransformer`, which does not see the edges of the graph.
+    """Settings of attention between the nodes of a graph, whose edges it does not see.
 
     Raises:
         ValueError: for sizes below 1, a share outside [0, 1), or a width that is no multiple of the heads.
@@ -136,36 +113,13 @@ class NodeTransformerConfig(PhiConfig):
         check_sizes(width=self.width, layers=self.layers, dropout=self.dropout, heads=self.heads)
 
     @override
-    def build(self, inputs: int) -> NodeTransformer:
-        return NodeTransformer(self, inputs)
-
-
-class EigenvectorTransformer(Rho):
-    """rho by attention between the eigenvectors of a node, then their mean, then a linear map.
-
-    Args:
-        config: settings.
-        inputs: channels of one eigenvector.
-        outputs: channels of an encoding.
-    """
-
-    def __init__(self, config: EigenvectorTransformerConfig, inputs: int, outputs: int) -> None:
-        super().__init__()
-        self.outputs = outputs
-        self.transformer = TransformerLayers(config, inputs)
-        self.last = nn.Sequential(nn.LayerNorm(config.width), nn.Linear(config.width, outputs))
-
-    @override
-    def forward(
-        self, encoded: Float[Tensor, "rows inputs"], copies: Copies
-    ) -> Float[Tensor, "nodes outputs"]:
-        groups = copies.by_node
-        return self.last(groups.mean(self.transformer(encoded, groups)))
+    def build(self, inputs: int) -> NodeLayers:
+        return NodeLayers(TransformerLayers(self, inputs), self.width)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EigenvectorTransformerConfig(RhoConfig):
-    """Settings of an `EigenvectorTransformer`, for any number of eigenvectors, whose order does not matter.
+    """Settings of attention between the eigenvectors of a node, any number of them in any order.
 
     Raises:
         ValueError: for sizes below 1, a share outside [0, 1), or a width that is no multiple of the heads.
@@ -191,5 +145,6 @@ class EigenvectorTransformerConfig(RhoConfig):
         check_sizes(width=self.width, layers=self.layers, dropout=self.dropout, heads=self.heads)
 
     @override
-    def build(self, inputs: int, outputs: int) -> EigenvectorTransformer:
-        return EigenvectorTransformer(self, inputs, outputs)
+    def build(self, inputs: int, outputs: int) -> EigenvectorLayers:
+        last = nn.Sequential(nn.LayerNorm(self.width), nn.Linear(self.width, outputs))
+        return EigenvectorLayers(TransformerLayers(self, inputs), last, outputs)

@@ -154,16 +154,7 @@ class TwoRepresentations:
     def simulate_noisy(self, k: int, *, draws: int, generator: np.random.Generator) -> tuple[float, float]:
         """Estimate the NCE loss of f2 by drawing anchors, positives and k negatives.
 
-        Args:
-            k: number of negatives of an anchor, at least 1.
-            draws: number of independent anchors, at least 2.
-            generator: source of the randomness.
-
-        Returns:
-            The mean over the draws, and its standard error.
-
-        Raises:
-            ValueError: k below 1, or fewer than two draws.
+        Arguments, results and errors as in `simulate_merging`.
         """
         points = np.arange(2 * self.classes)
         return _simulate(points // 2, 1 + self.epsilon * (1 - 2.0 * (points % 2)), k, draws, generator)
