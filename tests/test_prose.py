@@ -112,3 +112,9 @@ def test_plain_words_are_allowed(text: str) -> None:
 )
 def test_odd_phrases_and_british_spellings_are_found(text: str) -> None:
     assert len(list(forbidden_in(text))) == 1
+
+
+def test_no_number_has_a_bare_plus_minus() -> None:
+    """It may be a deviation, an error or half an interval: numbers have intervals in brackets."""
+    pages = [*(ROOT / "src").rglob("*.jinja"), *TEXTS, *SOURCES]
+    assert not [str(page.relative_to(ROOT)) for page in pages if "\N{PLUS-MINUS SIGN}" in page.read_text()]

@@ -79,8 +79,8 @@ def test_train_leaves_a_whole_run(trained: Path) -> None:
     assert (config.data.count, config.data.size, config.training.epochs) == (16, 8, 2)
     page = (trained / "report.html").read_text()
     assert "tammes train simclr" in page
-    assert "the untrained encoder (" in page
-    assert "the raw pixels (" in page
+    assert "The untrained encoder: " in page
+    assert "The raw pixels: " in page
 
 
 def test_the_folder_is_named_after_the_data(
@@ -302,12 +302,12 @@ def test_compare_sets_objectives_side_by_side(
     report = tmp_path / "new/report.html"
     assert run(f"{words} {NETWORK}", "--data", data, "--report", report) == 0
     table = capsys.readouterr().out
-    for name in ("simclr", "hcl-ot", "untrained encoder", "raw pixels", "±"):
+    for name in ("simclr", "hcl-ot", "untrained encoder", "raw pixels", "95 % intervals"):
         assert name in table
     page = report.read_text()
     assert "Transport(epsilon=0.5" in page
     assert "0 to 1: scores are means" in page
-    assert "Every objective was trained 2 times, with different seeds" in page
+    assert "Trained 2 times, with different seeds" in page
 
 
 def test_compare_refuses_before_the_first_training(

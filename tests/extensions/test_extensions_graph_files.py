@@ -42,7 +42,7 @@ def test_folders_that_hold_no_such_graphs(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nodes of edges must be from 0 to 2, got 0 to 4"):
         tu_graphs(tmp_path)
     write_tu(tmp_path, "1, x\n", INDICATOR)
-    with pytest.raises(ValueError, match=r"lines of integers in .*TOY_A.txt"):
+    with pytest.raises(ValueError, match=r"2 integers in every line of .*TOY_A.txt, got something else"):
         tu_graphs(tmp_path)
     write_tu(tmp_path, "1, 2, 3\n", INDICATOR)
     with pytest.raises(ValueError, match="2 integers in every line"):

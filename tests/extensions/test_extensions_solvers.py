@@ -333,7 +333,7 @@ def test_networks_of_no_size(wrong: dict[str, int], least: int) -> None:
 def test_trainings_that_are_none() -> None:
     with pytest.raises(ValueError, match="epochs must be an integer of at least 1, got 0"):
         FitConfig(epochs=0)
-    with pytest.raises(ValueError, match="learning_rate must be a finite number above 0"):
+    with pytest.raises(ValueError, match="learning_rate must be a finite number at least 0"):
         FitConfig(learning_rate=math.nan)
     with pytest.raises(ValueError, match="samples must be an integer of at least 2"):
         Reinforce(generator=torch.Generator(), samples=1)

@@ -8,6 +8,7 @@ from torch.nn.functional import normalize
 
 from tammes.latent import LinearBoundary
 from tammes.positives import Boundary
+from tammes.theory import margins
 
 RUNS = 3
 
@@ -49,6 +50,16 @@ def test_of_more_classes_another_boundary_may_be_nearer_but_none_is_farther(
     for run, distances in enumerate(q.distances(z)):
         boundary = Boundary(weight=q.weight[run], offset=torch.zeros(classes, dtype=z.dtype))
         assert bool((boundary.distance(z[run]) <= distances + 1e-12).all())
+
+
+@given(st.integers(2, 5), st.integers(2, 6), st.integers(0, 99))
+def test_margins_are_those_of_the_theory(classes: int, d: int, seed: int) -> None:
+    z, labels = drawn(classes, d, seed=seed)
+    q = LinearBoundary.fit(z, labels, classes=classes)
+    found, scores = q.margins(z, labels), q.scores(z)
+    for run in range(RUNS):
+        expected = margins(scores[run].numpy(), labels[run].numpy())
+        torch.testing.assert_close(found[run], torch.from_numpy(expected))
 
 
 def test_embeddings_in_a_subspace_have_a_classifier() -> None:

@@ -153,6 +153,43 @@ def test_adversarial_positives_change_the_scores_more_and_stay_within_the_ball()
     assert not moved.requires_grad
 
 
+def test_only_the_signed_margin_moves_toward_the_other_class() -> None:
+    now = round_state()
+    drawn = anchors(now)
+    labels = drawn.latents.labels
+    assert labels is not None
+    noise = ObservationNoise(scale=0.05)
+    squared, signed = (
+        Adversarial(proposal=noise, radius=0.2, signed=signed)(drawn, round_state())
+        for signed in (False, True)
+    )
+
+    def margins(x: torch.Tensor) -> torch.Tensor:
+        return now.classifier.margins(now.encoder(x), labels)
+
+    start = noise(drawn, round_state()).observations
+    assert bool((margins(signed.observations) < margins(start)).all())
+    assert float((signed.observations - start).square().mean(-1).sqrt().max()) < 0.2 + 1e-5
+    for found in (squared, signed):
+        assert found.missed is not None
+        deeper = margins(found.observations) > margins(drawn.observations)
+        torch.testing.assert_close(found.missed, deeper)
+    assert squared.missed is not None
+    assert 0.2 < float(squared.missed.double().mean()) < 0.8
+    assert signed.missed is not None
+    assert not bool(signed.missed.any())
+
+
+def test_a_learning_rate_of_zero_leaves_the_encoders_untrained() -> None:
+    lab = Laboratory(
+        model=MODEL, encoder=EncoderShape(dim=4), temperature=0.5, rounds=3, pairs=16, learning_rate=0.0
+    )
+    trained = lab.train({"it": algorithm_2.active()}, SEEDS)["it"]
+    first = BatchedEncoders(lab.encoder, observed=12, streams=Streams.of(SEEDS, "encoder"))
+    x = trained.state.known
+    torch.testing.assert_close(trained.state.encoder(x), first(x).detach(), atol=0, rtol=0)
+
+
 def test_thresholds_fall_and_follow() -> None:
     """Algorithm 1 counts rounds from 0: before a_1 = pi there is a_0 = 2 pi."""
     halving = Halving(lower_bound=0.1)

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Numbers, PaperPage
+from tammes.papers.protocol import Protocol
 from tammes.papers.study import Results, Study, complete
 
 
@@ -89,7 +90,15 @@ def request_to(out: Path) -> Request:
 
 
 def study_of(measure, *, page=page_of, partial=False) -> Study[Setting, Score]:
-    return Study(cells=CELLS, scores=Score, measure=measure, name=str, page=page, partial=partial)
+    return Study(
+        cells=CELLS,
+        scores=Score,
+        measure=measure,
+        name=str,
+        protocol=Protocol(seeds=[3, 4], controls=["chance"], measured_on="test rows"),
+        page=page,
+        partial=partial,
+    )
 
 
 def stopping(stop: int):
@@ -104,10 +113,65 @@ def stopping(stop: int):
 def test_a_study_writes_a_table_a_figure_and_a_page(tmp_path):
     out = tmp_path / "new" / "folder"
     study_of(score).run(request_to(out))
-    assert sorted(path.name for path in out.iterdir()) == ["figure.svg", "report.html", "table.csv"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "figure.svg",
+        "findings.json",
+        "report.html",
+        "study.json",
+        "table.csv",
+    ]
     page = (out / "report.html").read_text(encoding="utf-8")
-    for words in ("8 settings", "It is so.", "Theorem 1", "tammes reproduce a --budget 0.5 --seed 3"):
+    command = "tammes reproduce a --budget 0.5 --seed 3"
+    for words in ("8 settings", "It is so.", "Theorem 1", command, "3, 4", "chance", "test rows"):
         assert words in page
+
+
+@pytest.mark.parametrize(
+    ("changed", "difference"),
+    [
+        ({"budget": 0.25}, "budget: 0.5 there, 0.25 now"),
+        ({"data": Path("texts")}, "data:  there, texts now"),
+        ({"learning": False}, "learning: True there, False now"),
+    ],
+)
+def test_a_study_is_not_resumed_with_other_settings(tmp_path, changed, difference):
+    request = request_to(tmp_path)
+    study_of(score).run(request)
+    table = (tmp_path / "table.csv").read_bytes()
+    with pytest.raises(ValueError, match=difference):
+        study_of(score).run(dataclasses.replace(request, **changed))
+    assert (tmp_path / "table.csv").read_bytes() == table
+
+
+@pytest.mark.parametrize(
+    ("changed", "difference"),
+    [
+        ({"seeds": [3]}, "seeds: 3, 4 there, 3 now"),
+        (
+            {"search": {"k": [1, 2]}, "searched_on": "validation rows"},
+            "searched: nothing there, k: 1, 2; chosen on validation rows now",
+        ),
+    ],
+)
+def test_a_study_is_not_resumed_with_other_seeds_or_another_search(tmp_path, changed, difference):
+    study = study_of(score)
+    study.run(request_to(tmp_path))
+    other = dataclasses.replace(study, protocol=dataclasses.replace(study.protocol, **changed))
+    with pytest.raises(ValueError, match=difference):
+        other.run(request_to(tmp_path))
+
+
+def test_a_table_from_before_the_settings_were_written_is_resumed(tmp_path):
+    finished(tmp_path / "table.csv")
+    study_of(stopping(0)).run(request_to(tmp_path))
+    assert (tmp_path / "study.json").exists()
+
+
+@pytest.mark.parametrize("content", ["no settings", "[1]"])
+def test_settings_that_cannot_be_read_are_refused(tmp_path, content):
+    (tmp_path / "study.json").write_text(content)
+    with pytest.raises(ValueError, match=r"expected the settings of a study in .*study\.json"):
+        study_of(score).run(request_to(tmp_path))
 
 
 @pytest.mark.parametrize("stop", [0, 3, 8])
@@ -131,14 +195,14 @@ def test_a_partial_study_shows_what_it_has_measured_though_it_is_stopped(tmp_pat
 def test_another_study_has_no_page_until_it_is_complete(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         study_of(stopping(5)).run(request_to(tmp_path))
-    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["study.json", "table.csv"]
     study_of(score).run(request_to(tmp_path))
     assert "8 settings" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_there_may_be_nothing_to_show(tmp_path):
     study_of(score, page=lambda known: None).run(request_to(tmp_path))
-    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["study.json", "table.csv"]
 
 
 @pytest.mark.parametrize("cut", [1, 7, 20])

@@ -128,17 +128,20 @@ def test_a_table_of_an_earlier_version_loads(name: str, tmp_path: Path) -> None:
     assert ",".join(field.name for kind in (cell, score) for field in dataclasses.fields(kind)) == header
 
 
-def test_settings_of_a_run_on_latents_are_written_as_before() -> None:
+def test_settings_of_a_run_on_latents_are_written_as_before(tmp_path: Path) -> None:
     """They are one column: another wording would be another run, to be trained again."""
+    from tammes.papers.entry import Request
+    from tammes.papers.weber.table_1 import ENTRY
     from tammes.papers.weber.table_1 import plan as plan_1
     from tammes.papers.weber.table_2 import plan as plan_2
 
-    assert plan_1(1.0, 0)[0].cells()[0].settings == (
+    whole = Request(entry=ENTRY, out=tmp_path, budget=1.0, seed=0)
+    assert plan_1(whole)[0].cells()[0].settings == (
         "class_noise=0.3 perturbation=0.2 share=0.25 tries=32 anchors_of=4 mixing_depth=2 mixing_width=2 "
         "condition=2 gain=1 dim=0 width=64 depth=2 temperature=0.5 pairs=64 updates=10 batch=64 "
         "learning_rate=0.0001"
     )
-    assert plan_2(1.0, 0)[0].cells()[0].settings == (
+    assert plan_2(whole)[0].cells()[0].settings == (
         "class_noise=0.35 scale=2.5 observed=32 mixing_depth=2 mixing_width=64 condition=2 gain=1 dim=0 "
         "width=128 depth=2 temperature=0.5 batch=128 learning_rate=0.0001 neighbors=20 train=1000 test=500 "
         "resamples=10"

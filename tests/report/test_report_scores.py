@@ -1,12 +1,11 @@
-"""Accuracies and curves are checked when they are made; errors come from the test set and the seeds."""
-
-import math
+"""Accuracies and curves are checked when they are made; intervals come from the test set or the seeds."""
 
 import numpy as np
 import pytest
 
-from tammes.report import Curve, Scores
-from tammes.report.scores import Estimate, estimate
+from tammes.estimate import Estimate
+from tammes.report import Curve, Floor, Scores
+from tammes.report.scores import KNN, PROBE
 
 
 @pytest.mark.parametrize(
@@ -30,30 +29,21 @@ def test_scores_are_fractions():
         Scores(probe_1_percent=97.0)
 
 
-def test_one_seed_has_the_binomial_error():
-    # p = 0.8, n = 400: sqrt(0.16 / 400) = 0.02, but for the step inward
-    assert estimate(0.8, 400).error == pytest.approx(0.02, rel=0.01)
-    assert estimate(0.8, 400, [0.8]).error == estimate(0.8, 400).error
+def test_one_seed_has_the_interval_of_the_test_rows():
+    floor = Floor(name="a", scores=Scores(probe=0.8))
+    assert PROBE.estimate(floor, 400) == Estimate.of_share(0.8, 400)
+    assert KNN.estimate(floor, 400) is None
 
 
-def test_a_perfect_score_is_still_uncertain():
-    assert 0 < estimate(1.0, 400).error < 0.005
+def test_several_seeds_have_the_interval_of_the_seeds():
+    floor = Floor(name="a", scores=Scores(probe=0.8), seeds=(Scores(probe=0.7), Scores(probe=0.9)))
+    assert PROBE.estimate(floor, 400) == Estimate.over_seeds([0.7, 0.9])
 
 
-def test_seeds_add_the_error_of_their_mean():
-    seeds = [0.7, 0.8, 0.9]
-    expected = math.hypot(estimate(0.8, 400).error, np.std(seeds, ddof=1) / math.sqrt(3))
-    assert estimate(0.8, 400, seeds).error == pytest.approx(expected)
-
-
-def test_the_error_is_that_of_repeated_test_sets():
-    draws = np.random.default_rng(0).binomial(400, 0.9, size=20_000) / 400
-    assert estimate(0.9, 400).error == pytest.approx(draws.std(), rel=0.03)
-
-
-def test_clear_is_twice_the_error_of_the_difference():
-    low = Estimate(value=0.5, error=0.03)
-    assert low.error_of_difference(Estimate(value=0.9, error=0.04)) == pytest.approx(0.05)
-    assert Estimate(value=0.61, error=0.04).clearly_above(low)
-    assert not Estimate(value=0.59, error=0.04).clearly_above(low)
-    assert not low.clearly_above(Estimate(value=0.61, error=0.04))
+def test_a_floor_without_seeds_is_a_constant_for_a_difference():
+    floor = Floor(name="raw pixels", scores=Scores(probe=0.6))
+    more = Floor(name="a", scores=Scores(probe=0.8), seeds=(Scores(probe=0.7), Scores(probe=0.9)))
+    found = PROBE.difference(more, floor)
+    assert found is not None
+    assert found.values == pytest.approx((0.1, 0.3))
+    assert PROBE.difference(floor, Floor(name="b", scores=Scores(knn=0.5))) is None

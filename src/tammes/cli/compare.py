@@ -15,7 +15,7 @@ from tammes.cli.options.objective import RecipeSettings, named_recipes
 from tammes.cli.options.training import CompareOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import prepare_output
-from tammes.cli.scores import Measure, Trial, encoded, floors, score_table, spread
+from tammes.cli.scores import Measure, Trial, encoded, floors, score_table, seconds_of
 from tammes.encoders import ConvNetConfig
 from tammes.report import Scores
 from tammes.training import Data, Machine, TrainingConfig, train
@@ -42,7 +42,7 @@ class Compare:
         source: Data to train on and to measure on.
         settings: Parameters of the objectives.
         report: Page to write.
-        seeds: Number of seeds, from --seed on; the table then has means and standard deviations.
+        seeds: Number of seeds, from --seed on; with one, no objective is called best.
         accelerator: Device to compute on; auto takes a GPU if there is one.
         workers: Processes that decode images.
     """
@@ -86,8 +86,11 @@ def main(arguments: Sequence[str]) -> None:
         console.print(f"{name} ({number} of {len(configs)})", highlight=False)
         trials.append(_train(choice, name, config, data, measure, machine))
     baselines = () if measure is None else floors(trials[0].runs, measure, machine.device)
-    rows = [(trial.name, trial.scores, [spread([run.seconds for run in trial.runs])]) for trial in trials]
-    console.print(score_table(data, "objective", rows, more=["seconds"], baselines=baselines))
+    rows = [(trial.name, trial.scores, [seconds_of(trial.runs)]) for trial in trials]
+    test_rows = 0 if measure is None else len(measure.test)
+    console.print(
+        score_table(data, "objective", rows, test_rows=test_rows, more=["seconds"], baselines=baselines)
+    )
     command = shlex.join(["tammes", "compare", *arguments])
     write_report(choice.report, command, trials, baselines, data, held_out, measure)
     console.print(f"open {choice.report}", highlight=False)

@@ -66,7 +66,9 @@ def main(arguments: Sequence[str]) -> None:
         print(json.dumps({"run": str(choice.run), "data": choice.source.data, **numbers}))
         return
     row = str(choice.run), [scores], ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
-    Console(markup=False).print(score_table(test, "encoder", [row], more=["alignment", "uniformity"]))
+    Console(markup=False).print(
+        score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"])
+    )
 
 
 def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:

@@ -140,7 +140,7 @@ def report_settings(
         exhibit: rows that the figures show.
         measured: whether accuracies were measured.
     """
-    draws = f"means over {DRAWS} draws of labels, the same for all; their spread is not in the errors"
+    draws = f"means over {DRAWS} draws of labels, the same for all; their variation is not in the intervals"
     below = f"{exhibit.sample.many} below"
     origin = "held out of training" if exhibit.is_held_out else f"from the training {exhibit.sample.data}"
     return {

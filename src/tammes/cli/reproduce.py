@@ -26,7 +26,9 @@ class Reproduce:
             experiment resumes from the table.
         budget: Fraction of the full work, above 0 and at most 1; less is quicker and noisier.
         seed: First random seed.
+        seeds: Number of random seeds (by default the budget decides).
         data: File or folder of the data, for experiments that need some.
+        no_learning: Set every learning rate to zero: a control, on whose page no verdict may be yes.
     """
 
     name: tyro.conf.Positional[str | None] = None
@@ -34,7 +36,9 @@ class Reproduce:
     out: Path | None = None
     budget: float = 1.0
     seed: int = 0
+    seeds: int | None = None
     data: Path | None = None
+    no_learning: bool = False
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -57,7 +61,14 @@ def main(arguments: Sequence[str]) -> None:
     entry.check(budget=choice.budget, data=choice.data)
     console = Console(markup=False)
     console.print(f"{entry.statement} ({entry.source})", highlight=False)
-    entry.reproduce(out, budget=choice.budget, seed=choice.seed, data=choice.data)
+    entry.reproduce(
+        out,
+        budget=choice.budget,
+        seed=choice.seed,
+        seeds=choice.seeds,
+        data=choice.data,
+        learning=not choice.no_learning,
+    )
     console.print(f"open {out / 'report.html'}", highlight=False)
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
 from tammes.data import Images, Texts, as_floats
+from tammes.estimate import Estimate
 from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, LinearProbe, MeanClassifier
 from tammes.report import Floor, Scores
 from tammes.training import Data, Model, Monitor, Run, build_model, embed
@@ -168,26 +169,30 @@ def score_table(
     first: str,
     rows: Iterable[tuple[str, Sequence[Scores], Sequence[str]]],
     *,
+    test_rows: int,
     more: Sequence[str] = (),
     baselines: Sequence[Trial] = (),
 ) -> Table:
-    """Return a table of accuracies in per cent: mean and, for several seeds, standard deviation.
+    """Return a table of accuracies in per cent with their 95 % intervals.
+
+    The interval is Student's over several seeds, and Wilson's over the test rows for one.
 
     Args:
-        data: data that was measured on, which decides the columns.
+        data: data that decides the columns.
+        test_rows: number of rows behind each accuracy.
         first: title of the column of names.
         rows: for each row its name, the scores of each seed, and the cells behind the accuracies.
         more: titles of the columns behind the accuracies.
         baselines: rows of a second section.
     """
     columns = OF_TEXTS if isinstance(data, Texts) else OF_IMAGES
-    table = Table(caption="accuracies in per cent, on data held out of training")
+    table = Table(caption="accuracies in per cent with 95 % intervals, on data held out of training")
     table.add_column(first, overflow="fold")
     for title in (*columns, *more):
         table.add_column(title, justify="right")
 
     def add(name: str, scores: Sequence[Scores], cells: Sequence[str]) -> None:
-        accuracies = [spread([vars(run)[of] for run in scores], scale=100) for of in columns.values()]
+        accuracies = [_accuracy([vars(run)[of] for run in scores], test_rows) for of in columns.values()]
         table.add_row(name, *accuracies, *cells)
 
     for row in rows:
@@ -198,15 +203,15 @@ def score_table(
     return table
 
 
-def spread(values: Sequence[float | None], scale: float = 1.0) -> str:
-    """Return the mean and, of several values, the standard deviation; a dash if nothing was measured.
+def seconds_of(runs: Sequence[Run]) -> str:
+    """Return the mean seconds of the runs; a dash without runs."""
+    seconds = [run.seconds for run in runs if run.seconds is not None]
+    return f"{statistics.mean(seconds):.1f}" if seconds else "-"
 
-    Example:
-        >>> spread([1.0]), spread([None]), spread([0.5, 0.7], scale=100)
-        ('1.0', '-', '60.0 ± 14.1')
-    """
-    known = [scale * value for value in values if value is not None]
+
+def _accuracy(values: Sequence[float | None], rows: int) -> str:
+    """Return an accuracy in percent with its interval; a dash if it was not measured."""
+    known = [value for value in values if value is not None]
     if not known:
         return "-"
-    mean = f"{statistics.mean(known):.1f}"
-    return mean if len(known) == 1 else f"{mean} ± {statistics.stdev(known):.1f}"
+    return (Estimate.over_seeds(known) if len(known) > 1 else Estimate.of_share(known[0], rows)).percent

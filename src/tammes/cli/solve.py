@@ -15,6 +15,7 @@ from rich.table import Table
 
 from tammes.cli.output import counted
 from tammes.cli.solver_choice import ApproachName, Solve
+from tammes.estimate import Estimate
 from tammes.extensions import edge_list, exact_answers, tu_graphs
 from tammes.extensions.solvers import (
     approaches,
@@ -91,10 +92,11 @@ def _steps(choice: Solve, name: ApproachName) -> Iterator[Callable[..., None]]:
 def _result(method: str, scores: torch.Tensor, optima: torch.Tensor, seconds: float | None) -> dict[str, Any]:
     """Return the ratios of one method to the optima of the test graphs, as a row of the JSON output."""
     found = approximation_ratios(scores, optima)
+    ratio = Estimate.over_seeds(found.tolist())
     return {
         "method": method,
-        "ratio": found.mean().item(),
-        "deviation": found.std(correction=0).item(),
+        "ratio": ratio.mean,
+        "interval": [ratio.low, ratio.high] if ratio.is_known else None,
         "solved": (found >= 1 - 1e-9).double().mean().item(),
         "seconds": seconds,
     }
@@ -110,10 +112,13 @@ def _show(choice: Solve, rows: Sequence[dict[str, Any]], train: int, test: int, 
         )
     table = Table(caption=caption)
     table.add_column("method")
-    for name in ("approximation ratio ± standard deviation", "solved", "seconds"):
+    for name in ("approximation ratio, 95 % interval over graphs", "solved", "seconds"):
         table.add_column(name, justify="right")
     for row in rows:
-        ratio, solved = f"{row['ratio']:.3f} ± {row['deviation']:.3f}", f"{100 * row['solved']:.0f} %"
+        ratio, solved = f"{row['ratio']:.3f}", f"{100 * row['solved']:.0f} %"
+        if row["interval"] is not None:
+            low, high = row["interval"]
+            ratio += f" [{low:.3f}, {high:.3f}]"
         seconds = "-" if row["seconds"] is None else f"{row['seconds']:.0f}"
         table.add_row(row["method"], ratio, solved, seconds)
     Console().print(table)

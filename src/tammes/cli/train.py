@@ -81,7 +81,9 @@ def main(arguments: Sequence[str]) -> None:
     console = Console(markup=False)
     if measure is not None:
         rows = [(str(folder.path), trial.scores, ())]
-        console.print(score_table(data, "trained encoder", rows, baselines=baselines))
+        console.print(
+            score_table(data, "trained encoder", rows, test_rows=len(measure.test), baselines=baselines)
+        )
     command = shlex.join(["tammes", "train", *arguments])
     write_report(folder.report, command, [trial], baselines, data, held_out, measure)
     console.print(f"The run is in {folder.path}; open {folder.report}", highlight=False)

@@ -1,9 +1,10 @@
 """Graphs from files: the text files of the TU collection, and lists of edges."""
 
+import warnings
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from tammes.extensions.graphs import Graphs
@@ -36,8 +37,10 @@ def tu_graphs(data: Path | str, *, cache: Path | None = None, most: int | None =
     pairs = _integers(edges, columns=2) - 1
     if len(owner) == 0 or bool((owner[1:] < owner[:-1]).any()):
         raise ValueError(f"expected {indicator.name} to number the graphs of the nodes in order")
-    found = _graphs(pairs, owner)
-    return found if most is None else found[:most]
+    if most is not None:  # nodes are numbered in the order of the graphs
+        owner = owner[owner.unique(return_inverse=True)[1] < most]
+        pairs = pairs[(pairs < len(owner)).any(dim=1)]
+    return _graphs(pairs, owner)
 
 
 def edge_list(path: Path) -> tuple[Graphs, tuple[str, ...]]:
@@ -109,14 +112,16 @@ def _files(folder: Path) -> tuple[Path, Path]:
 
 def _integers(path: Path, *, columns: int) -> torch.Tensor:
     try:
-        rows: Sequence[list[int]] = [
-            [int(part) for part in line.split(",")] for line in path.read_text().splitlines() if line.strip()
-        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a file without lines: graphs without edges
+            rows = np.loadtxt(path, dtype=np.int64, delimiter=",", comments=None, ndmin=2, encoding="utf-8")
     except ValueError as error:
-        raise ValueError(f"expected lines of integers in {path}, got one of something else") from error
-    if any(len(row) != columns for row in rows):
-        raise ValueError(f"expected {columns} integers in every line of {path}")
-    return torch.tensor(rows, dtype=torch.long).reshape(-1, columns)
+        raise ValueError(
+            f"expected {columns} integers in every line of {path}, got something else ({error})"
+        ) from error
+    if rows.size and rows.shape[1] != columns:
+        raise ValueError(f"expected {columns} integers in every line of {path}, got {rows.shape[1]}")
+    return torch.from_numpy(rows.reshape(-1, columns))
 
 
 def _download(root: Path, name: str) -> None:

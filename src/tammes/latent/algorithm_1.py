@@ -62,15 +62,17 @@ def double_active(
     return Strategy(anchors=NearBoundary(of=of), positives=positives)
 
 
-def adversarial(*, scale: float = 0.2, radius: float = 0.2) -> Strategy:
-    """Return strategy (iii): the augmentation that moves the classification most.
+def adversarial(*, scale: float = 0.2, radius: float = 0.2, signed: bool = False) -> Strategy:
+    """Return strategy (iii): the augmentation that moves the classification most, or out of the class.
 
     Args:
         scale: standard deviation of the noise from which the ascent starts, at least 0.
         radius: largest change, as a root mean square over the coordinates, above 0.
+        signed: whether to maximize the signed margin, toward other classes; else the squared change.
 
     Example:
         >>> adversarial(radius=0.1).positives.radius
         0.1
     """
-    return Strategy(positives=Adversarial(proposal=ObservationNoise(scale=scale), radius=radius))
+    proposal = ObservationNoise(scale=scale)
+    return Strategy(positives=Adversarial(proposal=proposal, radius=radius, signed=signed))

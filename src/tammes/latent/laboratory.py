@@ -36,7 +36,7 @@ class Laboratory:
         pairs: number of pairs m_t drawn in every round, at least 2.
         updates: steps of Adam in every round, at least 1.
         batch: pairs in a step, at least 2; a smaller D_t is used whole.
-        learning_rate: learning rate of Adam, above 0.
+        learning_rate: learning rate of Adam, at least 0; 0 leaves the encoders untrained.
         accumulate: whether D_{t+1} contains D_t (Alg. 1, line 11) or the new pairs alone (Alg. 2, line 11).
         own_negatives: whether to draw a negative for each pair from p_data; else the other anchors of the
             batch are the negatives, which differ from p_data where a strategy chooses anchors.
@@ -76,8 +76,8 @@ class Laboratory:
     def __post_init__(self) -> None:
         for name, minimum in (("rounds", 1), ("pairs", 2), ("updates", 1), ("batch", 2)):
             check_integer(f"Laboratory.{name}", vars(self)[name], minimum=minimum)
-        for name in ("temperature", "learning_rate"):
-            check_number(f"Laboratory.{name}", vars(self)[name], above=0)
+        check_number("Laboratory.temperature", self.temperature, above=0)
+        check_number("Laboratory.learning_rate", self.learning_rate, minimum=0)
 
     def train(self, strategies: Mapping[str, Strategy], seeds: Sequence[int]) -> dict[str, TrainedEncoders]:
         """Train for all rounds, and return what `training` yields last.

@@ -57,6 +57,17 @@ class LinearBoundary:
         """Return the class with the largest score."""
         return self.scores(embeddings).argmax(dim=-1)
 
+    def margins(
+        self, embeddings: Float[Tensor, "runs n d"], labels: Int[Tensor, "runs n"]
+    ) -> Float[Tensor, "runs n"]:
+        """Return q_c(f(x)) - max over c' other than c of q_c'(f(x)), with c the label (A.12).
+
+        It is positive inside the class, and zero on its boundary.
+        """
+        scores, own = self.scores(embeddings), labels[..., None]
+        others = scores.scatter(-1, own, -torch.inf).amax(dim=-1)
+        return scores.gather(-1, own).squeeze(-1) - others
+
     def distances(self, embeddings: Float[Tensor, "runs n d"]) -> Float[Tensor, "runs n"]:
         """Return the distance of each point from the boundary between its two highest-scoring classes.
 

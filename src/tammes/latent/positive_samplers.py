@@ -22,8 +22,8 @@ class SampledPositives:
     Attributes:
         observations: x+ of each anchor.
         tries: candidates examined for each anchor; None where the sampler takes the first.
-        missed: anchors for which no candidate was accepted, so that the best of them was taken; None where
-            the sampler takes the first.
+        missed: anchors whose positive is not what the sampler looks for: no candidate was accepted and the
+            best one taken, or it lies deeper in the anchor's class; None where the sampler takes the first.
     """
 
     observations: Float[Tensor, "runs n observed"]

@@ -102,7 +102,7 @@ class TrainedEncoders:
         state: what the next round would know: the process, f, the anchors of D_t, and the number of rounds
             done. The encoder changes if training continues.
         tries: mean number of candidates examined for a positive; 1 where a sampler takes the first.
-        missed: share of the positives for which no candidate was accepted.
+        missed: share of the positives that are not what their sampler looks for; see `SampledPositives`.
     """
 
     seeds: tuple[int, ...]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tammes.papers
+from tammes.checks import check_integer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,14 +54,27 @@ class Entry:
         if data is not None and not data.exists():
             raise ValueError(f"there is no {data}: the data of {self.name} are {self.data}")
 
-    def reproduce(self, out: Path, *, budget: float, seed: int, data: Path | None = None) -> None:
+    def reproduce(
+        self,
+        out: Path,
+        *,
+        budget: float,
+        seed: int,
+        seeds: int | None = None,
+        data: Path | None = None,
+        learning: bool = True,
+    ) -> None:
         """Run the experiment; `Request` describes the arguments.
 
         Raises:
             ValueError: a request that `check` refuses, or data that the experiment cannot read.
         """
         self.check(budget=budget, data=data)
-        self.run(Request(entry=self, out=out, budget=budget, seed=seed, data=data))
+        if seeds is not None:
+            check_integer("seeds", seeds)
+        self.run(
+            Request(entry=self, out=out, budget=budget, seed=seed, seeds=seeds, data=data, learning=learning)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,14 +87,38 @@ class Request:
         budget: fraction of the full work to be done, in (0, 1]; docs/papers.md says what the tables there
             were made with.
         seed: first random seed.
+        seeds: number of seeds; None for as many as the budget has.
         data: file or folder given by the user; None for an entry that needs none.
+        learning: whether networks learn; without, every learning rate is zero, and no verdict about what
+            training brings may be yes.
     """
 
     entry: Entry
     out: Path
     budget: float
     seed: int
+    seeds: int | None = None
     data: Path | None = None
+    learning: bool = True
+
+    def seed_range(self, full: int, *, fewest: int = 1) -> range:
+        """Return the random seeds: as many as asked for, or the budget's part of the full number.
+
+        Args:
+            full: number of seeds of the full work.
+            fewest: smallest number that a small budget has.
+
+        Example:
+            >>> entry = Entry(name="a", statement="It is so.", source="Theorem 1", run=lambda request: None)
+            >>> Request(entry=entry, out=Path("out"), budget=0.1, seed=7).seed_range(30)
+            range(7, 10)
+        """
+        count = max(fewest, round(full * self.budget)) if self.seeds is None else self.seeds
+        return range(self.seed, self.seed + count)
+
+    def rate(self, learning_rate: float) -> float:
+        """Return the learning rate, or zero if nothing is to be learned."""
+        return learning_rate if self.learning else 0.0
 
     def required_data(self) -> Path:
         """Return the data of an entry that needs some."""
@@ -97,7 +135,12 @@ class Request:
             'tammes reproduce a --data wiki --budget 0.5 --seed 0'
         """
         given = "" if self.data is None else f" --data {shlex.quote(self.data.name)}"
-        return f"tammes reproduce {self.entry.name}{given} --budget {self.budget:g} --seed {self.seed}"
+        count = "" if self.seeds is None else f" --seeds {self.seeds}"
+        control = "" if self.learning else " --no-learning"
+        return (
+            f"tammes reproduce {self.entry.name}{given} --budget {self.budget:g} --seed {self.seed}"
+            f"{count}{control}"
+        )
 
 
 def entries() -> tuple[Entry, ...]:

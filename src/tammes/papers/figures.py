@@ -1,10 +1,11 @@
 """Figures that several entries draw: dots beside the paper's numbers, and curves with bands."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from tammes.papers.statistics import Interval
+from tammes.estimate import Estimate
 from tammes.report.figures.canvas import TEXT, canvas
 from tammes.report.figures.curves import label_ends
 from tammes.report.palette import INK, MUTED, objective_color
@@ -12,7 +13,7 @@ from tammes.report.palette import INK, MUTED, objective_color
 FLOOR = 1e-5
 """Least error that `grouped_dots` draws on a logarithmic scale; smaller ones stand there too."""
 
-Number = float | Interval
+Number = float | Estimate
 
 
 def dots(
@@ -27,7 +28,7 @@ def dots(
         limits: ends of the axis.
 
     Example:
-        >>> drawn = dots({"a": Interval((0.4, 0.5))}, {"a": 0.6}, label="accuracy", limits=(0, 1))
+        >>> drawn = dots({"a": Estimate.over_seeds([0.4, 0.5])}, {"a": 0.6}, label="accuracy", limits=(0, 1))
         >>> drawn.axes[0].get_xlabel()
         'accuracy'
     """
@@ -94,7 +95,7 @@ def curves(
 
 
 def grouped_dots(
-    ours: Mapping[str, Mapping[str, float]],
+    ours: Mapping[str, Mapping[str, Number]],
     paper: Mapping[str, Mapping[str, float]],
     *,
     label: str,
@@ -102,6 +103,8 @@ def grouped_dots(
     width: float | None = None,
 ) -> Figure:
     """Draw a column for each group, a color for each method: our error as a dot, the paper's as a ring.
+
+    A line through a dot is its 95 % interval.
 
     Args:
         ours: errors by method, then group; every method has the same groups.
@@ -119,9 +122,12 @@ def grouped_dots(
     for index, (method, errors) in enumerate(ours.items()):
         shift = 0.16 * (index - (len(ours) - 1) / 2)
         place = {group: number + shift for number, group in enumerate(groups)}
-        values = [max(errors[group], FLOOR) if logarithmic else errors[group] for group in groups]
+        least = FLOOR if logarithmic else -math.inf
+        ends = [[max(end, least) for end in _ends(errors[group])] for group in groups]
+        low, middle, high = zip(*ends, strict=True)
         color = objective_color(index)
-        axes.plot(list(place.values()), values, "o", color=color, markersize=5, label=method)
+        axes.vlines(list(place.values()), low, high, color=color, linewidth=1.4)
+        axes.plot(list(place.values()), middle, "o", color=color, markersize=5, label=method)
         known = {place[group]: error for group, error in paper.get(method, {}).items() if group in place}
         axes.plot(list(known), list(known.values()), "o", mfc="none", mec=INK, markersize=6.5)
     if logarithmic:
@@ -138,6 +144,8 @@ def grouped_dots(
 
 def _ends(number: Number) -> tuple[float, float, float]:
     """Lower end, mean and upper end."""
-    if isinstance(number, Interval):
-        return number.mean - number.half, number.mean, number.mean + number.half
+    if isinstance(number, Estimate):
+        if number.is_known:
+            return number.low, number.mean, number.high
+        number = number.mean
     return number, number, number

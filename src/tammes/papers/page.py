@@ -1,28 +1,17 @@
 """The page of an entry: the paper's statements beside our numbers, the figures, the table."""
 
+import json
+from collections import Counter
 from dataclasses import dataclass
 from zlib import crc32
 
 from matplotlib.figure import Figure as Drawing
 
 from tammes.papers.entry import Request
+from tammes.papers.finding import NOTHING, ONE_SEED, Check, Effect, Finding
+from tammes.papers.protocol import Protocol
 from tammes.report.markup import Panel, inline_svg, render
 from tammes.training.atomic import write_atomically
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """Statement of the paper beside our measurement.
-
-    Args:
-        paper: statement of the paper, with its number.
-        ours: measurement, in numbers.
-        agrees: verdict; None if the paper states nothing to compare.
-    """
-
-    paper: str
-    ours: str
-    agrees: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,22 +47,29 @@ class PaperPage:
     Args:
         title: heading of the page.
         overview: drawing that becomes `figure.svg`.
-        findings: statements of the paper beside our measurements.
+        findings: statements of the paper beside our measurements, and checks.
         figures: rows of panels.
         numbers: table of all results.
-        lead: first sentence of the page; left out, it is what was measured for each finding.
+        lead: first sentence of the page; left out, it counts the verdicts.
         remarks: paragraphs that say how to read the page.
         settings: names and values of what the paper leaves open or the budget decides.
     """
 
     title: str
     overview: Drawing
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding | Check, ...]
     figures: tuple[Figure, ...]
     numbers: Numbers
     lead: str = ""
     remarks: tuple[str, ...] = ()
     settings: dict[str, str]
+
+    @property
+    def summary(self) -> str:
+        """The verdicts, counted."""
+        stated = [finding.verdict for finding in self.findings if finding.verdict != NOTHING]
+        counts = Counter(verdict.split(":")[0] if verdict != ONE_SEED else verdict for verdict in stated)
+        return "Verdicts: " + ", ".join(f"{count} × {verdict}" for verdict, count in counts.items()) + "."
 
 
 def panel(drawing: Drawing, description: str, *, name: str = "", caption: str = "", color: str = "") -> Panel:
@@ -91,8 +87,32 @@ def panel(drawing: Drawing, description: str, *, name: str = "", caption: str = 
     return Panel(name=name, color=color, svg=svg, caption=caption)
 
 
-def write_page(page: PaperPage, request: Request) -> None:
-    """Write `figure.svg` and `report.html`, one self-contained HTML file, into the folder of the request."""
+def write_page(page: PaperPage, request: Request, protocol: Protocol) -> None:
+    """Write a page into the folder of the request.
+
+    The files are `figure.svg`, `report.html`, which is self-contained, and `findings.json` for programs.
+    """
     page.overview.savefig(request.out / "figure.svg", facecolor="white", dpi=200)
-    content = render("paper.html.jinja", {"title": page.title, "page": page, "request": request})
+    content = render(
+        "paper.html.jinja", {"title": page.title, "page": page, "request": request, "protocol": protocol}
+    )
     write_atomically(request.out / "report.html", content.encode("utf-8", "replace"))
+    findings = [
+        {"paper": finding.paper, "ours": finding.ours, "verdict": finding.verdict}
+        | {
+            kind: [_in_numbers(effect) for effect in effects]
+            for kind, effects in (("effects", finding.effects), ("controls", finding.controls))
+        }
+        for finding in page.findings
+    ]
+    text = json.dumps(findings, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(request.out / "findings.json", text.encode("utf-8", "replace"))
+
+
+def _in_numbers(effect: Effect) -> dict[str, str | float | None]:
+    """Return an effect with the ends of its interval, which are None if they are not known."""
+    found = effect.difference
+    if found is None:
+        return {"name": effect.name, "mean": None, "low": None, "high": None}
+    ends = (found.low, found.high) if found.is_known else (None, None)
+    return {"name": effect.name, "mean": found.mean, "low": ends[0], "high": ends[1]}

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tammes.papers.entry import Request
 from tammes.papers.page import PaperPage, write_page
+from tammes.papers.protocol import Protocol
+from tammes.training.atomic import write_atomically
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -43,6 +46,7 @@ class Study(Generic[Cell, Score]):
         scores: dataclass likewise, of what is measured.
         measure: function that measures one cell; the same cell gives the same score.
         name: function that names a cell in the progress bar.
+        protocol: seeds, controls and search space.
         page: function from the scores of the cells to the page; None if they show nothing yet.
         partial: whether `page` also takes some of the cells, so that a stopped study has a page.
 
@@ -50,7 +54,9 @@ class Study(Generic[Cell, Score]):
         >>> import tempfile
         >>> from matplotlib.figure import Figure
         >>> from tammes.papers.entry import Entry
-        >>> from tammes.papers.page import Finding, Numbers
+        >>> from tammes.papers.finding import Check
+        >>> from tammes.papers.page import Numbers
+        >>> from tammes.papers.protocol import Protocol
         >>> @dataclass(frozen=True, kw_only=True)
         ... class Square:
         ...     width: int
@@ -62,7 +68,7 @@ class Study(Generic[Cell, Score]):
         ...     return PaperPage(
         ...         title="Squares",
         ...         overview=Figure(),
-        ...         findings=(Finding(paper="Area grows.", ours="It grows.", agrees=True),),
+        ...         findings=(Check(paper="Area grows.", ours="It grows.", passed=True),),
         ...         figures=(),
         ...         numbers=Numbers(header=("width", "area"), rows=rows, note="In square meters."),
         ...         settings={},
@@ -73,6 +79,7 @@ class Study(Generic[Cell, Score]):
         ...         scores=SquareScore,
         ...         measure=lambda square: SquareScore(area=square.width**2),
         ...         name=str,
+        ...         protocol=Protocol(seeds=[0], controls=["chance"], measured_on="squares"),
         ...         page=page,
         ...     ).run(request)
         >>> entry = Entry(name="squares", statement="Area grows.", source="Euclid, book I", run=run)
@@ -83,13 +90,14 @@ class Study(Generic[Cell, Score]):
         width,area
         1,1
         2,4
-        ['figure.svg', 'report.html', 'table.csv']
+        ['figure.svg', 'findings.json', 'report.html', 'study.json', 'table.csv']
     """
 
     cells: Sequence[Cell]
     scores: type[Score]
     measure: Callable[[Cell], Score]
     name: Callable[[Cell], str]
+    protocol: Protocol
     page: Callable[[dict[Cell, Score]], PaperPage | None]
     partial: bool = False
 
@@ -97,10 +105,10 @@ class Study(Generic[Cell, Score]):
         """Measure the missing cells, then write the figure and the page into the folder of the request.
 
         Raises:
-            ValueError: a table of another study in the folder.
+            ValueError: a table of another study in the folder, or of this one with other settings.
             KeyboardInterrupt: after Ctrl-C; a `partial` study has written its page by then.
         """
-        request.out.mkdir(parents=True, exist_ok=True)
+        claim(request, self.protocol)
         results = Results(request.out / "table.csv", type(self.cells[0]), self.scores)
         try:
             complete(results, self.cells, self.measure, name=self.name)
@@ -109,7 +117,48 @@ class Study(Generic[Cell, Score]):
             if len(known) == len(set(self.cells)) or (self.partial and known):
                 page = self.page(known)
                 if page is not None:
-                    write_page(page, request)
+                    write_page(page, request, self.protocol)
+
+
+def claim(request: Request, protocol: Protocol) -> None:
+    """Make the folder of a study, and write what the study is into its `study.json`.
+
+    Args:
+        request: request to run the study.
+        protocol: its seeds, controls and search space.
+
+    Raises:
+        ValueError: a folder that holds a study with another budget, data, seeds or search space.
+    """
+    ours = {
+        "entry": request.entry.name,
+        "budget": f"{request.budget:g}",
+        "data": "" if request.data is None else request.data.name,
+        "learning": str(request.learning),
+        **protocol.in_words,
+    }
+    path = request.out / "study.json"
+    request.out.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        try:
+            theirs = dict(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"expected the settings of a study in {path}, got something else ({error}); move the folder "
+                "away, or choose another one"
+            ) from error
+        differences = [
+            f"{name}: {theirs.get(name, 'nothing')} there, {ours.get(name, 'nothing')} now"
+            for name in {**theirs, **ours}
+            if theirs.get(name) != ours.get(name)
+        ]
+        if differences:
+            raise ValueError(
+                f"{request.out} holds a study with other settings ({'; '.join(differences)}); give the same "
+                "ones to resume it, or choose another folder"
+            )
+        return
+    write_atomically(path, (json.dumps(ours, indent=1) + "\n").encode("utf-8"))
 
 
 class Results(Generic[Cell, Score]):

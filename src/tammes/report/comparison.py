@@ -100,7 +100,7 @@ class Comparison:
             should mention.
         outcomes: one outcome for each objective, with different names, in the user's order.
         floors: the untrained encoder and, for images, raw pixels; may be empty.
-        test_size: number of test rows behind each accuracy, for its standard error; 0 without labels.
+        test_size: number of test rows behind each accuracy, for its interval; 0 without labels.
 
     Raises:
         ValueError: If there is no outcome, two have the same name, or one belongs to another sample.

@@ -1,21 +1,18 @@
-"""Measurements of one encoder: accuracies with their errors, and curves over training."""
+"""Measurements of one encoder: accuracies with their intervals, and curves over training."""
 
 import dataclasses
-import math
-import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tammes.checks import check_number, check_shape
+from tammes.estimate import Estimate
 
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
-
-CLEAR = 2.0
-"""Standard errors by which two accuracies must differ before the page calls the difference clear."""
 
 
 def check_finite(name: str, array: np.ndarray) -> None:
@@ -114,55 +111,16 @@ class Floor:
     seeds: tuple[Scores, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """Number with its standard error.
+class Measured(Protocol):
+    """Objective or floor with its accuracies."""
 
-    Example:
-        >>> high, low = Estimate(value=0.9, error=0.01), Estimate(value=0.85, error=0.01)
-        >>> high.clearly_above(low), low.clearly_above(high)
-        (True, False)
-    """
+    @property
+    def scores(self) -> Scores:
+        """Accuracies; means if there are several seeds."""
 
-    value: float
-    error: float
-
-    def error_of_difference(self, other: "Estimate") -> float:
-        """Return the standard error of the difference, as if the two came from different test images.
-
-        They come from the same images, so the true error is usually smaller: this one is conservative.
-        """
-        return math.hypot(self.error, other.error)
-
-    def clearly_above(self, other: "Estimate") -> bool:
-        """Return whether this is greater by more than twice the standard error of the difference."""
-        return self.value - other.value > CLEAR * self.error_of_difference(other)
-
-
-def estimate(accuracy: float, test_size: int, seeds: Sequence[float] = ()) -> Estimate:
-    """Return an accuracy with the error from the finite test set and, with several seeds, from these.
-
-        error^2  =  p (1 - p) / n  +  s^2 / k
-
-    with p moved slightly toward 1/2, so that the error is never zero, and the standard deviation s over k
-    seeds. With one seed s is unknown, and the second term is left out.
-
-    Args:
-        accuracy: fraction p of n test images, a mean over the seeds if there are several.
-        test_size: number n of test images.
-        seeds: accuracy of each seed, if there are several.
-
-    Example:
-        >>> round(estimate(0.9, 400).error, 4)
-        0.0151
-        >>> round(estimate(0.9, 400, [0.8, 1.0]).error, 4)
-        0.1011
-    """
-    inward = (accuracy * test_size + 1) / (test_size + 2)
-    variance = inward * (1 - inward) / test_size
-    if len(seeds) > 1:
-        variance += statistics.variance(seeds) / len(seeds)
-    return Estimate(value=accuracy, error=math.sqrt(variance))
+    @property
+    def seeds(self) -> tuple[Scores, ...]:
+        """Accuracies of each seed; may be empty for a single one."""
 
 
 @dataclass(frozen=True)
@@ -183,12 +141,33 @@ class Accuracy:
     of: Callable[[Scores], float | None]
     is_probe: bool = False
 
-    def estimate(self, scores: Scores, seeds: Sequence[Scores], test_size: int) -> Estimate | None:
-        """Return the accuracy with its error, or None if it was not measured."""
-        value = self.of(scores)
-        if value is None:
+    def values(self, measured: Measured) -> list[float]:
+        """Return the accuracy of each seed; the only one where there are no seeds; none if not measured."""
+        found = [self.of(each) for each in measured.seeds or (measured.scores,)]
+        return [value for value in found if value is not None]
+
+    def estimate(self, measured: Measured, test_size: int) -> Estimate | None:
+        """Return the accuracy with its interval, or None if it was not measured.
+
+        The interval is Student's over several seeds, and Wilson's over the test rows for a single one.
+        """
+        values = self.values(measured)
+        if len(values) > 1:
+            return Estimate.over_seeds(values)
+        return Estimate.of_share(values[0], test_size) if values else None
+
+    def difference(self, more: Measured, less: Measured) -> Estimate | None:
+        """Return the difference of two accuracies seed by seed, or None if one was not measured.
+
+        A floor without seeds, such as raw pixels, is a constant.
+        """
+        first, second = self.values(more), self.values(less)
+        if not first or not second:
             return None
-        return estimate(value, test_size, [each for each in map(self.of, seeds) if each is not None])
+        if isinstance(less, Floor) and len(second) == 1:
+            return Estimate.over_seeds(first) - second[0]
+        shared = min(len(first), len(second))
+        return Estimate.of_difference(first[:shared], second[:shared])
 
 
 KNN = Accuracy("kNN", "the vote of nearest neighbors", "by nearest neighbors", lambda scores: scores.knn)

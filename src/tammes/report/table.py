@@ -18,12 +18,12 @@ class ScoreCell:
 
     Args:
         text: the number, or a dash.
-        error: its standard error; may be empty.
+        interval: ends of its 95 % interval; may be empty.
         best: whether it is the highest accuracy of its column.
     """
 
     text: str
-    error: str = ""
+    interval: str = ""
     best: bool = False
 
 
@@ -96,12 +96,12 @@ def score_table(comparison: Comparison, colors: tuple[str, ...]) -> ScoreTable:
 
 def _accuracy(accuracy: Accuracy, measured: Outcome | Floor, test_size: int, top: float | None) -> ScoreCell:
     """Return the cell of an accuracy, bold if it reads the same as the top of its column."""
-    estimate = accuracy.estimate(measured.scores, measured.seeds, test_size)
+    estimate = accuracy.estimate(measured, test_size)
     if estimate is None:
         return ScoreCell(text="–")
-    text = f"{100 * estimate.value:.1f}"
+    text, interval = f"{100 * estimate.mean:.1f}", f"{100 * estimate.low:.1f}, {100 * estimate.high:.1f}"
     best = top is not None and text == f"{100 * top:.1f}"
-    return ScoreCell(text=text, error=f"{100 * estimate.error:.1f}", best=best)
+    return ScoreCell(text=text, interval=interval, best=best)
 
 
 def _weight_on_own_class(outcome: Outcome, labels: Integers) -> float:
@@ -117,7 +117,7 @@ def _note(comparison: Comparison, measured: bool) -> str:
     sentences = []
     if measured:
         sentences.append(
-            f"Accuracy in per cent on {comparison.test_size} test {sample.data}, ± one standard error"
+            f"Accuracy in per cent on {comparison.test_size} test {sample.data}, with its 95 % interval"
             + ("; the highest of each column is bold." if len(comparison.outcomes) > 1 else ".")
         )
     if labels is not None:

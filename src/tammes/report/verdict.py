@@ -1,17 +1,19 @@
 """Conclusions from the numbers, and their limits, in a sentence or two."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from tammes.estimate import Estimate
 from tammes.report.comparison import Comparison, Outcome
 from tammes.report.markup import listed, percent
-from tammes.report.scores import JUDGES, OTHERS, Accuracy, Estimate, Floor
+from tammes.report.scores import JUDGES, OTHERS, Accuracy, Floor
 
 
 def verdict(comparison: Comparison) -> tuple[str, str]:
-    """Return which objective is best, whether the difference exceeds its error, and a note.
+    """Return which objective is best, if the seeds can tell, and a note.
 
     The first text is one sentence, and a second one if other accuracies show differences that the first does
-    not. The note compares with the floors and names the number of seeds; it may be empty.
+    not. An objective is ahead of another where the 95 % interval of the difference, seed by seed, lies above
+    zero; one seed has no verdict. The note compares with the floors and names the number of seeds.
 
     The judge is the linear probe or classifier with all labels if every objective has it, and otherwise the
     vote of nearest neighbors.
@@ -19,15 +21,14 @@ def verdict(comparison: Comparison) -> tuple[str, str]:
     judge = next((each for each in JUDGES if _is_complete(each, comparison)), None)
     if judge is None:
         return _without_accuracy(comparison)
-    estimates = _estimates(judge, comparison.outcomes, comparison.test_size)
-    floors = _floors(_estimates(judge, comparison.floors, comparison.test_size), estimates)
-    if len(estimates) == 1:
-        ((name, accuracy),) = estimates.items()
-        lead = f"{judge.classifier} on {name} {_reached(accuracy, comparison)}."
-        return _capital(lead), floors
-    lead = _capital(_best(estimates, judge.classifier, comparison))
-    others = _other_columns(comparison, judge, estimates)
-    return f"{lead} {others}".strip(), f"{floors} {_seeds(comparison)}".strip()
+    outcomes, seeds = comparison.outcomes, min(max(1, len(outcome.seeds)) for outcome in comparison.outcomes)
+    if len(outcomes) == 1:
+        lead = f"{judge.classifier} on {outcomes[0].name} {_reached(judge, outcomes[0], comparison)}."
+        return _capital(lead), f"{_floors(judge, comparison)} {_on_seeds(seeds)}".strip()
+    if seeds == 1:
+        return _one_seed(judge, comparison), f"{_floors(judge, comparison)} {_on_seeds(seeds)}".strip()
+    lead = f"{_best(judge, comparison)} {_other_columns(judge, comparison)}".strip()
+    return lead, f"{_floors(judge, comparison)} {_on_seeds(seeds)} {_by_chance(comparison)}".strip()
 
 
 def _is_complete(accuracy: Accuracy, comparison: Comparison) -> bool:
@@ -35,67 +36,92 @@ def _is_complete(accuracy: Accuracy, comparison: Comparison) -> bool:
     return all(accuracy.of(outcome.scores) is not None for outcome in comparison.outcomes)
 
 
-def _estimates(
-    accuracy: Accuracy, measured: Sequence[Outcome] | Sequence[Floor], test_size: int
-) -> dict[str, Estimate]:
-    """Return this accuracy of each objective or floor that has it, by name."""
-    found = {each.name: accuracy.estimate(each.scores, each.seeds, test_size) for each in measured}
-    return {name: estimate for name, estimate in found.items() if estimate is not None}
+def _means(accuracy: Accuracy, measured: Sequence[Outcome] | Sequence[Floor]) -> dict[str, float]:
+    """Return the mean of this accuracy of each objective or floor that has it, the highest first."""
+    means = {each.name: accuracy.of(each.scores) for each in measured}
+    known = {name: mean for name, mean in means.items() if mean is not None}
+    return dict(sorted(known.items(), key=lambda item: -item[1]))
 
 
-def _best(estimates: Mapping[str, Estimate], classifier: str, comparison: Comparison) -> str:
-    """Return the sentence about the best of several objectives and those not clearly behind it."""
-    best, *others = sorted(estimates, key=lambda name: -estimates[name].value)
-    first, second = estimates[best], estimates[others[0]]
-    behind = [name for name in others if first.clearly_above(estimates[name])]
-    level = [name for name in others if name not in behind]
-    ahead = f"{100 * (first.value - second.value):.1f} points more than on {others[0]}"
-    error = f"{100 * first.error_of_difference(second):.1f}"
+def _leads(accuracy: Accuracy, comparison: Comparison) -> tuple[Outcome, dict[str, Estimate]]:
+    """Return the best objective, and its lead on each of the others, the closest first."""
+    outcomes = {outcome.name: outcome for outcome in comparison.outcomes}
+    best, *others = (outcomes[name] for name in _means(accuracy, comparison.outcomes))
+    leads = {other.name: accuracy.difference(best, other) for other in others}
+    return best, {name: lead for name, lead in leads.items() if lead is not None}
+
+
+def _one_seed(judge: Accuracy, comparison: Comparison) -> str:
+    means = _means(judge, comparison.outcomes)
+    (best, high), *_, (worst, low) = means.items()
+    where = f"of {comparison.test_size} test {comparison.sample.data} right"
+    told = (
+        f"{percent(high)} {where} on each of them"
+        if high == low
+        else f"from {percent(low)} ({worst}) to {percent(high)} ({best}) {where}"
+    )
+    return f"One seed, so no verdict on which objective is best: {judge.classifier} gets {told}."
+
+
+def _best(judge: Accuracy, comparison: Comparison) -> str:
+    """Return the sentence about the best of several objectives and those not resolved from it."""
+    best, leads = _leads(judge, comparison)
+    behind = [name for name, lead in leads.items() if lead.above_zero]
+    level = [name for name in leads if name not in behind]
+    reached = _reached(judge, best, comparison)
     if not level:
+        closest, lead = next(iter(leads.items()))
         return (
-            f"{best} is clearly best: {classifier} on it {_reached(first, comparison)}, {ahead} "
-            f"(standard error of the difference: {error})."
+            f"{best.name} is best: {judge.classifier} on it {reached}, {lead.points} more than on {closest}."
         )
-    tail = f"; {listed(behind)} {_be(behind)} clearly behind." if behind else "."
-    who = f"No clear difference between {listed([best, *level])}"
-    if first.value == second.value:
-        return f"{who}: {classifier} {_reached(first, comparison)} on {best} and on {others[0]}{tail}"
+    tail = f"; {listed(behind)} {_be(behind)} behind." if behind else "."
+    needed = leads[level[0]].seeds_needed
+    seeds = "" if needed is None else f"; about {needed:,} seeds would resolve it"
     return (
-        f"{who}: {classifier} on {best} {_reached(first, comparison)}, {ahead}, but the standard error "
-        f"of that difference is {error}{tail}"
+        f"The difference between {listed([best.name, *level])} is not resolved: {judge.classifier} on "
+        f"{best.name} {reached}, {leads[level[0]].points} more than on {level[0]}{seeds}{tail}"
     )
 
 
-def _other_columns(comparison: Comparison, judge: Accuracy, judged: Mapping[str, Estimate]) -> str:
-    """Return the sentence about clear differences in other accuracies that the judge does not show."""
+def _other_columns(judge: Accuracy, comparison: Comparison) -> str:
+    """Return the sentence about differences in other accuracies that the judge does not show."""
+    judged, judged_leads = _leads(judge, comparison)
     found = []
     for accuracy in (*JUDGES, *OTHERS):
         if accuracy is judge or not _is_complete(accuracy, comparison):
             continue
-        estimates = _estimates(accuracy, comparison.outcomes, comparison.test_size)
-        best = max(estimates, key=lambda name: estimates[name].value)
-        behind = [name for name in estimates if estimates[best].clearly_above(estimates[name])]
-        if all(judged[best].clearly_above(judged[name]) for name in behind):
+        best, leads = _leads(accuracy, comparison)
+        behind = [name for name, lead in leads.items() if lead.above_zero]
+        shown = [name for name, lead in judged_leads.items() if lead.above_zero and judged is best]
+        if all(name in shown for name in behind):
             continue
-        below = listed([f"{name} ({percent(estimates[name].value)})" for name in behind])
-        found.append(f"{accuracy.where}, {best} ({percent(estimates[best].value)}) is above {below}")
-    return f"Clear differences in other columns: {'; '.join(found)}." if found else ""
+        means = _means(accuracy, comparison.outcomes)
+        below = listed([f"{name} ({percent(means[name])})" for name in behind])
+        found.append(f"{accuracy.where}, {best.name} ({percent(means[best.name])}) is above {below}")
+    return f"Differences in other columns: {'; '.join(found)}." if found else ""
 
 
-def _reached(accuracy: Estimate, comparison: Comparison) -> str:
-    return f"gets {percent(accuracy.value)} of {comparison.test_size} test {comparison.sample.data} right"
+def _reached(accuracy: Accuracy, outcome: Outcome, comparison: Comparison) -> str:
+    estimate = accuracy.estimate(outcome, comparison.test_size)
+    assert estimate is not None
+    return f"gets {estimate.percent} % of {comparison.test_size} test {comparison.sample.data} right"
 
 
-def _seeds(comparison: Comparison) -> str:
-    """Return the sentence about the number of seeds, and whether the errors include their variation."""
-    counts = {max(1, len(outcome.seeds)) for outcome in comparison.outcomes}
-    if counts == {1}:
+def _on_seeds(seeds: int) -> str:
+    """Return the sentence about the number of seeds, and what the intervals hold."""
+    if seeds == 1:
         return (
-            "Every objective was trained once, with the same seed: the errors do not include the variation "
-            "from seed to seed."
+            "Trained once: intervals are those of the test set (Wilson) and leave out the variation from "
+            "seed to seed."
         )
-    fewest = f"{min(counts)} times" if len(counts) == 1 else f"{min(counts)} to {max(counts)} times"
-    return f"Every objective was trained {fewest}, with different seeds; numbers are means over the seeds."
+    return f"Trained {seeds} times, with different seeds: means with 95 % intervals over the seeds (Student)."
+
+
+def _by_chance(comparison: Comparison) -> str:
+    """Return how many differences would be called so by chance."""
+    columns = sum(_is_complete(accuracy, comparison) for accuracy in (*JUDGES, *OTHERS))
+    compared = columns * (len(comparison.outcomes) - 1)
+    return f"Of the {compared} differences from the best, {0.025 * compared:.2g} would be found by chance."
 
 
 def _capital(sentence: str) -> str:
@@ -103,24 +129,26 @@ def _capital(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:] if sentence.startswith(("a ", "the ")) else sentence
 
 
-def _floors(floors: Mapping[str, Estimate], estimates: Mapping[str, Estimate]) -> str:
-    """Return which objectives are clearly above which floors."""
-    levels = {f"the {name} ({percent(level.value)})": level for name, level in floors.items()}
-    if len(estimates) == 1:
-        (accuracy,) = estimates.values()
-        above = [what for what, level in levels.items() if accuracy.clearly_above(level)]
-        below = [what for what, level in levels.items() if level.clearly_above(accuracy)]
-        near = [what for what in levels if what not in (*above, *below)]
-        groups = {"clearly above": above, "not clearly above": near, "clearly below": below}
-        return " ".join(f"That is {where} {listed(which)}." for where, which in groups.items() if which)
+def _floors(judge: Accuracy, comparison: Comparison) -> str:
+    """Return which objectives are above which floors; with one seed, the floors alone."""
     sentences = []
-    for what, level in levels.items():
-        above = [name for name, accuracy in estimates.items() if accuracy.clearly_above(level)]
-        if len(above) == len(estimates):
-            who = "Both are" if len(estimates) == 2 else "All are"
+    for floor in comparison.floors:
+        level = judge.estimate(floor, comparison.test_size)
+        if level is None:
+            continue
+        leads = {outcome.name: judge.difference(outcome, floor) for outcome in comparison.outcomes}
+        known = {name: lead for name, lead in leads.items() if lead is not None and lead.is_known}
+        if len(known) < len(leads):
+            sentences.append(f"The {floor.name}: {level.percent} %.")
+            continue
+        above = [name for name, lead in known.items() if lead.above_zero]
+        where = f"the {floor.name} ({percent(level.mean)})"
+        if len(above) == len(known):
+            who = {1: "It is", 2: "Both are"}.get(len(above), "All are")
+            sentences.append(f"{who} above {where}.")
         else:
             who = f"Only {listed(above)} {_be(above)}" if above else "None is"
-        sentences.append(f"{who} clearly above {what}.")
+            sentences.append(f"{who} above {where} beyond the intervals.")
     return " ".join(sentences)
 
 

@@ -74,7 +74,7 @@ def test_train_leaves_a_whole_run(trained: Path) -> None:
     page = (trained / "report.html").read_text()
     assert "The nearest sentences" in page
     assert "class means" in page
-    assert "the untrained encoder (" in page
+    assert "The untrained encoder: " in page
     assert not any(word in page for word in ("pixels", "picture", "test images", "<img"))
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from tammes.papers.ash import text as module
 from tammes.papers.ash import text_training as training_module
 from tammes.papers.ash.accuracies import linear, mean
-from tammes.papers.ash.text import ENTRY, study
+from tammes.papers.ash.text import ENTRY
 from tammes.papers.ash.text_corpus import load_corpus
 from tammes.papers.ash.text_findings import findings
 from tammes.papers.ash.text_plan import AN_HOUR, PLANS, Plan, cells, plan_of
@@ -25,7 +26,7 @@ from tammes.papers.ash.text_training import (
     measure,
     training,
 )
-from tammes.papers.entry import Request
+from tammes.papers.finding import Check, Finding
 
 PLAN = Plan(
     least_budget=0.0,
@@ -61,7 +62,8 @@ def corpus(tmp_path):
 
 
 def cell(corpus, **settings) -> TextRun:
-    first = cells(PLAN.within(corpus), corpus, seed=0)[0]
+    untrained, first, *_ = cells(PLAN.within(corpus), corpus, [0])
+    assert untrained == dataclasses.replace(first, epochs=0)
     return dataclasses.replace(first, **settings)
 
 
@@ -210,7 +212,7 @@ def test_the_full_plan_has_the_settings_of_table_1():
 
 
 def test_cells_come_seed_by_seed_without_repetition(corpus):
-    found = cells(PLAN.within(corpus), corpus, seed=4)
+    found = cells(PLAN.within(corpus), corpus, [4, 5])
     assert len(set(found)) == len(found)
     assert [each.seed for each in found] == sorted(each.seed for each in found)
     per_seed = found[: len(found) // 2]
@@ -219,7 +221,9 @@ def test_cells_come_seed_by_seed_without_repetition(corpus):
     assert {k for n, b, k, free in settings if (n, b, free) == (3, 8, True)} == {1, 5, 10, 14}
     assert {k for n, b, k, free in settings if (n, b, free) == (3, 8, False)} == {1, 5, 10}
     assert {k for n, b, k, free in settings if (n, b, free) == (6, 4, True)} == {1, 5, 6}
-    assert {c.early for c in per_seed if c.classes == 6} == {18}  # 3 epochs of 48 pairs, 8 at a time
+    assert {c.early for c in per_seed if c.classes == 6 and c.epochs} == {
+        18
+    }  # 3 epochs of 48 pairs, 8 at a time
     assert {c.early for c in per_seed if c.classes == 3} == {0}
 
 
@@ -231,14 +235,24 @@ def test_a_corpus_that_is_too_small_is_refused_in_words(corpus):
 # The whole.
 
 
-def test_the_entry_writes_its_files_and_says_what_the_corpus_is(tmp_path, monkeypatch):
-    folder = write_corpus(tmp_path)
-    monkeypatch.setattr(module, "plan_of", lambda budget: dataclasses.replace(PLAN, negatives=(5,)))
+def set_up(monkeypatch, plan: Plan) -> None:
+    """Let the entry measure this plan, whatever the budget, with words that occur five times."""
+    monkeypatch.setattr(module, "plan_of", lambda budget: plan)
     load = load_corpus
     monkeypatch.setattr(module, "load_corpus", lambda path, seed: load(path, seed=seed, minimum_count=5))
+
+
+def test_the_entry_writes_its_files_and_says_what_the_corpus_is(tmp_path, monkeypatch):
+    folder = write_corpus(tmp_path)
+    set_up(monkeypatch, dataclasses.replace(PLAN, negatives=(5,)))
     out = tmp_path / "new" / "study"
     ENTRY.reproduce(out, budget=0.5, seed=3, data=folder)
-    assert sorted(path.name for path in out.iterdir()) == ["figure.svg", "report.html", "table.csv"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "figure.svg",
+        "report.html",
+        "study.json",
+        "table.csv",
+    ]
     page = (out / "report.html").read_text(encoding="utf-8")
     assert ENTRY.statement in page
     assert page.count("tiny novels") > 8
@@ -247,36 +261,50 @@ def test_the_entry_writes_its_files_and_says_what_the_corpus_is(tmp_path, monkey
     assert "NaN" not in page
     assert "nan" not in page.split("<svg")[0]
     lines = (out / "table.csv").read_text().splitlines()
-    assert len(lines) == 1 + 2 * (2 * 2 + 1 + 2)
+    assert len(lines) == 1 + 2 * (2 + 2 * 2 + 1 + 2)
     assert all(line.startswith("tiny novels,") for line in lines[1:])
 
 
-def test_a_stopped_study_goes_on_and_ends_as_an_unbroken_one(tmp_path, corpus, monkeypatch):
+def test_without_learning_no_statement_is_supported(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(module, "page", lambda summary, corpus: seen.extend(findings(summary)))
+    set_up(monkeypatch, dataclasses.replace(PLAN, epochs=1, negatives=(1, 10)))
+    folder = write_corpus(tmp_path)
+    ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, seeds=3, data=folder, learning=False)
+    assert_nothing_was_learned(seen)
+
+
+def test_a_stopped_study_goes_on_and_ends_as_an_unbroken_one(tmp_path, monkeypatch):
     # What the page shows of the table is another test's; drawing it takes most of the time.
     monkeypatch.setattr(module, "page", lambda summary, corpus: None)
-    plan = dataclasses.replace(PLAN, classes=(3,), at_classes=(), seeds=1).within(corpus)
+    set_up(monkeypatch, dataclasses.replace(PLAN, classes=(3,), at_classes=(), seeds=1))
+    folder = write_corpus(tmp_path)
 
     def run(name: str) -> None:
-        request = Request(entry=ENTRY, out=tmp_path / name, budget=1.0, seed=0, data=tmp_path)
-        study(plan, corpus, seed=0).run(request)
+        ENTRY.reproduce(tmp_path / name, budget=1.0, seed=0, data=folder)
 
     run("unbroken")
     measured = []
 
-    def interrupted(cell: TextRun, corpus) -> TextScore:
+    def interrupted(cell: TextRun, corpus, rate: float) -> TextScore:
         if len(measured) == 3:
             raise KeyboardInterrupt
         measured.append(cell)
-        return measure(cell, corpus)
+        return measure(cell, corpus, rate=rate)
 
     monkeypatch.setattr(module, "measure", interrupted)
-    with pytest.raises(KeyboardInterrupt, match="stopped with 3 of 7 cells"):
+    with pytest.raises(KeyboardInterrupt, match="stopped with 3 of 8 cells"):
         run("broken")
-    assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == ["table.csv"]
+    assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == [
+        "study.json",
+        "table.csv",
+    ]
     again = []
-    monkeypatch.setattr(module, "measure", lambda cell, corpus: again.append(cell) or measure(cell, corpus))
+    monkeypatch.setattr(
+        module, "measure", lambda cell, corpus, rate: again.append(cell) or measure(cell, corpus, rate=rate)
+    )
     run("broken")
-    assert len(again) == 4
+    assert len(again) == 5
     assert not set(again) & set(measured)
     tables = [(tmp_path / name / "table.csv").read_bytes() for name in ("broken", "unbroken")]
     assert tables[0] == tables[1]
@@ -285,12 +313,12 @@ def test_a_stopped_study_goes_on_and_ends_as_an_unbroken_one(tmp_path, corpus, m
 # The findings.
 
 
-def made_up(accuracy, *, plan: Plan = PLAN) -> Summary:
+def made_up(accuracy, *, seeds: int = 3, untrained: float = 0.05) -> Summary:
     """Results in which accuracy is a function of a cell; the linear classifier's is a tenth more."""
     corpus = type("Corpus", (), {"name": "made up", "digest": "0", "pairs_of_first": lambda self, n: 8 * n})()
     results = {}
-    for each in cells(plan, corpus, seed=0):
-        value = accuracy(each) + 0.001 * each.seed
+    for each in cells(PLAN, corpus, range(seeds)):
+        value = (accuracy(each) if each.epochs else untrained) + 0.001 * each.seed
         results[each] = TextScore(
             mean=value,
             linear=value + 0.1,
@@ -300,7 +328,7 @@ def made_up(accuracy, *, plan: Plan = PLAN) -> Summary:
             mean_early=value if each.early else math.nan,
             linear_early=value + 0.1 if each.early else math.nan,
         )
-    return Summary(corpus="made up", plan=plan, results=results)
+    return Summary(corpus="made up", plan=PLAN, results=results)
 
 
 def as_the_paper_says(cell: TextRun) -> float:
@@ -311,44 +339,60 @@ def as_the_paper_says(cell: TextRun) -> float:
     return 0.5 + up - collisions + 0.001 * cell.batch
 
 
-def agreement(summary: Summary) -> dict[str, bool | None]:
-    return {finding.paper.split(":")[0]: finding.agrees for finding in findings(summary)}
+def assert_nothing_was_learned(found: Sequence[Finding | Check]) -> None:
+    """Every statement that could have a verdict has none, for want of a difference from the control."""
+    verdicts = [each.verdict for each in found if not each.verdict.startswith(("–", "check"))]
+    assert len(verdicts) == 8
+    assert all(verdict.startswith("no verdict: not above the control") for verdict in verdicts), verdicts
+
+
+def finding(words: str, summary: Summary) -> Finding | Check:
+    """Return the finding whose statement has these words."""
+    return next(each for each in findings(summary) if words in each.paper)
 
 
 def test_the_growth_of_the_best_k_is_seen():
     summary = made_up(as_the_paper_says)
-    found = agreement(summary)
-    assert found["Section 4"] is not None
-    growing = next(each for each in findings(summary) if "slowly increases" in each.paper)
-    assert growing.agrees is True
-    assert "N = 3: k = 1; N = 6: k = 5" in growing.ours
-    batch = next(
-        each for each in findings(summary) if "the largest batch with" in each.paper.replace("\n", " ")
-    )
-    assert batch.agrees is True
+    growing = finding("slowly increases", summary)
+    assert growing.verdict == "yes"
+    assert growing.ours == "N = 3: k = 1; N = 6: k = 5."
+    assert growing.numbers.startswith("slope of log(best k) over log(N): +2.32 [+2.32, +2.32]; N = 3, best k")
+    assert finding("the largest batch with", summary).verdict == "yes"
+
+
+def test_a_best_k_that_shrinks_is_no_growth():
+    same = made_up(lambda cell: 0.5 - 1e-3 * cell.negatives * cell.classes)
+    assert finding("slowly increases", same).agrees is None
+    shrinks = made_up(lambda cell: 0.5 - 1e-3 * abs(cell.negatives - {3: 10, 6: 1}[cell.classes]))
+    assert finding("slowly increases", shrinks).verdict == "no"
+
+
+def test_one_seed_has_no_verdict_and_encoders_that_learned_nothing_neither():
+    one, nothing = made_up(as_the_paper_says, seeds=1), made_up(lambda cell: 0.5, untrained=0.5)
+    compared = [each for each in findings(one) if not each.verdict.startswith(("–", "check"))]
+    assert [each.verdict for each in compared] == ["one seed: no verdict"] * 8
+    assert_nothing_was_learned(findings(nothing))
 
 
 def test_no_trend_is_no_support():
     flat = made_up(lambda cell: 0.5)
-    for finding in findings(flat):
-        if "Footnote 4" not in finding.paper:
-            assert finding.agrees is not True, finding.paper
+    for each in findings(flat):
+        assert each.agrees is not True, each.paper
 
 
 def test_accuracy_that_only_rises_is_no_support():
     rising = made_up(lambda cell: 0.1 + 0.01 * math.log(cell.negatives))
-    found = findings(rising)
-    assert found[0].agrees is False
-    assert "+0.0 ± 0.0 points from there" in found[0].ours
+    assert finding("then slowly decays", rising).verdict == "no"
 
 
 def test_removing_collisions_is_compared_at_the_largest_k_of_both():
     summary = made_up(lambda cell: 0.5 - 0.01 * cell.collisions * (cell.negatives == 10))
-    removed = next(
-        each for each in findings(summary) if "without collisions accuracy is higher" in each.paper
-    )
-    assert "N = 3: +1.0 ± 0.0 points at k = 10, +0.3 ± 0.0 points over all k, +0.3 ± 0.0" in removed.ours
-    assert removed.agrees is True
+    removed = finding("without collisions accuracy is higher", summary)
+    assert removed.numbers.startswith("N = 3, k = 10: +1.0 [+1.0, +1.0] points")
+    assert "over all k" in removed.ours.lower()
+    assert "N = 3: +0.3 [+0.3, +0.3] points" in removed.ours
+    assert removed.verdict == "yes"
+    assert finding("decays only slightly", summary).verdict == "yes"
 
 
 def test_updates_that_were_left_out_are_counted():
@@ -357,7 +401,7 @@ def test_updates_that_were_left_out_are_counted():
     some = next(each for each in results if not each.collisions)
     results[some] = dataclasses.replace(results[some], skipped=2)
     told = findings(dataclasses.replace(summary, results=results))[-1]
-    assert told.agrees is False
+    assert told.verdict == "check: failed"
     assert f"N = 3, k = {some.negatives}, seed 0: 2 of 7" in told.ours
 
 
@@ -365,6 +409,6 @@ def test_what_was_not_measured_is_nan_in_the_arrays():
     summary = made_up(as_the_paper_says)
     assert np.isnan(summary.over_counts(mean, 3, collisions=False)[:, -1]).all()
     over_batches = summary.over_batches(linear, 6)
-    assert over_batches.shape == (2, 2, 5)
+    assert over_batches.shape == (3, 2, 5)
     assert np.isnan(over_batches[:, 0, -2:]).all()  # a batch of 4 pairs has 6 negatives
     assert np.isfinite(over_batches[:, 1, [0, 1, 3, 4]]).all()

@@ -9,12 +9,13 @@ import pytest
 
 from tammes.papers.entry import Entry
 from tammes.papers.robinson_sets import combinatorial, eigenvectors, k_clique
-from tammes.papers.robinson_sets.combinatorial import METHODS, cells
+from tammes.papers.robinson_sets.combinatorial import EXACT, METHODS, cells
 from tammes.papers.robinson_sets.training import (
     CLIQUE,
     GREEDY,
     INDEPENDENT,
     OF_SIZE,
+    RANDOM,
     GraphData,
     GraphTraining,
 )
@@ -36,7 +37,7 @@ def test_an_entry_writes_a_table_a_figure_and_a_page(entry: Entry, data: Path, t
     with (out / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["data"] for row in rows} == {"ENZYMES", "PROTEINS"}
-    assert {row["epochs"] for row in rows} == {"1"}
+    assert {row["epochs"] for row in rows} == {"0", "1"}
     assert all(0 <= float(row["ratio"]) <= 1 for row in rows)
     assert "<svg" in (out / "figure.svg").read_text()
     page = (out / "report.html").read_text()
@@ -55,10 +56,13 @@ def test_a_folder_without_the_sets_is_refused(entry: Entry, tmp_path: Path) -> N
 
 
 def test_all_methods_meet_all_problems() -> None:
-    made = cells(["MUTAG", "COLLAB"], epochs=3, seed=1)
-    assert len(made) == len(set(made)) == 2 * 2 * len(METHODS)
+    made = cells(["MUTAG", "COLLAB"], epochs=3, seeds=[1, 2])
+    needs_no_training = [cell for cell in made if cell.epochs == 0]
+    assert len(made) == len(set(made))
+    assert len(made) - len(needs_no_training) == 2 * 2 * 2 * (len(METHODS) - 1)
+    assert {cell.method for cell in needs_no_training} == {GREEDY, *METHODS} - set(EXACT)
     assert {cell.problem for cell in made} == {CLIQUE, INDEPENDENT}
-    assert {cell.seed for cell in made} == {1}
+    assert {cell.seed for cell in made} == {1, 2}
     assert made[0].method == "Lovász"
 
 
@@ -84,6 +88,28 @@ def test_a_cell_is_measured_the_same_again(data: Path, tmp_path: Path) -> None:
     greedy = graphs.measure(GraphTraining(data="ENZYMES", problem=CLIQUE, method=GREEDY, epochs=2))
     assert greedy.four_largest == greedy.seconds_per_epoch == 0
     assert greedy.ratio > 0.5
+
+
+def test_a_network_without_training_is_that_of_a_training_without_learning(
+    data: Path, tmp_path: Path
+) -> None:
+    graphs = GraphData(data, tmp_path / "answers.jsonl")
+    for method in ("Lovász", "neural Lovász", "Lovász of columns", "Erdős"):
+        cell = GraphTraining(
+            data="ENZYMES", problem=CLIQUE, method=method, epochs=2, learning_rate=0.0, width=8, layers=1
+        )
+        assert graphs.measure(cell).ratio == graphs.measure(cell.untrained).ratio
+    assert (cell.label, cell.untrained.label) == ("Erdős", "Erdős, untrained")
+
+
+def test_a_small_budget_takes_a_part_of_the_graphs(tmp_path: Path) -> None:
+    data = write_graphs(tmp_path / "graphs", "ENZYMES", count=40)
+    counts = {}
+    for most in (None, 20):
+        graphs = GraphData(data, tmp_path / "answers.jsonl", most)
+        cell = GraphTraining(data="ENZYMES", problem=CLIQUE, method=RANDOM, epochs=0)
+        counts[most] = graphs.measure(cell).graphs
+    assert counts == {None: 12, 20: 6}
 
 
 def test_f1_counts_cliques_that_are_there(data: Path, tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tammes.papers.robinson_sets import search as module
-from tammes.papers.robinson_sets.search import ENTRY, METHODS, rounds, search
+from tammes.papers.robinson_sets.search import BATCHES, ENTRY, LAYERS, METHODS, WIDTHS, rounds, search
 from tammes.papers.robinson_sets.training import CLIQUE, INDEPENDENT, GraphData, GraphScore, GraphTraining
 from tammes.papers.study import Results
 from tiny import write_graphs
 
 TASK = ("MUTAG", CLIQUE, "Lovász")
+SPACE = (BATCHES, LAYERS, WIDTHS)
 NOTHING = GraphScore(
     graphs=1,
     ratio=0.0,
@@ -48,7 +49,7 @@ def table(folder: Path) -> Results[GraphTraining, GraphScore]:
 @pytest.mark.parametrize(("widest", "width"), [(1.0, 256), (-1.0, 64)])
 def test_the_best_setting_is_trained_for_all_epochs(tmp_path: Path, widest: float, width: int) -> None:
     graphs = Planted(widest)
-    best = search(table(tmp_path), graphs, TASK, epochs=200, seed=3)
+    best = search(table(tmp_path), graphs, TASK, SPACE, epochs=200, seed=3)
     assert (best.width, best.batch_size, best.epochs, best.seed) == (width, 4, 200, 3)
     assert best.layers == 6  # no layers are better than others: the smaller ones were ahead before
     counts = [sum(cell.epochs == epochs for cell in graphs.asked) for epochs in (2, 8, 40, 200)]
@@ -62,7 +63,7 @@ def test_of_equal_settings_the_one_that_came_to_it_first_goes_on(tmp_path: Path)
             self.asked.append(cell)
             return replace(NOTHING, validation=1.0, best_epoch=1 if cell.layers == 16 else 2)
 
-    best = search(table(tmp_path), Early(0.0), TASK, epochs=200, seed=0)
+    best = search(table(tmp_path), Early(0.0), TASK, SPACE, epochs=200, seed=0)
     assert (best.layers, best.width, best.batch_size) == (16, 64, 4)
 
 
@@ -75,8 +76,8 @@ def test_a_search_that_was_stopped_goes_on(tmp_path: Path) -> None:
 
     first, second = Stopped(1.0), Planted(1.0)
     with pytest.raises(KeyboardInterrupt, match="3 of 9 cells measured"):
-        search(table(tmp_path), first, TASK, epochs=200, seed=0)
-    whole = search(table(tmp_path), second, TASK, epochs=200, seed=0)
+        search(table(tmp_path), first, TASK, SPACE, epochs=200, seed=0)
+    whole = search(table(tmp_path), second, TASK, SPACE, epochs=200, seed=0)
     assert not set(first.asked) & set(second.asked)
     assert len(first.asked) + len(second.asked) == 40
     assert whole.width == 256
@@ -98,11 +99,11 @@ def test_it_writes_a_table_a_figure_and_a_page(tmp_path: Path, monkeypatch: pyte
     data, out = write_graphs(tmp_path / "graphs", "MUTAG", "ENZYMES"), tmp_path / "out"
     ENTRY.reproduce(out, budget=0.02, seed=0, data=data)
     known = table(out).known
-    assert len(known) == 2 * 2 * len(METHODS) * (4 + 1)
+    assert len(known) == 2 * 2 * (len(METHODS) * (4 + 1 + 1) + 1)  # with the untrained and the greedy one
     assert {cell.problem for cell in known} == {CLIQUE, INDEPENDENT}
-    assert {cell.epochs for cell in known} == {1, 4}
+    assert {cell.epochs for cell in known} == {0, 1, 4}
     page = (out / "report.html").read_text()
-    assert "at least as good as the scalar one in" in page
+    assert "batch: 4, 8; layers: 1, 2; features: 4; chosen on validation graphs" in page
     assert "4 × 1, 1 × 4" in page
     assert "tammes reproduce sets-search --data graphs --budget 0.02 --seed 0" in page
     assert "<svg" in (out / "figure.svg").read_text()
@@ -113,11 +114,21 @@ def test_it_writes_a_table_a_figure_and_a_page(tmp_path: Path, monkeypatch: pyte
 
 def test_there_is_a_page_from_the_first_task_on() -> None:
     cell = GraphTraining(data="ENZYMES", problem=CLIQUE, method="Lovász", epochs=200)
-    page = module.page({("ENZYMES", CLIQUE, "Lovász"): (cell, NOTHING)})
-    assert "have not both been measured yet" in page.findings[0].ours
+    page = module.page({cell: NOTHING}, SPACE)
+    assert page.findings[0].verdict == "not measured yet"
     assert not any("MUTAG has" in remark for remark in page.remarks)
-    page = module.page({TASK: (replace(cell, data="MUTAG"), NOTHING)})
+    page = module.page({replace(cell, data="MUTAG"): NOTHING}, SPACE)
     assert any("MUTAG has 18 validation graphs" in remark for remark in page.remarks)
+
+
+def test_a_folder_of_another_search_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, values in (("BATCHES", (4,)), ("LAYERS", (1,)), ("WIDTHS", (4,))):
+        monkeypatch.setattr(module, name, values)
+    data, out = write_graphs(tmp_path / "graphs", "MUTAG"), tmp_path / "out"
+    ENTRY.reproduce(out, budget=0.02, seed=0, data=data)
+    monkeypatch.setattr(module, "WIDTHS", (8,))
+    with pytest.raises(ValueError, match=r"searched: .*features: 4; .* there, .*features: 8; .* now"):
+        ENTRY.reproduce(out, budget=0.02, seed=0, data=data)
 
 
 def test_a_folder_without_the_sets_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,15 @@ import torch
 
 from tammes.data import Images
 from tammes.data.images import TensorPixels
-from tammes.papers.robinson_sets.loss_training import LOSSES, SINGLETON, Classifiers, LossScore, LossTraining
+from tammes.papers.robinson_sets.loss_training import (
+    CONSTANT,
+    LOSSES,
+    SINGLETON,
+    UNTRAINED,
+    Classifiers,
+    LossScore,
+    LossTraining,
+)
 from tammes.papers.robinson_sets.training_error import ENTRY, RATES, best_of, cells, findings, page, parts
 
 CELL = LossTraining(
@@ -65,6 +73,8 @@ def test_the_entry_trains_each_loss_at_each_rate_and_shows_the_best(mnist: Path,
     ENTRY.reproduce(out, budget=0.02, seed=0, data=mnist)
     with (out / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
+    controls, rows = rows[:2], rows[2:]
+    assert [(row["loss"], row["epochs"]) for row in controls] == [(UNTRAINED, "0"), (CONSTANT, "0")]
     assert [(row["loss"], float(row["learning_rate"])) for row in rows] == [
         (loss, rate) for rate in RATES for loss in LOSSES
     ]
@@ -73,8 +83,9 @@ def test_the_entry_trains_each_loss_at_each_rate_and_shows_the_best(mnist: Path,
     assert len(list((out / "curves").iterdir())) == len(rows)
     assert "<svg" in (out / "figure.svg").read_text()
     page = (out / "report.html").read_text()
-    assert "MNIST, 54 images" in page
-    assert "of 0.01, 0.05, 0.1, 0.2 on validation images" in page
+    assert "MNIST, 54 training images" in page
+    assert "learning rate: 0.01, 0.05, 0.1, 0.2; chosen on 6 validation images" in page
+    assert "60 test images (accuracies)" in page
 
 
 def test_a_stopped_study_goes_on(mnist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,11 +98,11 @@ def test_a_stopped_study_goes_on(mnist: Path, tmp_path: Path, monkeypatch: pytes
         return measure(classifiers, cell)
 
     monkeypatch.setattr(Classifiers, "measure", stopping)
-    with pytest.raises(KeyboardInterrupt, match="stopped with 5 of 16 cells measured"):
+    with pytest.raises(KeyboardInterrupt, match="stopped with 5 of 18 cells measured"):
         ENTRY.reproduce(out, budget=0.02, seed=0, data=mnist)
     assert "The training error as a loss" in (out / "report.html").read_text()
     ENTRY.reproduce(out, budget=0.02, seed=0, data=mnist)
-    assert len(asked) == len(set(asked)) + 1 == 17
+    assert len(asked) == len(set(asked)) + 1 == 19
 
 
 def test_what_is_no_such_data_is_refused(tmp_path: Path) -> None:
@@ -111,13 +122,21 @@ def test_the_rate_that_validates_best_is_shown_and_of_equal_ones_the_smaller() -
     at(0.1, 0.9)
     at(0.05, 1.0, diverged=True)
     at(0.05, 0.0, loss="hinge", diverged=True)
-    best = best_of(results)
-    assert {loss: cell.learning_rate for loss, (cell, _) in best.items()} == {SINGLETON: 0.1}
-    follows, minimizes = findings(best, [0.9, 0.5])
-    assert follows.agrees is None  # there is nothing to compare it with yet
-    assert minimizes.agrees is True
-    at(0.01, 0.8, loss="hinge")
-    assert findings({"hinge": best_of(results)["hinge"]}, [])[1].agrees is None
+    rates = {loss: [cell.learning_rate for cell in group] for loss, group in best_of(results).items()}
+    assert rates == {SINGLETON: [0.1]}
+    follows, minimizes, _ = findings(best_of(results), [0.9])
+    assert follows.verdict == "not measured yet"  # there is nothing to compare it with yet
+    assert minimizes.verdict == "not measured yet"
+
+
+def test_a_rate_must_be_best_over_all_seeds() -> None:
+    results = {
+        replace(CELL, learning_rate=rate, seed=seed): replace(MEASURED, validation=validation)
+        for rate, validations in ((0.01, (0.5, 0.5)), (0.1, (0.9, 0.2)), (0.2, (0.9,)))
+        for seed, validation in enumerate(validations)
+    }
+    (group,) = best_of(results).values()
+    assert [(cell.learning_rate, cell.seed) for cell in group] == [(0.1, 0), (0.1, 1)]
 
 
 def test_there_is_no_page_where_nothing_but_divergence_was_seen() -> None:
@@ -125,7 +144,7 @@ def test_there_is_no_page_where_nothing_but_divergence_was_seen() -> None:
 
 
 def test_a_training_that_diverges_is_told_from_one_that_ends(tmp_path: Path) -> None:
-    classifiers = Classifiers(gray(40), gray(10), tmp_path / "curves")
+    classifiers = Classifiers(gray(40), gray(10), gray(20), tmp_path / "curves")
     cell = replace(CELL, loss="cross-entropy", learning_rate=1e30, epochs=5)
     measured = classifiers.measure(cell)
     assert measured.diverged
@@ -134,7 +153,7 @@ def test_a_training_that_diverges_is_told_from_one_that_ends(tmp_path: Path) -> 
 
 
 def test_the_distance_is_the_mean_over_epochs(tmp_path: Path) -> None:
-    classifiers = Classifiers(gray(40), gray(10), tmp_path / "curves")
+    classifiers = Classifiers(gray(40), gray(10), gray(20), tmp_path / "curves")
     cell = replace(CELL, epochs=3)
     measured = classifiers.measure(cell)
     curve = classifiers.curve(cell)
@@ -160,6 +179,16 @@ def test_images_to_validate_with_are_others() -> None:
 
 
 def test_the_whole_budget_is_the_papers() -> None:
-    whole = cells("CIFAR-10", 45_000, budget=1, seed=0)
-    assert {(cell.network, cell.epochs) for cell in whole} == {("ResNet-18", 200)}
-    assert {cell.epochs for cell in cells("SVHN", 45_000, budget=0.1, seed=0)} == {10}
+    whole = cells("CIFAR-10", 45_000, budget=1, seeds=[0])
+    assert {(cell.network, cell.epochs) for cell in whole} == {("ResNet-18", 200), ("ResNet-18", 0)}
+    assert {cell.epochs for cell in cells("SVHN", 45_000, budget=0.1, seeds=[0])} == {0, 10}
+
+
+def test_the_controls_are_an_untrained_network_and_one_class_for_all(tmp_path: Path) -> None:
+    classifiers = Classifiers(gray(41), gray(10), gray(20), tmp_path / "curves")
+    constant = classifiers.measure(replace(CELL, loss=CONSTANT, epochs=0))
+    assert (constant.error, constant.validation, constant.test) == (pytest.approx(20 / 41), 0.5, 0.5)
+    untrained = classifiers.measure(replace(CELL, loss=UNTRAINED, epochs=0))
+    frozen = classifiers.measure(replace(CELL, learning_rate=0.0))
+    assert (untrained.test, untrained.validation) == (frozen.test, frozen.validation)
+    assert untrained.error == pytest.approx(frozen.error)

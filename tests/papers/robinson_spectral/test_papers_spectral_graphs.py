@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +11,15 @@ import torch
 
 from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.papers.entry import Request
-from tammes.papers.page import Finding, write_page
+from tammes.papers.page import write_page
+from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_spectral import multiplicities, properties, substructures, zinc
+from tammes.papers.robinson_spectral.figure_7_3 import ENCODINGS as ENCODED
+from tammes.papers.robinson_spectral.figure_7_3 import Experiment
 from tammes.papers.robinson_spectral.figure_7_3 import cells as encoding_cells
+from tammes.papers.robinson_spectral.figure_7_3 import errors_by_seed as encoding_errors
 from tammes.papers.robinson_spectral.figure_7_3 import findings as encoding_findings
-from tammes.papers.robinson_spectral.figure_7_3 import summary as encoding_summary
+from tammes.papers.robinson_spectral.figure_7_3 import page as encoding_page
 from tammes.papers.robinson_spectral.graph_regression import standardized, with_eigenpairs
 from tammes.papers.robinson_spectral.molecules import (
     figure_e5,
@@ -26,7 +29,7 @@ from tammes.papers.robinson_spectral.molecules import (
     principal_components,
 )
 from tammes.papers.robinson_spectral.multiplicities import measure
-from tammes.papers.robinson_spectral.zinc import ABLATION, MAIN, PAPER, cells, findings, summary
+from tammes.papers.robinson_spectral.zinc import CONTROLS, MAIN, PAPER, Setting, cells, findings, summary
 from tammes.papers.robinson_spectral.zinc_training import (
     ENCODINGS,
     FLIPS,
@@ -47,36 +50,9 @@ from tammes.papers.robinson_spectral.zinc_training import (
 pytest.importorskip("torch_geometric")
 
 
-def rings(count: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
-    """Rings of four to six atoms, in the form of ZINC's archives; the target is the size."""
-    sizes = generator.integers(4, 7, size=count)
-    edges = []
-    for size in sizes:
-        atoms = np.arange(size)
-        after = (atoms + 1) % size
-        edges.append(np.stack([np.concatenate([atoms, after]), np.concatenate([after, atoms])]))
-    return {
-        "x": generator.integers(0, 3, size=sizes.sum()),
-        "edge_index": np.concatenate(edges, axis=1),
-        "edge_attr": np.ones(2 * sizes.sum(), dtype=int),
-        "node_ptr": np.concatenate([[0], sizes.cumsum()]),
-        "edge_ptr": np.concatenate([[0], (2 * sizes).cumsum()]),
-        "y": sizes.astype(float),
-    }
-
-
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """A data set of the TU collection and ZINC, both of rings."""
-    generator = np.random.default_rng(0)
-    folder = tmp_path / "graphs"
-    (folder / "zinc").mkdir(parents=True)
-    for part, count in (("train_REBUILT", 12), ("val", 6), ("test", 6)):
-        np.savez(folder / "zinc" / f"zinc_{part}.npz", **rings(count, generator))
-    (folder / "PROTEINS").mkdir()
-    (folder / "PROTEINS" / "PROTEINS_A.txt").write_text("1, 2\n2, 3\n3, 1\n4, 5\n5, 6\n")
-    (folder / "PROTEINS" / "PROTEINS_graph_indicator.txt").write_text("1\n1\n1\n2\n2\n2\n")
-    return folder
+def data(graph_folder: Path) -> Path:
+    return graph_folder
 
 
 def read(out: Path) -> list[dict[str, str]]:
@@ -171,14 +147,15 @@ def test_every_base_network_meets_encodings(
 
 
 def test_all_cells_are_those_of_the_paper_and_the_main_ones_come_first() -> None:
-    made = cells(0.04, seed=2)
-    assert len(made) == len(set(made)) == 4 * len(PAPER)
-    assert [(cell.base, cell.encoding, cell.eigenvectors) for cell in made[:3]] == list(MAIN)
-    assert {(cell.molecules, cell.epochs, cell.width, cell.phi_width) for cell in made} == {
-        (10_000, 60, 40, 24)
-    }
+    made = cells(0.04, seeds=range(2, 6))
+    assert len(made) == len(set(made)) == 4 * (len(CONTROLS) + len(PAPER))
+    assert [cell.setting for cell in made[:5]] == [*CONTROLS, *MAIN]
+    assert {(cell.molecules, cell.width, cell.phi_width) for cell in made} == {(10_000, 40, 24)}
+    assert [cell.epochs for cell in made[:5]] == [0, 0, 60, 60, 60]
     assert {cell.seed for cell in made} == {2, 3, 4, 5}
-    assert (cells(1, seed=0)[0].epochs, cells(1, seed=0)[0].width) == (300, 128)
+    full, least = (cells(budget, seeds=[0])[-1] for budget in (1.0, 0.001))
+    assert (full.epochs, full.width) == (300, 128)
+    assert (least.molecules, least.epochs) == (250, 2)
 
 
 def test_molecules_that_are_not_there_are_refused_before_anything_is_written(
@@ -191,53 +168,45 @@ def test_molecules_that_are_not_there_are_refused_before_anything_is_written(
     assert not out.exists()
 
 
-def test_findings_say_what_is_less() -> None:
-    def measured(test: float) -> ZincScore:
-        return ZincScore(test=test, validation=0.1, best_epoch=1, parameters=10, seconds_per_epoch=1.0)
-
-    def found(flips: float, signnet: float) -> list[bool | None]:
-        errors = dict(zip(MAIN, (0.3, flips, signnet), strict=True))
-        results = {
-            cell: measured(errors[cell.base, cell.encoding, cell.eigenvectors] + cell.seed / 100)
-            for cell in cells(0.01, seed=0)
-            if (cell.base, cell.encoding, cell.eigenvectors) in errors
-        }
-        none = summary(results)[MAIN[0]]
-        found = none.mean, none.deviation, len(none.values)
-        assert found == pytest.approx((0.315, 0.0129, 4), abs=1e-4)
-        return [finding.agrees for finding in findings(results)]
-
-    assert found(0.2, 0.1) == [True, True]
-    assert found(0.2, 0.25) == [False, True]
-    assert found(0.3, 0.1) == [True, False]
+def measured(errors: dict[Setting, float], *, seeds: int = 3) -> dict[ZincRun, ZincScore]:
+    """Return scores of seeds that differ a little, a little less with each further setting."""
+    return {
+        ZincRun(base=base, encoding=encoding, eigenvectors=k, seed=seed, **SMALL): ZincScore(
+            test=error + seed / 10 + seed * place / 1000,
+            validation=0.1,
+            best_epoch=1,
+            parameters=10,
+            seconds_per_epoch=1.0,
+        )
+        for place, ((base, encoding, k), error) in enumerate(errors.items())
+        for seed in range(seeds)
+    }
 
 
-def test_what_signnet_is_without_the_other_sign_is_judged_on_the_same_seeds() -> None:
-    def found(one_sign: list[float], signnet: list[float]) -> Finding:
-        errors = dict(zip(ABLATION, (one_sign, signnet), strict=True))
-        results = {
-            ZincRun(base=base, encoding=encoding, eigenvectors=k, seed=seed, **SMALL): ZincScore(
-                test=error, validation=0.1, best_epoch=1, parameters=10, seconds_per_epoch=1.0
-            )
-            for (base, encoding, k), of_seeds in errors.items()
-            for seed, error in enumerate(of_seeds)
-        }
-        (finding,) = findings(results)
-        return finding
+def test_verdicts_on_molecules_are_of_paired_seeds_and_need_controls() -> None:
+    def verdicts(*errors: float, seeds: int = 3) -> list[str]:
+        settings = (*CONTROLS, *MAIN)
+        results = measured(dict(zip(settings, errors, strict=False)), seeds=seeds)
+        return [finding.verdict for finding in findings(results)]
 
-    clear, unclear, single = (
-        found([0.14, 0.15], [0.12, 0.13]),
-        found([0.14, 0.12], [0.12, 0.13]),
-        found([0.14], [0.12]),
+    # Seeds differ by more than the methods do, which pairs do not mind.
+    assert verdicts(0.9, 0.8, 0.3, 0.25, 0.2)[:2] == ["yes", "yes"]
+    assert verdicts(0.9, 0.8, 0.3, 0.2, 0.25)[:2] == ["no", "yes"]
+    assert verdicts(0.9, 0.8, 0.2, 0.3, 0.25)[1] == "no"
+    assert verdicts(0.9, 0.8, 0.3, 0.25, 0.2, seeds=1)[:2] == 2 * ["one seed: no verdict"]
+    assert all(
+        verdict.startswith("no verdict: not above the control")
+        for verdict in verdicts(0.9, 0.1, 0.3, 0.25, 0.2)[:2]
     )
-    assert (clear.agrees, unclear.agrees, single.agrees) == (True, False, False)
-    assert clear.ours.endswith("less by 0.020 ± 0.000 on the same seeds.")
-    assert unclear.ours.endswith("on the same seeds, which is not clear of chance.")
-    assert single.ours == (
-        "With φ(v) only 0.140 (one seed); SignNet's error is less by 0.020 on one and the same seed, which "
-        "is no evidence."
-    )
-    assert PAPER[ABLATION[0]] == (0.148, 0.007)
+    assert verdicts(0.9, 0.8, 0.3, 0.25)[0] == "not measured yet"
+    assert set(verdicts(0.9, 0.8, 0.3, 0.25, 0.2)[2:]) == {"not measured yet"}
+
+
+def test_a_page_of_the_paper_s_own_means_says_yes_to_all_statements() -> None:
+    """The statements are those of the tables."""
+    errors = {CONTROLS[0]: 1.5, CONTROLS[1]: 1.4} | {setting: error for setting, (error, _) in PAPER.items()}
+    assert {finding.verdict for finding in findings(measured(errors))} == {"yes"}
+    assert str(summary(measured(errors))[MAIN[0]]).startswith("0.3")
 
 
 def test_the_ablation_has_the_parameters_of_signnet() -> None:
@@ -259,36 +228,24 @@ def test_the_page_on_molecules_is_written(data: Path, tmp_path: Path) -> None:
     }
     np.save(tmp_path / zinc.DRAWING, np.random.default_rng(0).random((25, 8)))
     shown = zinc.page(results, training="zinc_REBUILT.npz", fluorescein=figure_e5(tmp_path / zinc.DRAWING))
-    write_page(shown, Request(entry=zinc.ENTRY, out=tmp_path, budget=1.0, seed=0, data=data))
+    protocol = Protocol(seeds=[0, 1], controls=["untrained network"], measured_on="test molecules")
+    write_page(shown, Request(entry=zinc.ENTRY, out=tmp_path, budget=1.0, seed=0, data=data), protocol)
     page = (tmp_path / "report.html").read_text()
     assert "zinc_REBUILT.npz" in page
     assert "component 4" in page
-    assert "0.121 ± 0.005" in page
-    assert "least error for 0 of 5 further base networks (GINE; Sparse Transformer; PNA; GIN, no edge" in page
+    assert "0.121, deviation 0.005" in page
+    assert "0.500 [0.500, 0.500]" in page
 
 
-def test_substructures_and_properties_write_their_pages(tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    edges = [np.stack(np.nonzero(np.triu(generator.random((5, 5)) < 0.6, 1))) for _ in range(12)]
-    both = [np.concatenate([each, each[::-1]], axis=1) for each in edges]
-    names = ("triangle", "tailed_triangle", "star", "chordal_cycle")
-    (tmp_path / "random").mkdir()
-    np.savez(
-        tmp_path / "random" / "one_parsed.npz",
-        num_nodes=np.full(12, 5),
-        edge_ptr=np.cumsum([0, *(each.shape[1] for each in both)]),
-        edge_index=np.concatenate(both, axis=1),
-        **{f"y_{name}": generator.random(12) for name in names},
-    )
-    for part, numbers in (("train", range(6)), ("val", range(6, 9)), ("test", range(9, 12))):
-        (tmp_path / "random" / f"one_{part}.txt").write_text("\n".join(map(str, numbers)))
+def test_substructures_are_trained_and_written(random_folder: Path, tmp_path: Path) -> None:
     entry, out = substructures.ENTRY, tmp_path / "substructures"
-    entry.reproduce(out, budget=0.004, seed=0, data=tmp_path / "random")
+    entry.reproduce(out, budget=0.004, seed=0, data=random_folder)
     rows = read(out)
-    assert len(rows) == 3  # one seed, where the budget is small
-    assert all(float(row[name]) > 0 for row in rows for name in names)
+    assert [row["encoding"] for row in rows] == list(ENCODED)  # one seed, where the budget is small
+    assert [row["epochs"] for row in rows] == ["0", "0", "1", "1", "1"]
+    assert all(float(row[name]) > 0 for row in rows for name in ("triangle", "chordal_cycle"))
     before = (out / "table.csv").read_bytes()
-    entry.reproduce(out, budget=0.004, seed=0, data=tmp_path / "random")
+    entry.reproduce(out, budget=0.004, seed=0, data=random_folder)
     assert (out / "table.csv").read_bytes() == before
     assert "6 random graphs to train on, 3 to test on" in (out / "report.html").read_text()
 
@@ -298,29 +255,44 @@ def test_properties_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(properties, name, count)
     properties.ENTRY.reproduce(tmp_path, budget=0.004, seed=0, data=None)
     rows = read(tmp_path)
-    assert [row["encoding"] for row in rows] == ["none", "LapPE (flip)", "SignNet"]
+    assert [row["encoding"] for row in rows] == list(ENCODED)
     assert {row["graphs"] for row in rows} == {"5"}
     assert "spectral radius" in (tmp_path / "report.html").read_text()
 
 
-def test_what_is_within_the_spread_of_seeds_does_not_agree() -> None:
-    made = encoding_cells(budget=1, seed=0, graphs=5)
-    assert len(made) == 9
-    linear = dataclasses.replace(properties.EXPERIMENT, shown=float)
+@pytest.mark.parametrize("experiment", [properties.EXPERIMENT, substructures.EXPERIMENT])
+def test_verdicts_on_encodings_follow_from_seeds_and_controls(experiment: Experiment) -> None:
+    def verdicts(*, seeds: int = 3, spread: float = 0.01, **errors: float) -> list[str]:
+        means = {"best constant": 1.0, "none": 0.5, "LapPE (flip)": 0.3, "SignNet": 0.2} | errors
+        found = {
+            name: [
+                [means.get(name, 2.0) + spread * seed * (seed + place)] * len(experiment.targets)
+                for seed in range(seeds)
+            ]
+            for place, name in enumerate(ENCODED)
+        }
+        return [finding.verdict for finding in encoding_findings(experiment, found)]
 
-    def agrees(spread: float) -> bool | None:
-        results = {}
-        for cell in made:
-            error = {"none": 0.5, "LapPE (flip)": 0.4, "SignNet": 0.3}[cell.encoding] + spread * cell.seed
-            results[cell] = linear.scores(
-                connected=error, diameter=error, spectral_radius=error, parameters=1, seconds_per_epoch=1.0
-            )
-        (finding,) = encoding_findings(linear, encoding_summary(linear, results))
-        assert "least mean error for 3 of 3 targets" in finding.ours
-        return finding.agrees
+    flips_help = experiment is substructures.EXPERIMENT
+    assert verdicts() == ["yes", "yes" if flips_help else "no"]
+    assert verdicts(**{"LapPE (flip)": 0.6}) == ["yes", "no" if flips_help else "yes"]
+    assert verdicts(SignNet=0.7)[0] == "no"
+    wide = verdicts(spread=0.12, **{"best constant": 10.0, "untrained, SignNet": 10.0})
+    assert wide[0].startswith("not resolved: at this size about")
+    assert verdicts(seeds=1) == 2 * ["one seed: no verdict"]
+    unlearned = verdicts(SignNet=1.2, **{"LapPE (flip)": 1.2})
+    assert all(verdict.startswith("no verdict: not above the control") for verdict in unlearned)
 
-    assert agrees(0.01) is True
-    assert agrees(0.2) is False
+
+def test_only_seeds_that_have_all_encodings_count() -> None:
+    experiment = substructures.EXPERIMENT
+    made = encoding_cells(budget=1, seeds=range(2), graphs=5)
+    assert len(made) == 2 * len(ENCODED)
+    score = experiment.scores(*range(4), 1, 1.0)
+    assert encoding_errors(experiment, dict.fromkeys(made[:-1], score)) == {
+        name: [[0.0, 1.0, 2.0, 3.0]] for name in ENCODED
+    }
+    assert encoding_page(experiment, dict.fromkeys(made[:3], score), data="") is None
 
 
 def test_fluorescein_is_drawn_flat() -> None:

@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
 
-from tammes.papers.robinson_spectral.texture import ENTRY
-from tammes.papers.robinson_spectral.texture_networks import METHODS, SIGNNET, build
-from tammes.papers.robinson_spectral.texture_training import decomposed, rendered
+from tammes.papers.robinson_spectral.texture import ENTRY, findings
+from tammes.papers.robinson_spectral.texture_networks import (
+    CONSTANT,
+    CONTROLS,
+    METHODS,
+    SIGNNET,
+    UNTRAINED,
+    build,
+)
+from tammes.papers.robinson_spectral.texture_training import TextureScore, decomposed, rendered
 from tammes.papers.robinson_spectral.texture_views import random_cameras, view
 
 ACROSS = 7
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """A sheet that is bent, with a picture of four colors on it, and a mesh beside it that has none."""
-    folder = tmp_path / "sheet"
-    folder.mkdir()
-    grid = np.linspace(-1, 1, ACROSS)
-    places = [(x, y) for y in grid for x in grid]
-    lines = [f"v {x} {y} {0.3 * x * x + 0.2 * y}" for x, y in places]
-    lines += [f"vt {(x + 1) / 2} {(y + 1) / 2}" for x, y in places]
-    for row in range(ACROSS - 1):
-        for column in range(ACROSS - 1):
-            one = row * ACROSS + column + 1
-            corners = (one, one + 1, one + ACROSS + 1, one + ACROSS)
-            lines.append("f " + " ".join(f"{corner}/{corner}" for corner in corners))
-    (folder / "sheet.obj").write_text("\n".join(lines))
-    (folder / "plain.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
-    colors = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [90, 90, 90]]], dtype=np.uint8)
-    Image.fromarray(colors.repeat(16, axis=0).repeat(16, axis=1)).save(folder / "picture.png")
-    return folder
+def data(mesh_folder: Path) -> Path:
+    return mesh_folder
 
 
 def test_the_nearer_of_two_triangles_is_seen_and_where_on_it() -> None:
@@ -80,9 +70,9 @@ def test_the_entry_writes_a_table_pictures_and_a_page_and_goes_on(data: Path, tm
     ENTRY.reproduce(out, budget=4e-8, seed=0, data=data)
     with (out / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert {row["method"] for row in rows} == set(METHODS)
+    assert [row["method"] for row in rows] == [*CONTROLS, *METHODS]
     assert {row["eigenfunctions"] for row in rows} == {str(ACROSS**2 - 1)}
-    assert {row["steps"] for row in rows} == {"10"}
+    assert [row["steps"] for row in rows] == 2 * ["0"] + 4 * ["10"]
     signnet = next(row for row in rows if row["method"] == SIGNNET)
     assert float(signnet["change"]) < 1e-6
     assert "<svg" in (out / "figure.svg").read_text()
@@ -101,3 +91,30 @@ def test_a_folder_without_a_textured_mesh_is_refused(data: Path, tmp_path: Path)
     (data / "picture.png").unlink()
     with pytest.raises(ValueError, match="found 1 and 0"):
         ENTRY.reproduce(tmp_path / "out", budget=1e-6, seed=0, data=data)
+
+
+def scores(**psnr: float) -> dict[str, list[TextureScore]]:
+    """Return the scores of three seeds that differ a little; DSSIM falls as PSNR rises."""
+    means = dict.fromkeys((*METHODS, CONSTANT, UNTRAINED), 20.0) | psnr
+    return {
+        method: [
+            TextureScore(psnr=mean + seed / 10, dssim=5 - mean / 10, change=0.0, parameters=1, seconds=1.0)
+            for seed in (0, 1, -1 if method == SIGNNET else 0)
+        ]
+        for method, mean in means.items()
+    }
+
+
+def test_verdicts_follow_from_seeds_and_controls() -> None:
+    def verdicts(found: dict[str, list[TextureScore]]) -> list[str]:
+        return [finding.verdict for finding in findings(found)]
+
+    ahead = scores(**{SIGNNET: 25.0})
+    assert verdicts(ahead) == ["yes", "yes", "check: passed"]
+    assert verdicts({method: own[:1] for method, own in ahead.items()})[:2] == 2 * ["one seed: no verdict"]
+    behind = scores(**{SIGNNET: 25.0}, **dict.fromkeys(METHODS[:3], 30.0))
+    assert verdicts(behind)[:2] == ["no", "no"]
+    unlearned = verdicts(scores(**{SIGNNET: 25.0, CONSTANT: 26.0}))
+    assert unlearned[0] == "no verdict: not above the control (dB above both controls)"
+    seen = ahead | {SIGNNET: [replace(score, change=0.1) for score in ahead[SIGNNET]]}
+    assert verdicts(seen)[2] == "check: failed"

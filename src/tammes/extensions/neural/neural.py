@@ -82,9 +82,12 @@ class Neural:
     Raises:
         ValueError: for fewer than one eigenvector.
 
-    Source: Robinson (2023), Proposition 12, eq. 8.3 and 8.4. Differs: the published code multiplies
-    eigenvalues and values by a broadcast that cancels the weights; the text is followed. Its signs are those
-    of the first coordinate, which depends on the order of the elements.
+    Source: Robinson (2023), Proposition 12, eq. 8.3 and 8.4. Differs: these have lambda_i as they are. Here
+    the k eigenvalues in use are divided by their sum, so that p_X adds up to 1, as the dual SDP of
+    section 8.4.1 demands, and F does not change with the scale of Z; the proof in F.4 normalizes X in the
+    same way, but by all n eigenvalues. The published code multiplies eigenvalues and values by a broadcast
+    that cancels the weights; the text is followed. Its signs are those of the first coordinate, which depends
+    on the order of the elements.
 
     Example:
         >>> import torch

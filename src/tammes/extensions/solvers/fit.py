@@ -31,12 +31,12 @@ class FitConfig:
     Args:
         epochs: number of passes over the graphs, at least 1; the paper takes 200.
         batch_size: number of graphs a step, at least 1; the paper tries 4, 32 and 64.
-        learning_rate: learning rate, positive; the paper takes 1e-4.
+        learning_rate: learning rate, at least 0 (which learns nothing); the paper takes 1e-4.
         clip: largest norm of the gradient, positive; the published code takes 4.
         seed: random seed of the order of the graphs.
 
     Raises:
-        ValueError: for fewer than one epoch or graph, or a learning rate or clip that is not positive.
+        ValueError: for fewer than one epoch or graph, a learning rate below 0, or a clip not above 0.
     """
 
     epochs: int = 200
@@ -48,7 +48,7 @@ class FitConfig:
     def __post_init__(self) -> None:
         check_integer("epochs", self.epochs)
         check_integer("batch_size", self.batch_size)
-        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("learning_rate", self.learning_rate, minimum=0)
         check_number("clip", self.clip, above=0)
 
 

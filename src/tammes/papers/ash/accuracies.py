@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
+from tammes.estimate import Estimate
 from tammes.papers.ash.heat_map import HeatMap, by_best
-from tammes.papers.statistics import Interval
+from tammes.papers.finding import Effect
 from tammes.report.palette import GRID, objective_color
 
 Pick = Callable[[Any], float]
@@ -31,20 +32,31 @@ def best_place(values: Float[np.ndarray, "r c"]) -> tuple[int, int]:
     return int(row), int(column)
 
 
-def mean_over_counts(changes: Float[np.ndarray, "seeds counts"]) -> Interval:
-    """Return the changes averaged over every k that was measured for all seeds.
+def in_points(name: str, difference: Estimate | None) -> Effect:
+    """Return a difference of accuracies as an effect in percentage points."""
+    return Effect(name=name, difference=difference, words=points(difference) if difference else "")
+
+
+def points(difference: Estimate | None) -> str:
+    """Return a difference of accuracies in percentage points; None is one that nothing was measured for."""
+    return "not measured" if difference is None else difference.points
+
+
+def over_seeds(differences: Float[np.ndarray, "seeds ..."]) -> Estimate | None:
+    """Return the differences averaged over every setting that was measured for all seeds; None without one.
 
     Example:
-        >>> mean_over_counts(np.array([[0.25, np.nan, 0.75]])).values
+        >>> over_seeds(np.array([[0.25, np.nan, 0.75]])).values
         (0.5,)
     """
-    measured = np.isfinite(changes).all(axis=0)
-    return Interval.of(changes[:, measured].mean(axis=1).tolist() if measured.any() else ())
+    rows = differences.reshape(len(differences), -1)
+    measured = np.isfinite(rows).all(axis=0)
+    return Estimate.over_seeds(rows[:, measured].mean(axis=1).tolist()) if measured.any() else None
 
 
-def by_batch_size(values: Float[np.ndarray, "seeds batches counts"]) -> Interval:
+def by_batch_size(values: Float[np.ndarray, "seeds batches counts"]) -> Estimate | None:
     """Return the change from the smallest batch to the largest, averaged over every k that both have."""
-    return mean_over_counts(values[:, -1] - values[:, 0])
+    return over_seeds(values[:, -1] - values[:, 0])
 
 
 def batches_heat(
@@ -69,7 +81,7 @@ def draw_over_counts(
     index: int,
     style: Any = "-",
 ) -> Float[np.ndarray, " shown"]:
-    """Draw a line over the k measured for all seeds, with standard deviations over the seeds as bars.
+    """Draw a line over the k measured for all seeds, with 95 % intervals over the seeds as bars.
 
     Args:
         axes: axes to draw on.
@@ -83,12 +95,12 @@ def draw_over_counts(
         Heights of the line, in percent.
     """
     shown = np.isfinite(values).all(axis=0)
-    percent = 100 * values[:, shown]
-    heights = percent.mean(axis=0)
+    estimates = [Estimate.over_seeds(column.tolist()) for column in 100 * values[:, shown].T]
+    heights = np.array([estimate.mean for estimate in estimates])
     axes.errorbar(
         np.array(counts)[shown] * 1.05**index,
         heights,
-        percent.std(axis=0, ddof=1) if len(values) > 1 else None,
+        [estimate.high - estimate.mean for estimate in estimates] if len(values) > 1 else None,
         color=objective_color(index),
         linestyle=style,
         linewidth=1.6,

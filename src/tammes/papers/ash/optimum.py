@@ -1,4 +1,4 @@
-"""The best of several settings, and its uncertainty over a few seeds."""
+"""The best of several settings over a few seeds: which it is, where it may lie, how it changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,34 +6,26 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from tammes.papers.statistics import Interval
-
-DRAWS = 2000
+from tammes.estimate import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
 class Optimum:
-    """The best of several settings.
+    """The best of several settings, and the range of those that it is not resolved from.
 
     Args:
         best: index of the setting with the largest mean over the seeds.
-        first: first index that is best in the middle 95 % of the resamples.
-        last: last index that is best in them; the settings between need not all be.
-        share: fraction of the resamples in which `best` is best.
+        first: first index whose paired difference from the best has an interval that is not above zero.
+        last: last such index; with one seed, `first` and `last` are the ends of all that was measured.
     """
 
     best: int
     first: int
     last: int
-    share: float
 
 
 def optimum(values: Float[np.ndarray, "seeds settings"]) -> Optimum:
-    """Return the best setting, and its range in a bootstrap over the seeds.
-
-    Seeds are drawn with replacement, all settings of a seed together, so that the variation that they share
-    (first weights, the order of the data) cancels out of the comparison. With two or three seeds there are
-    few different resamples, and a split of the data that all seeds share is not resampled.
+    """Return the best setting, and the range of the settings that are not resolved from it.
 
     Args:
         values: accuracies, (seeds, settings); a setting with NaN for a seed is never best.
@@ -42,93 +34,85 @@ def optimum(values: Float[np.ndarray, "seeds settings"]) -> Optimum:
         ValueError: no setting has a value for every seed.
 
     Example:
-        >>> optimum(np.array([[0.1, 0.5, 0.4], [0.1, 0.4, 0.6]]))
-        Optimum(best=2, first=1, last=2, share=0.7655)
+        >>> optimum(np.array([[0.1, 0.5, 0.4], [0.1, 0.5, 0.6]]))
+        Optimum(best=1, first=1, last=2)
     """
-    places = np.sort(resampled_best(values))
-    best = int(_comparable(values).mean(axis=0).argmax())
-    outside = int(0.025 * DRAWS)
-    return Optimum(
-        best=best,
-        first=int(places[outside]),
-        last=int(places[-1 - outside]),
-        share=float((places == best).mean()),
-    )
+    places = _measured(values)
+    best = int(places[values[:, places].mean(axis=0).argmax()])
+    open_ones = [
+        int(place)
+        for place in places
+        if not Estimate.of_difference(values[:, best].tolist(), values[:, place].tolist()).above_zero
+    ]
+    return Optimum(best=best, first=open_ones[0], last=open_ones[-1])
 
 
-def resampled_best(
-    values: Float[np.ndarray, "seeds settings"], *, seed: int = 0
-) -> Int[np.ndarray, " draws"]:
-    """Return the index of the best setting in each of 2,000 resamples of the seeds.
+def best_by_others(values: Float[np.ndarray, "seeds settings"]) -> Int[np.ndarray, " seeds"]:
+    """Return, for each seed, the index of the setting that is best for the other seeds.
+
+    Chosen by that seed itself, the best would lie above the rest by chance alone. A single seed chooses for
+    itself: it has no interval anyway.
 
     Args:
-        values: accuracies, (seeds, settings).
-        seed: random seed of the resamples.
+        values: accuracies, (seeds, settings); a setting with NaN for a seed is never best.
 
     Raises:
         ValueError: no setting has a value for every seed.
 
     Example:
-        >>> resampled_best(np.array([[0.1, 0.5, 0.4]])).tolist() == [1] * DRAWS
-        True
+        >>> best_by_others(np.array([[0.1, 0.5, 0.4], [0.1, 0.3, 0.4]])).tolist()
+        [2, 1]
     """
-    values = _comparable(values)
-    if not np.isfinite(values).any():
-        raise ValueError("expected a setting that was measured for every seed, got none")
-    seeds = len(values)
-    drawn = np.random.default_rng(seed).integers(seeds, size=(DRAWS, seeds))
-    return values[drawn].mean(axis=1).argmax(axis=1)
+    places = _measured(values)
+    measured = values[:, places]
+    others = [
+        np.delete(measured, seed, axis=0) if len(measured) > 1 else measured for seed in range(len(measured))
+    ]
+    return places[[each.mean(axis=0).argmax() for each in others]]
+
+
+def best_of_others(values: Float[np.ndarray, "seeds settings"]) -> Float[np.ndarray, " seeds"]:
+    """Return the value of each seed at the setting that is best for the other seeds.
+
+    Example:
+        >>> best_of_others(np.array([[0.1, 0.5, 0.4], [0.1, 0.3, 0.4]])).tolist()
+        [0.4, 0.3]
+    """
+    return values[np.arange(len(values)), best_by_others(values)]
 
 
 def growth(
     at: Sequence[float], values: Sequence[Float[np.ndarray, "seeds settings"]], settings: Sequence[float]
-) -> float:
-    """Return the fraction of the resamples in which the best setting grows.
-
-        slope of log(best setting) over log(at)  >  0
+) -> Estimate:
+    """Return the slope of log(best setting) over log(at), one for each seed.
 
     Args:
-        at: positive numbers, at least two, at each of which there is a best setting.
-        values: accuracies at each of them, (seeds, settings), resampled independently.
+        at: different positive numbers, at least two, at each of which there is a best setting.
+        values: accuracies at each of them, (seeds, settings), of the same seeds.
         settings: positive numbers, the values of the settings.
 
+    Raises:
+        ValueError: no setting has a value for every seed.
+
     Example:
-        >>> rising = [np.array([[0.5, 0.4]]), np.array([[0.4, 0.5]])]
-        >>> growth([10, 100], rising, [1, 2]), growth([100, 10], rising, [1, 2])
-        (1.0, 0.0)
+        >>> rising = [np.array([[0.5, 0.4], [0.6, 0.4]]), np.array([[0.4, 0.5], [0.3, 0.6]])]
+        >>> growth([10, 100], rising, [1, 10]).values, growth([100, 10], rising, [1, 10]).values
+        ((1.0, 1.0), (-1.0, -1.0))
     """
     x = np.log(np.asarray(at, dtype=float))
-    best = [resampled_best(each, seed=number) for number, each in enumerate(values)]
-    y = np.log(np.asarray(settings, dtype=float))[np.stack(best)]  # (at, draws)
-    return float(((x - x.mean()) @ y > 1e-9).mean())
+    x -= x.mean()
+    best = []
+    for each in values:
+        places = _measured(each)
+        best.append(places[each[:, places].argmax(axis=1)])
+    y = np.log(np.asarray(settings, dtype=float))[np.stack(best)]  # (at, seeds)
+    # x sums to zero only up to rounding: without y[0], the same best everywhere has a slope of exactly zero.
+    return Estimate.over_seeds((x @ (y - y[0]) / (x @ x)).tolist())
 
 
-def rise_and_fall(values: Float[np.ndarray, "seeds settings"]) -> tuple[Interval, Interval]:
-    """Return the changes from the first setting to the best, and from the best to the last.
-
-    The best setting of a seed is chosen by the other seeds: chosen by that seed, the best would be above the
-    last by chance alone. With one seed there is nothing to compare.
-
-    Args:
-        values: accuracies, (seeds, settings).
-
-    Example:
-        >>> rise, fall = rise_and_fall(np.array([[0.1, 0.5, 0.4], [0.1, 0.4, 0.3]]))
-        >>> rise.change, fall.change
-        ('+35.0 ± 7.1 points', '−10.0 ± 0.0 points')
-    """
-    values = _comparable(values)
-    measured = np.flatnonzero(np.isfinite(values[0]))
-    if len(values) < 2 or len(measured) < 2:
-        return Interval(()), Interval(())
-    best = [int(np.delete(values, seed, axis=0).mean(axis=0).argmax()) for seed in range(len(values))]
-    chosen = values[range(len(values)), best]
-    return (
-        Interval.of((chosen - values[:, measured[0]]).tolist()),
-        Interval.of((values[:, measured[-1]] - chosen).tolist()),
-    )
-
-
-def _comparable(values: np.ndarray) -> np.ndarray:
-    """Return the values with -inf for settings that some seed lacks, so that they are never best."""
-    return np.where(np.isfinite(values).all(axis=0), values, -np.inf)
+def _measured(values: Float[np.ndarray, "seeds settings"]) -> Int[np.ndarray, " measured"]:
+    """Return the indices of the settings that have a value for every seed."""
+    places = np.flatnonzero(np.isfinite(values).all(axis=0))
+    if not len(places):
+        raise ValueError("expected a setting that was measured for every seed, got none")
+    return places

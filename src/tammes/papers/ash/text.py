@@ -9,7 +9,9 @@ sentence which of N documents it comes from.
 
 from functools import partial
 
+from tammes.estimate import Estimate
 from tammes.papers.ash.accuracies import linear, mean
+from tammes.papers.ash.optimum import optimum
 from tammes.papers.ash.text_corpus import MINIMUM_COUNT, Corpus, load_corpus
 from tammes.papers.ash.text_figures import (
     CLASSIFIERS,
@@ -21,23 +23,24 @@ from tammes.papers.ash.text_figures import (
     overview,
 )
 from tammes.papers.ash.text_findings import best_count, count_with_range, findings
-from tammes.papers.ash.text_plan import Plan, cells, plan_of
+from tammes.papers.ash.text_plan import cells, plan_of
 from tammes.papers.ash.text_summary import Summary
-from tammes.papers.ash.text_training import CLIP, LEARNING_RATE, TextRun, TextScore, measure
+from tammes.papers.ash.text_training import CLIP, LEARNING_RATE, TextScore, measure
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Figure, Numbers, PaperPage
+from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study
 from tammes.report.markup import listed, percent
 from tammes.theory import ClassDistribution, best_k, collision_probability_in_batch
 
 REMARKS = (
     "Runs of one seed have the same first weights, pairs and order of pairs: they differ by N, B and k "
-    "alone. All seeds share one split into training and test sentences. The range of a best k is the "
-    "middle 95 % of 2,000 resamples of the seeds; it has only the values of k that were tried, and with few "
-    "seeds there are few different resamples.",
-    "Rises and falls are computed seed by seed. The best k of a seed is chosen on the other seeds: chosen on "
-    "that seed itself, it would lie above the rest by chance alone. A trend counts as agreeing if it has the "
-    "paper's sign for every seed and every N.",
+    "alone. All seeds share one split into training and test sentences. The range of a best k reaches "
+    "from the first k to the last that it is not resolved from: the 95 % interval of the paired difference "
+    "is not above zero. With one seed these are all k.",
+    "All differences are paired by seed. Where the best k is compared with others, that of a seed is chosen "
+    "on the other seeds: chosen on that seed itself, it would lie above the rest by chance alone. The slope "
+    "of the best k over N has one value a seed, each from that seed alone.",
     "As in the paper, all runs have the same number of epochs, whatever N and B: few documents, "
     "or a large batch, then mean few steps. To tell the effect of a batch from that of its steps, runs are "
     "also measured after as many steps as the largest batch takes in all.",
@@ -47,24 +50,16 @@ REMARKS = (
 def run(request: Request) -> None:
     """Measure the plan of the budget, as far as the corpus is large enough."""
     corpus = load_corpus(request.required_data(), seed=request.seed)
-    study(plan_of(request.budget).within(corpus), corpus, seed=request.seed).run(request)
-
-
-def study(plan: Plan, corpus: Corpus, *, seed: int) -> Study[TextRun, TextScore]:
-    """Return the study of a corpus.
-
-    Args:
-        plan: settings to be measured, within the corpus.
-        corpus: documents and their sentences.
-        seed: first random seed.
-    """
-    return Study(
-        cells=cells(plan, corpus, seed=seed),
+    plan = plan_of(request.budget).within(corpus)
+    seeds = request.seed_range(plan.seeds, fewest=plan.seeds)
+    Study(
+        cells=cells(plan, corpus, seeds),
         scores=TextScore,
-        measure=partial(measure, corpus=corpus),
+        measure=partial(measure, corpus=corpus, rate=request.rate(LEARNING_RATE)),
         name=str,
+        protocol=Protocol(seeds=seeds, controls=["untrained encoder"], measured_on="test sentences"),
         page=lambda results: page(Summary(corpus=corpus.name, plan=plan, results=results), corpus),
-    )
+    ).run(request)
 
 
 def page(summary: Summary, corpus: Corpus) -> PaperPage:
@@ -93,7 +88,7 @@ def _over_classes(summary: Summary) -> tuple[Figure, ...]:
         ),
         Figure(
             title="The best k over N",
-            words="Bars: the best k in 95 % of the resamples of the seeds. Lines: the k of two bounds.",
+            words="Bars: all k that the best is not resolved from. Lines: the k of two bounds.",
             panels=(best_panel(summary),),
             wide=True,
         ),
@@ -128,7 +123,7 @@ def _without_collisions(summary: Summary) -> tuple[Figure, ...]:
             title="Without collisions",
             words="The mean classifier where negatives are drawn from all sentences of the batch, and where "
             "they are drawn from those of other documents alone (the paper's Fig. 3, right). Bars are "
-            "standard deviations over the seeds.",
+            "95 % intervals over the seeds.",
             panels=collision_panels(summary),
         ),
     )
@@ -152,7 +147,6 @@ def _settings(summary: Summary, corpus: Corpus) -> dict[str, str]:
         "vocabulary": f"{corpus.vocabulary:,} words that occur {MINIMUM_COUNT} times",
         "embeddings": f"{plan.dim} dimensions",
         "epochs": f"{plan.epochs}, of the linear classifier {plan.linear_epochs}",
-        "seeds": str(len(summary.seeds)),
         "Adam, learning rate": f"{LEARNING_RATE:g}, gradients clipped to {CLIP:g}",
         "loss": "logistic, raw inner products, temperature 1",
     }
@@ -161,18 +155,21 @@ def _settings(summary: Summary, corpus: Corpus) -> dict[str, str]:
 def _numbers(summary: Summary) -> Numbers:
     """Return the best k of both classifiers for every N, with that of the theory."""
     plan, rows = summary.plan, []
-    for row, n in enumerate(plan.classes):
+    for n in plan.classes:
         rho, best = ClassDistribution.uniform(n), best_count(summary, mean, n)
         collision = collision_probability_in_batch(best, rho, pairs=plan.batch)
-        accuracy = [summary.over_classes(pick)[row].max() for pick in (mean, linear)]
+        accuracy = [
+            Estimate.over_seeds(values[:, optimum(values).best].tolist()).percent
+            for values in (summary.over_counts(pick, n) for pick in (mean, linear))
+        ]
         rows.append(
             (
                 f"N = {n:,}",
                 count_with_range(summary, mean, n),
-                percent(accuracy[0]),
+                accuracy[0],
                 percent(collision),
                 count_with_range(summary, linear, n),
-                percent(accuracy[1]),
+                accuracy[1],
                 f"{best_k(rho):,}",
                 f"{best_k(rho, growth=0.5):,}",
             )
@@ -181,17 +178,17 @@ def _numbers(summary: Summary) -> Numbers:
         header=(
             "classes",
             "best k, mean classifier",
-            "accuracy",
+            "accuracy (%)",
             "anchors with a collision",
             "best k, linear classifier",
-            "accuracy",
+            "accuracy (%)",
             "Theorem 1",
             "Theorem 3",
         ),
         rows=tuple(rows),
         note=f"On {summary.corpus}, B = {plan.batch}, {len(summary.seeds)} seeds; k out of "
-        f"{listed([str(k) for k in summary.counts])}. In brackets the range of the resamples. Every "
-        "run of the study is in table.csv.",
+        f"{listed([str(k) for k in summary.counts])}. Accuracies with 95 % intervals; in round brackets the "
+        "k that the best is not resolved from. Every run of the study is in table.csv.",
     )
 
 

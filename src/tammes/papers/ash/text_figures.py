@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tammes.estimate import Estimate
 from tammes.papers.ash.accuracies import (
     Pick,
     batches_heat,
@@ -83,13 +84,13 @@ def batches_panels(summary: Summary, picks: dict[str, Pick], *, words: str) -> t
     """Return heat maps over B and k, for both classifiers and each N; `words` say after which training."""
     panels = []
     for classes, (name, pick) in itertools.product(summary.plan.at_classes, picks.items()):
-        values = summary.over_batches(pick, classes).mean(axis=0)
-        row, column = best_place(values)
-        best = f"best {percent(values[row, column])}, B = {summary.batches[row]}"
-        caption = f"{best}, k = {summary.plan.columns[column]}"
+        values = summary.over_batches(pick, classes)
+        row, column = best_place(values.mean(axis=0))
+        best = Estimate.over_seeds(values[:, row, column].tolist()).percent
+        caption = f"best {best} %, B = {summary.batches[row]}, k = {summary.plan.columns[column]}"
         title = f"{name}, N = {classes}, {summary.corpus}"
         description = f"Accuracy over B and k after {words}, {title}; {caption}."
-        drawing = heat_map(batches_heat(values, summary.batches, summary.plan.columns))
+        drawing = heat_map(batches_heat(values.mean(axis=0), summary.batches, summary.plan.columns))
         panels.append(panel(drawing, description, name=title, caption=caption))
     return tuple(panels)
 
@@ -106,7 +107,7 @@ def collision_panels(summary: Summary) -> tuple[Panel, ...]:
 
 
 def draw_collisions(axes: Axes, summary: Summary, classes: int) -> None:
-    """Draw two lines over k: with collisions and, broken, without; bars are deviations over seeds."""
+    """Draw two lines over k: with collisions and, broken, without; bars are 95 % intervals over seeds."""
     ends: dict[str, float] = {}
     for index, (collisions, style) in enumerate(((True, "-"), (False, (0, (3, 2))))):
         values = summary.over_counts(mean, classes, collisions=collisions)
@@ -125,7 +126,7 @@ def best_panel(summary: Summary) -> Panel:
 
 
 def draw_best(axes: Axes, summary: Summary) -> None:
-    """Draw points with the range of the bootstrap, and two lines of theory, on logarithmic axes."""
+    """Draw points with the range of what is not resolved from them, and two lines of theory, over N."""
     classes = np.array(summary.plan.classes, dtype=float)
     counts = np.array(summary.counts, dtype=float)
     ends, colors = {}, []

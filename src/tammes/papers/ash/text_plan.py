@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from tammes.papers.ash.text_corpus import Corpus
 from tammes.papers.ash.text_training import TextRun
@@ -17,7 +18,7 @@ class Plan:
         dim: width of the embeddings.
         epochs: epochs of each representation.
         linear_epochs: epochs of each linear classifier.
-        seeds: number of seeds.
+        seeds: number of seeds, unless the request has another.
         batch: fixed B.
         classes: values of N at that B.
         true: values of N for which collisions are also removed.
@@ -81,22 +82,34 @@ class Plan:
         return self.epochs * (corpus.pairs_of_first(classes) // max(self.batch, *self.batches, 0))
 
 
-def cells(plan: Plan, corpus: Corpus, *, seed: int) -> list[TextRun]:
+def cells(plan: Plan, corpus: Corpus, seeds: Sequence[int]) -> list[TextRun]:
     """Return all runs of a plan, without repetition: seed by seed, the cheapest first.
+
+    Each N begins with its untrained encoder, which has 0 epochs.
 
     Args:
         plan: settings to be measured, within the corpus.
         corpus: documents and their sentences.
-        seed: first random seed.
+        seeds: random seeds.
     """
     wanted: dict[TextRun, None] = {}
-    for each in range(seed, seed + plan.seeds):
+    for each in seeds:
         settings = [
-            *((n, plan.batch, k, True) for n in plan.classes for k in plan.counts(plan.batch)),
-            *((n, plan.batch, k, False) for n in plan.true for k in plan.counts(plan.batch)[:-1]),
-            *((n, b, k, True) for n in plan.at_classes for b in plan.batches for k in plan.counts(b)),
+            *((n, plan.batch, 1, True, 0) for n in sorted({*plan.classes, *plan.at_classes})),
+            *((n, plan.batch, k, True, plan.epochs) for n in plan.classes for k in plan.counts(plan.batch)),
+            *(
+                (n, plan.batch, k, False, plan.epochs)
+                for n in plan.true
+                for k in plan.counts(plan.batch)[:-1]
+            ),
+            *(
+                (n, b, k, True, plan.epochs)
+                for n in plan.at_classes
+                for b in plan.batches
+                for k in plan.counts(b)
+            ),
         ]
-        for classes, batch, negatives, collisions in sorted(settings, key=lambda setting: setting[0]):
+        for classes, batch, negatives, collisions, epochs in sorted(settings, key=itemgetter(0)):
             cell = TextRun(
                 corpus=corpus.name,
                 digest=corpus.digest,
@@ -106,9 +119,9 @@ def cells(plan: Plan, corpus: Corpus, *, seed: int) -> list[TextRun]:
                 collisions=collisions,
                 seed=each,
                 dim=plan.dim,
-                epochs=plan.epochs,
+                epochs=epochs,
                 linear_epochs=plan.linear_epochs,
-                early=plan.fewest_steps(classes, corpus),
+                early=plan.fewest_steps(classes, corpus) if epochs else 0,
             )
             wanted[cell] = None
     return list(wanted)
@@ -158,7 +171,7 @@ AN_HOUR = Plan(
     negatives=(1, 5, 15, 50, 150, 400),
 )
 TEN_MINUTES = Plan(
-    least_budget=0.0007,
+    least_budget=0.002,
     dim=64,
     epochs=15,
     linear_epochs=5,
@@ -173,10 +186,11 @@ TEN_MINUTES = Plan(
 TWO_MINUTES = dataclasses.replace(
     TEN_MINUTES,
     least_budget=0.0,
-    seeds=2,
-    classes=(25, 50, 100),
-    true=(25, 50),
+    epochs=6,
+    classes=(25, 50),
+    true=(25,),
     batches=(62,),
+    at_classes=(25,),
     negatives=(1, 10, 50),
 )
 PLANS = (PAPER, A_DAY, AN_HOUR, TEN_MINUTES, TWO_MINUTES)

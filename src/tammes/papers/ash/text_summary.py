@@ -41,7 +41,17 @@ class Summary:
         return {
             (cell.classes, cell.batch, cell.negatives, cell.collisions, cell.seed): scores
             for cell, scores in self.results.items()
+            if cell.epochs
         }
+
+    def untrained(self, pick: Pick, classes: int) -> Float[np.ndarray, " seeds"]:
+        """Return one accuracy of the untrained encoders, (seeds,)."""
+        found = {
+            cell.seed: pick(scores)
+            for cell, scores in self.results.items()
+            if cell.classes == classes and not cell.epochs
+        }
+        return np.array([found[seed] for seed in self.seeds])
 
     def values(
         self, pick: Pick, *, classes: int, batch: int, negatives: int, collisions: bool = True

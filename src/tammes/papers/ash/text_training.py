@@ -36,7 +36,7 @@ class TextRun:
         collisions: whether sentences of the anchor's own document may be drawn.
         seed: random seed of the first weights, the pairs and the negatives.
         dim: width of the embeddings.
-        epochs: epochs of the representation.
+        epochs: epochs of the representation; 0 for the untrained encoder.
         linear_epochs: epochs of the linear classifier.
         early: number of steps of an early measurement, to compare batches after equal steps; 0 for none.
     """
@@ -54,6 +54,8 @@ class TextRun:
     early: int
 
     def __str__(self) -> str:
+        if not self.epochs:
+            return f"N = {self.classes}, untrained, seed {self.seed}"
         kind = "" if self.collisions else ", no collisions"
         return f"N = {self.classes}, B = {self.batch}, k = {self.negatives}{kind}, seed {self.seed}"
 
@@ -81,8 +83,13 @@ class TextScore:
     linear_early: float
 
 
-def measure(cell: TextRun, corpus: Corpus) -> TextScore:
+def measure(cell: TextRun, corpus: Corpus, *, rate: float = LEARNING_RATE) -> TextScore:
     """Train and measure one representation.
+
+    Args:
+        cell: training.
+        corpus: documents and their sentences.
+        rate: learning rate of the representation.
 
     Raises:
         ValueError: k above 2(B - 1), more classes than there are, or fewer pairs than a batch has.
@@ -90,7 +97,7 @@ def measure(cell: TextRun, corpus: Corpus) -> TextScore:
     train, test = (part.to(device()) for part in corpus.of_first(cell.classes))
     encoder = first_encoder(cell, corpus.vocabulary).to(train.labels.device)
     early, losses, skipped = (math.nan, math.nan), [], 0
-    for loss in training(cell, encoder, train):
+    for loss in training(cell, encoder, train, rate=rate):
         if loss is None:
             skipped += 1
             continue
@@ -98,7 +105,7 @@ def measure(cell: TextRun, corpus: Corpus) -> TextScore:
         if len(losses) == cell.early:
             early = accuracies(cell, encoder, train, test)
     mean, linear = accuracies(cell, encoder, train, test)
-    last = losses[-max(1, len(losses) // cell.epochs) :]
+    last = losses[-max(1, len(losses) // max(1, cell.epochs)) :]
     return TextScore(
         mean=mean,
         linear=linear,
@@ -135,14 +142,16 @@ def first_encoder(cell: TextRun, vocabulary: int) -> BagOfWords:
         return BagOfWords(vocabulary_size=vocabulary, dim=cell.dim)
 
 
-def training(cell: TextRun, encoder: BagOfWords, train: Sentences) -> Iterator[Tensor | None]:
+def training(
+    cell: TextRun, encoder: BagOfWords, train: Sentences, *, rate: float = LEARNING_RATE
+) -> Iterator[Tensor | None]:
     """Train the encoder, and yield the loss of each batch, or None for one with too few true negatives.
 
     Raises:
         ValueError: k above 2(B - 1), or fewer pairs than a batch has.
     """
     loss_of = objective(cell)
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=LEARNING_RATE, fused=True)
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=rate, fused=True)
     generator = torch.Generator().manual_seed(cell.seed)
     for epoch in range(cell.epochs):
         for rows in batches(train.labels, cell, epoch):

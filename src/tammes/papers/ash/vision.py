@@ -13,8 +13,18 @@ from pathlib import Path
 
 from tammes.data import Published, published_at
 from tammes.data.published import CIFAR10, MNIST, SVHN
-from tammes.papers.ash.accuracies import linear, linear_early, mean, mean_early
+from tammes.estimate import Estimate
+from tammes.papers.ash.accuracies import (
+    in_points,
+    linear,
+    linear_early,
+    mean,
+    mean_early,
+    over_seeds,
+    points,
+)
 from tammes.papers.ash.vision_training import (
+    COUNTS,
     LATENT,
     MEASURED_HERE,
     PAPER,
@@ -30,10 +40,11 @@ from tammes.papers.ash.vision_training import (
 )
 from tammes.papers.ash.vision_trends import VisionArm, arms, heat_panels, line_panels, overview
 from tammes.papers.entry import Entry, Request
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage
-from tammes.papers.statistics import Interval
+from tammes.papers.finding import Finding, within
+from tammes.papers.page import Figure, Numbers, PaperPage
+from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study
-from tammes.report.markup import listed, percent
+from tammes.report.markup import listed
 
 ALIKE = 0.02
 """Accuracies that differ by less than this, two points, count as roughly equivalent."""
@@ -45,8 +56,9 @@ REMARKS = (
     "takes in all; there the larger batch has seen more images. Where the two disagree on batch size, "
     "training is too short to decide.",
     "Runs of one seed have the same images, first weights, pairs and views, in the same order: they differ "
-    "by B and k alone. A trend counts as agreeing if it has the paper's sign for every seed. k is compared "
-    "within a batch size, B over the values of k that the smallest and the largest batch both have.",
+    "by B and k alone, and all differences are paired by seed. k is compared within a batch size, B over the "
+    "values of k that the smallest and the largest batch both have. Where the best setting is compared, that "
+    "of a seed is chosen on the other seeds.",
     "With real positives the classes are used, and with ten classes a tenth of the negatives are of the "
     "anchor's own class. An epoch has as many pairs as there are images, whichever the positives.",
 )
@@ -64,11 +76,16 @@ def run(request: Request) -> None:
             f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes about an hour, or less"
         )
     scale, sets = scale_of(request.budget), load(request.required_data())
+    seeds = request.seed_range(scale.seeds, fewest=scale.seeds)
     Study(
-        cells=cells(sets, scale, seed=request.seed),
+        cells=cells(sets, scale, seeds),
         scores=VisionScore,
-        measure=measurer(sets, scale),
-        name=lambda run: f"{run.data}, {run.positives}, B = {run.batch_size}, k = {run.k}",
+        measure=measurer(sets, scale, rate=request.rate(scale.learning_rate)),
+        name=lambda run: (
+            f"{run.data}, {run.positives}, B = {run.batch_size}, "
+            + (f"k = {run.k}" if run.epochs else "untrained")
+        ),
+        protocol=Protocol(seeds=seeds, controls=["untrained network"], measured_on="test images"),
         page=lambda results: page(arms(results), scale),
     ).run(request)
 
@@ -95,19 +112,18 @@ def load(data: Path) -> Mapping[str, Parts]:
     }
 
 
-def cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[VisionRun]:
-    """Return all runs, those of the first seed first: a study stopped after it is whole, with fewer seeds."""
+def cells(sets: Mapping[str, Parts], scale: Scale, seeds: Sequence[int]) -> list[VisionRun]:
+    """Return all runs, those of the first seed first, and the untrained network for each batch size."""
     wanted = []
-    for each in range(seed, seed + scale.seeds):
+    for each in seeds:
         for data, (train, _) in sets.items():
             images = len(train) if scale.images is None else min(scale.images, len(train))
-            run = partial(
-                VisionRun, data=data, seed=each, images=images, epochs=scale.epochs, encoder=scale.encoder
-            )
+            run = partial(VisionRun, data=data, seed=each, images=images, encoder=scale.encoder)
             wanted += [
-                run(positives=positives, batch_size=batch_size, k=k)
+                run(positives=positives, batch_size=batch_size, k=k, epochs=epochs)
                 for positives in POSITIVES
                 for batch_size, k in grid(images)
+                for epochs in ((0, scale.epochs) if k == COUNTS[0] else (scale.epochs,))
             ]
     if not wanted:
         raise ValueError(f"expected at least 16 images to train on in {', '.join(sets)}, got fewer")
@@ -116,7 +132,7 @@ def cells(sets: Mapping[str, Parts], scale: Scale, *, seed: int) -> list[VisionR
 
 def page(found: tuple[VisionArm, ...], scale: Scale) -> PaperPage:
     """Return the page of what has been measured."""
-    changes = [f"{arm.by_count(linear).change} ({arm.name})" for arm in found]
+    changes = [f"{arm.by_count(linear).points} ({arm.name})" for arm in found]
     images = {arm.data: next(iter(arm.results)).images for arm in found}
     return PaperPage(
         title="Batch size and number of negatives, on images",
@@ -137,8 +153,8 @@ def page(found: tuple[VisionArm, ...], scale: Scale) -> PaperPage:
                 panels=heat_panels(found, mean, words="mean classifier"),
             ),
             Figure(
-                title="With error bars",
-                words="The trained linear classifier again, with standard deviations over the seeds.",
+                title="With intervals",
+                words="The trained linear classifier again, with 95 % intervals over the seeds.",
                 panels=line_panels(found, linear, words="equal epochs"),
             ),
             Figure(
@@ -152,34 +168,36 @@ def page(found: tuple[VisionArm, ...], scale: Scale) -> PaperPage:
         remarks=REMARKS,
         settings={
             "images to train on": ", ".join(f"{count:,} of {data}" for data, count in images.items()),
+            "images to test on": "all" if scale.test_images is None else f"{scale.test_images:,} of each set",
             "encoder": f"{scale.encoder}, f(x) in {LATENT} dimensions",
             "epochs": str(scale.epochs),
-            "seeds": str(len(found[0].seeds)),
-            "Adam, learning rate": f"{scale.optimizer.learning_rate:g}",
+            "Adam, learning rate": f"{scale.learning_rate:g}",
             "loss": "logistic, raw inner products, temperature 1",
         },
     )
 
 
 def _numbers(found: tuple[VisionArm, ...]) -> Numbers:
-    """Return every setting, as mean and standard deviation over the seeds."""
+    """Return every setting, and the untrained network, with intervals over the seeds."""
     rows = []
     for arm in found:
-        values = [arm.values(pick) for pick in (linear, mean, linear_early, mean_early)]
+        picks = (linear, mean, linear_early, mean_early)
         for row, batch_size in enumerate(arm.batch_sizes):
+            settings = {"untrained": [arm.untrained(pick)[:, row] for pick in picks]}
             for column, k in enumerate(arm.counts(batch_size)):  # the first of `COUNTS`
-                cells = (Interval.of(each[:, row, column].tolist()).percent for each in values)
-                rows.append((f"{arm.name}, B = {batch_size}, k = {k}", *cells))
+                settings[f"k = {k}"] = [arm.values(pick)[:, row, column] for pick in picks]
+            for name, accuracies in settings.items():
+                cells = (Estimate.over_seeds(each.tolist()).percent for each in accuracies)
+                rows.append((f"{arm.name}, B = {batch_size}, {name}", *cells))
     return Numbers(
         header=("cell", "linear", "mean", "linear, equal steps", "mean, equal steps"),
         rows=tuple(rows),
-        note="Accuracy in percent on test images; mean ± standard deviation over "
-        f"{len(found[0].seeds)} seeds.",
+        note=f"Accuracy in percent on test images; mean and 95 % interval over {len(found[0].seeds)} seeds.",
     )
 
 
 def findings(arms: Sequence[VisionArm]) -> tuple[Finding, ...]:
-    """Return the statements that these sets can test; a trend agrees if every seed has it."""
+    """Return the statements that these sets can test."""
     found: list[Finding] = []
     for arm in arms:
         if arm.positives == "real":
@@ -192,7 +210,8 @@ def findings(arms: Sequence[VisionArm]) -> tuple[Finding, ...]:
             Finding(
                 paper="Sec. 4: with augmentation, accuracy tends to improve with increasing k.",
                 ours=_counts_in_words(arm),
-                agrees=arm.by_count(linear).rises,
+                effects=(in_points("k from 1 to all", arm.by_count(linear)),),
+                controls=(arm.learned(linear),),
             )
         )
         found += _photographs(real, arm) if arm.data == "CIFAR-10" else _digits(real, arm)
@@ -202,7 +221,7 @@ def findings(arms: Sequence[VisionArm]) -> tuple[Finding, ...]:
 
 def _photographs(real: VisionArm, augmented: VisionArm) -> list[Finding]:
     """Return the statements on CIFAR-10."""
-    best, other = real.best(linear)[2], augmented.best(linear)[2]
+    difference = over_seeds(augmented.best_of_others(linear) - real.best_of_others(linear) - ALIKE)
     return [
         *_batch_sizes(
             real,
@@ -211,8 +230,10 @@ def _photographs(real: VisionArm, augmented: VisionArm) -> list[Finding]:
         Finding(
             paper="Sec. 4: on CIFAR-10, accuracy without augmentation is poor in comparison with "
             "augmentation.",
-            ours=f"Best {percent(best)} with real positives, {percent(other)} with augmented ones.",
-            agrees=other - best > ALIKE,
+            ours=f"Best {real.best(linear)[2].percent} % with real positives, "
+            f"{augmented.best(linear)[2].percent} % with augmented ones.",
+            effects=(in_points(f"difference beyond {100 * ALIKE:g} points", difference),),
+            controls=(augmented.learned(linear),),
         ),
     ]
 
@@ -220,21 +241,28 @@ def _photographs(real: VisionArm, augmented: VisionArm) -> list[Finding]:
 def _digits(real: VisionArm, augmented: VisionArm) -> list[Finding]:
     """Return the statements on SVHN."""
     stand_in = "" if real.data == "SVHN" else f" ({real.data} stands in.)"
-    trained, means = augmented.best(linear)[2], augmented.best(mean)[2]
+    worse = over_seeds(augmented.best_of_others(linear) - augmented.best_of_others(mean) - WORSE)
+    settings = [
+        within(f"B = {batch_size}, k = {k}", difference, 0.0, ALIKE)
+        for batch_size, k, difference in real.from_the_middle(linear)
+    ]
     return [
         Finding(
             paper="Sec. 4: with real positives on SVHN, nearly all combinations of k and batch size give "
             f"roughly equivalent representations.{stand_in}",
-            ours=f"{real.name}, from the worst setting to the best: {100 * real.spread(linear):.1f} points; "
-            f"after equally many steps {100 * real.spread(linear_early):.1f}. Best "
-            f"{percent(real.best(linear)[2])}.",
-            agrees=real.spread(linear) < ALIKE,
+            ours=f"{real.name}, each setting minus the mean of all, as fractions; nearly all: all but one. "
+            f"Best {real.best(linear)[2].percent} %.",
+            effects=tuple(settings),
+            controls=(real.learned(linear),),
+            required=max(1, len(settings) - 1),
         ),
         Finding(
             paper="Appendix D.2: with augmentation on SVHN, the mean classifier is significantly worse than "
             f"the trained one.{stand_in}",
-            ours=f"{augmented.name}: best {percent(means)} against {percent(trained)}.",
-            agrees=trained - means > WORSE,
+            ours=f"{augmented.name}: best {augmented.best(mean)[2].percent} % against "
+            f"{augmented.best(linear)[2].percent} %.",
+            effects=(in_points(f"difference beyond {100 * WORSE:g} points", worse),),
+            controls=(augmented.learned(linear),),
         ),
     ]
 
@@ -244,28 +272,36 @@ def _batch_sizes(arm: VisionArm, paper: str) -> list[Finding]:
 
     Augmented positives should gain from a larger batch, real ones lose.
     """
-    ends = f"{arm.name}, B from {arm.batch_sizes[0]} to {arm.batch_sizes[-1]} at equal k"
-    found = []
-    equal_steps = "(The same, where all batch sizes take equally many steps. Not in the paper.)"
-    for statement, pick, by_means in ((paper, linear, mean), (equal_steps, linear_early, mean_early)):
-        change = arm.by_batch_size(pick)
-        agrees = change.rises if arm.positives == "augmented" else change.falls
-        found.append(
-            Finding(
-                paper=statement,
-                ours=f"{ends}: {change.change} (mean classifier {arm.by_batch_size(by_means).change}).",
-                agrees=agrees if len(arm.batch_sizes) > 1 else None,
-            )
-        )
-    return found
+    if len(arm.batch_sizes) < 2:
+        return []
+    smallest, largest = arm.batch_sizes[0], arm.batch_sizes[-1]
+    change = arm.by_batch_size(linear)
+    if arm.positives == "real" and change is not None:
+        change = -change
+    bigger, smaller = (largest, smallest) if arm.positives == "augmented" else (smallest, largest)
+    return [
+        Finding(
+            paper=paper,
+            ours=f"{arm.name}, B from {smallest} to {largest} at equal k, mean classifier: "
+            f"{points(arm.by_batch_size(mean))}.",
+            effects=(in_points(f"linear classifier, B = {bigger} above {smaller}", change),),
+            controls=(arm.learned(linear),),
+        ),
+        Finding(
+            paper="(No statement: the same where all batch sizes take equally many steps.)",
+            ours=f"{arm.name}, B from {smallest} to {largest} at equal k: "
+            f"{points(arm.by_batch_size(linear_early))} (mean classifier "
+            f"{points(arm.by_batch_size(mean_early))}).",
+        ),
+    ]
 
 
 def _counts_in_words(arm: VisionArm) -> str:
     """Return how accuracy changes from one negative to all, and from a few to all."""
     few = arm.counts(arm.batch_sizes[0])[1]
     return (
-        f"{arm.name}, k from 1 to all of the batch: {arm.by_count(linear).change} (mean classifier "
-        f"{arm.by_count(mean).change}); from {few} to all: {arm.by_count(linear, since=few).change}."
+        f"{arm.name}, k from 1 to all of the batch: {arm.by_count(linear).points} (mean classifier "
+        f"{arm.by_count(mean).points}); from {few} to all: {arm.by_count(linear, since=few).points}."
     )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
@@ -17,7 +17,6 @@ from tammes.encoders import Encoder, ResNetConfig
 from tammes.evaluation import LabeledFeatures, LinearClassifier, MeanClassifier
 from tammes.positives import Photographs, SameClass
 from tammes.selection import Subset
-from tammes.training import Adam
 from tammes.training.seeds import Purpose, derive
 
 LATENT = 128
@@ -76,16 +75,16 @@ class Scale:
     Args:
         build: function from channels and size of the images to the encoder before the linear map to f(x).
         encoder: name of that encoder in the table.
-        optimizer: Adam; the paper names no weight decay.
+        learning_rate: learning rate of Adam; the paper names no weight decay.
         images: largest number of training images of each set; None for all.
         test_images: largest number of test images; None for all.
         epochs: epochs of training.
-        seeds: number of seeds for every setting.
+        seeds: number of seeds for every setting, unless the request has another.
     """
 
     build: Callable[[int, int], Encoder]
     encoder: str
-    optimizer: Adam = field(default_factory=lambda: Adam(learning_rate=1e-3, weight_decay=0.0))
+    learning_rate: float = 1e-3
     images: int | None
     test_images: int | None
     epochs: int
@@ -98,7 +97,7 @@ class Scale:
 PAPER = Scale(
     build=ResNetConfig(depth=18).build,
     encoder="ResNet-18",
-    optimizer=Adam(learning_rate=1e-4, weight_decay=0.0),
+    learning_rate=1e-4,
     images=None,
     test_images=None,
     epochs=400,
@@ -124,7 +123,7 @@ def scale_of(budget: float) -> Scale:
         build=lambda channels, size: SmallNet(channels=channels, width=16),
         encoder="SmallNet",
         images=ROUND * max(1, round(math.sqrt(work))),
-        test_images=5000,
+        test_images=5000 if work >= 0.1 else 1000,
         epochs=max(2, round(24 * math.sqrt(work))),
         seeds=min(3, max(1, round(3 * work))),
     )
@@ -148,6 +147,9 @@ def grid(images: int) -> tuple[tuple[int, int], ...]:
 class VisionRun:
     """Training of one encoder, with all settings that its score depends on.
 
+    The untrained network has 0 epochs. It passes the same batches as its trained ones, without an update, so
+    that its batch normalization has their statistics.
+
     Args:
         data: name of the set of images.
         positives: kind of positives, "real" or "augmented".
@@ -155,7 +157,7 @@ class VisionRun:
         k: negatives of each anchor.
         seed: random seed of the images, the weights, the views and the negatives.
         images: number of training images.
-        epochs: epochs of training.
+        epochs: epochs of training; 0 for the untrained network.
         encoder: name of the network.
     """
 
@@ -242,12 +244,13 @@ def epochs_of(images: Images, positives: str, *, seed: int) -> Callable[[int], V
     return views
 
 
-def measurer(sets: Mapping[str, Parts], scale: Scale) -> Callable[[VisionRun], VisionScore]:
+def measurer(sets: Mapping[str, Parts], scale: Scale, *, rate: float) -> Callable[[VisionRun], VisionScore]:
     """Return the function that trains and measures one encoder.
 
     Args:
         sets: sets of images by name, whole.
         scale: size of the study.
+        rate: learning rate; zero for no update.
     """
 
     @lru_cache(maxsize=1)  # runs that differ by B and k alone follow each other and share images and views
@@ -256,7 +259,11 @@ def measurer(sets: Mapping[str, Parts], scale: Scale) -> Callable[[VisionRun], V
         parts = balanced(train, images, seed=seed), balanced(test, scale.test_images, seed=seed)
         return parts, epochs_of(parts[0], positives, seed=seed)
 
-    return lambda run: fit(run, scale, *prepared(run.data, run.positives, run.seed, run.images))
+    def measure(run: VisionRun) -> VisionScore:
+        parts, views = prepared(run.data, run.positives, run.seed, run.images)
+        return fit(run, scale, parts, views, rate=rate if run.epochs else 0.0)
+
+    return measure
 
 
 def balanced(images: Images, count: int | None, *, seed: int) -> Images:
@@ -280,26 +287,31 @@ def balanced(images: Images, count: int | None, *, seed: int) -> Images:
     return images.subset(sorted(rows))
 
 
-def fit(run: VisionRun, scale: Scale, parts: Parts, views: Callable[[int], Views]) -> VisionScore:
+def fit(
+    run: VisionRun, scale: Scale, parts: Parts, views: Callable[[int], Views], *, rate: float
+) -> VisionScore:
     """Train f by the logistic loss with k negatives out of the batch, and measure it on test images."""
     train, _ = parts
     network = _network(scale, train, seed=run.seed)
     objective = recipes.logistic(selection=Subset(k=run.k))
-    optimizer = scale.optimizer.build(network.parameters())
+    optimizer = torch.optim.Adam(network.parameters(), lr=rate)
     generator = torch.Generator().manual_seed(derive(run.seed, Purpose.OBJECTIVE))
     largest = max(batch_size for batch_size in BATCH_SIZES if batch_size <= len(train))
-    early_at, early, step = len(train) // largest * run.epochs, None, 0
+    epochs = run.epochs or scale.epochs
+    early_at, early, step = len(train) // largest * epochs, None, 0
     losses: list[float] = []
-    for epoch in range(run.epochs):
+    for epoch in range(epochs):
         anchors, positives = views(epoch)
         losses.clear()
         for first in range(0, len(anchors) - run.batch_size + 1, run.batch_size):
             rows = slice(first, first + run.batch_size)
             images = as_floats(torch.cat([anchors[rows], positives[rows]]).to(device()))
-            loss = objective(*network(images).chunk(2), generator=generator)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+            with torch.set_grad_enabled(rate > 0):
+                loss = objective(*network(images).chunk(2), generator=generator)
+            if rate > 0:
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
             losses.append(loss.item())
             step += 1
             if step == early_at:

@@ -8,15 +8,25 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tammes.papers.ash.accuracies import Pick, batches_heat, best_place, by_batch_size, draw_over_counts
+from tammes.estimate import Estimate
+from tammes.papers.ash.accuracies import (
+    Pick,
+    batches_heat,
+    best_place,
+    by_batch_size,
+    draw_over_counts,
+    in_points,
+    over_seeds,
+)
 from tammes.papers.ash.heat_map import HeatMap, draw_heat_map, heat_map
+from tammes.papers.ash.optimum import best_of_others
 from tammes.papers.ash.vision_training import COUNTS, VisionRun, VisionScore
+from tammes.papers.finding import Effect
 from tammes.papers.page import panel
-from tammes.papers.statistics import Interval
 from tammes.papers.study import grouped
 from tammes.report.figures.canvas import TEXT, canvas, quiet
 from tammes.report.figures.curves import label_ends
-from tammes.report.markup import Panel, percent
+from tammes.report.markup import Panel
 from tammes.report.palette import objective_color
 
 
@@ -28,11 +38,13 @@ class VisionArm:
         data: name of the set.
         positives: kind of positives, "real" or "augmented".
         results: scores of its runs.
+        controls: scores of the untrained networks.
     """
 
     data: str
     positives: str
     results: Mapping[VisionRun, VisionScore]
+    controls: Mapping[VisionRun, VisionScore]
 
     @property
     def name(self) -> str:
@@ -66,34 +78,58 @@ class VisionArm:
         """Return the means of `values` over the seeds."""
         return self.values(pick).mean(axis=0)
 
-    def best(self, pick: Pick) -> tuple[int, int, float]:
-        """Return B, k and the mean accuracy of the best setting."""
-        matrix = self.matrix(pick)
-        row, column = best_place(matrix)
-        return self.batch_sizes[row], COUNTS[column], float(matrix[row, column])
+    def untrained(self, pick: Pick) -> Float[np.ndarray, "seeds batches"]:
+        """Return the accuracies of the untrained networks, whose batches are of each size."""
+        scores = {(run.seed, run.batch_size): pick(score) for run, score in self.controls.items()}
+        return np.array([[scores[seed, size] for size in self.batch_sizes] for seed in self.seeds])
 
-    def spread(self, pick: Pick) -> float:
-        """Return the best mean accuracy minus the worst."""
-        matrix = self.matrix(pick)
-        return float(np.nanmax(matrix) - np.nanmin(matrix))
+    def learned(self, pick: Pick) -> Effect:
+        """Return the difference from the untrained networks, averaged over all settings."""
+        difference = over_seeds(self.values(pick) - self.untrained(pick)[..., None])
+        return in_points(f"{self.name}, above the untrained network", difference)
 
-    def by_batch_size(self, pick: Pick) -> Interval:
+    def best(self, pick: Pick) -> tuple[int, int, Estimate]:
+        """Return B, k and the accuracy of the best setting."""
+        values = self.values(pick)
+        row, column = best_place(values.mean(axis=0))
+        return self.batch_sizes[row], COUNTS[column], Estimate.over_seeds(values[:, row, column].tolist())
+
+    def best_of_others(self, pick: Pick) -> Float[np.ndarray, " seeds"]:
+        """Return the accuracy of each seed at the setting that is best for the other seeds."""
+        return best_of_others(self.values(pick).reshape(len(self.seeds), -1))
+
+    def from_the_middle(self, pick: Pick) -> list[tuple[int, int, Estimate]]:
+        """Return B, k and the accuracy minus the mean over all settings, for each setting."""
+        values = self.values(pick)
+        values -= np.nanmean(values, axis=(1, 2), keepdims=True)
+        return [
+            (batch_size, k, Estimate.over_seeds(values[:, row, column].tolist()))
+            for row, batch_size in enumerate(self.batch_sizes)
+            for column, k in enumerate(self.counts(batch_size))
+        ]
+
+    def by_batch_size(self, pick: Pick) -> Estimate | None:
         """Return the change from the smallest batch to the largest, averaged over every k that both have."""
-        return by_batch_size(self.values(pick)) if len(self.batch_sizes) > 1 else Interval(())
+        return by_batch_size(self.values(pick))
 
-    def by_count(self, pick: Pick, *, since: int = COUNTS[0]) -> Interval:
+    def by_count(self, pick: Pick, *, since: int = COUNTS[0]) -> Estimate:
         """Return the change from k = `since` to all negatives of the batch, averaged over batch sizes."""
         values = self.values(pick)
         last = [COUNTS.index(self.counts(batch_size)[-1]) for batch_size in self.batch_sizes]
         changes = values[:, range(len(last)), last] - values[:, :, COUNTS.index(since)]
-        return Interval.of(changes.mean(axis=1).tolist())
+        return Estimate.over_seeds(changes.mean(axis=1).tolist())
 
 
 def arms(results: Mapping[VisionRun, VisionScore]) -> tuple[VisionArm, ...]:
     """Return the results set by set, real positives before augmented ones."""
     groups = grouped(results, "data", "positives")
     return tuple(
-        VisionArm(data=data, positives=positives, results=group)
+        VisionArm(
+            data=data,
+            positives=positives,
+            results={run: score for run, score in group.items() if run.epochs},
+            controls={run: score for run, score in group.items() if not run.epochs},
+        )
         for (data, positives), group in groups.items()
     )
 
@@ -115,17 +151,14 @@ def heat_panels(arms: Sequence[VisionArm], pick: Pick, *, words: str) -> tuple[P
     panels = []
     for arm in arms:
         batch_size, k, best = arm.best(pick)
-        caption = (
-            f"best {percent(best)} at B = {batch_size}, k = {k}; from worst to best "
-            f"{100 * arm.spread(pick):.1f} points"
-        )
+        caption = f"best {best.percent} % at B = {batch_size}, k = {k}"
         drawing = heat_map(_heat(arm, pick))
         panels.append(panel(drawing, f"{arm.name}, {words}: {caption}.", name=arm.name, caption=caption))
     return tuple(panels)
 
 
 def line_panels(arms: Sequence[VisionArm], pick: Pick, *, words: str) -> tuple[Panel, ...]:
-    """Return the accuracy over k for each arm, a line for each B; bars are deviations over seeds."""
+    """Return the accuracy over k for each arm, a line for each B; bars are 95 % intervals."""
     panels = []
     for arm in arms:
         figure, axes = canvas(width=3.4, height=2.5)

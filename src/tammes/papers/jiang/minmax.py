@@ -141,18 +141,21 @@ def draw_batches(steps: int, *, seed: int) -> Batches:
     )
 
 
-def train(adversary: Adversary, batches: Batches, *, seed: int) -> Trained:
+def train(
+    adversary: Adversary, batches: Batches, *, seed: int, learning_rate: float = LEARNING_RATE
+) -> Trained:
     """Train an encoder on digits against an adversary, and measure it on test digits.
 
     Args:
         adversary: choice of the negatives, made afresh in every step.
         batches: one batch for each step; an empty tuple leaves the encoder untrained.
         seed: random seed of the encoder's first weights and of the test views.
+        learning_rate: learning rate of Adam.
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         encoder = Encoder()
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=LEARNING_RATE)
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=learning_rate)
     seen = []
     for step, (images_a, images_b) in enumerate(batches):
         view_a, view_b = encoder(images_a), encoder(images_b)

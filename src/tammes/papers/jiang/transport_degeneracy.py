@@ -10,9 +10,8 @@ non-decreasing psi and for each anchor singly, and the choice x- = x meets the m
 
     max over Omega_mar of E[psi(v)]  =  E[psi(1 - f(x).f(x+))],                      (a)
 
-which for psi(v) = v is eq. 2. (The proof of Theorem 1 uses Jensen's inequality instead, and needs a convex
-psi.) On a batch Omega_mar is the set of doubly stochastic matrices, the maximum is at a permutation, and
-finding it is the assignment problem.
+which for psi(v) = v is eq. 2. On a batch Omega_mar is the set of doubly stochastic matrices, the maximum is
+at a permutation, and finding it is the assignment problem.
 
 The outer minimum. (a) is at least psi(0), with equality exactly when f(x) = f(x+) with probability one. A
 constant map does that: Lemma 2 (value 0) and Theorem 1 (loss psi(0)). It is the only one if any two inputs
@@ -21,10 +20,6 @@ leaves open which of them training finds.
 
 The gradient. With the maximizer held fixed (the envelope theorem) the negatives contribute the gradient of
 f(x).f(x) = 1, which is zero on the sphere. What is left is alignment alone: nothing pushes apart.
-
-Without entropy, but with x- neither x nor x+ (eq. 5 as epsilon goes to 0). The constant map still has loss
-psi(0), but psi(0) is no longer a lower bound, because the batch may hold nothing as close to x as x+ is. For
-a continuous distribution the constraint is empty: it allows negatives arbitrarily close to x.
 
 With entropy (eq. 5, epsilon > 0). A plan then has weight on every allowed pair, so E_P[f(x).f(x-)] < 1 unless
 f is constant. For psi(v) = v the gradient with the plan held fixed is, again by the envelope theorem, that of
@@ -40,41 +35,36 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from statistics import fmean
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from tammes.coupling import Transport, Uniform
 from tammes.data import digits
+from tammes.estimate import Estimate
 from tammes.papers.entry import Entry, Request
-from tammes.papers.jiang.minmax import (
-    LEARNING_RATE,
-    MARGINALS,
-    NO_SELF,
-    PAIRS,
-    Adversary,
-    EncoderScore,
-    Trained,
-    draw_batches,
-    logistic,
-    train,
-)
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
+from tammes.papers.finding import Check, Effect, Finding, within
+from tammes.papers.jiang import minmax
+from tammes.papers.jiang.minmax import Adversary, EncoderScore, Trained, logistic
+from tammes.papers.page import Figure, Numbers, PaperPage, panel
+from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study, grouped
 from tammes.report.figures.curves import draw_lines, lines_over_steps
 from tammes.report.figures.sphere import draw_sphere, sphere_map
+from tammes.report.markup import percent
 from tammes.report.palette import MUTED, css_color, objective_color
 from tammes.report.scores import Curve
 
-STEPS, SEEDS = 400, 3
+STEPS, SEEDS = 400, 10
 LOSS_OF_A_POINT = math.log(2)
 """psi(0), the loss of every constant map."""
 
+NEAR = 0.01
+"""Distance from a value of the theory within which a measurement agrees with it."""
 UNTRAINED = "untrained"
 ADVERSARIES: Mapping[str, Adversary] = {
-    "marginals only": MARGINALS,
-    "no self-coupling": NO_SELF,
+    "marginals only": minmax.MARGINALS,
+    "no self-coupling": minmax.NO_SELF,
     "entropy, ε = 0.1": logistic(Transport(epsilon=0.1)),
     "entropy, ε = 0.3": logistic(Transport(epsilon=0.3)),
     "uniform": logistic(Uniform()),
@@ -119,25 +109,27 @@ class EncoderTraining:
 
 
 def run(request: Request) -> None:
-    """Train against five adversaries: the full work is 400 steps and three seeds for each."""
+    """Train against five adversaries: the full work is 400 steps and ten seeds for each."""
     steps = max(2, round(STEPS * request.budget))
-    batches = cache(lambda seed: draw_batches(steps, seed=seed))
+    seeds, rate = request.seed_range(SEEDS), request.rate(minmax.LEARNING_RATE)
+    batches = cache(lambda seed: minmax.draw_batches(steps, seed=seed))
 
     @cache  # the page shows encoders of the first seed, which a table does not hold
     def trained(name: str, seed: int) -> Trained:
         if name == UNTRAINED:
-            return train(MARGINALS, (), seed=seed)
-        return train(ADVERSARIES[name], batches(seed), seed=seed)
+            return minmax.train(minmax.MARGINALS, (), seed=seed)
+        return minmax.train(ADVERSARIES[name], batches(seed), seed=seed, learning_rate=rate)
 
     Study(
         cells=[
             EncoderTraining(adversary=name, seed=seed, steps=0 if name == UNTRAINED else steps)
-            for seed in range(request.seed, request.seed + max(1, round(SEEDS * request.budget)))
+            for seed in seeds
             for name in (UNTRAINED, *ADVERSARIES)
         ],
         scores=EncoderScore,
         measure=lambda cell: trained(cell.adversary, cell.seed).score,
         name=lambda cell: f"{cell.adversary}, seed {cell.seed}",
+        protocol=Protocol(seeds=seeds, controls=["untrained encoder"], measured_on="test images"),
         page=lambda results: page(
             results, {name: trained(name, request.seed) for name in (UNTRAINED, *ADVERSARIES)}
         ),
@@ -191,10 +183,9 @@ def page(results: Mapping[EncoderTraining, EncoderScore], first: Mapping[str, Tr
         remarks=REMARKS,
         settings={
             "data": "digits of scikit-learn",
-            "pairs in a batch": str(PAIRS),
+            "pairs in a batch": str(minmax.PAIRS),
             "steps": str(max(cell.steps for cell in results)),
-            "seeds": str(len(scores[UNTRAINED])),
-            "Adam, learning rate": f"{LEARNING_RATE:g}",
+            "Adam, learning rate": f"{minmax.LEARNING_RATE:g}",
             "loss": "log(1 + e^v) at temperature 1",
         },
     )
@@ -217,80 +208,111 @@ def _lines(first: Mapping[str, Trained]) -> Iterator[tuple[str, tuple[str, float
     """Yield the label, the level of a constant map and the curves, of the loss and of the cosine."""
     level = ("constant map, ψ(0)", LOSS_OF_A_POINT)
     yield "loss under its own adversary", level, {name: first[name].loss for name in ADVERSARIES}
-    level = ("constant map", 1.0)
-    yield "mean cosine of two images", level, {name: first[name].cosine for name in ADVERSARIES}
+    yield (
+        "mean cosine of two images",
+        ("constant map", 1.0),
+        {name: first[name].cosine for name in ADVERSARIES},
+    )
 
 
-def findings(scores: Scores) -> tuple[Finding, ...]:
-    """Return the paper's statements beside our numbers; a statement agrees if it holds for every seed."""
+def findings(scores: Scores) -> tuple[Finding | Check, ...]:
+    """Return the paper's statements beside our numbers."""
     everyone = [score for repeats in scores.values() for score in repeats]
-    marginals, no_self = scores["marginals only"], scores["no self-coupling"]
-    entropic = [score for name, each in scores.items() if name.startswith("entropy") for score in each]
+    worst, untrained, no_self = scores["marginals only"], scores[UNTRAINED], scores["no self-coupling"]
+    entropic = {name: each for name, each in scores.items() if name.startswith("entropy")}
     least = min(score.value_marginals for score in everyone)
+    matched = min(score.self_matched for score in everyone)
+    # A constant map has rank 1: that training collapsed the encoder, and not chance its first weights.
+    collapsed = (
+        Effect(
+            name="effective rank of the untrained encoder above it",
+            difference=_difference("rank", untrained, worst),
+            digits=2,
+        ),
+    )
     return (
-        Finding(
+        Check(
             paper="Proof of Lemma 2: x⁻ = x attains the worst case over Ω_mar.",
-            ours=f"The assignment solver, free to choose, matches "
-            f"{_percent(_mean('self_matched', everyone))} of the anchors with themselves.",
-            agrees=all(score.self_matched > 0.99 for score in everyone),
+            ours=f"The assignment solver, free to choose, matches at least {percent(matched)} of the anchors "
+            "with themselves, for every encoder and seed; f(x)·f(x⁻) <= 1 = f(x)·f(x) leaves no other way.",
+            passed=matched > 0.99,
+        ),
+        Check(
+            paper="Lemma 2: no encoder's worst case over Ω_mar has E[v] below 0.",
+            ours=f"The least of any encoder and seed is {least:.4f}.",
+            passed=least > -1e-5,
         ),
         Finding(
             paper="Lemma 2: min over f of max over Ω_mar of E[v] = 0, attained by a constant map.",
-            ours=f"Training against it ends at E[v] = {_mean('value', marginals):.4f}; the least worst case "
-            f"of any encoder and seed is {least:.4f}.",
-            agrees=all(abs(score.value) < 0.01 for score in marginals) and least > -1e-5,
+            effects=(
+                within("E[v] after training against it", _over_seeds("value", worst), 0.0, NEAR, digits=4),
+            ),
+            controls=collapsed,
         ),
         Finding(
             paper=f"Theorem 1: the least worst-case loss is ψ(0) = log 2 = {LOSS_OF_A_POINT:.4f}, "
             "attained by a constant map.",
-            ours=f"Loss {_mean('loss', marginals):.4f}, mean cosine of two images "
-            f"{_mean('cosine', marginals):.3f}; nearest neighbors get "
-            f"{_percent(_mean('knn', marginals))}, of the untrained encoder "
-            f"{_percent(_mean('knn', scores[UNTRAINED]))}.",
-            agrees=all(score.loss - LOSS_OF_A_POINT < 0.01 and score.cosine > 0.99 for score in marginals),
+            ours=f"Nearest neighbors get {_over_seeds('knn', worst).percent} % right, those of the untrained "
+            f"encoder {_over_seeds('knn', untrained).percent} %.",
+            effects=(
+                within("loss", _over_seeds("loss", worst), LOSS_OF_A_POINT, NEAR, digits=4),
+                Effect(
+                    name="mean cosine of two images above 0.99",
+                    difference=_over_seeds("cosine", worst) - 0.99,
+                ),
+            ),
+            controls=collapsed,
         ),
         Finding(
             paper="Section VI: entropy and no self-coupling preclude the degenerate solution.",
-            ours="; ".join(
-                f"{name}: mean cosine {_mean('cosine', each):.2f}, nearest neighbors "
-                f"{_percent(_mean('knn', each))}"
-                for name, each in scores.items()
-                if name.startswith("entropy")
-            )
-            + ".",
-            agrees=all(score.cosine < 0.9 for score in entropic)
-            and min(score.knn for score in entropic) > max(each.knn for each in scores[UNTRAINED]),
+            effects=tuple(
+                Effect(
+                    name=f"{name}, mean cosine below that of marginals only",
+                    difference=_difference("cosine", worst, each),
+                )
+                for name, each in entropic.items()
+            ),
+            controls=tuple(
+                Effect(
+                    name=f"{name}, nearest neighbors above the untrained encoder's",
+                    difference=_difference("knn", each, untrained),
+                )
+                for name, each in entropic.items()
+            ),
         ),
         Finding(
             paper="(No statement: self-coupling forbidden, but no entropy.)",
-            ours=f"Mean cosine {_mean('cosine', no_self):.3f}, loss {_mean('loss', no_self):.4f}: "
-            + ("it collapses as well." if _mean("cosine", no_self) > 0.99 else "it does not collapse."),
+            ours=f"Mean cosine {_over_seeds('cosine', no_self)}, "
+            f"loss {_over_seeds('loss', no_self).text(4)}: "
+            + (
+                "it collapses as well."
+                if _over_seeds("cosine", no_self).mean > 0.99
+                else "it does not collapse."
+            ),
         ),
     )
 
 
 def numbers(scores: Scores) -> Numbers:
-    """Return all scores, as mean and standard deviation over the seeds."""
+    """Return all scores, as means over the seeds with their intervals."""
     return Numbers(
         header=("trained against", *(title for _, title, _ in COLUMNS)),
         rows=tuple(
             (
                 name,
-                *(
-                    _over_seeds([getattr(each, field) for each in repeats], digits)
-                    for field, _, digits in COLUMNS
-                ),
+                *(_over_seeds(field, repeats).text(digits) for field, _, digits in COLUMNS),
             )
             for name, repeats in scores.items()
         ),
-        note=f"On test images; mean ± standard deviation over {len(scores[UNTRAINED])} seeds. The untrained "
+        note=f"On test images; means over {len(scores[UNTRAINED])} seeds with 95 % intervals. The untrained "
         "encoder's own adversary is the first one.",
     )
 
 
 def _lead(scores: Scores) -> str:
     """Return the first sentence of the page: whether the encoder collapses."""
-    worst, entropic = _mean("cosine", scores["marginals only"]), _mean("cosine", scores["entropy, ε = 0.3"])
+    worst = _over_seeds("cosine", scores["marginals only"]).mean
+    entropic = _over_seeds("cosine", scores["entropy, ε = 0.3"]).mean
     what = "collapses to a point" if worst > 0.99 else "has not collapsed to a point after these few steps"
     return (
         f"Trained against the worst negatives that marginal constraints allow, the encoder {what} (mean "
@@ -299,19 +321,16 @@ def _lead(scores: Scores) -> str:
     )
 
 
-def _mean(field: str, scores: Sequence[EncoderScore]) -> float:
-    return fmean(getattr(score, field) for score in scores)
+def _values(field: str, scores: Sequence[EncoderScore]) -> list[float]:
+    return [getattr(score, field) for score in scores]
 
 
-def _over_seeds(values: Sequence[float], digits: int) -> str:
-    """Return mean and standard deviation, or the one value; a rounded zero has no sign."""
-    mean = f"{np.mean(values) + 0.0:.{digits}f}"
-    mean = mean.removeprefix("-") if float(mean) == 0 else mean.replace("-", "\N{MINUS SIGN}")
-    return mean if len(values) == 1 else f"{mean} ± {np.std(values, ddof=1):.{digits}f}"
+def _over_seeds(field: str, scores: Sequence[EncoderScore]) -> Estimate:
+    return Estimate.over_seeds(_values(field, scores))
 
 
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.0f} %"
+def _difference(field: str, more: Sequence[EncoderScore], less: Sequence[EncoderScore]) -> Estimate:
+    return Estimate.of_difference(_values(field, more), _values(field, less))
 
 
 ENTRY = Entry(

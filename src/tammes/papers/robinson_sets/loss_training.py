@@ -1,10 +1,10 @@
-"""Training of `sets-training-error`: a classifier with one loss and one learning rate."""
+"""Training of `sets-training-error`: a classifier with one loss and one learning rate, and its controls."""
 
 import csv
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -16,6 +16,8 @@ from tammes.extensions import TrainingError
 
 BATCH = 128
 SINGLETON = "singleton extension"
+UNTRAINED, CONSTANT = "untrained network", "most frequent class"
+"""Controls, in place of a loss: nothing is trained, with 0 epochs."""
 SMALL, LARGE = "small convolutional network", "ResNet-18"
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -37,7 +39,7 @@ LOSSES: Mapping[str, Loss] = {
 
 @dataclass(frozen=True, kw_only=True)
 class LossTraining:
-    """Settings of one training."""
+    """Settings of one training, or of a control with 0 epochs."""
 
     data: str
     images: int
@@ -53,16 +55,18 @@ class LossScore:
     """Loss, training error and accuracy of one training.
 
     `value` (of the loss) and `error` are means over the batches of the last epoch, and `distance` is the mean
-    absolute difference of the two over all epochs; `validation` is the final accuracy on validation images.
-    If the loss became infinite or NaN, `diverged` is true, and the others are 0.
+    absolute difference of the two over all epochs; `validation` and `test` are the final accuracies on
+    validation and on test images. If the loss became infinite or NaN, `diverged` is true, and the others are
+    0. A control has its error on all training images, and no loss.
     """
 
-    diverged: bool
-    validation: float
-    value: float
-    error: float
-    distance: float
-    seconds_per_epoch: float
+    diverged: bool = False
+    validation: float = 0.0
+    test: float = 0.0
+    value: float = 0.0
+    error: float = 0.0
+    distance: float = 0.0
+    seconds_per_epoch: float = 0.0
 
 
 Curve = list[tuple[float, float]]
@@ -70,26 +74,36 @@ Curve = list[tuple[float, float]]
 
 
 class Classifiers:
-    """Training and validation images, and the folder of the curves of the classifiers trained on them.
+    """Images, and the folder of the curves of the classifiers trained on them.
 
     Args:
         train: labeled training images.
         validation: labeled validation images.
+        test: labeled test images.
         curves: folder with a file for each training, made if missing.
     """
 
-    def __init__(self, train: Images, validation: Images, curves: Path) -> None:
-        self._train, self._validation = train, validation
+    def __init__(self, train: Images, validation: Images, test: Images, curves: Path) -> None:
+        self._train, self._validation, self._test = train, validation, test
         self._curves = curves
         self._classes = int(train.required_labels().max()) + 1
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def measure(self, cell: LossTraining) -> LossScore:
-        """Train one classifier, write its curve to a file, and return its score."""
+        """Train one classifier, write its curve to a file, and return its score; or that of a control."""
+        if cell.loss == CONSTANT:
+            often = self._train.required_labels().mode().values
+            train, validation, test = (
+                (images.required_labels() == often).float().mean().item()
+                for images in (self._train, self._validation, self._test)
+            )
+            return LossScore(validation=validation, test=test, error=1 - train)
         torch.manual_seed(cell.seed)
         config = ResNetConfig(depth=18) if cell.network == LARGE else ConvNetConfig()
         encoder = config.build(channels=self._train.channels, size=self._train.size)
         network = nn.Sequential(encoder, nn.Linear(encoder.features, self._classes)).to(self._device)
+        if cell.loss == UNTRAINED:
+            return self._accuracies(network, error=1 - self._accuracy(network, self._train))
         started = time.perf_counter()
         curve = self._trained(network, cell)
         seconds = (time.perf_counter() - started) / cell.epochs
@@ -100,16 +114,10 @@ class Classifiers:
             writer.writerows((epoch, *means) for epoch, means in enumerate(curve, start=1))
         value, error = curve[-1]
         if not math.isfinite(value):
-            return LossScore(
-                diverged=True, validation=0.0, value=0.0, error=0.0, distance=0.0, seconds_per_epoch=seconds
-            )
-        return LossScore(
-            diverged=False,
-            validation=self._accuracy(network),
-            value=value,
-            error=error,
-            distance=sum(abs(value - error) for value, error in curve) / len(curve),
-            seconds_per_epoch=seconds,
+            return LossScore(diverged=True, seconds_per_epoch=seconds)
+        distance = sum(abs(value - error) for value, error in curve) / len(curve)
+        return replace(
+            self._accuracies(network, error=error), value=value, distance=distance, seconds_per_epoch=seconds
         )
 
     def curve(self, cell: LossTraining) -> Curve:
@@ -149,14 +157,18 @@ class Classifiers:
             curve.append((value, error))
         return curve
 
+    def _accuracies(self, network: nn.Module, *, error: float) -> LossScore:
+        validation, test = (self._accuracy(network, images) for images in (self._validation, self._test))
+        return LossScore(validation=validation, test=test, error=error)
+
     @torch.no_grad()
-    def _accuracy(self, network: nn.Module) -> float:
+    def _accuracy(self, network: nn.Module, images: Images) -> float:
         network.eval()
         right = 0
-        for batch in torch.arange(len(self._validation)).split(BATCH):
-            pixels, labels = self._batch(self._validation, batch)
+        for batch in torch.arange(len(images)).split(BATCH):
+            pixels, labels = self._batch(images, batch)
             right += int((network(pixels).argmax(1) == labels).sum())
-        return right / len(self._validation)
+        return right / len(images)
 
     def _batch(self, images: Images, batch: Tensor) -> tuple[Tensor, Tensor]:
         pixels = images.batch(batch.tolist()).to(self._device).float() / 255

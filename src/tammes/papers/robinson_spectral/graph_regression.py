@@ -59,12 +59,12 @@ Parts = tuple[SpectralGraphs, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """Mean errors of a trained network, in the epoch that was best on the validation graphs.
+    """Mean errors of a network, in the epoch that was best on the validation graphs.
 
     Args:
         test: error of each target on the test graphs.
         validation: error on the validation graphs, mean over targets.
-        best_epoch: number of the epoch, from 1.
+        best_epoch: number of the epoch, from 1; 0 without training.
         parameters: number of weights.
         seconds_per_epoch: training time, validation included.
     """
@@ -184,14 +184,32 @@ def fit(
         now = errors(validation).mean().item()
         if now < best:
             best, best_epoch, state = now, epoch, copy.deepcopy(network.state_dict())
-    seconds = (time.perf_counter() - started) / epochs
+    seconds = (time.perf_counter() - started) / max(1, epochs)
     network.load_state_dict(state)
     return Fit(
         test=tuple(errors(test).tolist()),
-        validation=best,
+        validation=best if epochs else errors(validation).mean().item(),
         best_epoch=best_epoch,
         parameters=sum(parameter.numel() for parameter in network.parameters()),
         seconds_per_epoch=seconds,
+    )
+
+
+def fit_constant(parts: tuple[LabeledGraphs, ...], *, squared: bool = False) -> Fit:
+    """Measure the constant that is best on the training graphs: a mean, or for absolute errors a median."""
+    train, validation, test = (part.targets for part in parts)
+    constant = train.mean(dim=0) if squared else train.median(dim=0).values
+
+    def errors(targets: Float[Tensor, "g t"]) -> Float[Tensor, " t"]:
+        difference = targets - constant
+        return (difference.square() if squared else difference.abs()).mean(dim=0)
+
+    return Fit(
+        test=tuple(errors(test).tolist()),
+        validation=errors(validation).mean().item(),
+        best_epoch=0,
+        parameters=len(constant),
+        seconds_per_epoch=0.0,
     )
 
 

@@ -26,6 +26,7 @@ EXPERIMENT = Experiment(
     squared=True,
     shown=log10,
     error="log₁₀ of the mean squared error",
+    flips_help=False,
     remarks=(
         "The graphs come from our generator, after the description by Corso et al. (2020); they are not "
         "those of the paper: ten kinds of random graphs with 15 to 24 nodes, a few pairs of nodes toggled. "

@@ -14,6 +14,7 @@ EXPERIMENT = Experiment(
     squared=False,
     shown=float,
     error="mean absolute error in standard deviations",
+    flips_help=True,
     remarks=(
         "One network learns all four counts at once; the paper's learn one each. The text does not give the "
         "figure's numbers.",

@@ -5,32 +5,40 @@ Robinson (2023), sections 7.3.3, E.4.1 and E.11.5, Tables 7.3 and E.7, Figures 7
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import mean
+from statistics import fmean
 
 import torch
 from matplotlib import colormaps
 from matplotlib.figure import Figure as Drawing
 from torch import Tensor
 
+from tammes.estimate import Estimate
 from tammes.papers.entry import Entry, Request
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
+from tammes.papers.finding import Check, Effect, Finding
+from tammes.papers.page import Figure, Numbers, PaperPage, panel
+from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_spectral import texture_training as training
 from tammes.papers.robinson_spectral.molecules import principal_components
 from tammes.papers.robinson_spectral.texture_networks import (
     ABSOLUTE,
+    CONSTANT,
+    CONTROLS,
     FLIPS,
     INTRINSIC,
     METHODS,
     SIGNNET,
+    UNTRAINED,
     Field,
 )
 from tammes.papers.robinson_spectral.texture_training import Surface, TextureRun, TextureScore, rendered
 from tammes.papers.robinson_spectral.texture_views import View, view
-from tammes.papers.study import Study
+from tammes.papers.study import Study, grouped
 from tammes.report.figures.canvas import TEXT
 from tammes.report.palette import INK
 
-SEEDS = 2
+SEEDS = 3
+Scores = Mapping[str, Sequence[TextureScore]]
+"""Scores by method, of the seeds that all methods have."""
 PAPER: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     INTRINSIC: ((34.25, 0.099), (32.29, 0.119)),
     ABSOLUTE: ((34.67, 0.106), (32.42, 0.132)),
@@ -66,43 +74,62 @@ def run(request: Request) -> None:
     """Fit the texture by each method."""
     fields = request.out / "fields"
     surface = training.decomposed(request.required_data(), fields)
+    seeds = request.seed_range(SEEDS)
     Study(
-        cells=cells(budget=request.budget, seed=request.seed, eigenfunctions=len(surface.eigenvalues)),
+        cells=cells(
+            budget=request.budget,
+            seeds=seeds,
+            eigenfunctions=len(surface.eigenvalues),
+            learning_rate=request.rate(training.LEARNING_RATE),
+        ),
         scores=TextureScore,
         measure=training.measurer(surface, fields),
         name=lambda cell: f"{cell.method}, seed {cell.seed}",
+        protocol=Protocol(
+            seeds=seeds,
+            controls=["untrained network with SignNet", "mean color of the training pictures"],
+            measured_on="pictures of test cameras",
+        ),
         page=lambda results: page(results, surface, fields),
         partial=True,
     ).run(request)
 
 
-def cells(*, budget: float, seed: int, eigenfunctions: int) -> list[TextureRun]:
+def cells(
+    *, budget: float, seeds: Sequence[int], eigenfunctions: int, learning_rate: float = training.LEARNING_RATE
+) -> list[TextureRun]:
     """Return all runs, seed by seed: a small budget means fewer steps, points of a step and test pictures."""
-    part = budget**0.5
+    part = min(budget**0.5, 10 * budget)  # the second below a budget of 0.01
     return [
         TextureRun(
             method=method,
-            steps=max(10, round(training.STEPS * part)),  # the rate rises for a tenth of them
+            # The rate rises for a tenth of the steps.
+            steps=0 if method in CONTROLS else max(10, round(training.STEPS * part)),
             test_views=max(1, round(training.TEST_VIEWS * part)),
             eigenfunctions=eigenfunctions,
             batch_size=max(2, round(training.POINTS * part)),
-            seed=seed + number,
+            learning_rate=learning_rate,
+            side=training.SIDE,
+            seed=seed,
         )
-        for number in range(SEEDS)
-        for method in METHODS
+        for seed in seeds
+        for method in (*CONTROLS, *METHODS)
     ]
 
 
-def page(results: Mapping[TextureRun, TextureScore], surface: Surface, fields: Path) -> PaperPage:
-    """Return the page of the results."""
-    cell = next(iter(results))
+def page(results: Mapping[TextureRun, TextureScore], surface: Surface, fields: Path) -> PaperPage | None:
+    """Return the page of the results, or None before a seed has all methods."""
+    scores = by_method(results)
+    if not scores:
+        return None
+    cell = max(results, key=lambda cell: cell.steps)
     overview, figures = pictures(results, surface, fields)
     return PaperPage(
         title="Texture from eigenfunctions",
         overview=overview,
-        findings=findings(results),
+        findings=findings(scores),
         figures=figures,
-        numbers=numbers(results),
+        numbers=numbers(scores),
         remarks=REMARKS,
         settings={
             "mesh": f"{len(surface.mesh.vertices):,} vertices, not the paper's",
@@ -112,7 +139,6 @@ def page(results: Mapping[TextureRun, TextureScore], surface: Surface, fields: P
             "pictures": f"{training.TRAINING_VIEWS} to train on, {cell.test_views} to test on (the paper's: "
             f"{training.TRAINING_VIEWS}, {training.TEST_VIEWS}), {cell.side} x {cell.side} pixels",
             "Adam, learning rate": f"up to {cell.learning_rate:g} in a tenth of the steps, then to 0",
-            "seeds": str(len({each.seed for each in results})),
         },
     )
 
@@ -187,7 +213,8 @@ def encodings(surface: Surface, field: Field) -> Drawing:
     """Draw the first three principal components of SignNet's encodings, the inputs of the perceptron."""
     points = seen(surface, FRONT)
     with torch.no_grad():
-        parts = [field.encoded(each) for each in surface.eigenfunctions.split(training.POINTS_AT_ONCE)]
+        count = max(1, training.ENTRIES_AT_ONCE // len(surface.eigenvalues))
+        parts = [field.encoded(each) for each in surface.eigenfunctions.split(count)]
     found = principal_components(torch.cat(parts), 3)
     pictures = [_colored(_spread(each), surface, points, signed=False) for each in found.unbind(dim=1)]
     return _grid([pictures], tuple(f"component {number}" for number in range(1, len(pictures) + 1)))
@@ -219,71 +246,95 @@ def _grid(rows: Sequence[Sequence[Tensor]], columns: Sequence[str]) -> Drawing:
     return figure
 
 
-def findings(results: Mapping[TextureRun, TextureScore]) -> tuple[Finding, ...]:
-    """Return the paper's statements beside our numbers, for the methods measured so far."""
-    others = summary(results)
-    signnet = others.pop(SIGNNET, None)
-    if signnet is None:
-        return ()
-    cat = {method: psnr for method, ((psnr, _), _) in PAPER.items()}
-    ahead = [
-        Finding(
-            paper=f"SignNet is ahead of {other}: by {cat[SIGNNET] - cat[other]:.2f} dB on the cat.",
-            ours=f"SignNet has {signnet.psnr:.2f} dB, {other} {score.psnr:.2f} dB.",
-            agrees=signnet.psnr > score.psnr,
-        )
-        for other, score in others.items()
-    ]
-    beside = f", those of the {INTRINSIC} by {others[INTRINSIC].change:.2f}" if INTRINSIC in others else ""
-    invariant = Finding(
-        paper="SignNet does not depend on the signs of eigenfunctions.",
-        ours=f"Other signs change its colors by {signnet.change:.1g}{beside}.",
-        agrees=signnet.change < 1e-5,
-    )
-    return (*ahead, invariant)
-
-
-def summary(results: Mapping[TextureRun, TextureScore]) -> dict[str, TextureScore]:
-    """Return means over seeds, by method."""
-    found = {}
-    for method in METHODS:
-        rows = [vars(score) for cell, score in results.items() if cell.method == method]
-        if rows:
-            found[method] = TextureScore(**{name: mean(row[name] for row in rows) for name in rows[0]})
+def by_method(results: Mapping[TextureRun, TextureScore]) -> Scores:
+    """Return the scores of the seeds that all methods have."""
+    found: dict[str, list[TextureScore]] = {}
+    for group in grouped(results, "seed").values():
+        if len(group) == len(CONTROLS) + len(METHODS):
+            for cell, score in group.items():
+                found.setdefault(cell.method, []).append(score)
     return found
 
 
-def numbers(results: Mapping[TextureRun, TextureScore]) -> Numbers:
+def findings(scores: Scores) -> tuple[Finding | Check, ...]:
+    """Return the paper's statements beside our numbers."""
+    others = (INTRINSIC, ABSOLUTE, FLIPS)
+
+    def ahead(statement: str, name: str, *, words: str, sign: int, digits: int) -> Finding:
+        values = {method: [sign * getattr(score, name) for score in own] for method, own in scores.items()}
+        rivals = {other: values[other] for other in others}
+        controls = {"both controls": list(map(max, values[CONSTANT], values[UNTRAINED]))}
+        place = ("psnr", "dssim").index(name)
+        paper = (f"{each} {PAPER[each][0][place]}, {PAPER[each][1][place]}" for each in (SIGNNET, *others))
+        effects, learned = (
+            tuple(
+                Effect(
+                    name=f"{words} {other}",
+                    difference=Estimate.of_difference(values[SIGNNET], own),
+                    digits=digits,
+                )
+                for other, own in compared.items()
+            )
+            for compared in (rivals, controls)
+        )
+        return Finding(
+            paper=f"Table 7.3: {statement} (cat, human: {'; '.join(paper)}).",
+            effects=effects,
+            controls=learned,
+        )
+
+    changes = {method: [score.change for score in own] for method, own in scores.items()}
+    return (
+        ahead("SignNet has the highest PSNR on both meshes", "psnr", words="dB above", sign=1, digits=2),
+        ahead(
+            "SignNet has the lowest DSSIM on the cat, and the intrinsic neural field on the human",
+            "dssim",
+            words="DSSIM below",
+            sign=-1,
+            digits=3,
+        ),
+        Check(
+            paper="SignNet does not depend on the signs of eigenfunctions.",
+            ours="φ(v) + φ(-v) is the same for -v. Other signs change SignNet's colors by "
+            f"{max(changes[SIGNNET]):.1g} at most, the {INTRINSIC}'s by {fmean(changes[INTRINSIC]):.2f}.",
+            passed=max(changes[SIGNNET]) < 1e-5,
+        ),
+    )
+
+
+def numbers(scores: Scores) -> Numbers:
     """Return a row for each method: our numbers, and the paper's on its meshes."""
+
+    def mean(method: str, name: str, digits: int) -> str:
+        return Estimate.over_seeds([getattr(score, name) for score in scores[method]]).text(digits)
+
     rows = []
-    for method, ours in summary(results).items():
-        seeds = [score.psnr for cell, score in results.items() if cell.method == method]
-        spread = f" ({min(seeds):.2f} to {max(seeds):.2f})" if len(seeds) > 1 else ""
-        (cat, cat_dssim), (human, human_dssim) = PAPER[method]
+    for method, own in scores.items():
+        cat, human = PAPER.get(method, ((), ()))
         rows.append(
             {
                 "": method,
-                "parameters": f"{ours.parameters:,}",
-                "PSNR": f"{ours.psnr:.2f}" + spread,
-                "DSSIM": f"{ours.dssim:.3f}",
-                "change of colors": f"{ours.change:.2g}",
-                "the paper's cat": f"{cat:.2f}, {cat_dssim:.3f}",
-                "the paper's human": f"{human:.2f}, {human_dssim:.3f}",
-                "seconds": f"{ours.seconds:.0f}",
+                "parameters": f"{own[0].parameters:,}",
+                "PSNR": mean(method, "psnr", 2),
+                "DSSIM": mean(method, "dssim", 3),
+                "change of colors": mean(method, "change", 3),
+                "the paper's cat": ", ".join(map(str, cat)),
+                "the paper's human": ", ".join(map(str, human)),
+                "seconds": f"{fmean(score.seconds for score in own):.0f}",
             }
         )
     return Numbers(
         header=tuple(rows[0]),
         rows=tuple(tuple(row.values()) for row in rows),
-        note="PSNR in dB, higher is better; a hundred times DSSIM, lower is better; means over seeds, and "
-        "their range. The paper's: PSNR, DSSIM.",
+        note="PSNR in dB, higher is better; a hundred times DSSIM, lower is better; means over seeds with "
+        "95 % intervals. The paper's: PSNR, DSSIM.",
     )
 
 
 ENTRY = Entry(
     name="spectral-texture",
     statement="A neural field on the eigenfunctions of a mesh learns its texture better when SignNet takes "
-    "care of their signs, with no more parameters; with random flips it hardly learns.",
+    "care of their signs, with no more parameters; with random flips it is far behind.",
     source="Robinson (2023), section 7.3.3, Table 7.3",
     data="a folder with a textured mesh in it: one .obj file with places on a picture, one .png or .jpg",
     run=run,

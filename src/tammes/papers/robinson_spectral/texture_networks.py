@@ -17,6 +17,8 @@ from tammes.spectral.baselines import AbsoluteValues, RandomFlips
 
 INTRINSIC, FLIPS, ABSOLUTE, SIGNNET = "intrinsic neural field", "sign flips", "absolute values", "SignNet"
 METHODS = (INTRINSIC, FLIPS, ABSOLUTE, SIGNNET)
+CONSTANT, UNTRAINED = "mean color", "SignNet, untrained"
+CONTROLS = (CONSTANT, UNTRAINED)
 WIDTH, WIDTH_BEHIND_SIGNNET, LAYERS, SKIP = 128, 108, 6, 3
 """Sizes of the multilayer perceptron; layer number SKIP, from 0, gets the input again."""
 PHI_WIDTH, PHI_OUTPUTS, RHO_OUTPUTS = 8, 4, 64
@@ -168,7 +170,7 @@ ENCODINGS: dict[str, Callable[[int, int], nn.Module | None]] = {
 
 def build(method: str, eigenvalues: Float[Tensor, " k"], seed: int) -> Field:
     """Return the network of a method; its weights come from torch's generator."""
-    count = len(eigenvalues)
+    method, count = SIGNNET if method == UNTRAINED else method, len(eigenvalues)
     inputs, width = (RHO_OUTPUTS, WIDTH_BEHIND_SIGNNET) if method == SIGNNET else (count, WIDTH)
     encoding = ENCODINGS[method](count, seed)
     return Field(encoding, Perceptron(inputs, width=width), eigenvalues)

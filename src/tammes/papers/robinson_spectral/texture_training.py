@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tammes.data.textured_mesh import TexturedMesh, textured_mesh
-from tammes.papers.robinson_spectral.texture_networks import Field, build
+from tammes.papers.robinson_spectral.texture_networks import CONSTANT, Field, build
 from tammes.papers.robinson_spectral.texture_views import View, random_cameras, view
 from tammes.spectral import MeshLaplacian
 from tammes.spectral.eigen.cache import content_key, load_eigenpairs, save_eigenpairs
@@ -26,22 +26,23 @@ STEPS, POINTS, SIDE = 20_000, 4096, 256
 """Steps of the full work, points of a step, and pixels of a picture's height and width."""
 CAMERA_SEED = 0
 """Random seed of the cameras, which are the same for all seeds of the networks."""
-POINTS_AT_ONCE = 2048
-"""Points that are colored together."""
+ENTRIES_AT_ONCE = 2**17
+"""Numbers that are encoded together: few, so that SignNet's channels stay in the cache of a core."""
+LEARNING_RATE = 1e-3
 WINDOW = 11
 """Pixels of the window of the structural similarity."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextureRun:
-    """Settings of one fit to the pictures of `TRAINING_VIEWS` cameras."""
+    """Settings of one fit to the pictures of `TRAINING_VIEWS` cameras; controls have no steps."""
 
     method: str
     steps: int
     test_views: int
     eigenfunctions: int
     batch_size: int
-    learning_rate: float = 1e-3
+    learning_rate: float = LEARNING_RATE
     side: int = SIDE
     seed: int = 0
 
@@ -103,26 +104,38 @@ def measurer(surface: Surface, fields: Path) -> Callable[[TextureRun], TextureSc
         cameras = random_cameras(TRAINING_VIEWS + tests, generator=generator)
         return [view(vertices, faces, camera, side=side) for camera in cameras]
 
+    def fitted(cell: TextureRun, training: list[View]) -> Field:
+        torch.manual_seed(cell.seed)
+        field = build(cell.method, surface.eigenvalues, cell.seed)
+        if cell.steps:
+            fit(field, surface, training, cell)
+            fields.mkdir(parents=True, exist_ok=True)
+            save_file(field.state_dict(), _path(cell, surface, fields))
+        return field.eval()
+
     def measure(cell: TextureRun) -> TextureScore:
         seen = views(cell.side, cell.test_views)
         training, tests = seen[:TRAINING_VIEWS], seen[TRAINING_VIEWS:]
-        torch.manual_seed(cell.seed)
-        field = build(cell.method, surface.eigenvalues, cell.seed)
         started = time.perf_counter()
-        fit(field, surface, training, cell)
+        field = None if cell.method == CONSTANT else fitted(cell, training)
         seconds = time.perf_counter() - started
-        fields.mkdir(parents=True, exist_ok=True)
-        save_file(field.state_dict(), _path(cell, surface, fields))
+        mean = torch.cat([surface.colors(each) for each in training]).mean(dim=0)
+
+        def painted(each: View, signs: Float[Tensor, " k"] | None = None) -> Float[Tensor, "n 3"]:
+            return (
+                mean.expand(len(each.pixels), 3) if field is None else rendered(field, surface, each, signs)
+            )
+
         signs = torch.ones(len(surface.eigenvalues))
         signs[::2] = -1
-        colors = [rendered(field, surface, each) for each in tests]
+        colors = [painted(each) for each in tests]
         errors = [compared(own, surface.colors(each), each) for own, each in zip(colors, tests, strict=True)]
-        change = rendered(field, surface, tests[0], signs) - colors[0]
+        change = painted(tests[0], signs) - colors[0]
         return TextureScore(
             psnr=sum(each for each, _ in errors) / len(tests),
             dssim=sum(each for _, each in errors) / len(tests),
             change=change.abs().mean().item(),
-            parameters=sum(parameter.numel() for parameter in field.parameters()),
+            parameters=3 if field is None else sum(parameter.numel() for parameter in field.parameters()),
             seconds=seconds,
         )
 
@@ -217,9 +230,10 @@ def rendered(
         signs: factors of the eigenfunctions; None for 1.
     """
     with torch.no_grad():
+        count = max(1, ENTRIES_AT_ONCE // len(surface.eigenvalues))
         parts = [
             field(surface.at(seen, chosen) if signs is None else surface.at(seen, chosen) * signs)
-            for chosen in torch.arange(len(seen.pixels)).split(POINTS_AT_ONCE)
+            for chosen in torch.arange(len(seen.pixels)).split(count)
         ]
     return torch.cat(parts)
 

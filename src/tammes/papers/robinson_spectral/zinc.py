@@ -8,39 +8,70 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure as Drawing
 
 from tammes.data.zinc import part_of_zinc
+from tammes.estimate import Estimate
 from tammes.papers.entry import Entry, Request
 from tammes.papers.figures import grouped_dots
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
+from tammes.papers.finding import Effect, Finding
+from tammes.papers.page import Figure, Numbers, PaperPage, panel
+from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_spectral.molecules import figure_e5
 from tammes.papers.robinson_spectral.zinc_training import (
     ABSOLUTE,
     CANONICAL,
+    CONSTANT,
     FLIPS,
     GAT,
     GATED,
     GIN,
     GINE,
+    LEARNING_RATE,
     NONE,
     ONE_SIGN,
     PNA,
     SIGNNET,
     TRANSFORMER,
+    UNTRAINED,
     ZincRun,
     ZincScore,
     measurer,
 )
-from tammes.papers.statistics import Interval
 from tammes.papers.study import Study
 
 DRAWING = "fluorescein.npy"
 MOLECULES, EPOCHS, SEEDS = 10_000, 300, 4
 """Of the full work; the paper trains until the learning rate has fallen to its minimum."""
+ALL_MOLECULES = 0.04
+"""Budget below which there are fewer molecules, too."""
 Setting = tuple[str, str, int]
 """A base network, an encoding, and the number of eigenvectors; 0 for all."""
-MAIN: Sequence[Setting] = ((GATED, NONE, 0), (GATED, FLIPS, 8), (GATED, SIGNNET, 8))
+MAIN: tuple[Setting, Setting, Setting] = ((GATED, NONE, 0), (GATED, FLIPS, 8), (GATED, SIGNNET, 8))
 """Settings of the paper's main statement."""
-ABLATION: tuple[Setting, Setting] = ((GATED, ONE_SIGN, 8), (GATED, SIGNNET, 8))
-"""SignNet without and with the other sign."""
+CONTROLS: Sequence[Setting] = ((CONSTANT, NONE, 0), (GATED, UNTRAINED, 8))
+OTHER_BASES = {GINE: 16, TRANSFORMER: 16, PNA: 8, GIN: 16, GAT: 16}
+"""Further base networks, with the number of their eigenvectors where it is fixed."""
+STATEMENTS: Mapping[str, Sequence[tuple[Setting, Setting]]] = {
+    "Table 7.1: with GatedGCN and 8 eigenvectors, SignNet (0.121) is better than LapPE with flips (0.198) "
+    "and than no encoding (0.252).": [(MAIN[1], MAIN[2]), (MAIN[0], MAIN[2])],
+    "Table 7.1: with GatedGCN, LapPE with flips (0.198) is better than no encoding (0.252).": [MAIN[:2]],
+    "Section 7.3.1: with φ(v) only (0.148), for which signs matter, it improves over LapPE with flips "
+    "(0.198), and falls short of SignNet (0.121).": [
+        (MAIN[1], (GATED, ONE_SIGN, 8)),
+        ((GATED, ONE_SIGN, 8), MAIN[2]),
+    ],
+    "Section E.11.2: LapPE with flips, absolute values and canonical signs are all poorer than SignNet.": [
+        ((GATED, encoding, 8), MAIN[2]) for encoding in (FLIPS, ABSOLUTE, CANONICAL)
+    ],
+    "Tables 7.1 and E.4: for the other base networks, too, SignNet yields the least error.": [
+        ((base, encoding, k), (base, SIGNNET, count))
+        for base, count in OTHER_BASES.items()
+        for encoding, k in ((NONE, 0), (FLIPS, count))
+    ],
+    "Section 7.3.1: in all cases, all eigenvectors are better than a fixed number of them.": [
+        ((base, SIGNNET, count), (base, SIGNNET, 0))
+        for base, count in {GATED: 8, GINE: 16, TRANSFORMER: 16, PNA: 8}.items()
+    ],
+}
+"""Statements of the paper: pairs of settings, the first of which has the larger error."""
 PAPER: Mapping[Setting, tuple[float, float]] = {
     (GATED, NONE, 0): (0.252, 0.007),
     (GATED, FLIPS, 8): (0.198, 0.011),
@@ -73,8 +104,10 @@ REMARKS = (
     "The validation and test molecules are the published ones. The training molecules are those in the "
     "folder: where the file's name says REBUILT, real molecules of ZINC with the same kind of target, but "
     "not the published 10,000.",
-    "A small budget means fewer epochs and narrower networks for every encoding: our numbers compare with "
-    "each other, and not with the paper's.",
+    "A small budget means fewer epochs and narrower networks for every encoding, and a very small one fewer "
+    "molecules in every part: our numbers compare with each other, and not with the paper's.",
+    "The best constant is the median of the training targets. Findings compare with the smaller of its error "
+    "and the untrained network's, seed by seed.",
     "With a fixed number of eigenvectors, the first one, which contains only degrees, is left out.",
     "ZINC-full and Alchemy of Table 7.2 are not run.",
 )
@@ -83,36 +116,45 @@ REMARKS = (
 def run(request: Request) -> None:
     """Train each base network with each encoding."""
     data, drawing = request.required_data(), request.out / DRAWING
+    seeds = request.seed_range(SEEDS)
     file = part_of_zinc(data, "train")
     training = "PyG's ZINC" if file is None else file.name
     Study(
-        cells=cells(request.budget, seed=request.seed),
+        cells=cells(request.budget, seeds=seeds, learning_rate=request.rate(LEARNING_RATE)),
         scores=ZincScore,
         measure=measurer(data, drawing),
         name=lambda cell: f"{cell.base}, {cell.encoding}, seed {cell.seed}",
+        protocol=Protocol(
+            seeds=seeds,
+            controls=["untrained network with SignNet", "constant that is best on the training molecules"],
+            measured_on="test molecules",
+            search={"epoch": ["the best of all"]},
+            searched_on="validation molecules",
+        ),
         page=lambda results: page(results, training=training, fluorescein=figure_e5(drawing)),
         partial=True,
     ).run(request)
 
 
-def cells(budget: float, *, seed: int) -> list[ZincRun]:
-    """Return all runs, seed by seed, those of the main statement first."""
-    width = budget ** (1 / 3)
+def cells(budget: float, *, seeds: Sequence[int], learning_rate: float = LEARNING_RATE) -> list[ZincRun]:
+    """Return all runs, seed by seed, the controls and those of the main statement first."""
+    width, small = budget ** (1 / 3), min(1.0, budget / ALL_MOLECULES)
     others = [setting for setting in PAPER if setting not in MAIN]
     return [
         ZincRun(
-            base=base,
-            encoding=encoding,
-            eigenvectors=eigenvectors,
-            molecules=MOLECULES,
-            epochs=max(1, round(EPOCHS * budget**0.5)),
+            base=setting[0],
+            encoding=setting[1],
+            eigenvectors=setting[2],
+            molecules=max(1, round(MOLECULES * small)),
+            epochs=0 if setting in CONTROLS else max(1, round(EPOCHS * (budget * small) ** 0.5)),
             width=8 * max(1, round(16 * width)),
             phi_width=8 * max(1, round(10 * width)),
-            seed=seed + number,
+            learning_rate=learning_rate,
+            seed=seed,
         )
-        for settings in (MAIN, others)
-        for number in range(SEEDS)
-        for base, encoding, eigenvectors in settings
+        for settings in ((*CONTROLS, *MAIN), others)
+        for seed in seeds
+        for setting in settings
     ]
 
 
@@ -126,8 +168,9 @@ def page(
         training: name of the training molecules.
         fluorescein: Figure E-5, if it has been drawn.
     """
-    figures = _errors(summary(results))
-    cell = next(iter(results))
+    ours = summary(results)
+    figures = _errors({setting: ours[setting] for setting in PAPER if setting in ours} or ours)
+    cell = max(results, key=lambda cell: cell.epochs)
     return PaperPage(
         title="Molecules",
         overview=next(iter(figures.values())),
@@ -135,7 +178,8 @@ def page(
         figures=(
             Figure(
                 title="Errors",
-                words="Mean absolute errors on the test molecules: dots are ours, rings the paper's.",
+                words="Mean absolute errors on the test molecules: dots are ours, with 95 % intervals; rings "
+                "are the paper's.",
                 panels=tuple(
                     panel(figure, f"Test errors of {base} with each encoding.", name=base)
                     for base, figure in figures.items()
@@ -147,7 +191,7 @@ def page(
         numbers=numbers(results),
         remarks=REMARKS,
         settings={
-            "training molecules": f"{cell.molecules:,}, from {training}",
+            "molecules": f"the first {cell.molecules:,} of each part; training: {training}",
             "epochs": f"{cell.epochs} (of the full work: {EPOCHS})",
             "base networks": f"{cell.layers} layers of {cell.width}",
             "φ": f"GIN, {cell.phi_layers} layers of {cell.phi_width}",
@@ -157,14 +201,14 @@ def page(
     )
 
 
-def _errors(ours: Mapping[Setting, Interval]) -> dict[str, Drawing]:
+def _errors(ours: Mapping[Setting, Estimate]) -> dict[str, Drawing]:
     """Draw, for each base network, the errors with each encoding, ours and the paper's."""
     figures = {}
     for base in dict.fromkeys(base for base, _, _ in ours):
         names = {setting: _encoding(setting).replace(" (", "\n(") for setting in ours if setting[0] == base}
         figures[base] = grouped_dots(
-            {base: {name: ours[setting].mean for setting, name in names.items()}},
-            {base: {name: PAPER[setting][0] for setting, name in names.items()}},
+            {base: {name: ours[setting] for setting, name in names.items()}},
+            {base: {name: PAPER[setting][0] for setting, name in names.items() if setting in PAPER}},
             label="test MAE",
             logarithmic=False,
             width=6.4,  # the same for all base networks, and so the size of the letters
@@ -173,58 +217,33 @@ def _errors(ours: Mapping[Setting, Interval]) -> dict[str, Drawing]:
 
 
 def findings(results: Mapping[ZincRun, ZincScore]) -> tuple[Finding, ...]:
-    """Return the paper's statements beside our numbers, for the methods measured so far."""
-    ours, found = summary(results), []
-    if all(setting in ours for setting in MAIN):
-        none, flips, signnet = (ours[setting] for setting in MAIN)
-        gain = _gain(results, MAIN[0], MAIN[1])
-        found += [
-            Finding(
-                paper="With GatedGCN and 8 eigenvectors, SignNet (0.121) is better than LapPE with flips "
-                "(0.198) and than no encoding (0.252).",
-                ours=f"SignNet {_words(signnet)}, LapPE with flips {_words(flips)}, none {_words(none)}.",
-                agrees=signnet.mean < min(flips.mean, none.mean),
-            ),
-            Finding(
-                paper="LapPE with flips is better than no encoding.",
-                ours=f"With flips the error is less than without an encoding by {_gain_words(gain)}",
-                agrees=_is_clear(gain),
-            ),
-        ]
-    if all(setting in ours for setting in ABLATION):
-        gain = _gain(results, *ABLATION)
-        found.append(
-            Finding(
-                paper="SignNet (0.121) is better than the same network with φ(v) only (0.148), for which "
-                "signs matter.",
-                ours=f"With φ(v) only {_words(ours[ABLATION[0]])}; SignNet's error is less by "
-                f"{_gain_words(gain)}",
-                agrees=_is_clear(gain),
-            )
-        )
-    return (*found, *_other_bases(ours))
+    """Return the paper's statements beside our numbers; some settings may not be measured yet."""
+    tests = by_seed(results)
+    constant, untrained = (tests.get(setting, {}) for setting in CONTROLS)
+    unlearned = {seed: min(constant[seed], untrained[seed]) for seed in constant if seed in untrained}
 
+    def below(worse: Mapping[int, float], better: Setting) -> Estimate | None:
+        less = tests.get(better, {})
+        gains = [error - less[seed] for seed, error in worse.items() if seed in less]
+        return Estimate.over_seeds(gains) if gains else None
 
-def _other_bases(ours: Mapping[Setting, Interval]) -> list[Finding]:
-    better, compared = [], []
-    for base in (GINE, TRANSFORMER, PNA, GIN, GAT):
-        own = {setting: ours[setting].mean for setting in ours if setting[0] == base}
-        signed = [error for (_, encoding, _), error in own.items() if encoding == SIGNNET]
-        others = [error for (_, encoding, _), error in own.items() if encoding != SIGNNET]
-        if signed and others:
-            compared.append(base)
-            if min(signed) < min(others):
-                better.append(base)
-    if not compared:
-        return []
-    return [
+    return tuple(
         Finding(
-            paper="For all base networks, SignNet yields the least error.",
-            ours=f"SignNet has the least error for {len(better)} of {len(compared)} further base networks "
-            f"({'; '.join(compared)}).",
-            agrees=len(better) == len(compared),
+            paper=statement,
+            effects=tuple(
+                Effect(
+                    name=f"{_name(better)} below {_encoding(worse)}",
+                    difference=below(tests.get(worse, {}), better),
+                )
+                for worse, better in pairs
+            ),
+            controls=tuple(
+                Effect(name=f"{_name(better)} below both controls", difference=below(unlearned, better))
+                for better in dict.fromkeys(better for _, better in pairs)
+            ),
         )
-    ]
+        for statement, pairs in STATEMENTS.items()
+    )
 
 
 def numbers(results: Mapping[ZincRun, ZincScore]) -> Numbers:
@@ -234,61 +253,46 @@ def numbers(results: Mapping[ZincRun, ZincScore]) -> Numbers:
         header=("", "test MAE", "the paper's", "seeds", "parameters", "seconds an epoch"),
         rows=tuple(
             (
-                f"{setting[0]}: {_encoding(setting)}",
-                _spread(errors),
-                f"{PAPER[setting][0]:.3f} ± {PAPER[setting][1]:.3f}",
+                _name(setting),
+                str(errors),
+                "{:.3f}, deviation {:.3f}".format(*PAPER[setting]) if setting in PAPER else "",
                 str(len(errors.values)),
                 f"{of[setting].parameters:,}",
                 f"{of[setting].seconds_per_epoch:.1f}",
             )
             for setting, errors in summary(results).items()
         ),
-        note="Mean and standard deviation over seeds, on the 1,000 published test molecules. The paper's "
-        "networks have 500,000 parameters and the published training molecules.",
+        note="Means over seeds with 95 % intervals, on published test molecules. The paper's: mean and "
+        "standard deviation over 4 seeds, with networks of 500,000 parameters and the published training "
+        "molecules.",
     )
 
 
-def summary(results: Mapping[ZincRun, ZincScore]) -> dict[Setting, Interval]:
-    """Return the test errors over seeds of each setting, in the order of the paper's table."""
-    tests: dict[Setting, list[float]] = {}
+def summary(results: Mapping[ZincRun, ZincScore]) -> dict[Setting, Estimate]:
+    """Return the test error of each setting, the controls first, then in the order of the paper's table."""
+    tests = by_seed(results)
+    return {
+        setting: Estimate.over_seeds(list(tests[setting].values()))
+        for setting in (*CONTROLS, *PAPER)
+        if setting in tests
+    }
+
+
+def by_seed(results: Mapping[ZincRun, ZincScore]) -> dict[Setting, dict[int, float]]:
+    """Return the test errors by setting and seed."""
+    tests: dict[Setting, dict[int, float]] = {}
     for cell, score in results.items():
-        tests.setdefault(cell.setting, []).append(score.test)
-    return {setting: Interval.of(tests[setting]) for setting in PAPER if setting in tests}
+        tests.setdefault(cell.setting, {})[cell.seed] = score.test
+    return tests
+
+
+def _name(setting: Setting) -> str:
+    return f"{setting[0]}: {_encoding(setting)}"
 
 
 def _encoding(setting: Setting) -> str:
     _, encoding, eigenvectors = setting
     return encoding if encoding == NONE else f"{encoding}, {eigenvectors or 'all'}"
-
-
-def _gain(results: Mapping[ZincRun, ZincScore], one: Setting, other: Setting) -> Interval:
-    """Return how much smaller the second setting's error is, on the seeds that both have."""
-    more, less = (
-        {cell.seed: score.test for cell, score in results.items() if cell.setting == setting}
-        for setting in (one, other)
-    )
-    both = [seed for seed in more if seed in less]
-    return Interval.of_difference([more[seed] for seed in both], [less[seed] for seed in both])
-
-
-def _is_clear(gain: Interval) -> bool:
-    return len(gain.values) > 1 and gain.mean > 2 * gain.error
-
-
-def _gain_words(gain: Interval) -> str:
-    if len(gain.values) == 1:
-        return f"{gain.mean:.3f} on one and the same seed, which is no evidence."
-    chance = "" if _is_clear(gain) else ", which is not clear of chance"
-    return f"{gain.with_error} on the same seeds{chance}."
-
-
-def _spread(errors: Interval) -> str:
-    return f"{errors.mean:.3f}" + (f" ± {errors.deviation:.3f}" if len(errors.values) > 1 else "")
-
-
-def _words(errors: Interval) -> str:
-    count = len(errors.values)
-    return f"{_spread(errors)} ({'one seed' if count == 1 else f'{count} seeds'})"
 
 
 ENTRY = Entry(

@@ -13,7 +13,15 @@ import torch
 
 from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.data.zinc import ATOMS, BONDS, zinc
-from tammes.papers.robinson_spectral.graph_regression import Encoding, Parts, Regressor, fit, with_eigenpairs
+from tammes.papers.robinson_spectral.graph_regression import (
+    Encoding,
+    Fit,
+    Parts,
+    Regressor,
+    fit,
+    fit_constant,
+    with_eigenpairs,
+)
 from tammes.papers.robinson_spectral.molecules import encoded_fluorescein
 from tammes.spectral import ConcatenatedConfig, GINConfig, PhiConfig, SignNet, SummedConfig
 from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, OneSignConfig, RandomFlips
@@ -23,15 +31,21 @@ if TYPE_CHECKING:
 
 NONE, FLIPS, ABSOLUTE, CANONICAL = "none", "LapPE (flip)", "LapPE (abs.)", "LapPE (can.)"
 SIGNNET, ONE_SIGN = "SignNet", "SignNet (φ(v) only)"
+CONSTANT, UNTRAINED = "best constant", "SignNet, untrained"
 GATED, TRANSFORMER, GINE, PNA = "GatedGCN", "Sparse Transformer", "GINE", "PNA"
 GIN, GAT = "GIN, no edge features", "GAT, no edge features"
+LEARNING_RATE = 1e-3
 EDGELESS = (TRANSFORMER, GIN, GAT)
 """Base networks that ignore the kinds of bonds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ZincRun:
-    """Settings of one training; `eigenvectors` is 0 for all of them, and for no encoding."""
+    """Settings of one training; `eigenvectors` is 0 for all of them, and for no encoding.
+
+    `molecules` is the largest number of training, of validation and of test molecules. The base network
+    `CONSTANT` predicts a constant; with the encoding `UNTRAINED`, there are no epochs.
+    """
 
     base: str
     encoding: str
@@ -43,7 +57,7 @@ class ZincRun:
     phi_width: int = 24
     phi_layers: int = 4
     batch_size: int = 64
-    learning_rate: float = 1e-3
+    learning_rate: float = LEARNING_RATE
     seed: int = 0
 
     @property
@@ -71,6 +85,7 @@ ENCODINGS: Mapping[str, Callable[[ZincRun], Encoding | None]] = {
         run.eigenvectors, generator=torch.Generator().manual_seed(run.seed)
     ),
     SIGNNET: lambda run: _signnet(run, _gin(run)),
+    UNTRAINED: lambda run: _signnet(run, _gin(run)),
     ONE_SIGN: lambda run: _signnet(run, OneSignConfig(phi=_gin(run))),
 }
 
@@ -104,24 +119,12 @@ def measurer(data: Path, drawing: Path) -> Callable[[ZincRun], ZincScore]:
     @cache
     def parts(eigenvectors: int, molecules: int) -> Parts:
         # The first molecules: the same ones for every seed and every encoding.
-        first, count = train.subset(range(min(molecules, len(train)))), eigenvectors or None
-        return tuple(with_eigenpairs(part, count=count) for part in (first, validation, test))
+        first = (part.subset(range(min(molecules, len(part)))) for part in (train, validation, test))
+        return tuple(with_eigenpairs(part, count=eigenvectors or None) for part in first)
 
     def measure(run: ZincRun) -> ZincScore:
         graphs = parts(run.eigenvectors if run.encoding != NONE else 1, run.molecules)
-        torch.manual_seed(run.seed)
-        network = _network(run, graphs[0].graphs)
-        fitted = fit(
-            network,
-            graphs,
-            epochs=run.epochs,
-            batch_size=run.batch_size,
-            learning_rate=run.learning_rate,
-            seed=run.seed,
-        )
-        if run.encoding == SIGNNET and not drawing.exists():
-            assert network.encoding is not None
-            np.save(drawing, encoded_fluorescein(network.encoding, run.eigenvectors).numpy())
+        fitted = _fitted(run, graphs, drawing)
         return ZincScore(
             test=fitted.test[0],
             validation=fitted.validation,
@@ -131,6 +134,25 @@ def measurer(data: Path, drawing: Path) -> Callable[[ZincRun], ZincScore]:
         )
 
     return measure
+
+
+def _fitted(run: ZincRun, graphs: Parts, drawing: Path) -> Fit:
+    if run.base == CONSTANT:
+        return fit_constant(tuple(part.graphs for part in graphs))
+    torch.manual_seed(run.seed)
+    network = _network(run, graphs[0].graphs)
+    fitted = fit(
+        network,
+        graphs,
+        epochs=run.epochs,
+        batch_size=run.batch_size,
+        learning_rate=run.learning_rate,
+        seed=run.seed,
+    )
+    if run.encoding == SIGNNET and not drawing.exists():
+        assert network.encoding is not None
+        np.save(drawing, encoded_fluorescein(network.encoding, run.eigenvectors).numpy())
+    return fitted
 
 
 def _network(run: ZincRun, train: LabeledGraphs) -> Regressor:

@@ -15,17 +15,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from tammes.data import digits
+from tammes.estimate import Estimate
 from tammes.papers.ash.vision import load
 from tammes.papers.ash.vision_training import Parts
 from tammes.papers.entry import Entry, Request
-from tammes.papers.page import Figure, Finding, Numbers, PaperPage, panel
-from tammes.papers.statistics import Interval
+from tammes.papers.finding import Effect, Finding
+from tammes.papers.page import Figure, Numbers, PaperPage, panel
+from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study, grouped
 from tammes.papers.weber.active_training import (
     CANDIDATES,
     LABELED,
     ROUND,
     TEMPERATURE,
+    UNTRAINED,
     ActiveRun,
     ActiveScale,
     ActiveScore,
@@ -51,7 +54,7 @@ APART = 0.16
 """Half the distance between the two marks of an arm, in rows."""
 REMARKS = (
     "Runs of one seed have the same images, first weights and order, and the same anchors, so that "
-    "differences are taken seed by seed; intervals are Student's, at 95 %, over the seeds.",
+    "differences are taken seed by seed.",
     "Time is processor time. Random positives are trained for longer by the factor that a step with "
     "candidates takes longer, rounded up; the table has the seconds of both. A GPU makes views and "
     "embeddings cheaper, and the factor smaller.",
@@ -70,12 +73,14 @@ class ActiveArm:
         positives: name of the arm.
         results: scores of the arm, by seed.
         beside: scores of random positives, by seed.
+        untrained: scores of the encoders with their first weights, by seed.
     """
 
     data: str
     positives: str
     results: Mapping[int, ActiveScore]
     beside: Mapping[int, ActiveScore]
+    untrained: Mapping[int, ActiveScore]
 
     @property
     def is_active(self) -> bool:
@@ -84,38 +89,43 @@ class ActiveArm:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Seeds that both have."""
-        return tuple(seed for seed in self.results if seed in self.beside)
+        """Seeds that all three have."""
+        return tuple(seed for seed in self.results if seed in self.beside and seed in self.untrained)
 
-    def at_equal_updates(self, kind: str) -> Interval:
-        """Return the gain over random positives with equally many updates.
+    def at_equal_updates(self, kind: str) -> Estimate:
+        """Return the gain over random positives with equally many updates, in one of `KINDS`."""
+        return self._over(self.beside, KINDS[kind][0], KINDS[kind][0])
 
-        Args:
-            kind: accuracy to be compared, one of `KINDS`.
-        """
-        pick, _ = KINDS[kind]
-        return Interval.of([pick(self.results[seed]) - pick(self.beside[seed]) for seed in self.seeds])
+    def at_equal_time(self, kind: str) -> Estimate:
+        """Return the gain over random positives that were trained for longer, in one of `KINDS`."""
+        return self._over(self.beside, *KINDS[kind])
 
-    def at_equal_time(self, kind: str) -> Interval:
-        """Return the gain over random positives that were trained for longer.
+    def above_untrained(self, kind: str) -> Estimate:
+        """Return the gain over the first weights, in one of `KINDS`."""
+        return self._over(self.untrained, KINDS[kind][0], KINDS[kind][0])
 
-        Args:
-            kind: accuracy to be compared, one of `KINDS`.
-        """
-        pick, late = KINDS[kind]
-        return Interval.of([pick(self.results[seed]) - late(self.beside[seed]) for seed in self.seeds])
+    def _over(self, less: Mapping[int, ActiveScore], pick: Pick, pick_less: Pick) -> Estimate:
+        return Estimate.of_difference(
+            [pick(self.results[seed]) for seed in self.seeds], [pick_less(less[seed]) for seed in self.seeds]
+        )
 
 
 def arms_of(results: Mapping[ActiveRun, ActiveScore]) -> tuple[ActiveArm, ...]:
-    """Return all arms but the random one, set by set, that have a seed in common with it."""
+    """Return all arms but the random one, set by set, that share a seed with it and the untrained one."""
     found = {
         key: {run.seed: score for run, score in group.items()}
         for key, group in grouped(results, "data", "positives").items()
     }
     arms = [
-        ActiveArm(data=data, positives=positives, results=seeds, beside=found.get((data, RANDOM), {}))
+        ActiveArm(
+            data=data,
+            positives=positives,
+            results=seeds,
+            beside=found.get((data, RANDOM), {}),
+            untrained=found.get((data, UNTRAINED), {}),
+        )
         for (data, positives), seeds in found.items()
-        if positives != RANDOM
+        if positives not in (RANDOM, UNTRAINED)
     ]
     return tuple(arm for arm in arms if arm.seeds)
 
@@ -123,22 +133,22 @@ def arms_of(results: Mapping[ActiveRun, ActiveScore]) -> tuple[ActiveArm, ...]:
 def run(request: Request) -> None:
     """Train by each kind of positives on each set."""
     sets = {"digits": (digits("train"), digits("test")), **load(request.required_data())}
-    study(sets, scale_of(request.budget), seed=request.seed).run(request)
+    study(sets, scale_of(request)).run(request)
 
 
-def study(sets: Mapping[str, Parts], scale: ActiveScale, *, seed: int) -> Study[ActiveRun, ActiveScore]:
+def study(sets: Mapping[str, Parts], scale: ActiveScale) -> Study[ActiveRun, ActiveScore]:
     """Return the study of some sets of images.
 
     Args:
         sets: sets of images by name, whole.
         scale: size of the study.
-        seed: first random seed.
     """
     return Study(
-        cells=wanted_cells(sets, scale, seed=seed),
+        cells=wanted_cells(sets, scale),
         scores=ActiveScore,
         measure=measurer(sets, scale),
         name=lambda run: f"{run.data}, {run.positives}, seed {run.seed}",
+        protocol=Protocol(seeds=scale.seeds, controls=("untrained encoder",), measured_on="test images"),
         page=lambda results: page(results, scale),
     )
 
@@ -181,33 +191,43 @@ def _lead(arms: Sequence[ActiveArm]) -> str:
 
 
 def findings(arms: Sequence[ActiveArm]) -> tuple[Finding, ...]:
-    """Return the paper's statements beside our numbers; one agrees if its interval is above zero."""
+    """Return the paper's statements beside our numbers."""
     found = []
-    for arm in arms:
-        updates = arm.at_equal_updates(PROBE)
-        ours = f"{arm.data}, {arm.positives}: by the linear probe {updates.points} after as many updates"
-        if arm.is_active:
-            paper = "Table I: active positives consistently outperform random ones. (On latents.)"
-            ours += f"; {arm.at_equal_time(PROBE).points} after as much time"
-        else:
-            paper = (
-                "Table II: positives that vary little in what matters and freely in the rest are more "
-                "effective. (On latents.)"
-            )
-        agrees = updates.above_zero if len(arm.seeds) > 1 else None
-        found.append(Finding(paper=paper, ours=f"{ours}.", agrees=agrees))
-    for name in dict.fromkeys(arm.positives for arm in arms if arm.is_active):
+    for name in dict.fromkeys(arm.positives for arm in arms):
         several = [arm for arm in arms if arm.positives == name]
-        updates = together([arm.at_equal_updates(PROBE) for arm in several])
-        time = together([arm.at_equal_time(PROBE) for arm in several])
+        paper = (
+            "Table II: positives that vary little in what matters and freely in the rest are more effective."
+        )
+        if several[0].is_active:
+            paper = "Table I: active positives consistently outperform random ones."
         found.append(
             Finding(
-                paper="(The same, all sets and seeds together.)",
-                ours=f"{name}, {len(updates.values)} pairs of runs: by the linear probe {updates.points} "
-                f"after as many updates; {time.points} after as much time.",
+                paper=f"{paper} (On latents.)",
+                ours=f"{name} over random, linear probe after as many updates, in points:",
+                effects=tuple(_points(arm.data, arm.at_equal_updates(PROBE)) for arm in several),
+                controls=tuple(
+                    _points(f"{arm.data}, over untrained", arm.above_untrained(PROBE)) for arm in several
+                ),
+            )
+        )
+    for name in dict.fromkeys(arm.positives for arm in arms if arm.is_active):
+        several = [arm for arm in arms if arm.positives == name]
+        time = [arm.at_equal_time(PROBE) for arm in several]
+        by_data = "; ".join(f"{arm.data}: {each.points}" for arm, each in zip(several, time, strict=True))
+        updates = together([arm.at_equal_updates(PROBE) for arm in several])
+        found.append(
+            Finding(
+                paper="(No statement: after as much time; all sets and seeds together.)",
+                ours=f"{name} over random, linear probe after as much time: {by_data}. All "
+                f"{len(updates.values)} pairs of runs: {together(time).points}; after as many updates "
+                f"{updates.points}.",
             )
         )
     return tuple(found)
+
+
+def _points(name: str, difference: Estimate) -> Effect:
+    return Effect(name=name, difference=difference, digits=1, scale=100)
 
 
 def _numbers(results: Mapping[ActiveRun, ActiveScore]) -> Numbers:
@@ -220,19 +240,19 @@ def _numbers(results: Mapping[ActiveRun, ActiveScore]) -> Numbers:
     return Numbers(
         header=("positives", *KINDS, "seconds", "seeds"),
         rows=tuple(rows),
-        note="Accuracy in percent on test images, mean ± standard deviation over the seeds; seconds of "
+        note="Accuracy in percent on test images, means over the seeds with 95 % intervals; seconds of "
         "processor time.",
     )
 
 
 def _row(name: str, several: Sequence[ActiveScore], *, late: bool) -> tuple[str, ...]:
     seconds = fmean(score.seconds_as_long if late else score.seconds for score in several)
-    accuracies = (Interval.of([picks[late](score) for score in several]) for picks in KINDS.values())
+    accuracies = (Estimate.over_seeds([picks[late](score) for score in several]) for picks in KINDS.values())
     return name, *(each.percent for each in accuracies), f"{seconds:.0f}", str(len(several))
 
 
 def _settings(results: Mapping[ActiveRun, ActiveScore], scale: ActiveScale) -> dict[str, str]:
-    sizes = {cell.data: cell for cell in results}
+    sizes = {cell.data: cell for cell in results}  # the last arm of a set, which is not the untrained one
     each = {
         data: f"{cell.images:,} images, {cell.epochs} epochs, random {cell.longer:g} times as long"
         for data, cell in sizes.items()
@@ -247,26 +267,23 @@ def _settings(results: Mapping[ActiveRun, ActiveScore], scale: ActiveScale) -> d
         "active, quantile": "any candidate within the nearest quarter of the images, else the nearest",
         "targeted": "on ink, noise and erasures vary freely; on colors, all changes of color do; the other "
         "factors vary a quarter as much",
-        "seeds": f"{len({cell.seed for cell in results})} at most; the table has each arm's",
     }
 
 
-def together(differences: Sequence[Interval]) -> Interval:
-    """Return the interval of several sets as one: each seed of each set is a draw.
+def together(differences: Sequence[Estimate]) -> Estimate:
+    """Return the estimate of several sets as one: each seed of each set is a draw.
 
     Example:
-        >>> together([Interval((0.01, 0.03)), Interval((0.02,))]).points
-        '+2.0 ± 2.5 points'
+        >>> together([Estimate.over_seeds([0.01, 0.03]), Estimate.over_seeds([0.02])]).values
+        (0.01, 0.03, 0.02)
     """
-    return Interval.of([value for each in differences for value in each.values])
+    return Estimate.over_seeds([value for each in differences for value in each.values])
 
 
 def by_set(arms: Sequence[ActiveArm]) -> dict[str, list[ActiveArm]]:
     """Return the arms of each set, in their order."""
-    sets: dict[str, list[ActiveArm]] = {}
-    for arm in arms:
-        sets.setdefault(arm.data, []).append(arm)
-    return sets
+    names = dict.fromkeys(arm.data for arm in arms)
+    return {name: [arm for arm in arms if arm.data == name] for name in names}
 
 
 def overview(arms: Sequence[ActiveArm], kind: str) -> Drawing:
@@ -307,11 +324,12 @@ def draw_differences(axes: Axes, arms: Sequence[ActiveArm], kind: str) -> None:
         axes.text(place, 1.0, words, transform=axes.transAxes, color=shade, fontsize=TEXT, va="bottom")
 
 
-def _mark(axes: Axes, place: float, difference: Interval, color: str, *, filled: bool) -> None:
+def _mark(axes: Axes, place: float, difference: Estimate, color: str, *, filled: bool) -> None:
+    mean, low, high = (100 * number for number in (difference.mean, difference.low, difference.high))
     axes.errorbar(
-        [100 * difference.mean],
+        [mean],
         [place],
-        xerr=None if len(difference.values) < 2 else [100 * difference.half],
+        xerr=[[mean - low], [high - mean]] if difference.is_known else None,
         color=color,
         marker="o",
         markersize=4,

@@ -1,9 +1,8 @@
 """Training and measurement of one encoder of the study of active positives, and the settings of the study."""
 
-import math
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from tammes.data import Images
 from tammes.encoders import ConvNetConfig
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.papers.ash.vision_training import Parts, balanced
+from tammes.papers.entry import Request
 from tammes.positives import (
     Active,
     Clusters,
@@ -23,8 +23,23 @@ from tammes.positives import (
     SameInstance,
     Targeted,
 )
-from tammes.training import Adam, Machine, Run, RunFolder, TrainingConfig, embed, train
+from tammes.training import (
+    Adam,
+    ImagesSummary,
+    Machine,
+    Model,
+    Run,
+    RunConfig,
+    RunFolder,
+    TrainingConfig,
+    build_model,
+    embed,
+    train,
+)
 
+UNTRAINED = "untrained"
+"""Control: the encoder with its first weights."""
+SEEDS, IMAGES = 5, 2000
 TEMPERATURE = 0.5
 CANDIDATES = 4
 """m, number of candidates of each active arm."""
@@ -76,27 +91,30 @@ class ActiveScale:
         batch_size: pairs of a step.
         optimizer: Adam.
         part: fraction of the epochs in `SETTINGS`.
-        seeds: number of seeds for every arm.
+        seeds: random seeds of every arm.
+        learning: whether encoders are trained; else all keep their first weights.
     """
 
-    images: int = 2000
-    test_images: int = 2000
+    images: int = IMAGES
+    test_images: int = IMAGES
     width: int = 16
     batch_size: int = 128
     optimizer: Adam = field(default_factory=Adam)
     part: float = 1.0
-    seeds: int = 5
+    seeds: Sequence[int] = range(SEEDS)
+    learning: bool = True
 
 
-def scale_of(budget: float) -> ActiveScale:
-    """Return fewer seeds for a smaller budget, at least two, and then fewer epochs.
-
-    Example:
-        >>> scale_of(1.0).seeds, scale_of(0.4).seeds, scale_of(0.4).part, scale_of(0.1).part
-        (5, 2, 1.0, 0.25)
-    """
-    seeds = max(2, math.ceil(5 * budget))
-    return ActiveScale(seeds=seeds, part=min(1.0, 5 * budget / seeds))
+def scale_of(request: Request) -> ActiveScale:
+    """Return fewer seeds for a smaller budget, at least two, then fewer epochs, then fewer images."""
+    images = max(200, round(IMAGES * min(1.0, 100 * request.budget)))
+    return ActiveScale(
+        images=images,
+        test_images=images,
+        part=min(1.0, SEEDS * request.budget / 2),
+        seeds=request.seed_range(SEEDS, fewest=2),
+        learning=request.learning,
+    )
 
 
 def augmentation_for(data: str, images: Images) -> Photographs | Handwriting:
@@ -136,7 +154,7 @@ class ActiveRun:
         positives: name of the arm.
         seed: random seed of the images, the weights and the views.
         images: number of training images.
-        epochs: epochs of training.
+        epochs: epochs of training; 0 of an untrained encoder.
         longer: factor by which the longer training of random positives has more epochs.
     """
 
@@ -199,26 +217,29 @@ def fit(run: ActiveRun, scale: ActiveScale, parts: Parts) -> ActiveScore:
     """Train and measure one encoder; with random positives, measure it again after a longer training."""
     images, _ = parts
     steps = run.epochs * (len(images) // scale.batch_size)
+    positives = {UNTRAINED: SameInstance(), **arms(run.data, steps=steps)}[run.positives]
     config = TrainingConfig(
         objective=recipes.simclr(temperature=TEMPERATURE),
         encoder=ConvNetConfig(width=scale.width),
         augmentation=augmentation_for(run.data, images),
-        positives=arms(run.data, steps=steps)[run.positives],
+        positives=positives,
         optimizer=scale.optimizer,
         batch_size=scale.batch_size,
-        epochs=run.epochs,
+        epochs=max(1, run.epochs),
         seed=run.seed,
     )
+    if run.epochs == 0:
+        return _untrained(config, parts)
     with tempfile.TemporaryDirectory() as folder:
         kept = RunFolder(path=Path(folder, "run"))
         first, seconds = _timed(config, images, kept)
-        probe, few, knn = _accuracies(first, parts)
+        probe, few, knn = _accuracies(first.model, parts, seed=run.seed)
         late, seconds_late = first, 0.0
         if isinstance(config.positives, SameInstance):
             # No setting depends on the number of epochs, so resuming is the longer run from its beginning.
             more = replace(config, epochs=round(run.longer * run.epochs))
             late, seconds_late = _timed(more, images, replace(kept, resume=True))
-        probe_as_long, few_as_long, knn_as_long = _accuracies(late, parts)
+        probe_as_long, few_as_long, knn_as_long = _accuracies(late.model, parts, seed=run.seed)
     return ActiveScore(
         probe=probe,
         few=few,
@@ -234,7 +255,27 @@ def fit(run: ActiveRun, scale: ActiveScale, parts: Parts) -> ActiveScore:
     )
 
 
-def wanted_cells(sets: Mapping[str, Parts], scale: ActiveScale, *, seed: int) -> list[ActiveRun]:
+def _untrained(config: TrainingConfig, parts: Parts) -> ActiveScore:
+    """Measure an encoder with its first weights."""
+    images, _ = parts
+    model = build_model(RunConfig(training=config, data=ImagesSummary.of(images, source="data")))
+    probe, few, knn = _accuracies(model, parts, seed=config.seed)
+    return ActiveScore(
+        probe=probe,
+        few=few,
+        knn=knn,
+        probe_as_long=probe,
+        few_as_long=few,
+        knn_as_long=knn,
+        loss=0.0,
+        steps=0,
+        steps_as_long=0,
+        seconds=0.0,
+        seconds_as_long=0.0,
+    )
+
+
+def wanted_cells(sets: Mapping[str, Parts], scale: ActiveScale) -> list[ActiveRun]:
     """Return all runs, those of the first seed first: a study stopped after it is whole, with fewer seeds."""
     return [
         ActiveRun(
@@ -242,12 +283,14 @@ def wanted_cells(sets: Mapping[str, Parts], scale: ActiveScale, *, seed: int) ->
             positives=positives,
             seed=each,
             images=min(scale.images, len(images)),
-            epochs=max(1, round(scale.part * SETTINGS[data].epochs)),
+            epochs=max(1, round(scale.part * SETTINGS[data].epochs))
+            if scale.learning and positives != UNTRAINED
+            else 0,
             longer=SETTINGS[data].longer,
         )
-        for each in range(seed, seed + scale.seeds)
+        for each in scale.seeds
         for data, (images, _) in sets.items()
-        for positives in arms(data, steps=1)
+        for positives in (UNTRAINED, *arms(data, steps=1))
     ]
 
 
@@ -257,12 +300,12 @@ def _timed(config: TrainingConfig, images: Images, folder: RunFolder) -> tuple[R
     return run, time.process_time() - start
 
 
-def _accuracies(run: Run, parts: Parts) -> tuple[float, float, float]:
+def _accuracies(model: Model, parts: Parts, *, seed: int) -> tuple[float, float, float]:
     """Return the accuracies of the probe with all labels, with a tenth of them, and of nearest neighbors."""
     learned, tried = (
-        LabeledFeatures(features=embed(run.model, part)[0], labels=part.required_labels()) for part in parts
+        LabeledFeatures(features=embed(model, part)[0], labels=part.required_labels()) for part in parts
     )
-    few = LinearProbe(fraction=0.1, seed=run.config.training.seed)
+    few = LinearProbe(fraction=0.1, seed=seed)
     return (
         LinearProbe().accuracy(learned, tried),
         few.accuracy(learned, tried),

@@ -22,6 +22,7 @@ from tammes.latent import (
     Laboratory,
     LatentModel,
     Mixing,
+    NearBoundary,
     RandomMeans,
     Strategy,
     TrainedEncoders,
@@ -33,7 +34,13 @@ from tammes.positives import Quantile
 
 SEEDS = 10
 BASELINE, INFO_ACTIVE, ACTIVE, CLASS_PRESERVING = "baseline", "info-active", "active", "class-preserving"
-RANDOM, DOUBLE_ACTIVE, ADVERSARIAL = "random", "double-active", "adversarial"
+RANDOM, DOUBLE_ACTIVE = "random", "double-active"
+SQUARED, SIGNED = "adversarial, squared", "adversarial, signed"
+UNTRAINED, UNTRAINED_NEAR = "untrained", "untrained, double-active"
+"""Controls: encoders with their first weights, measured as the others are; the second with the anchors of
+double-active, since the classifier learns from the anchors, and better from those near its boundary."""
+SEARCHED_ON = "other worlds (seeds 100 to 103), by the distance of the paper's first column from ours"
+MEASURED_ON = "new latents of each seed's world"
 Outcome = tuple[Mapping[str, TrainedEncoders], dict[str, Tensor], dict[str, Tensor]]
 """Encoders, reported accuracies and last accuracies by strategy, (seeds,) each."""
 
@@ -69,6 +76,8 @@ class Settings1:
     """
 
     ROW: ClassVar = ("latents", "observed", "total_updates")
+    CONTROLS: ClassVar = (UNTRAINED, UNTRAINED_NEAR)
+    SEARCH: ClassVar = {"class means": ("opposite", "independent")}
 
     latents: int = 48
     observed: int = 256
@@ -96,6 +105,16 @@ class Settings1:
         """Row of the table, in words."""
         return f"{self.latents} latents, {self.observed} observed, {self.total_updates} updates"
 
+    @property
+    def short(self) -> str:
+        """Numbers of the row."""
+        return f"{self.latents}/{self.observed}/{self.total_updates}"
+
+    @property
+    def chance(self) -> float:
+        """Accuracy of a guess."""
+        return 0.5
+
     def laboratory(self, updates: int) -> Laboratory:
         """Return the laboratory that trains the row, for the given number of updates in all."""
         return Laboratory(
@@ -116,7 +135,7 @@ class Settings1:
         )
 
     def strategies(self) -> dict[str, Strategy]:
-        """Return the strategies of the paper's columns and the adversarial one, which has no column."""
+        """Return the strategies of the paper's columns, and two readings of the one without a column."""
         acceptance = Quantile(share=self.share)
         return {
             RANDOM: algorithm_1.random(scale=self.perturbation),
@@ -124,7 +143,8 @@ class Settings1:
             DOUBLE_ACTIVE: algorithm_1.double_active(
                 acceptance=acceptance, scale=self.perturbation, tries=self.tries, of=self.anchors_of
             ),
-            ADVERSARIAL: algorithm_1.adversarial(scale=self.perturbation, radius=self.perturbation),
+            SQUARED: algorithm_1.adversarial(scale=self.perturbation, radius=self.perturbation),
+            SIGNED: algorithm_1.adversarial(scale=self.perturbation, radius=self.perturbation, signed=True),
         }
 
     def trained(self, strategies: Mapping[str, Strategy], seeds: Sequence[int], updates: int) -> Outcome:
@@ -135,6 +155,13 @@ class Settings1:
             last = {name: boundary_accuracy(each) for name, each in trained.items()}
             best = {name: torch.maximum(best[name], accuracy) for name, accuracy in last.items()}
         return trained, best, last
+
+    def untrained(self, seeds: Sequence[int], updates: int) -> Outcome:
+        """Report untrained encoders likewise: the best of as many classifiers, of as many anchors."""
+        random = algorithm_1.random(scale=self.perturbation)
+        near = dataclasses.replace(random, anchors=NearBoundary(of=self.anchors_of))
+        strategies = {UNTRAINED: random, UNTRAINED_NEAR: near}
+        return dataclasses.replace(self, learning_rate=0.0).trained(strategies, seeds, updates)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +196,15 @@ class Settings2:
     """
 
     ROW: ClassVar = ("classes", "informative", "uninformative")
+    CONTROLS: ClassVar = (UNTRAINED,)
+    SEARCH: ClassVar = {
+        "class means": ("independent", "as far apart as possible"),
+        "length of the uninformative latents": ("1", "2", "2.5", "4 to 10"),
+        "depth of g": (2, 4),
+        "temperature": (0.2, 0.5, 1),
+        "neighbors": (5, 20),
+        "dimensions of the embedding": ("informative ones", "all"),
+    }
 
     classes: int = 4
     informative: int = 4
@@ -195,6 +231,16 @@ class Settings2:
     def row(self) -> str:
         """Row of the table, in words."""
         return f"{self.classes} classes, {self.informative} + {self.uninformative} latents"
+
+    @property
+    def short(self) -> str:
+        """Numbers of the row."""
+        return f"{self.classes}, {self.informative} + {self.uninformative}"
+
+    @property
+    def chance(self) -> float:
+        """Accuracy of a guess."""
+        return 1 / self.classes
 
     @property
     def latents(self) -> int:
@@ -239,6 +285,11 @@ class Settings2:
         )
         found = {name: accuracy(each) for name, each in trained.items()}
         return trained, found, found
+
+    def untrained(self, seeds: Sequence[int], updates: int) -> Outcome:
+        """Report untrained encoders likewise; they are the same after any number of updates."""
+        strategies = {UNTRAINED: algorithm_2.baseline(radius=self.scale)}
+        return dataclasses.replace(self, learning_rate=0.0).trained(strategies, seeds, min(updates, 1))
 
 
 # Rows of the paper's tables, with the accuracies of its columns.

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from matplotlib.figure import Figure as Drawing
 
+from tammes.estimate import Estimate
 from tammes.latent import OverlapWarning, Strategy
+from tammes.papers.entry import Request
 from tammes.papers.figures import dots
+from tammes.papers.finding import Effect
 from tammes.papers.page import Figure, PaperPage, panel
-from tammes.papers.statistics import Interval
+from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study
-from tammes.papers.weber.settings import PAPER, SEEDS, Settings1, Settings2, in_words
+from tammes.papers.weber.settings import (
+    MEASURED_ON,
+    PAPER,
+    SEARCHED_ON,
+    SEEDS,
+    UNTRAINED,
+    Settings1,
+    Settings2,
+    in_words,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +36,7 @@ class StrategyRun:
         row: row, in words.
         strategy: name of the strategy.
         settings: all settings that the paper leaves open, as one string.
-        updates: number of updates of the encoder.
+        updates: number of updates of the encoder; 0 of an untrained one.
         seed: random seed of the run.
     """
 
@@ -46,7 +58,8 @@ class RunScore:
         ceiling: fraction of latents that are nearest to the mean of their own class: the accuracy that the
             true latents allow.
         tries: mean number of candidates looked at for a positive.
-        missed: fraction of positives for which no candidate was accepted.
+        missed: fraction of positives that their strategy does not look for: no candidate was accepted, or an
+            adversarial one lies deeper in the anchor's class than the anchor.
     """
 
     accuracy: float
@@ -61,7 +74,7 @@ Results = Mapping[StrategyRun, RunScore]
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """Runs of one row, which are trained as one model.
+    """Runs of one row, which are trained as one model, and its untrained encoders.
 
     Args:
         settings: settings, with the row.
@@ -82,20 +95,24 @@ class Runs:
             row=self.settings.row,
             strategy=strategy,
             settings=" ".join(f"{name}={value}" for name, value in described.items()),
-            updates=self.updates,
+            updates=0 if strategy in self.settings.CONTROLS else self.updates,
             seed=seed,
         )
 
     def cells(self) -> list[StrategyRun]:
         """Return all runs."""
-        return [self.cell(strategy, seed) for strategy in self.strategies for seed in self.seeds]
+        strategies = (*self.settings.CONTROLS, *self.strategies)
+        return [self.cell(strategy, seed) for strategy in strategies for seed in self.seeds]
 
-    def measured(self) -> dict[StrategyRun, RunScore]:
-        """Train and measure all runs."""
+    def measured(self, *, training: bool) -> dict[StrategyRun, RunScore]:
+        """Measure all runs after training, or the untrained encoders."""
         with warnings.catch_warnings():
             # Eight classes on a circle, as in the paper's fourth row, may overlap; the page says by how much.
             warnings.simplefilter("ignore", OverlapWarning)
-            trained, reported, last = self.settings.trained(self.strategies, self.seeds, self.updates)
+            if training:
+                trained, reported, last = self.settings.trained(self.strategies, self.seeds, self.updates)
+            else:
+                trained, reported, last = self.settings.untrained(self.seeds, self.updates)
         scores = {}
         for name, each in trained.items():
             assert each.state.world.classes is not None  # the rows have classes
@@ -114,39 +131,46 @@ class Runs:
         """Return the score of each seed."""
         return [results[self.cell(strategy, seed)] for seed in self.seeds]
 
-    def accuracy(self, results: Results, strategy: str) -> Interval:
+    def accuracy(self, results: Results, strategy: str) -> Estimate:
         """Return the accuracy of a strategy, over the seeds."""
-        return Interval.of([score.accuracy for score in self.scores(results, strategy)])
+        return Estimate.over_seeds([score.accuracy for score in self.scores(results, strategy)])
 
-    def gap(self, results: Results, more: str, less: str) -> Interval:
+    def ceiling(self, results: Results) -> Estimate:
+        """Return the accuracy that the true latents allow, over the seeds."""
+        return Estimate.over_seeds([score.ceiling for score in self.scores(results, UNTRAINED)])
+
+    def missed(self, results: Results, strategy: str) -> list[float]:
+        """Return the fraction of positives that the strategy does not look for, of each seed."""
+        return [score.missed for score in self.scores(results, strategy)]
+
+    def gap(self, results: Results, more: str, less: str) -> Estimate:
         """Return by how much one strategy is more accurate than another, seed by seed."""
-        return Interval.of_difference(
+        return Estimate.of_difference(
             self.accuracy(results, more).values, self.accuracy(results, less).values
         )
 
 
 def runs_of_row(
     settings: Settings1 | Settings2,
+    request: Request,
     *,
-    budget: float,
-    seed: int,
     updates: int,
     strategies: Mapping[str, Strategy] | None = None,
 ) -> Runs:
-    """Return the runs of a row that a budget allows.
+    """Return the runs of a row that a request allows.
 
     Args:
         settings: settings, with the row.
-        budget: fraction of the full work.
-        seed: first random seed.
+        request: request for the study; a smaller budget has fewer seeds, and at least two.
         updates: number of updates of the full work.
         strategies: strategies by name; None for those of the row's table.
     """
+    settings = replace(settings, learning_rate=request.rate(settings.learning_rate))
     return Runs(
         settings=settings,
         strategies=settings.strategies() if strategies is None else strategies,
-        seeds=seeds_of(budget, seed),
-        updates=part_of(budget, updates),
+        seeds=request.seed_range(SEEDS, fewest=2),
+        updates=part_of(request.budget, updates),
     )
 
 
@@ -162,7 +186,7 @@ def study(plan: Sequence[Runs], page: Callable[[Results], PaperPage]) -> Study[S
 
     def measure(cell: StrategyRun) -> RunScore:
         if cell not in ahead:
-            ahead.update(of_cell[cell].measured())
+            ahead.update(of_cell[cell].measured(training=cell.updates > 0))
         return ahead[cell]
 
     return Study(
@@ -170,18 +194,15 @@ def study(plan: Sequence[Runs], page: Callable[[Results], PaperPage]) -> Study[S
         scores=RunScore,
         measure=measure,
         name=lambda cell: f"{cell.row}: {cell.strategy}",
+        protocol=Protocol(
+            seeds=plan[0].seeds,
+            controls=("untrained encoder", "chance", "true latents (ceiling)"),
+            measured_on=MEASURED_ON,
+            search=plan[0].settings.SEARCH,
+            searched_on=SEARCHED_ON,
+        ),
         page=page,
     )
-
-
-def seeds_of(budget: float, first: int) -> range:
-    """Return the seeds of a study: a smaller budget has fewer, and at least two.
-
-    Example:
-        >>> seeds_of(0.3, 7), len(seeds_of(0.01, 0))
-        (range(7, 10), 2)
-    """
-    return range(first, first + max(2, round(SEEDS * budget)))
 
 
 def part_of(budget: float, whole: int) -> int:
@@ -194,16 +215,45 @@ def part_of(budget: float, whole: int) -> int:
     return max(1, round(whole * min(1.0, SEEDS * budget / 2)))
 
 
-def row_by_row(gaps: Sequence[Interval]) -> str:
-    """Return the differences of all rows in words."""
-    return f"{', '.join(map(str, gaps))}, row by row"
+def row_by_row(
+    results: Results, work: Sequence[Runs], more: str, less: str, *, name: str = ""
+) -> tuple[Effect, ...]:
+    """Return by how much one strategy is more accurate than another, in each row.
+
+    Args:
+        results: scores of all runs.
+        work: runs of each row.
+        more: strategy that should be more accurate.
+        less: strategy that should be less accurate.
+        name: words before the row.
+    """
+    return tuple(
+        Effect(name=f"{name}{runs.settings.short}", difference=runs.gap(results, more, less)) for runs in work
+    )
+
+
+def above_untrained(
+    results: Results, work: Sequence[Runs], strategy: str, control: str = UNTRAINED
+) -> tuple[Effect, ...]:
+    """Return by how much a strategy is more accurate than the untrained encoder, in each row."""
+    return row_by_row(results, work, strategy, control, name="over untrained, ")
+
+
+CONTROLS = ("chance", UNTRAINED, "true latents")
+"""Columns of a table beside those of the strategies."""
+
+
+def controls(results: Results, runs: Runs) -> tuple[str, ...]:
+    """Return the controls of a row in the order of `CONTROLS`."""
+    untrained, ceiling = runs.accuracy(results, UNTRAINED), runs.ceiling(results)
+    return f"{runs.settings.chance:g}", str(untrained), str(ceiling)
 
 
 def beside_paper(results: Results, runs: Runs, order: Sequence[str]) -> Iterator[str]:
-    """Yield the accuracy of each strategy with its standard error, and the paper's in parentheses."""
+    """Yield the accuracy of each strategy with its interval, and the paper's in parentheses."""
     for name in order:
         paper = PAPER[runs.settings.row].get(name)
-        ours = runs.accuracy(results, name).with_error
+        ours = str(runs.accuracy(results, name))
         yield ours if paper is None else f"{ours} ({paper:.3f})"
 
 
@@ -227,7 +277,9 @@ def by_strategy(
     drawn = {}
     for runs in plan:
         row = runs.settings.row
-        ours = {name: runs.accuracy(results, name) for name in order}
+        ours: dict[str, float | Estimate] = {"chance": runs.settings.chance}
+        ours |= {name: runs.accuracy(results, name) for name in (*runs.settings.CONTROLS, *order)}
+        ours["true latents"] = runs.ceiling(results)
         drawn[row] = dots(ours, PAPER[row], label=label, limits=limits)
     figure = Figure(
         title="Accuracy by strategy",

@@ -1,0 +1,214 @@
+"""The one statistic of all tables and pages: a mean with its 95 % confidence interval."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy import stats
+
+LEVEL = 0.95
+"""Confidence of every interval."""
+MOST_SEEDS = 1000
+"""Largest number of seeds that `Estimate.seeds_needed` names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """Mean with its 95 % confidence interval.
+
+    Over n seeds, or over the differences of n seeds that two methods share, by Student's t:
+
+        mean - h  to  mean + h ,        h = t_{0.975, n - 1} s / sqrt(n)
+
+    For a share of successes among n trials, such as the accuracy of one classifier on n test images, by
+    Wilson. One seed has no interval, and no comparison with it is ever decided.
+
+    Args:
+        mean: mean of the values, or the share.
+        low: lower end of the interval; minus infinity if it is unknown.
+        high: upper end of the interval; infinity if it is unknown.
+        values: value of each seed; empty for a share.
+
+    Source: Student (1908); Wilson (1927).
+
+    Example:
+        >>> print(Estimate.over_seeds([0.51, 0.52, 0.53]))
+        0.520 [0.495, 0.545]
+        >>> print(Estimate.over_seeds([0.51]))
+        0.510 (one seed)
+    """
+
+    mean: float
+    low: float = -math.inf
+    high: float = math.inf
+    values: tuple[float, ...] = ()
+
+    @staticmethod
+    def over_seeds(values: Sequence[float]) -> Estimate:
+        """Return the mean of one value for each seed, with Student's interval.
+
+        Raises:
+            ValueError: no value, or one that is NaN.
+
+        Example:
+            >>> Estimate.over_seeds([1.0, 3.0]).mean
+            2.0
+        """
+        if not values:
+            raise ValueError("an estimate needs the value of one seed at least, got none")
+        if any(math.isnan(value) for value in values):
+            raise ValueError(
+                f"an estimate needs numbers, got {list(values)}: leave out what was not measured"
+            )
+        mean, n = statistics.fmean(values), len(values)
+        if n == 1:
+            return Estimate(mean=mean, values=tuple(values))
+        half = _t(n) * statistics.stdev(values) / math.sqrt(n)
+        return Estimate(mean=mean, low=mean - half, high=mean + half, values=tuple(values))
+
+    @staticmethod
+    def of_difference(more: Sequence[float], less: Sequence[float]) -> Estimate:
+        """Return the mean of `more - less` over the seeds that both share.
+
+        Args:
+            more: value of each seed.
+            less: value of the same seeds, in the same order.
+
+        Raises:
+            ValueError: different numbers of seeds, or none.
+
+        Example:
+            >>> Estimate.of_difference([0.6, 0.8], [0.5, 0.7]).above_zero
+            True
+        """
+        if len(more) != len(less):
+            raise ValueError(f"a paired difference needs the same seeds, got {len(more)} and {len(less)}")
+        return Estimate.over_seeds([a - b for a, b in zip(more, less, strict=True)])
+
+    @staticmethod
+    def of_share(share: float, trials: int) -> Estimate:
+        """Return a share of successes, with Wilson's interval.
+
+            ( p + z^2 / 2n  -+  z sqrt(p (1 - p) / n + z^2 / 4n^2) ) / (1 + z^2 / n) ,        z = 1.96
+
+        Args:
+            share: fraction p of the trials that succeeded, in [0, 1].
+            trials: number n of trials.
+
+        Example:
+            >>> print(Estimate.of_share(0.95, 360))
+            0.950 [0.922, 0.968]
+        """
+        if not 0 <= share <= 1 or trials < 1:
+            raise ValueError(f"expected a share from 0 to 1 of at least one trial, got {share} of {trials}")
+        z2 = float(stats.norm.ppf((1 + LEVEL) / 2)) ** 2
+        middle = share + z2 / (2 * trials)
+        half = math.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2)))
+        whole = 1 + z2 / trials
+        low, high = max(0.0, (middle - half) / whole), min(1.0, (middle + half) / whole)
+        return Estimate(mean=share, low=min(low, share), high=max(high, share))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is an interval: false for one seed."""
+        return math.isfinite(self.high)
+
+    @property
+    def above_zero(self) -> bool:
+        """Whether the whole interval lies above zero."""
+        return self.low > 0
+
+    @property
+    def below_zero(self) -> bool:
+        """Whether the whole interval lies below zero."""
+        return self.high < 0
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation over the seeds; None for one seed and for a share."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else None
+
+    @property
+    def seeds_needed(self) -> int | None:
+        """Number of seeds after which the interval would exclude zero, at this mean and this deviation.
+
+        None if that is unknown (one seed), or more than `MOST_SEEDS`.
+
+        Example:
+            >>> Estimate.over_seeds([0.01, 0.03, 0.00]).seeds_needed
+            8
+        """
+        deviation = self.deviation
+        if deviation is None or self.mean == 0:
+            return None
+        for n in range(2, MOST_SEEDS + 1):
+            if _t(n) * deviation / math.sqrt(n) < abs(self.mean):
+                return n
+        return None
+
+    def __neg__(self) -> Estimate:
+        return Estimate(
+            mean=-self.mean, low=-self.high, high=-self.low, values=tuple(-value for value in self.values)
+        )
+
+    def __sub__(self, constant: float) -> Estimate:
+        return Estimate(
+            mean=self.mean - constant,
+            low=self.low - constant,
+            high=self.high - constant,
+            values=tuple(value - constant for value in self.values),
+        )
+
+    def text(self, digits: int = 3, *, scale: float = 1.0, signed: bool = False) -> str:
+        """Return the mean with its interval in brackets.
+
+        Args:
+            digits: number of decimals.
+            scale: factor before printing; 100 for percent.
+            signed: whether to print a sign before positive numbers.
+
+        Example:
+            >>> Estimate.over_seeds([0.01, 0.03]).text(1, scale=100, signed=True)
+            '+2.0 [\N{MINUS SIGN}10.7, +14.7]'
+        """
+
+        def printed(value: float) -> str:
+            number = f"{scale * value:{'+' if signed else ''}.{digits}f}"
+            if float(number) == 0:
+                number = number.lstrip("+-")
+            return number.replace("-", "\N{MINUS SIGN}")
+
+        if not self.is_known:
+            return f"{printed(self.mean)} (one seed)"
+        return f"{printed(self.mean)} [{printed(self.low)}, {printed(self.high)}]"
+
+    @property
+    def percent(self) -> str:
+        """Share in percent, with its interval.
+
+        Example:
+            >>> Estimate.of_share(0.5, 100).percent
+            '50.0 [40.4, 59.6]'
+        """
+        return self.text(1, scale=100)
+
+    @property
+    def points(self) -> str:
+        """Difference of shares in percentage points, with its interval.
+
+        Example:
+            >>> Estimate.over_seeds([0.02]).points
+            '+2.0 (one seed) points'
+        """
+        return f"{self.text(1, scale=100, signed=True)} points"
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _t(seeds: int) -> float:
+    """Return the quantile of Student's t by which an interval over the seeds is wider than an error."""
+    return float(stats.t.ppf((1 + LEVEL) / 2, seeds - 1))

@@ -1,0 +1,97 @@
+"""Estimates: their intervals hold the truth as often as they say, and say when they are not known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from tammes.estimate import Estimate
+
+numbers = st.floats(-10, 10)
+
+
+@given(values=st.lists(numbers, min_size=2, max_size=12))
+def test_the_interval_over_seeds_is_students(values: list[float]) -> None:
+    found = Estimate.over_seeds(values)
+    mean, error = np.mean(values), np.std(values, ddof=1) / math.sqrt(len(values))
+    low, high = (mean, mean) if error == 0 else stats.t.interval(0.95, len(values) - 1, mean, error)
+    assert (found.mean, found.low, found.high) == pytest.approx((mean, low, high), abs=1e-9)
+
+
+@given(successes=st.integers(0, 50), more=st.integers(0, 50))
+def test_the_interval_of_a_share_is_wilsons(successes: int, more: int) -> None:
+    trials = successes + more
+    if trials == 0:
+        return
+    found = Estimate.of_share(successes / trials, trials)
+    expected = stats.binomtest(successes, trials).proportion_ci(0.95, method="wilson")
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+
+
+def test_the_intervals_hold_the_truth_in_95_percent_of_the_cases() -> None:
+    drawn = np.random.default_rng(0).normal(0.3, 1.0, size=(4000, 4))
+    held = np.mean([(e := Estimate.over_seeds(row.tolist())).low <= 0.3 <= e.high for row in drawn])
+    assert abs(held - 0.95) < 3 * math.sqrt(0.95 * 0.05 / len(drawn))
+
+
+@given(values=st.lists(numbers, min_size=1, max_size=6), constant=numbers)
+def test_negation_and_subtraction_are_those_of_the_values(values: list[float], constant: float) -> None:
+    found = Estimate.over_seeds(values)
+    for moved, expected in (
+        (-found, Estimate.over_seeds([-value for value in values])),
+        (found - constant, Estimate.over_seeds([value - constant for value in values])),
+    ):
+        assert moved.mean == pytest.approx(expected.mean, abs=1e-9)
+        assert (moved.low, moved.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+        assert moved.values == pytest.approx(expected.values)
+
+
+def test_one_seed_decides_nothing() -> None:
+    found = Estimate.over_seeds([5.0])
+    assert not found.is_known
+    assert not found.above_zero
+    assert not (-found).below_zero
+    assert found.deviation is None
+    assert found.seeds_needed is None
+    assert str(found) == "5.000 (one seed)"
+
+
+def test_seeds_that_are_shared_are_compared_seed_by_seed() -> None:
+    better, worse = [0.5, 0.7, 0.9], [0.49, 0.69, 0.89]
+    assert Estimate.of_difference(better, worse).above_zero
+    assert not Estimate.over_seeds(better).low > Estimate.over_seeds(worse).high
+
+
+def test_the_number_of_seeds_needed_is_the_first_whose_interval_excludes_zero() -> None:
+    found = Estimate.over_seeds([0.01, 0.03, 0.00])
+    needed, deviation = found.seeds_needed, found.deviation
+    assert needed is not None
+    assert deviation is not None
+
+    def half(n: int) -> float:
+        return float(stats.t.ppf(0.975, n - 1)) * deviation / math.sqrt(n)
+
+    assert half(needed) < found.mean <= half(needed - 1)
+    assert Estimate.over_seeds([1.0, -1.0]).seeds_needed is None
+    assert Estimate.over_seeds([1.0, -0.9999]).seeds_needed is None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Estimate.over_seeds([]), "one seed at least"),
+        (lambda: Estimate.over_seeds([math.nan]), "leave out what was not measured"),
+        (lambda: Estimate.of_difference([1.0], [1.0, 2.0]), "same seeds, got 1 and 2"),
+        (lambda: Estimate.of_share(1.5, 10), "share from 0 to 1"),
+        (lambda: Estimate.of_share(0.5, 0), "at least one trial"),
+    ],
+)
+def test_wrong_input_is_refused(make, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
