@@ -123,7 +123,7 @@ def scale_of(budget: float) -> Scale:
         build=lambda channels, size: SmallNet(channels=channels, width=16),
         encoder="SmallNet",
         images=ROUND * max(1, round(math.sqrt(work))),
-        test_images=5000 if work >= 0.1 else 1000,
+        test_images=5000 if budget >= 0.01 else 1000,
         epochs=max(2, round(24 * math.sqrt(work))),
         seeds=min(3, max(1, round(3 * work))),
     )
@@ -316,7 +316,7 @@ def fit(
             step += 1
             if step == early_at:
                 early = accuracies(network, parts)
-    linear, mean = accuracies(network, parts)
+    linear, mean = early if early is not None and step == early_at else accuracies(network, parts)
     linear_early, mean_early = early or (linear, mean)
     return VisionScore(
         linear=linear,
