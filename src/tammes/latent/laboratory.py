@@ -138,6 +138,7 @@ class Laboratory:
         now = states(world.observe(first), first.labels, 0)
         tries = torch.zeros(len(run_seeds), dtype=torch.float64, device=self.device)
         missed, data = torch.zeros_like(tries), None
+        updates = self.updates if self.learning_rate > 0 else 1  # at a rate of 0, a step changes nothing
         for t in range(self.rounds):
             drawn = {name: self._draw(strategies[name], state) for name, state in now.items()}
             for name, (_, positives) in drawn.items():
@@ -145,7 +146,7 @@ class Laboratory:
                 missed[runs[name]] += 0 if positives.missed is None else positives.missed.sum(dim=1)
             new = self._data(list(drawn.values()), self._negatives(world, run_seeds, t))
             data = data.joined(new) if self.accumulate and data is not None else new
-            for _ in range(self.updates):
+            for _ in range(updates):
                 losses = self._step(encoders, optimizer, data.batch(self.batch, batches))
             self._check_finite(losses, list(strategies), seeds)
             now = states(data.anchors, data.labels, t + 1)
