@@ -75,7 +75,7 @@ class Finding:
     """Statement of the paper beside our measurement, with a verdict that can be no.
 
     The verdict is yes if enough effects lie above zero with their whole 95 % interval, and every control
-    does. It is no if so many lie below zero that the statement cannot hold any more. Otherwise nothing is
+    does. It is no if too many lie below zero for the statement to hold. Otherwise nothing is
     decided, and the verdict says what would decide it.
 
     Args:

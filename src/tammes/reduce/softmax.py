@@ -200,7 +200,7 @@ def _of_rows(
     values, candidates = negatives.anchors, negatives.candidates
 
     def through(slope: Tensor, others: Tensor, unit: Tensor, lengths: Tensor | None) -> Tensor:
-        # With beta = 0 the first argument is not read; alpha saves a product of its own.
+        # With beta = 0 the first argument is not read; alpha saves a separate product.
         found = torch.addmm(unit, slope, others, beta=0, alpha=scale).mul_(gradient)
         return found if lengths is None else through_unit_length(unit, lengths, found)
 

@@ -115,6 +115,6 @@ def test_verdicts_follow_from_seeds_and_controls() -> None:
     behind = scores(**{SIGNNET: 25.0}, **dict.fromkeys(METHODS[:3], 30.0))
     assert verdicts(behind)[:2] == ["no", "no"]
     unlearned = verdicts(scores(**{SIGNNET: 25.0, CONSTANT: 26.0}))
-    assert unlearned[0] == "no verdict: not above the control (dB above both controls)"
+    assert unlearned[0] == "no verdict: not above the control"
     seen = ahead | {SIGNNET: [replace(score, change=0.1) for score in ahead[SIGNNET]]}
     assert verdicts(seen)[2] == "check: failed"
