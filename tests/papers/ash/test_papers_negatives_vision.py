@@ -14,7 +14,7 @@ from tammes.papers import entries
 from tammes.papers.ash import vision as module
 from tammes.papers.ash import vision_training
 from tammes.papers.ash.accuracies import linear
-from tammes.papers.ash.vision import ENTRY, cells, findings, load
+from tammes.papers.ash.vision import ENTRY, cells, findings, grid, load
 from tammes.papers.ash.vision_training import (
     BATCH_SIZES,
     COUNTS,
@@ -26,7 +26,6 @@ from tammes.papers.ash.vision_training import (
     augmented_pairs,
     balanced,
     epochs_of,
-    grid,
     measurer,
     real_pairs,
     scale_of,

@@ -9,6 +9,7 @@ labels, and by the classes' means.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 from tammes.data import Published, published_at
@@ -24,6 +25,7 @@ from tammes.papers.ash.accuracies import (
     points,
 )
 from tammes.papers.ash.vision_training import (
+    BATCH_SIZES,
     COUNTS,
     LATENT,
     MEASURED_HERE,
@@ -34,7 +36,6 @@ from tammes.papers.ash.vision_training import (
     VisionRun,
     VisionScore,
     device,
-    grid,
     measurer,
     scale_of,
 )
@@ -110,6 +111,20 @@ def load(data: Path) -> Mapping[str, Parts]:
         for each in wanted
         if each in at
     }
+
+
+def grid(images: int) -> tuple[tuple[int, int], ...]:
+    """Return every (batch size, k) that a number of images allows: k is at most 2 (B - 1).
+
+    Example:
+        >>> grid(40)
+        ((16, 1), (16, 4), (16, 30))
+    """
+    return tuple(
+        (batch_size, k)
+        for batch_size, k in product(BATCH_SIZES, COUNTS)
+        if batch_size <= images and k <= 2 * (batch_size - 1)
+    )
 
 
 def cells(sets: Mapping[str, Parts], scale: Scale, seeds: Sequence[int]) -> list[VisionRun]:

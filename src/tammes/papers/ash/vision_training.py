@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 
 import torch
 from jaxtyping import Float
@@ -129,26 +128,9 @@ def scale_of(budget: float) -> Scale:
     )
 
 
-def grid(images: int) -> tuple[tuple[int, int], ...]:
-    """Return every (batch size, k) that a number of images allows: k is at most 2 (B - 1).
-
-    Example:
-        >>> grid(40)
-        ((16, 1), (16, 4), (16, 30))
-    """
-    return tuple(
-        (batch_size, k)
-        for batch_size, k in product(BATCH_SIZES, COUNTS)
-        if batch_size <= images and k <= 2 * (batch_size - 1)
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class VisionRun:
     """Training of one encoder, with all settings that its score depends on.
-
-    The untrained network has 0 epochs. It passes the same batches as its trained ones, without an update, so
-    that its batch normalization has their statistics.
 
     Args:
         data: name of the set of images.
@@ -157,7 +139,8 @@ class VisionRun:
         k: negatives of each anchor.
         seed: random seed of the images, the weights, the views and the negatives.
         images: number of training images.
-        epochs: epochs of training; 0 for the untrained network.
+        epochs: epochs of training; 0 for the untrained network, which passes the same batches without an
+            update, so that its batch normalization has their statistics.
         encoder: name of the network.
     """
 
@@ -259,11 +242,7 @@ def measurer(sets: Mapping[str, Parts], scale: Scale, *, rate: float) -> Callabl
         parts = balanced(train, images, seed=seed), balanced(test, scale.test_images, seed=seed)
         return parts, epochs_of(parts[0], positives, seed=seed)
 
-    def measure(run: VisionRun) -> VisionScore:
-        parts, views = prepared(run.data, run.positives, run.seed, run.images)
-        return fit(run, scale, parts, views, rate=rate if run.epochs else 0.0)
-
-    return measure
+    return lambda run: fit(run, scale, *prepared(run.data, run.positives, run.seed, run.images), rate=rate)
 
 
 def balanced(images: Images, count: int | None, *, seed: int) -> Images:
@@ -297,7 +276,7 @@ def fit(
     optimizer = torch.optim.Adam(network.parameters(), lr=rate)
     generator = torch.Generator().manual_seed(derive(run.seed, Purpose.OBJECTIVE))
     largest = max(batch_size for batch_size in BATCH_SIZES if batch_size <= len(train))
-    epochs = run.epochs or scale.epochs
+    epochs, learns = run.epochs or scale.epochs, run.epochs > 0 and rate > 0
     early_at, early, step = len(train) // largest * epochs, None, 0
     losses: list[float] = []
     for epoch in range(epochs):
@@ -306,9 +285,9 @@ def fit(
         for first in range(0, len(anchors) - run.batch_size + 1, run.batch_size):
             rows = slice(first, first + run.batch_size)
             images = as_floats(torch.cat([anchors[rows], positives[rows]]).to(device()))
-            with torch.set_grad_enabled(rate > 0):
+            with torch.set_grad_enabled(learns):
                 loss = objective(*network(images).chunk(2), generator=generator)
-            if rate > 0:
+            if learns:
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
