@@ -1,5 +1,6 @@
 """Entries are found, say what they try, and do it."""
 
+import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -70,7 +71,13 @@ def reproduced(request, tmp_path_factory) -> Path:
 
 
 def test_every_entry_writes_a_table_a_figure_and_a_page(reproduced: Path):
-    assert sorted(path.name for path in reproduced.iterdir()) == ["figure.svg", "report.html", "table.csv"]
+    assert sorted(path.name for path in reproduced.iterdir()) == [
+        "figure.svg",
+        "findings.json",
+        "report.html",
+        "study.json",
+        "table.csv",
+    ]
     entry = next(entry for entry in entries() if entry.name == reproduced.name)
     page = (reproduced / "report.html").read_text(encoding="utf-8")
     assert entry.statement in page
@@ -78,3 +85,21 @@ def test_every_entry_writes_a_table_a_figure_and_a_page(reproduced: Path):
     assert version("tammes") in page
     assert "<script" not in page
     assert len((reproduced / "table.csv").read_text(encoding="utf-8").splitlines()) > 1
+
+
+def test_every_entry_is_run_without_learning():
+    """In a test of its folder: no verdict on what learning brings may be yes then."""
+    files = [
+        path for path in Path(__file__).parent.rglob("test_*.py") if "learning=False" in path.read_text()
+    ]
+    texts = "\n".join(path.read_text() for path in files)
+    assert not [
+        entry.name
+        for entry in entries()
+        if entry.name not in texts and not re.search(rf"\b{module_of(entry)}\b", texts)
+    ]
+
+
+def module_of(entry: Entry) -> str:
+    """The last part of the name of the module that defines an entry."""
+    return entry.run.__module__.rsplit(".", 1)[-1]

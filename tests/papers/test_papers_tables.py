@@ -67,9 +67,9 @@ TABLES = {
     "sets-training-error": (
         LossTraining,
         LossScore,
-        "data,images,network,loss,learning_rate,epochs,seed,diverged,validation,value,error,distance,"
+        "data,images,network,loss,learning_rate,epochs,seed,diverged,validation,test,value,error,distance,"
         "seconds_per_epoch",
-        "MNIST,3686,small convolutional network,hinge,0.1,10,0,False,0.75,0.5,0.25,0.125,1.5",
+        "MNIST,3686,small convolutional network,hinge,0.1,10,0,False,0.75,0.75,0.5,0.25,0.125,1.5",
     ),
     "spectral-filters": (
         FilterRun,

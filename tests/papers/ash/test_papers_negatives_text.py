@@ -249,6 +249,7 @@ def test_the_entry_writes_its_files_and_says_what_the_corpus_is(tmp_path, monkey
     ENTRY.reproduce(out, budget=0.5, seed=3, data=folder)
     assert sorted(path.name for path in out.iterdir()) == [
         "figure.svg",
+        "findings.json",
         "report.html",
         "study.json",
         "table.csv",
@@ -356,7 +357,7 @@ def test_the_growth_of_the_best_k_is_seen():
     growing = finding("slowly increases", summary)
     assert growing.verdict == "yes"
     assert growing.ours == "N = 3: k = 1; N = 6: k = 5."
-    assert growing.numbers.startswith("slope of log(best k) over log(N): +2.32 [+2.32, +2.32]; N = 3, best k")
+    assert str(growing.effects[0]).startswith("slope of log(best k) over log(N): +2.32 [+2.32, +2.32]")
     assert finding("the largest batch with", summary).verdict == "yes"
 
 
@@ -388,7 +389,7 @@ def test_accuracy_that_only_rises_is_no_support():
 def test_removing_collisions_is_compared_at_the_largest_k_of_both():
     summary = made_up(lambda cell: 0.5 - 0.01 * cell.collisions * (cell.negatives == 10))
     removed = finding("without collisions accuracy is higher", summary)
-    assert removed.numbers.startswith("N = 3, k = 10: +1.0 [+1.0, +1.0] points")
+    assert str(removed.effects[0]).startswith("N = 3, k = 10: +1.0 [+1.0, +1.0] points")
     assert "over all k" in removed.ours.lower()
     assert "N = 3: +0.3 [+0.3, +0.3] points" in removed.ours
     assert removed.verdict == "yes"

@@ -256,6 +256,7 @@ def test_the_study_runs_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, data=data)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "figure.svg",
+        "findings.json",
         "report.html",
         "study.json",
         "table.csv",

@@ -1,5 +1,6 @@
 """The findings say what the numbers say, for every seed."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -82,3 +83,9 @@ def test_budget_is_checked_before_any_work(tmp_path):
     with pytest.raises(ValueError, match="budget"):
         ENTRY.reproduce(tmp_path, budget=0.0, seed=0, data=None)
     assert not list(tmp_path.iterdir())
+
+
+def test_no_verdict_is_yes_without_learning(tmp_path):
+    ENTRY.reproduce(tmp_path, budget=0.005, seed=0, seeds=3, data=None, learning=False)
+    found = json.loads((tmp_path / "findings.json").read_text(encoding="utf-8"))
+    assert [each["verdict"] for each in found[2:5]] == ["no verdict: not above the control"] * 3

@@ -40,7 +40,7 @@ REMARKS = (
     "Each round keeps the settings with the best validation ratios; of equal ones the one that reached the "
     "ratio in an earlier epoch, then the one that was ahead before, which at first is the smaller one.",
     "Few epochs favor small batches, which take more steps: a setting that would overtake late is not found.",
-    "Each seed has a search of its own, so that the intervals hold the luck of the search as well.",
+    "Each seed has a separate search, so that the intervals hold the luck of the search as well.",
 )
 OF_MUTAG = "MUTAG has 18 validation graphs, so that many settings are equal there."
 
