@@ -38,10 +38,11 @@ def row(entry: Entry, budget: float, data: Path | None) -> str:
         if ended.returncode:
             return f"| {entry.name} | {seconds:.0f} | failed: {ended.stderr.strip().splitlines()[-1]} |"
         found = json.loads(Path(folder, "findings.json").read_text(encoding="utf-8"))
-    counts = Counter(finding["verdict"].split(": at this size")[0] for finding in found)
-    verdicts = ", ".join(f"{count} × {verdict}" for verdict, count in counts.items())
+    verdicts = [finding["verdict"] for finding in found]
+    counts = Counter("not resolved" if each.startswith("not resolved") else each for each in verdicts)
+    words = ", ".join(f"{count} × {verdict}" for verdict, count in counts.items())
     late = " (too long)" if seconds > LIMIT else ""
-    return f"| {entry.name} | {seconds:.0f}{late} | {verdicts} |"
+    return f"| {entry.name} | {seconds:.0f}{late} | {words} |"
 
 
 def main() -> None:
