@@ -111,6 +111,20 @@ class Estimate:
         low, high = max(0.0, (middle - half) / whole), min(1.0, (middle + half) / whole)
         return Estimate(mean=share, low=min(low, share), high=max(high, share))
 
+    @staticmethod
+    def of_accuracies(values: Sequence[float], trials: int) -> Estimate:
+        """Return the accuracy over several seeds, with Student's interval, or of a single one, with Wilson's.
+
+        Args:
+            values: accuracy of each seed, at least one.
+            trials: number of test rows behind each.
+
+        Example:
+            >>> print(Estimate.of_accuracies([0.95], 360))
+            0.950 [0.922, 0.968]
+        """
+        return Estimate.over_seeds(values) if len(values) > 1 else Estimate.of_share(values[0], trials)
+
     @property
     def is_known(self) -> bool:
         """Whether there is an interval: false for one seed."""

@@ -56,7 +56,7 @@ def test_a_difference_that_all_seeds_show_is_called_one(comparison, make_outcome
     )
     assert "+15.0 [+13.8, +16.2] points more than on a." in lead
     assert "Trained 3 times, with different seeds" in note
-    assert "Of the 1 differences from the best, 0.025 would be found by chance." in note
+    assert "(1 in all), 0.05 would be resolved by chance." in note
 
 
 def test_seeds_that_disagree_leave_a_difference_open(comparison, make_outcome):
@@ -94,7 +94,7 @@ def test_what_another_column_tells_apart_is_said_too(comparison, make_outcome):
     assert lead.endswith(
         "Differences in other columns: with 1 % of the labels, a (87.0 %) is above b (75.0 %) and c (74.0 %)."
     )
-    assert "Of the 4 differences from the best, 0.1 would be found by chance." in note
+    assert "(6 in all), 0.3 would be resolved by chance." in note
 
 
 def test_another_column_that_contradicts_the_lead_is_heard(comparison, make_outcome):

@@ -28,7 +28,7 @@ class Reproduce:
         seed: First random seed.
         seeds: Number of random seeds (by default the budget decides).
         data: File or folder of the data, for experiments that need some.
-        no_learning: Set every learning rate to zero: a control, on whose page no verdict may be yes.
+        no_learning: Train nothing: a control, on whose page no verdict about learning may be yes.
     """
 
     name: tyro.conf.Positional[str | None] = None

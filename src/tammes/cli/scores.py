@@ -212,6 +212,4 @@ def seconds_of(runs: Sequence[Run]) -> str:
 def _accuracy(values: Sequence[float | None], rows: int) -> str:
     """Return an accuracy in percent with its interval; a dash if it was not measured."""
     known = [value for value in values if value is not None]
-    if not known:
-        return "-"
-    return (Estimate.over_seeds(known) if len(known) > 1 else Estimate.of_share(known[0], rows)).percent
+    return Estimate.of_accuracies(known, rows).percent if known else "-"

@@ -118,7 +118,7 @@ def _show(choice: Solve, rows: Sequence[dict[str, Any]], train: int, test: int, 
         ratio, solved = f"{row['ratio']:.3f}", f"{100 * row['solved']:.0f} %"
         if row["interval"] is not None:
             low, high = row["interval"]
-            ratio += f" [{low:.3f}, {high:.3f}]"
+            ratio = Estimate(mean=row["ratio"], low=low, high=high).text()
         seconds = "-" if row["seconds"] is None else f"{row['seconds']:.0f}"
         table.add_row(row["method"], ratio, solved, seconds)
     Console().print(table)

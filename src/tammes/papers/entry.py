@@ -89,8 +89,8 @@ class Request:
         seed: first random seed.
         seeds: number of seeds; None for as many as the budget has.
         data: file or folder given by the user; None for an entry that needs none.
-        learning: whether networks learn; without, every learning rate is zero, and no verdict about what
-            training brings may be yes.
+        learning: whether networks learn; without, learning rates are zero or there are no steps, and no
+            verdict about what training brings may be yes.
     """
 
     entry: Entry

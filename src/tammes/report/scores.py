@@ -147,14 +147,9 @@ class Accuracy:
         return [value for value in found if value is not None]
 
     def estimate(self, measured: Measured, test_size: int) -> Estimate | None:
-        """Return the accuracy with its interval, or None if it was not measured.
-
-        The interval is Student's over several seeds, and Wilson's over the test rows for a single one.
-        """
+        """Return the accuracy with its interval, or None if it was not measured."""
         values = self.values(measured)
-        if len(values) > 1:
-            return Estimate.over_seeds(values)
-        return Estimate.of_share(values[0], test_size) if values else None
+        return Estimate.of_accuracies(values, test_size) if values else None
 
     def difference(self, more: Measured, less: Measured) -> Estimate | None:
         """Return the difference of two accuracies seed by seed, or None if one was not measured.

@@ -1,8 +1,9 @@
 """Conclusions from the numbers, and their limits, in a sentence or two."""
 
+import math
 from collections.abc import Sequence
 
-from tammes.estimate import Estimate
+from tammes.estimate import LEVEL, Estimate
 from tammes.report.comparison import Comparison, Outcome
 from tammes.report.markup import listed, percent
 from tammes.report.scores import JUDGES, OTHERS, Accuracy, Floor
@@ -55,12 +56,12 @@ def _one_seed(judge: Accuracy, comparison: Comparison) -> str:
     means = _means(judge, comparison.outcomes)
     (best, high), *_, (worst, low) = means.items()
     where = f"of {comparison.test_size} test {comparison.sample.data} right"
-    told = (
+    reached = (
         f"{percent(high)} {where} on each of them"
         if high == low
         else f"from {percent(low)} ({worst}) to {percent(high)} ({best}) {where}"
     )
-    return f"One seed, so no verdict on which objective is best: {judge.classifier} gets {told}."
+    return f"One seed, so no verdict on which objective is best: {judge.classifier} gets {reached}."
 
 
 def _best(judge: Accuracy, comparison: Comparison) -> str:
@@ -118,10 +119,14 @@ def _on_seeds(seeds: int) -> str:
 
 
 def _by_chance(comparison: Comparison) -> str:
-    """Return how many differences would be called so by chance."""
+    """Return how many comparisons of two objectives would be resolved by chance.
+
+    The best is chosen by the same numbers, so that any pair may come to be compared, in either direction.
+    """
     columns = sum(_is_complete(accuracy, comparison) for accuracy in (*JUDGES, *OTHERS))
-    compared = columns * (len(comparison.outcomes) - 1)
-    return f"Of the {compared} differences from the best, {0.025 * compared:.2g} would be found by chance."
+    pairs = columns * math.comb(len(comparison.outcomes), 2)
+    chance = f"{(1 - LEVEL) * pairs:.2g}"
+    return f"Of the comparisons of two objectives ({pairs} in all), {chance} would be resolved by chance."
 
 
 def _capital(sentence: str) -> str:
