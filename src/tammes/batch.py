@@ -101,7 +101,7 @@ class Batch:
             return None
         anchors, candidates = self.anchors, self.candidates
         return loss(
-            (anchors.rows, None if candidates is None else candidates.rows),
+            (anchors.given, None if candidates is None else candidates.rows),
             (anchors.lengths, None if candidates is None else candidates.lengths),
             self.constant if candidates is None else self.constant.keeping(_SMALL_ONE_WAY),
             weight,
@@ -174,12 +174,11 @@ def batch_of(
             seed = selection.seed(generator)
             if pairs is None:
                 layout = layout_of_views(len(given), len(views), given.device, selection)
-                # v b d -> b v d -> (b v) d, the order of that layout
-                rows = torch.stack(views, dim=1).flatten(0, 1)  # type: ignore[arg-type]
+                rows: tuple[Tensor, ...] = views  # type: ignore[assignment]
             else:
                 layout = layout_of(pairs, selection)
-                rows = layout.of_anchors(pairs.anchors)
-            anchors = prepared(rows, normalize=normalize, name=_anchor_name(pairs, layout, len(views)))
+                rows = (layout.of_anchors(pairs.anchors),)
+            anchors = prepared(*rows, normalize=normalize, name=_anchor_name(pairs, layout, len(views)))
             if pairs is not None and pairs.candidates is not None:
                 others = layout.of_candidates(pairs.candidates)
                 candidates = prepared(others, normalize=normalize, name=_candidate_name(pairs, layout))

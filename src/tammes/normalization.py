@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -21,16 +22,21 @@ class Embeddings:
     """Rows in full precision, with and without their graph.
 
     Args:
-        rows: `(n, d)` embeddings of any length; in the graph.
+        given: `(batch, d)` embeddings of any length, of one view or of several in turn; in the graph.
         lengths: `(n, 1)` their lengths, where they are to be normalized; else None.
         values: `(n, d)` the same at unit length, if so; without a graph.
         longest: an upper bound of the length of `values`.
     """
 
-    rows: Float[Tensor, "n d"]
+    given: tuple[Float[Tensor, "batch d"], ...]
     lengths: Float[Tensor, "n 1"] | None
     values: Float[Tensor, "n d"]
     longest: float
+
+    @cached_property
+    def rows(self) -> Float[Tensor, "n d"]:
+        """`(n, d)` the embeddings of all views; in the graph."""
+        return _in_turn(self.given)
 
     def in_graph(self) -> Float[Tensor, "n d"]:
         """Return `values`, differentiable in `rows`."""
@@ -39,11 +45,13 @@ class Embeddings:
         return UnitLength.apply(self.rows, self.lengths)  # type: ignore[no-untyped-call]
 
 
-def prepared(rows: Float[Tensor, "n d"], *, normalize: bool, name: Callable[[int], str] | None) -> Embeddings:
+def prepared(
+    *views: Float[Tensor, "batch d"], normalize: bool, name: Callable[[int], str] | None
+) -> Embeddings:
     """Return the rows in float32 (float64 stays), at unit length if asked.
 
     Args:
-        rows: `(n, d)` embeddings.
+        views: `(batch, d)` embeddings; the rows of several views stand in turn.
         normalize: whether to bring them to unit length.
         name: name of a row, for error messages; None where another process checks these rows.
 
@@ -54,16 +62,22 @@ def prepared(rows: Float[Tensor, "n d"], *, normalize: bool, name: Callable[[int
         >>> prepared(torch.full((1, 4), 3.0), normalize=True, name=str).values
         tensor([[0.5000, 0.5000, 0.5000, 0.5000]])
     """
-    rows = rows if rows.dtype == torch.float64 else rows.float()
-    values = rows.detach()
+    given = tuple(view if view.dtype == torch.float64 else view.float() for view in views)
+    values = _in_turn(tuple(view.detach() for view in given))
     lengths = torch.linalg.vector_norm(values, dim=1, keepdim=True)
     shortest, longest = torch.aminmax(lengths)
     low, high = float(shortest), float(longest)  # NaN if one is NaN
-    if name is not None and (not math.isfinite(high) or (normalize and low < _least(rows.dtype))):
+    if name is not None and (not math.isfinite(high) or (normalize and low < _least(values.dtype))):
         _refuse(lengths[:, 0], name)
     if not normalize:
-        return Embeddings(rows=rows, lengths=None, values=values, longest=high)
-    return Embeddings(rows=rows, lengths=lengths, values=values / lengths, longest=1.0 + _ROUNDING)
+        return Embeddings(given=given, lengths=None, values=values, longest=high)
+    return Embeddings(given=given, lengths=lengths, values=values / lengths, longest=1.0 + _ROUNDING)
+
+
+def _in_turn(views: tuple[Float[Tensor, "batch d"], ...]) -> Float[Tensor, "n d"]:
+    """Return row 0 of each view, row 1 of each view, and so on."""
+    # v b d -> b v d -> (b v) d
+    return views[0] if len(views) == 1 else torch.stack(views, dim=1).flatten(0, 1)
 
 
 def _refuse(lengths: Float[Tensor, " n"], name: Callable[[int], str]) -> None:

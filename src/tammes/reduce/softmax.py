@@ -26,9 +26,9 @@ from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.tiled.fixed_shift import kept_exponentials, range_is_safe
 
-Rows = tuple[Float[Tensor, "n d"], Float[Tensor, "m d"] | None]
-"""Rows of the anchors and of the candidates, None where the candidates are the anchors."""
-Gradients = Callable[[Tensor], tuple[Tensor, Tensor | None]]
+Rows = tuple[tuple[Float[Tensor, "batch d"], ...], Float[Tensor, "m d"] | None]
+"""Views of the anchors, and rows of the candidates, None where the candidates are the anchors."""
+Gradients = Callable[[Tensor], tuple[Tensor, ...]]
 """Function from the gradient of the loss to those of the rows."""
 MeanLoss = Callable[[], tuple[Tensor, Gradients]]
 """Function that evaluates the mean loss."""
@@ -84,7 +84,7 @@ class SoftmaxLoss:
             >>> negatives = Negatives(anchors=rows, ranges=KeyRanges(keys=ids), bound=1.0)
             >>> positives = Pairs(anchors=rows, ids=ids).positives()
             >>> loss = SoftmaxLoss(temperature=0.5)
-            >>> mean = loss((rows, None), (None, None), negatives, Exponent(), positives)
+            >>> mean = loss(((rows,), None), (None, None), negatives, Exponent(), positives)
             >>> round(mean.exp().item(), 4)  # all logits are zero
             3.0
         """
@@ -92,8 +92,12 @@ class SoftmaxLoss:
         exponents = (with_logit,) if weight.is_zero else (with_logit, weight)
         if weight.tilt is not None or not range_is_safe(negatives, exponents):
             return None
+        views, candidates = rows
+        inputs = views if candidates is None else (*views, candidates)
         return _MeanSoftmaxLoss.apply(  # type: ignore[no-untyped-call]
-            *rows, lambda: self._mean(lengths, negatives, exponents, positives)
+            lambda: self._mean(lengths, negatives, exponents, positives, len(views)),
+            len(views) > 1,
+            *inputs,
         )
 
     def _mean(
@@ -102,6 +106,7 @@ class SoftmaxLoss:
         negatives: Negatives,
         exponents: tuple[Exponent, ...],
         positives: PositivePairs,
+        views: int,
     ) -> tuple[Tensor, Gradients]:
         """Return the mean loss, and a function from its gradient to the gradients of the rows."""
         tiles = kept_exponentials(negatives, exponents)
@@ -112,10 +117,10 @@ class SoftmaxLoss:
             # The same factor in both sums: its scale cancels in their ratio.
             column = torch.exp(column - column.max())
             sums = [tile.mv(column) for tile in tiles]
-        positive = _similarity(negatives, positives) / self.temperature
-        losses, to_negatives, to_positives = self.of_sums(sums, positive, negatives.log_count)
+        similarity = _similarity(negatives, positives)
+        losses, to_negatives, to_positives = self.of_sums(sums, similarity, negatives.log_count)
 
-        def gradients(gradient: Tensor) -> tuple[Tensor, Tensor | None]:
+        def gradients(gradient: Tensor) -> tuple[Tensor, ...]:
             # d loss_i / d s_ij = d loss_i / d log G_i * share of j in each sum * slope, times n * temperature
             slope: Tensor | None = None
             for tile, exponent, total, sign in zip(tiles, exponents, sums, (1, -1), strict=False):
@@ -125,31 +130,36 @@ class SoftmaxLoss:
                     factor = _factor(by_row if relative == 1.0 else by_row.mul_(relative), column, symmetric)
                     slope = factor * tile if slope is None else slope.addcmul_(factor, tile)
             assert slope is not None  # the logit's own slope is never zero
-            by_pair = to_positives
+            by_pair = to_positives.neg()
             if symmetric:
-                by_pair = by_pair + by_pair.index_select(0, positives.candidate)
+                by_pair += by_pair.take(positives.candidate)
             # The positives' entries are masked in every tile, hence zero so far.
-            slope.put_(positives.entries, by_pair.neg())
-            return _of_rows(slope, gradient, 1 / (len(losses) * self.temperature), negatives, lengths)
+            slope.put_(positives.entries, by_pair)
+            scale = float(gradient) / (len(losses) * self.temperature)
+            of_anchors, *of_candidates = _of_rows(slope, scale, negatives, lengths)
+            if views > 1:
+                return of_anchors.view(-1, views, of_anchors.shape[1]).unbind(1)
+            return of_anchors, *of_candidates
 
         symmetric = negatives.symmetric
         return losses.mean(), gradients
 
     def of_sums(
-        self, sums: list[Tensor], positive: Tensor, log_count: Tensor
+        self, sums: list[Tensor], similarity: Tensor, log_count: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return `(n,)` losses, d loss / d log G_i and -d loss / d l+_i.
 
         Args:
             sums: `(n,)` sum_j w_ij e^{l_ij} and, unless the weights are equal, `(n,)` sum_j w_ij.
-            positive: `(n,)` logits of the positives.
+            similarity: `(n,)` similarities of the positives.
             log_count: `(n,)` logarithms of the numbers of negatives.
         """
         if len(sums) == 1 and self.log_weight is None and self.class_prior == 0 and not self.limit:
             # Q G_i is the plain sum: to subtract log N and add it again would cost digits.
-            excess = sums[0].log() - positive
+            excess = torch.sub(sums[0].log(), similarity, alpha=1 / self.temperature)
             losses, slope = self._of_excess(excess)
             return losses, slope, slope
+        positive = similarity / self.temperature
         log_mean = sums[0].log() - log_count if len(sums) == 1 else (sums[0] / sums[1]).log_()
         against = -positive if self.limit else self._log_weight(log_count) - positive
         if self.class_prior == 0:
@@ -193,19 +203,17 @@ def _factor(by_row: Tensor, column: Tensor | None, symmetric: bool) -> Tensor:
     return factor.addr_(column, by_row) if symmetric else factor
 
 
-def _of_rows(
-    slope: Tensor, gradient: Tensor, scale: float, negatives: Negatives, lengths: Lengths
-) -> tuple[Tensor, Tensor | None]:
-    """Return gradient * scale * d loss / d rows from d loss / dS."""
+def _of_rows(slope: Tensor, scale: float, negatives: Negatives, lengths: Lengths) -> tuple[Tensor, ...]:
+    """Return scale * d loss / d rows from d loss / dS."""
     values, candidates = negatives.anchors, negatives.candidates
 
     def through(slope: Tensor, others: Tensor, unit: Tensor, lengths: Tensor | None) -> Tensor:
         # With beta = 0 the first argument is not read; alpha saves a separate product.
-        found = torch.addmm(unit, slope, others, beta=0, alpha=scale).mul_(gradient)
+        found = torch.addmm(unit, slope, others, beta=0, alpha=scale)
         return found if lengths is None else through_unit_length(unit, lengths, found)
 
     if candidates is None:
-        return through(slope, values, values, lengths[0]), None
+        return (through(slope, values, values, lengths[0]),)
     return (
         through(slope, candidates, values, lengths[0]),
         through(slope.T, values, candidates, lengths[1]),
@@ -214,16 +222,21 @@ def _of_rows(
 
 class _MeanSoftmaxLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, anchors: Tensor, candidates: Tensor | None, mean_loss: MeanLoss) -> Tensor:
+    def forward(ctx: Any, mean_loss: MeanLoss, copied: bool, *rows: Tensor) -> Tensor:
         mean, ctx.gradients = mean_loss()
-        ctx.save_for_backward(anchors, candidates)
+        ctx.copied = copied
+        ctx.save_for_backward(*rows)
         return mean
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        if ctx.copied and not torch.is_grad_enabled():
+            # The rows of views were copied to stand in turn, so the views may have been written to since.
+            return None, None, *ctx.gradients(gradient)
+        inputs = *ctx.saved_tensors, gradient
         with torch.no_grad():
             found = ctx.gradients(gradient)
-        return *first_order_only(found, (*ctx.saved_tensors, gradient)), None
+        return None, None, *first_order_only(found, inputs)
 
 
 def _similarity(negatives: Negatives, positives: PositivePairs) -> Float[Tensor, " n"]:
