@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from tammes import Hard
 from tammes.cli.main import main
 from tammes.cli.outcome import objective_at_the_end
 from tammes.training import atomic, load_run
+from tammes.training.lock import LOCK, locked
 from tiny import write_images
 
 SETTINGS = {
@@ -207,7 +209,22 @@ def test_a_full_disk_is_one_line(
 
     monkeypatch.setattr(atomic.os, "fsync", full)
     message = fails(capsys, f"train {SIMCLR} {NETWORK} --data {data} --out {tmp_path / 'run'}")
-    assert message == "tammes: No space left on device"
+    assert message == f"tammes: {tmp_path / 'run/config.yaml'}: No space left on device"
+
+
+def test_a_folder_in_which_another_process_trains_is_refused(
+    trained: Path, data: Path, tmp_path: Path
+) -> None:
+    out = shutil.copytree(trained, tmp_path / "run")
+    files = {file: file.stat().st_mtime_ns for file in out.rglob("*")}
+    words = f"train {SIMCLR} {NETWORK} --data {data} --out {out} --overwrite".split()
+    with locked(out):
+        ended = subprocess.run(
+            [sys.executable, "-m", "tammes", *words], capture_output=True, text=True, check=False
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"tammes: {out} is in use by process {os.getpid()}: wait")
+    assert {file: file.stat().st_mtime_ns for file in out.rglob("*") if file.name != LOCK} == files
 
 
 def test_ctrl_c_leaves_a_checkpoint_that_goes_on(data: Path, tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,9 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"since .*note\.txt is a file"):
         prepare_output(tmp_path / "note.txt" / "below" / "report.html")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="pipe is a device, a pipe or a socket: name a file"):
+        prepare_output(tmp_path / "pipe")
     monkeypatch.setattr("os.access", lambda path, mode: False)
     with pytest.raises(PermissionError, match="cannot be written to"):
         prepare_output(tmp_path / "report.html")

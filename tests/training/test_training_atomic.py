@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tammes.training import atomic
-from tammes.training.atomic import write_atomically
+from tammes.training.atomic import partial_files, write_atomically
 
 
 def full_disk(*_: object) -> None:
@@ -31,3 +31,18 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
         write_atomically(file, b"new")
     assert file.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_failed_write_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atomic.os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left") as failure:
+        write_atomically(tmp_path / "file", b"new")
+    assert failure.value.filename == str(tmp_path / "file")
+
+
+def test_parts_of_killed_processes_are_found(tmp_path: Path) -> None:
+    file = tmp_path / "last.ckpt"
+    left = tmp_path / "last.ckpt.4711.partial"
+    for each in (file, left, tmp_path / "last.ckpt.mine.partial", tmp_path / "first.ckpt.1.partial"):
+        each.touch()
+    assert list(partial_files(file)) == [left]

@@ -244,8 +244,10 @@ def test_a_full_disk_keeps_the_checkpoint_that_was_there(
 
     with monkeypatch.context() as patch:
         at_step(patch, 7, lambda: patch.setattr(atomic.os, "fsync", full))
-        with pytest.raises(OSError, match="No space left on device"):
+        on_how_to_go_on = r"No space left on device; mend that, then resume the run in .* with resume=True"
+        with pytest.raises(OSError, match=on_how_to_go_on) as failure:
             train_in(tmp_path / "run", make_config(), random_images(22), checkpoint_every=3)
+        assert failure.value.filename == str(tmp_path / "run/checkpoints/last.ckpt")
     saved = checkpoint.load_checkpoint(tmp_path / "run/checkpoints/last.ckpt")
     assert saved["global_step"] == 6
     names = sorted(file.name for file in (tmp_path / "run/checkpoints").iterdir())
@@ -277,6 +279,18 @@ def test_a_loss_gone_wrong_names_the_step_and_spoils_nothing(
     saved = checkpoint.load_checkpoint(tmp_path / "run/checkpoints/last.ckpt")
     assert saved["global_step"] == 5
     assert all(torch.isfinite(weight).all() for weight in saved["state_dict"].values())
+
+
+def test_a_run_whose_first_checkpoint_cannot_be_saved_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes, **how: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(checkpoint, "write_atomically", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*last\.ckpt"):
+        train_in(tmp_path / "run", make_config(), random_images(22))
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_that_fails_at_once_leaves_its_name_free(tmp_path: Path) -> None:

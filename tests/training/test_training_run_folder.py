@@ -71,6 +71,38 @@ def test_overwriting_deletes_what_a_run_writes_and_nothing_else(tmp_path: Path) 
     assert read_config(folder.config) == other
 
 
+def test_overwriting_keeps_a_file_of_the_users_among_the_checkpoints(tmp_path: Path) -> None:
+    folder = RunFolder(path=tmp_path, overwrite=True)
+    folder.open(run_config(), steps_per_epoch=5)
+    save(folder, run_config(), step=3)
+    left = folder.checkpoint.with_name("last.ckpt.4711.partial")
+    for file in (left, folder.previous, folder.checkpoint.with_name("best.ckpt")):
+        file.write_text("old")
+    folder.open(run_config(), steps_per_epoch=5)
+    assert [file.name for file in folder.checkpoint.parent.iterdir()] == ["best.ckpt"]
+
+
+@pytest.mark.parametrize("how", [{"resume": True}, {"overwrite": True}])
+def test_a_link_in_the_place_of_the_checkpoints_is_refused(tmp_path: Path, how: dict[str, bool]) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "last.ckpt").write_text("of another run")
+    folder = RunFolder(path=tmp_path / "run", **how)
+    RunFolder(path=folder.path).open(run_config(), steps_per_epoch=5)
+    folder.checkpoint.parent.symlink_to(other)
+    with pytest.raises(ValueError, match=r"checkpoints is a symbolic link.*remove the link"):
+        folder.open(run_config(), steps_per_epoch=5)
+    assert (other / "last.ckpt").read_text() == "of another run"
+
+
+def test_a_finished_run_without_checkpoints_is_not_trained_anew(tmp_path: Path) -> None:
+    RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
+    folder = RunFolder(path=tmp_path, resume=True)
+    folder.weights.write_text("weeks of training")
+    with pytest.raises(ValueError, match="has finished, but its checkpoints are missing"):
+        folder.open(run_config(), steps_per_epoch=5)
+
+
 def test_resume_and_overwrite_exclude_each_other(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="exclude each other"):
         RunFolder(path=tmp_path, resume=True, overwrite=True)

@@ -11,7 +11,7 @@ def prepare_output(path: Path) -> None:
         path: file to write; an existing file is left alone.
 
     Raises:
-        ValueError: for a path that is a folder, or lies below a file.
+        ValueError: for a path that is a folder, a device or the like, or lies below a file.
         OSError: for a folder that cannot be created or written to.
 
     Example:
@@ -22,6 +22,8 @@ def prepare_output(path: Path) -> None:
     """
     if path.is_dir():
         raise ValueError(f"{path} is a folder: name a file to write")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is a device, a pipe or a socket: name a file to write")
     for above in path.parents:
         if above.exists() and not above.is_dir():
             raise ValueError(f"{path} cannot be written, since {above} is a file: name another place")

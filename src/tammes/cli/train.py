@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,7 @@ from tammes.cli.outcome import write_report
 from tammes.cli.scores import Measure, Trial, encoded, floors, score_table
 from tammes.encoders import ResNetConfig
 from tammes.report import Scores
-from tammes.training import Machine, RunFolder, train
+from tammes.training import Data, Machine, Run, RunFolder, train
 from tammes.training.machine import Accelerator
 
 
@@ -71,9 +72,24 @@ def main(arguments: Sequence[str]) -> None:
     machine = Machine(
         accelerator=choice.accelerator, workers=choice.workers, progress=True, patience=choice.patience
     )
-    run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
-    if machine.launch.rank > 0:
-        return  # process 0 measures and reports
+    command = shlex.join(["tammes", "train", *arguments])
+    # Several processes lock the folder while they train, once they have met; one also while it reports.
+    with folder.locked() if machine.launch.count == 1 else nullcontext():
+        run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
+        if machine.launch.rank == 0:
+            _report(run, folder, command, data, held_out, measure, machine)
+
+
+def _report(
+    run: Run,
+    folder: RunFolder,
+    command: str,
+    data: Data,
+    held_out: Data | None,
+    measure: Measure | None,
+    machine: Machine,
+) -> None:
+    """Measure a trained run, print its scores and write its page."""
     run.model.to(machine.device)
     scores = Scores() if measure is None else measure.scores(encoded(run.model))
     trial = Trial(name=folder.path.resolve().name, scores=(scores,), runs=(run,))
@@ -84,6 +100,5 @@ def main(arguments: Sequence[str]) -> None:
         console.print(
             score_table(data, "trained encoder", rows, test_rows=len(measure.test), baselines=baselines)
         )
-    command = shlex.join(["tammes", "train", *arguments])
     write_report(folder.report, command, [trial], baselines, data, held_out, measure)
     console.print(f"The run is in {folder.path}; open {folder.report}", highlight=False)

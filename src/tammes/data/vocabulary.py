@@ -119,11 +119,15 @@ class Vocabulary:
         ids = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
         return Tokens(torch.from_numpy(ids), torch.from_numpy(lengths.cumsum()))
 
-    def save(self, path: str | Path) -> None:
-        """Write the vocabulary as JSON, with a checksum of its words and settings."""
+    def to_json(self) -> str:
+        """Return the vocabulary as JSON, with a checksum of its words and settings."""
         content = {"lowercase": self.lowercase, "words": list(self.words)}
         document = {"format": FORMAT, "sha256": _checksum(content), **content}
-        Path(path).write_text(json.dumps(document, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+        return json.dumps(document, ensure_ascii=False, indent=0) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the vocabulary as JSON."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
 
     @staticmethod
     def load(path: str | Path) -> "Vocabulary":

@@ -1,7 +1,8 @@
 """The training loop, from data to a trained encoder, on lightning's Trainer."""
 
 import warnings
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from lightning.pytorch import Callback, Trainer
@@ -13,7 +14,7 @@ from tammes.training.checkpoint import AtomicCheckpoints, SaveCheckpoint, StopAf
 from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.config_file import to_yaml
 from tammes.training.distributed.batch_norm import with_global_batch_norm
-from tammes.training.distributed.group import LostProcessError, joined
+from tammes.training.distributed.group import LostProcessError, ProcessGroup, joined
 from tammes.training.distributed.strategy import LaunchedDDPStrategy
 from tammes.training.distributed.watchdog import watchdog
 from tammes.training.examples import Data, Examples
@@ -116,48 +117,71 @@ def _train(
     model = build_model(run_config, examples.vocabulary)
     if not group.is_single:
         with_global_batch_norm(model, on_gpu=machine.device_type == "gpu")
-    checkpoint = None
-    if folder is not None:
-        checkpoint = group.on_first(lambda: _open(folder, run_config, steps_per_epoch, model))
-    first_step = checkpoint["global_step"] if checkpoint else 0
-    sampler = PairSampler(pairing, shard, first_step=first_step)
-    loader = pair_loader(examples, sampler, workers=machine.workers)
-    module = ContrastiveModule(
-        config, model, examples=examples, steps_per_epoch=steps_per_epoch, shard=shard, group=group
-    )
-    recorder = MetricsRecorder(None if folder is None else folder.metrics, monitor, group)
-    saver = SaveCheckpoint(
-        None if folder is None else folder.checkpoint,
-        every=1 if folder is None else folder.checkpoint_every,
-        config="" if folder is None else to_yaml(run_config),
-        request=request,
-    )
-    trainer = _trainer(module, machine, checkpoint, [request, recorder, saver])
-    try:
-        with filtered_logs(), plain_errors():
-            trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
-    except StopAfterStep:
-        assert request.signal_number is not None
-        message = f"stopped after {trainer.global_step} steps: {_how_to_resume(folder)}"
-        raise Stopped(message, request.signal_number) from None
-    except SystemExit:  # lightning's answer to a second Ctrl-C
-        raise KeyboardInterrupt from None
-    except ValueError:
-        if folder is not None and group.is_first:
-            folder.forget_unstarted()
-        raise
-    if folder is not None:
-        group.on_first(lambda: save_weights(folder.weights, model))
+    with _open(folder, run_config, steps_per_epoch, model, group) as checkpoint:
+        first_step = checkpoint["global_step"] if checkpoint else 0
+        sampler = PairSampler(pairing, shard, first_step=first_step)
+        loader = pair_loader(examples, sampler, workers=machine.workers)
+        module = ContrastiveModule(
+            config, model, examples=examples, steps_per_epoch=steps_per_epoch, shard=shard, group=group
+        )
+        recorder = MetricsRecorder(None if folder is None else folder.metrics, monitor, group)
+        saver = SaveCheckpoint(
+            None if folder is None else folder.checkpoint,
+            every=1 if folder is None else folder.checkpoint_every,
+            config="" if folder is None else to_yaml(run_config),
+            request=request,
+        )
+        trainer = _trainer(module, machine, checkpoint, [request, recorder, saver])
+        try:
+            with filtered_logs(), plain_errors():
+                trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
+        except StopAfterStep:
+            assert request.signal_number is not None
+            message = f"stopped after {trainer.global_step} steps: {_how_to_resume(folder)}"
+            raise Stopped(message, request.signal_number) from None
+        except SystemExit:  # lightning's answer to a second Ctrl-C
+            raise KeyboardInterrupt from None
+        if folder is not None:
+            group.on_first(lambda: save_weights(folder.weights, model))
     return Run(config=run_config, model=model, metrics=tuple(recorder.rows), seconds=recorder.seconds)
 
 
-def _open(folder: RunFolder, config: RunConfig, steps_per_epoch: int, model: Model) -> dict[str, Any] | None:
-    """Prepare the folder, and return the checkpoint to resume from, if there is one."""
-    checkpoint = folder.open(config, steps_per_epoch=steps_per_epoch)
-    if model.vocabulary is not None:
-        # Overwrites the file of a resumed run as well: it has the same words, unless it was damaged.
-        model.vocabulary.save(folder.vocabulary)
-    return checkpoint
+@contextmanager
+def _open(
+    folder: RunFolder | None, config: RunConfig, steps_per_epoch: int, model: Model, group: ProcessGroup
+) -> Iterator[dict[str, Any] | None]:
+    """Lock and prepare the folder on process 0, and yield the checkpoint to resume from, if there is one.
+
+    A run that fails before its first checkpoint leaves no files, and one that cannot be saved says how to go
+    on.
+    """
+    if folder is None:
+        yield None
+        return
+    with ExitStack() as stack:
+
+        def forget(kind: object, error: object, trace: object) -> None:
+            if isinstance(error, ValueError | OSError):
+                folder.forget_unstarted()
+
+        def prepare() -> dict[str, Any] | None:
+            stack.enter_context(folder.locked())
+            checkpoint = folder.open(config, steps_per_epoch=steps_per_epoch)
+            stack.push(forget)
+            if model.vocabulary is not None:
+                # Overwrites the file of a resumed run as well: it has the same words, unless it was damaged.
+                folder.save_vocabulary(model.vocabulary)
+            return checkpoint
+
+        try:
+            yield group.on_first(prepare)
+        except LostProcessError:
+            raise
+        except OSError as error:
+            if error.errno is None or not folder.has_checkpoint:
+                raise
+            reason = f"{error.strerror}; mend that, then {_how_to_resume(folder)}"
+            raise OSError(error.errno, reason, error.filename) from error
 
 
 def _trainer(

@@ -1,8 +1,8 @@
 """The folder of a run: its files, when they may be written, and how a run is read back."""
 
 import dataclasses
-import shutil
 import warnings
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,11 @@ from safetensors import SafetensorError
 
 from tammes.checks import check_integer
 from tammes.data.vocabulary import Vocabulary
-from tammes.training.atomic import write_atomically
+from tammes.training.atomic import partial_files, write_atomically
 from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
 from tammes.training.config import RunConfig, TextsSummary
 from tammes.training.config_file import differences, from_yaml, to_yaml
+from tammes.training.lock import LOCK, locked
 from tammes.training.metrics import EpochMetrics, read_csv
 from tammes.training.model import Model, build_model
 
@@ -84,8 +85,21 @@ class RunFolder:
         """Checkpoint before the last, in case the last is damaged."""
         return self.path / "checkpoints" / PREVIOUS
 
+    def locked(self) -> AbstractContextManager[None]:
+        """Return a context in which no other process works in the folder.
+
+        Raises:
+            ValueError: if another process does, or the path is a file.
+        """
+        self._check_is_folder()
+        return locked(self.path)
+
+    def _check_is_folder(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise ValueError(f"{self.path} is a file: name a folder for the run")
+
     def open(self, config: RunConfig, *, steps_per_epoch: int) -> dict[str, Any] | None:
-        """Prepare the folder for a run.
+        """Prepare the folder for a run; call it within `locked`.
 
         Args:
             config: configuration of the run that starts or resumes.
@@ -98,8 +112,12 @@ class RunFolder:
             ValueError: if the folder holds a run already (and neither resume nor overwrite is set), no run to
                 resume, a run of another configuration, or files of other origin.
         """
-        if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f"{self.path} is a file: name a folder for the run")
+        self._check_is_folder()
+        if self.checkpoint.parent.is_symlink():
+            raise ValueError(
+                f"{self.checkpoint.parent} is a symbolic link, and what lies behind it may belong to others: "
+                "remove the link, or name another folder"
+            )
         if self.resume:
             return self._resume(config, steps_per_epoch)
         if self.config.exists():
@@ -109,7 +127,7 @@ class RunFolder:
                     "overwrite=True, or name another folder"
                 )
             self._delete()
-        elif self.path.exists() and any(self.path.iterdir()):
+        elif self.path.exists() and any(file.name != LOCK for file in self.path.iterdir()):
             raise ValueError(f"{self.path} is not empty and holds no run: name another folder")
         self._write(config)
         return None
@@ -119,6 +137,11 @@ class RunFolder:
             raise ValueError(f"there is no run to resume in {self.path} (no config.yaml)")
         check_same(read_config(self.config), config, str(self.path))
         if not self.has_checkpoint:
+            if self.weights.exists():
+                raise ValueError(
+                    f"the run in {self.path} has finished, but its checkpoints are missing: put them back to "
+                    "train for more epochs, or train anew in another folder"
+                )
             return None  # the run stopped before its first checkpoint
         checkpoint = self._readable_checkpoint()
         check_same(from_yaml(RunConfig, checkpoint[CONFIG]), config, str(self.checkpoint))
@@ -161,6 +184,10 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         write_atomically(self.config, text.encode())
 
+    def save_vocabulary(self, vocabulary: Vocabulary) -> None:
+        """Write the vocabulary of a run on texts."""
+        write_atomically(self.vocabulary, vocabulary.to_json().encode())
+
     def forget_unstarted(self) -> None:
         """Delete the files of a run that failed before its first checkpoint, since nothing can be resumed."""
         if not self.has_checkpoint:
@@ -171,10 +198,24 @@ class RunFolder:
 
         config.yaml goes last, so that a folder whose deletion was interrupted still counts as a run.
         """
-        if self.checkpoint.parent.exists():
-            shutil.rmtree(self.checkpoint.parent)
-        for file in (self.weights, self.vocabulary, self.metrics, self.report, self.config):
-            file.unlink(missing_ok=True)
+        for file in (
+            self.checkpoint,
+            self.previous,
+            self.weights,
+            self.vocabulary,
+            self.metrics,
+            self.report,
+        ):
+            _unlink(file)
+        with suppress(OSError):  # there is none, or the user has put files into it
+            self.checkpoint.parent.rmdir()
+        _unlink(self.config)
+
+
+def _unlink(file: Path) -> None:
+    """Delete a file, and what processes that were killed while writing it have left."""
+    for each in (*partial_files(file), file):
+        each.unlink(missing_ok=True)
 
 
 def read_config(path: Path) -> RunConfig:
