@@ -8,11 +8,18 @@ EQUAL_BITS := equal_bits and not slow and not processes
 # The kernels that a processor without AVX-512 runs.
 OLDER := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
 
-.PHONY: help setup demo test lint benchmark clean
+# What every part leans on, with the versions of other packages that `lowest` and `newest` install.
+CORE := tests/test_*.py tests/reduce tests/coupling tests/contrast tests/data tests/encoders tests/training
+
+.PHONY: help setup demo test lint attack lowest newest sbom benchmark clean
 
 help:
 	@echo "make demo       compare four objectives on handwritten digits; writes demo/report.html"
 	@echo "make test       the checks and the tests, as the continuous integration runs them"
+	@echo "make attack     an hour of random objectives, kills and damaged files"
+	@echo "make lowest     the tests of the core with the oldest versions of other packages that are allowed"
+	@echo "make newest     likewise with the newest; PYTHON=python3.13 chooses a Python for both"
+	@echo "make sbom       write the software bill of materials of constraints.txt to sbom.json"
 	@echo "make benchmark  time and memory of the objectives against their peers"
 	@echo "make clean      remove the environment and what the demo wrote"
 
@@ -38,9 +45,26 @@ test: lint
 	OMP_NUM_THREADS=1 $(OLDER) $(PYTEST) -m "$(EQUAL_BITS)" $$(grep -rl --include "test_*.py" equal_bits tests)
 	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive $(OLDER) $(PYTEST) -m "$(EQUAL_BITS)" $$(grep -rl --include "test_*.py" equal_bits tests)
 
+lowest:
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(PYTHON) .ci/lowest.py > $(VENV)-lowest/constraints.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --constraint $(VENV)-lowest/constraints.txt --editable ".[dev]"
+	OMP_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest --numprocesses 2 $(CORE)
+
+newest:
+	$(PYTHON) -m venv $(VENV)-newest
+	$(VENV)-newest/bin/python -m pip install --quiet --upgrade --editable ".[dev]"
+	OMP_NUM_THREADS=1 $(VENV)-newest/bin/python -m pytest --numprocesses 2 $(CORE)
+
+sbom:
+	$(PYTHON) -m venv $(VENV)-sbom
+	$(VENV)-sbom/bin/python -m pip install --quiet --constraint constraints.txt cyclonedx-bom==7.5.0
+	$(VENV)-sbom/bin/cyclonedx-py requirements constraints.txt --pyproject pyproject.toml \
+		--output-format JSON --output-reproducible --output-file sbom.json
+
 benchmark: setup
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,benchmarks]"
 	$(BIN)/python benchmarks/cpu.py
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest $(VENV)-sbom demo

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CITED = re.compile(r"\b([A-Z][^\W\d_]+)(?: et al\.| and [A-Z][^\W\d_]+)?\s\(((?:19|20)\d\d)\)")
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
