@@ -209,7 +209,8 @@ def test_a_full_disk_is_one_line(
 
     monkeypatch.setattr(atomic.os, "fsync", full)
     message = fails(capsys, f"train {SIMCLR} {NETWORK} --data {data} --out {tmp_path / 'run'}")
-    assert message == f"tammes: {tmp_path / 'run/config.yaml'}: No space left on device"
+    what = "No space left on device; mend that, then start the run again"
+    assert message == f"tammes: {tmp_path / 'run/config.yaml'}: {what}"
 
 
 def test_a_folder_in_which_another_process_trains_is_refused(

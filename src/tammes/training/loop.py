@@ -178,9 +178,10 @@ def _open(
         except LostProcessError:
             raise
         except OSError as error:
-            if error.errno is None or not folder.has_checkpoint:
+            if error.errno is None:
                 raise
-            reason = f"{error.strerror}; mend that, then {_how_to_resume(folder)}"
+            what_next = _how_to_resume(folder) if folder.has_checkpoint else "start the run again"
+            reason = f"{error.strerror}; mend that, then {what_next}"
             raise OSError(error.errno, reason, error.filename) from error
 
 
