@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from tammes.cli.failures import exit_code_of, is_launched
+from tammes.cli.output import check_text
 from tammes.cli.signals import Signals
 
 
@@ -67,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str], signals: Signals) -> None:
+    for word in words:
+        check_text(word)
     names = [command.__name__ for command in COMMANDS]
     if words and words[0] in names:
         # The commands import torch and lightning, which takes seconds; a look at the help should not.
