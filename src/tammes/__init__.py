@@ -1,54 +1,22 @@
 """Tammes: learn representations by comparing pairs, with the pairs well chosen."""
 
-from tammes import recipes
-from tammes.contrast import BCL, Contrast, Hinge, InfoNCE, Logistic, Softplus, Triplet
-from tammes.correction import Correction, Debias
-from tammes.coupling import (
-    Cost,
-    Coupling,
-    ExponentialEuclidean,
-    Hard,
-    SinkhornWarning,
-    SquaredEuclidean,
-    Transport,
-    Uniform,
-)
-from tammes.objective import Objective
-from tammes.pairs import Pairs
-from tammes.perturbation import FeatureModification, Perturbation
-from tammes.selection import All, OtherLabels, Selection, Subset
-from tammes.sources import Gather, InBatch, Queue
-from tammes.temperature import LearnedTemperature
+import importlib
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "BCL",
-    "All",
-    "Contrast",
-    "Correction",
-    "Cost",
-    "Coupling",
-    "Debias",
-    "ExponentialEuclidean",
-    "FeatureModification",
-    "Gather",
-    "Hard",
-    "Hinge",
-    "InBatch",
-    "InfoNCE",
-    "LearnedTemperature",
-    "Logistic",
-    "Objective",
-    "OtherLabels",
-    "Pairs",
-    "Perturbation",
-    "Queue",
-    "Selection",
-    "SinkhornWarning",
-    "Softplus",
-    "SquaredEuclidean",
-    "Subset",
-    "Transport",
-    "Triplet",
-    "Uniform",
-    "recipes",
-]
+if TYPE_CHECKING:
+    from tammes.public import *  # noqa: F403
+else:
+    # With the public names comes torch, which takes seconds to import: `tammes --help` needs neither, and
+    # the command line must be ready for Ctrl-C by then.
+    def __getattr__(name: str) -> object:
+        """Import the public names when the first of them is used."""
+        if name == "__all__" or not name.startswith("__"):
+            public = importlib.import_module("tammes.public")
+            globals().update({each: vars(public)[each] for each in public.__all__ if each in vars(public)})
+            globals().setdefault("__all__", public.__all__)
+            if name in globals():
+                return globals()[name]
+        raise AttributeError(f"module 'tammes' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *importlib.import_module("tammes.public").__all__})

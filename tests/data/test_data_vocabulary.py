@@ -112,6 +112,7 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
         (lambda document: document["words"].reverse(), "changed since it was saved"),
         (lambda document: document["words"].append("more"), "changed since it was saved"),
         (lambda document: document.update(words=None), "changed since it was saved"),
+        (lambda document: document.update(words=[[]]), "changed since it was saved"),
         (lambda document: document.update(lowercase=True), "changed since it was saved"),
         (lambda document: document.pop("sha256"), "changed since it was saved"),
         (lambda document: document.update(format="something else"), "expected a vocabulary in"),
@@ -127,7 +128,7 @@ def test_a_file_that_was_tampered_with_is_refused(tmp_path: Path, change, messag
         Vocabulary.load(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", 5_000 * b"["])
 def test_a_file_that_is_no_vocabulary_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "vocabulary.json"
     path.write_bytes(content)

@@ -145,6 +145,15 @@ def test_the_format_of_the_file_stays(tmp_path: Path) -> None:
     assert first == second
 
 
+@pytest.mark.parametrize(
+    "line", [5_000 * "[", '{"key": "a", "worth": 2.0, "bound": 2.0, "members": [1e999]}', "{", "[]"]
+)
+def test_a_broken_line_of_the_cache_is_skipped(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text(f'{line}\n{{"key": "a", "worth": 2.0, "bound": 2.0, "members": [0]}}\n')
+    assert list(SolutionCache(path=path).load()) == ["a"]
+
+
 @pytest.mark.parametrize(("dual", "bound"), [(-math.inf, 3.0), (None, 3.0), (-2.0000001, 2.0), (0.0, 0.0)])
 def test_a_program_out_of_time_has_a_finite_bound(
     dual: float | None, bound: float, monkeypatch: pytest.MonkeyPatch

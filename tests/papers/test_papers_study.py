@@ -167,7 +167,7 @@ def test_a_table_from_before_the_settings_were_written_is_resumed(tmp_path):
     assert (tmp_path / "study.json").exists()
 
 
-@pytest.mark.parametrize("content", ["no settings", "[1]"])
+@pytest.mark.parametrize("content", ["no settings", "[1]", 5_000 * "["])
 def test_settings_that_cannot_be_read_are_refused(tmp_path, content):
     (tmp_path / "study.json").write_text(content)
     with pytest.raises(ValueError, match=r"expected the settings of a study in .*study\.json"):

@@ -90,6 +90,8 @@ def test_a_function_of_the_users_own_is_refused_with_its_place() -> None:
         ("{required: 1, part: 3}", "part: expected one of Leaf, Other, NoneType, got 3"),
         ("[1, 2]", r"the file: expected a mapping for Tree, got \[1, 2\]"),
         ("{required: ", "not YAML"),
+        (5_000 * "[", "nested too deeply"),
+        ("{required: 1, leaf: " + 5_000 * "[" + 5_000 * "]" + "}", "nested too deeply"),
         ("!!python/object/apply:os.system ['exit 1']", "not YAML"),
     ],
 )

@@ -75,12 +75,12 @@ def main(arguments: Sequence[str]) -> None:
     markers = (tyro.conf.CascadeSubcommandArgs, tyro.conf.FlagCreatePairsOff)
     choice = tyro.cli(Compare, prog="tammes compare", args=arguments, config=markers)
     prepare_output(choice.report)
+    machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
     data, held_out = choice.training.load(choice.source)
     # All settings are checked before the first of several trainings.
     configs = [choice.config(name, data) for name in choice.objectives]
     measure = None if held_out is None else Measure.of(data, held_out)
     console = Console(markup=False)
-    machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
     trials = []
     for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True), start=1):
         console.print(f"{name} ({number} of {len(configs)})", highlight=False)

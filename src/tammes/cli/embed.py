@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import torch
 import tyro
 
+from tammes.checks import check_integer
 from tammes.cli.options.data import Source
 from tammes.cli.output import counted, prepare_output
 from tammes.training import Data, Machine, embed, load_run
@@ -42,15 +43,19 @@ class Embed:
     workers: int = 0
     accelerator: Accelerator = "auto"
 
+    def __post_init__(self) -> None:
+        check_integer("--batch-size", self.batch_size)
+
 
 def main(arguments: Sequence[str]) -> None:
     """Run the command with the words after `tammes embed`."""
     choice = tyro.cli(Embed, prog="tammes embed", args=arguments, config=(tyro.conf.FlagCreatePairsOff,))
     if choice.out.suffix not in (".parquet", ".npz"):
         raise ValueError(f"--out must end in .parquet or .npz, got {choice.out}")
+    machine = Machine(accelerator=choice.accelerator, workers=choice.workers)
     prepare_output(choice.out)
     run = load_run(choice.run)
-    model = run.model.to(Machine(accelerator=choice.accelerator).device)
+    model = run.model.to(machine.device)
     parts = choice.source.load(choice.source.shape_like(run.config.data))
     embedded = [embed(model, part, batch_size=choice.batch_size, workers=choice.workers) for part in parts]
     features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))

@@ -60,7 +60,7 @@ def in_words_of_shell(message: str) -> str:
     return _FIELD.sub(translated, message)
 
 
-def exit_code_of(command: Callable[[], None]) -> int:
+def exit_code_of(command: Callable[[], None], received: Callable[[], int | None] = lambda: None) -> int:
     """Run a command and turn the way it ends into an exit code.
 
     A ValueError that Tammes raises, and an OSError (a missing file, a full disk), are for the user to mend:
@@ -68,6 +68,7 @@ def exit_code_of(command: Callable[[], None]) -> int:
 
     Args:
         command: function to run.
+        received: number of the signal that the process has received during the command, if any.
 
     Returns:
         0, 2, 130 after Ctrl-C, 143 after SIGTERM, or tyro's exit code.
@@ -81,26 +82,36 @@ def exit_code_of(command: Callable[[], None]) -> int:
             command()
     except KeyboardInterrupt as interrupt:
         _print_line(str(interrupt) or "stopped")
-        return 128 + _signal_of(interrupt)
-    except OSError as error:
-        _print_line(_sentence(error))
-        return FAILED
-    except ValueError as error:
-        if not _is_ours(error.__traceback__):
-            raise
-        _print_line(str(error))
-        return FAILED
+        return 128 + (_signal_of(interrupt) or received() or signal.SIGINT)
+    except Exception as error:
+        number = received()
+        if number is None:
+            return _failure(error)
+        # Code in C and some libraries turn a KeyboardInterrupt into an error of another kind.
+        _print_line("stopped")
+        return 128 + number
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
 
 
-def _signal_of(interrupt: KeyboardInterrupt) -> int:
-    """Return the signal that ended the command; `Stopped`, which knows it, is imported by training only."""
+def _failure(error: Exception) -> int:
+    """Print what the user can mend; raise any other error again."""
+    if isinstance(error, OSError):
+        _print_line(_sentence(error))
+    elif isinstance(error, ValueError) and _is_ours(error.__traceback__):
+        _print_line(str(error))
+    else:
+        raise error
+    return FAILED
+
+
+def _signal_of(interrupt: KeyboardInterrupt) -> int | None:
+    """Return the signal that ended a training; `Stopped`, which knows it, is imported by training only."""
     training = sys.modules.get("tammes.training.stop")
     if training is not None and isinstance(interrupt, training.Stopped):
         return int(interrupt.signal_number)
-    return signal.SIGINT
+    return None
 
 
 def _is_ours(trace: TracebackType | None) -> bool:

@@ -5,11 +5,10 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
-
-import tyro
 
 from tammes.cli.failures import exit_code_of, is_launched
+from tammes.cli.output import check_text
+from tammes.cli.signals import Signals
 
 
 def train() -> None:
@@ -58,15 +57,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ┏...
         0
     """
-    words = sys.argv[1:] if arguments is None else list(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # Better a question mark for a sign that a terminal lacks than no table after hours of training.
-            stream.reconfigure(errors="replace")
-    return exit_code_of(lambda: _dispatch(words))
+    signals = Signals()
+    with signals.handled(until_exit=arguments is None):
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # Better a question mark for a sign that a terminal lacks than no table after hours.
+                stream.reconfigure(errors="replace")
+        return exit_code_of(lambda: _dispatch(words, signals), lambda: signals.received)
 
 
-def _dispatch(words: list[str]) -> None:
+def _dispatch(words: list[str], signals: Signals) -> None:
+    for word in words:
+        check_text(word)
     names = [command.__name__ for command in COMMANDS]
     if words and words[0] in names:
         # The commands import torch and lightning, which takes seconds; a look at the help should not.
@@ -76,11 +79,18 @@ def _dispatch(words: list[str]) -> None:
                 f"tammes {words[0]} runs in one process, but {os.environ['WORLD_SIZE']} were started: leave "
                 "torchrun out, or start one (only tammes train shares its work)"
             )
+        signals.begin_work()
         module.main(words[1:])
         return
+    # These take a tenth of a second to import, when the signals are handled already.
+    from importlib import metadata
+
+    import tyro
+
     if words == ["--version"]:
-        print(f"tammes {version('tammes')}")
+        print(f"tammes {metadata.version('tammes')}")
         return
+
     choice = tyro.extras.SubcommandApp()
     for command in COMMANDS:
         choice.command(command)

@@ -1,4 +1,4 @@
-"""Output of a command: the file that it writes at its end, and numbers with their nouns in its messages."""
+"""Output of a command: the file that it writes at its end, and names and numbers in its messages."""
 
 import os
 from pathlib import Path
@@ -30,6 +30,21 @@ def prepare_output(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(f"{path.parent} cannot be written to: name another place for {path.name}")
+
+
+def check_text(name: str) -> None:
+    r"""Raise ValueError for a name that reports and messages cannot hold, because its bytes are not UTF-8.
+
+    Example:
+        >>> check_text(os.fsdecode(b"caf\xe9"))
+        Traceback (most recent call last):
+            ...
+        ValueError: expected names in UTF-8, got 'caf\udce9': rename it, or name another place
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"expected names in UTF-8, got {name!a}: rename it, or name another place") from None
 
 
 def counted(count: int, singular: str, plural: str | None = None) -> str:

@@ -8,7 +8,9 @@ import tyro
 from rich.console import Console
 from rich.table import Column, Table
 
+from tammes.checks import check_integer
 from tammes.papers import Entry, entries
+from tammes.papers.entry import check_budget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,12 @@ class Reproduce:
     seeds: int | None = None
     data: Path | None = None
     no_learning: bool = False
+
+    def __post_init__(self) -> None:
+        check_budget(self.budget)
+        check_integer("--seed", self.seed, minimum=0)
+        if self.seeds is not None:
+            check_integer("--seeds", self.seeds)
 
 
 def main(arguments: Sequence[str]) -> None:

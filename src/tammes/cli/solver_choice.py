@@ -106,6 +106,17 @@ class Solve:
             raise ValueError("straight-through differentiates the objective, and coverage cannot be")
         if not self.seconds > 0:
             raise ValueError(f"--seconds must be positive, got {self.seconds}")
+        self._check_training()
+
+    def _check_training(self) -> None:
+        """Refuse numbers of the training before the graphs are read, which may take long."""
+        for name in ("most", "eigenvectors"):
+            if vars(self)[name] is not None:
+                check_integer(f"--{name}", vars(self)[name])
+        check_integer("--samples", self.samples, minimum=2)
+        check_integer("--seed", self.seed, minimum=0)
+        # These check their own fields.
+        _ = self.fit_config, self.network_config
 
     @property
     def fit_config(self) -> FitConfig:
@@ -117,6 +128,13 @@ class Solve:
             learning_rate=usual if self.learning_rate is None else self.learning_rate,
             seed=self.seed,
         )
+
+    @property
+    def network_config(self) -> NetworkConfig:
+        """Sizes of the networks."""
+        usual = 0 if self.graph is None else 8
+        noise = usual if self.noise is None else self.noise
+        return NetworkConfig(width=self.width, layers=self.layers, noise=noise)
 
     @property
     def rising(self) -> bool:
@@ -151,11 +169,8 @@ class Solve:
 
     def network(self, approach: Approach) -> SolverNetwork:
         """Return a network with initial weights."""
-        usual = 0 if self.graph is None else 8
-        noise = usual if self.noise is None else self.noise
-        config = NetworkConfig(width=self.width, layers=self.layers, noise=noise)
         torch.manual_seed(self.seed)
-        return SolverNetwork(config, scalar=approach.method.scalar, generator=self._generator())
+        return SolverNetwork(self.network_config, scalar=approach.method.scalar, generator=self._generator())
 
     @property
     def cache(self) -> SolutionCache:

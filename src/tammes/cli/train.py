@@ -10,10 +10,12 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from tammes.checks import check_integer
 from tammes.cli.failures import is_first_on_machine
 from tammes.cli.options.data import Split
 from tammes.cli.options.training import TrainOptions
 from tammes.cli.outcome import write_report
+from tammes.cli.output import check_text
 from tammes.cli.scores import Measure, Trial, encoded, floors, score_table
 from tammes.encoders import ResNetConfig
 from tammes.report import Scores
@@ -52,6 +54,9 @@ class Train:
     checkpoint_every: int = 500
     measure_every: int = 1
 
+    def __post_init__(self) -> None:
+        check_integer("--measure-every", self.measure_every)
+
 
 def main(arguments: Sequence[str]) -> None:
     """Run the command with the words after `tammes train`."""
@@ -59,19 +64,20 @@ def main(arguments: Sequence[str]) -> None:
     choice = tyro.cli(
         Train, prog="tammes train", args=arguments, config=markers, console_outputs=is_first_on_machine()
     )
-    data, held_out = choice.training.load(choice.source)
-    config = choice.training.config(data, choice.source.data, encoder=ResNetConfig())
+    machine = Machine(
+        accelerator=choice.accelerator, workers=choice.workers, progress=True, patience=choice.patience
+    )
     folder = RunFolder(
         path=choice.out or Path("runs") / Path(choice.source.data).resolve().name,
         resume=choice.resume,
         overwrite=choice.overwrite,
         checkpoint_every=choice.checkpoint_every,
     )
+    check_text(folder.path.resolve().name)  # of the report, and perhaps the name of the current folder
+    data, held_out = choice.training.load(choice.source)
+    config = choice.training.config(data, choice.source.data, encoder=ResNetConfig())
     measure = None if held_out is None else Measure.of(data, held_out)
     monitor = None if measure is None else measure.monitor(every=choice.measure_every)
-    machine = Machine(
-        accelerator=choice.accelerator, workers=choice.workers, progress=True, patience=choice.patience
-    )
     command = shlex.join(["tammes", "train", *arguments])
     # Several processes lock the folder while they train, once they have met; one also while it reports.
     with folder.locked() if machine.launch.count == 1 else nullcontext():

@@ -139,12 +139,13 @@ class Vocabulary:
         """
         try:
             document = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"expected a vocabulary as JSON in {path}: {error}") from error
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ValueError(f"expected a vocabulary in {path}, with {FORMAT!r} as its format")
         words, lowercase = document.get("words"), document.get("lowercase")
-        is_saved = document.get("sha256") == _checksum({"lowercase": lowercase, "words": words})
+        is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
+        is_saved = is_list and document.get("sha256") == _checksum({"lowercase": lowercase, "words": words})
         if not (is_saved and isinstance(words, list) and isinstance(lowercase, bool)):
             raise ValueError(
                 f"the vocabulary in {path} was changed since it was saved (its checksum differs): "

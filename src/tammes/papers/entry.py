@@ -70,6 +70,7 @@ class Entry:
             ValueError: a request that `check` refuses, or data that the experiment cannot read.
         """
         self.check(budget=budget, data=data)
+        check_integer("seed", seed, minimum=0)
         if seeds is not None:
             check_integer("seeds", seeds)
         self.run(

@@ -142,7 +142,7 @@ def claim(request: Request, protocol: Protocol) -> None:
     if path.exists():
         try:
             theirs = dict(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(
                 f"expected the settings of a study in {path}, got something else ({error}); move the folder "
                 "away, or choose another one"

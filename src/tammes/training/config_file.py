@@ -57,9 +57,11 @@ def from_yaml(cls: type[T], text: str) -> T:
     """
     try:
         plain = yaml.safe_load(text)
+        return typing.cast(T, _read(plain, cls, ""))
     except yaml.YAMLError as error:
         raise ValueError(f"not YAML: {' '.join(str(error).split())}") from error
-    return typing.cast(T, _read(plain, cls, ""))
+    except RecursionError as error:
+        raise ValueError("not a configuration: its brackets are nested too deeply to be read") from error
 
 
 def to_plain(value: object, where: str = "") -> Plain:

@@ -69,7 +69,7 @@ def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
         Split(data=train, test=tmp_path / "other").split((8, 3))
     with pytest.raises(ValueError, match="at least two classes"):
         Split(data=str(tmp_path / "one")).split((8, 3))
-    with pytest.raises(ValueError, match=r"--held-out must be a fraction .* got 1\.5"):
+    with pytest.raises(ValueError, match=r"--held-out must be a finite number .* got 1\.5"):
         Split(data=str(tmp_path / "other"), held_out=1.5).split((8, 3))
     with pytest.raises(ValueError, match="digits has its own test images"):
         Split(data="digits", test=tmp_path).split((8, 1))

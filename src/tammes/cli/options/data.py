@@ -7,6 +7,7 @@ from typing import Annotated
 import torch
 import tyro
 
+from tammes.checks import check_number
 from tammes.cli.options.images import has_own_test_images, load_parts
 from tammes.cli.options.texts import TextFormat, looks_like_texts
 from tammes.data import Images, Texts, folder
@@ -90,6 +91,10 @@ class Split(Source):
     test: Path | None = None
     held_out: float = 0.1
 
+    def __post_init__(self) -> None:
+        reason = "it is the part of each class that is kept for measuring"
+        check_number("--held-out", self.held_out, minimum=0, below=1, reason=reason)
+
     def split(self, shape: Shape | None) -> tuple[Data, Data | None]:
         """Load training data and, if they have labels, test data.
 
@@ -131,7 +136,7 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
         ValueError: for a fraction outside (0, 1), or if one of the two would be empty.
     """
     if not 0 < fraction < 1:
-        raise ValueError(f"--held-out must be a fraction from 0 to below 1, got {fraction}")
+        raise ValueError(f"fraction must be above 0 and below 1, got {fraction}")
     labels = data.required_labels()
     kept = 1 if isinstance(data, Images) else 2
     held: list[int] = []

@@ -54,6 +54,10 @@ class RecipeSettings:
     radius: float = 0.1
     alpha: float = 1.0
 
+    def __post_init__(self) -> None:
+        for name in named_recipes():
+            self.objective(name)  # refuses its parameters, whether or not the objective is compared
+
     def objective(self, name: str) -> Objective:
         """Build a recipe from the parameters that it takes.
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from tammes import recipes
+from tammes.checks import check_integer
 from tammes.cli.options.data import Split
 from tammes.cli.options.images import size_and_channels, usual_augmentation
 from tammes.cli.options.objective import objective_type
@@ -33,6 +35,9 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
         "document, or the sentence beside it if documents are not known).",
     ),
 }
+
+NUMBERS = ("batch_size", "epochs", "seed", "chunk")
+"""Fields whose values the data do not change."""
 
 MORE_ARGUMENTS = """
         no_head: Leave the head out, and compare the features themselves.
@@ -139,6 +144,11 @@ def _make(
 ) -> TrainingOptions:
     if no_head:
         settings["head"] = None
+    if size is not None:
+        check_integer("--size", size, reason="it is the height and width in pixels")
+    # The numbers are refused before the data are read, which may take long.
+    objective = settings.get("objective") or recipes.simclr(temperature=0.5)
+    TrainingConfig(objective=objective, **{name: settings[name] for name in NUMBERS})
     return TrainingOptions(settings=settings, size=size, channels=channels)
 
 

@@ -138,7 +138,7 @@ class SolutionCache:
                     bound=float(entry["bound"]),
                     members=tuple(int(each) for each in entry["members"]),
                 )
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
                 continue
         return known
 

@@ -1,0 +1,54 @@
+"""The public names of Tammes, which `import tammes` offers."""
+
+from tammes import recipes
+from tammes.contrast import BCL, Contrast, Hinge, InfoNCE, Logistic, Softplus, Triplet
+from tammes.correction import Correction, Debias
+from tammes.coupling import (
+    Cost,
+    Coupling,
+    ExponentialEuclidean,
+    Hard,
+    SinkhornWarning,
+    SquaredEuclidean,
+    Transport,
+    Uniform,
+)
+from tammes.objective import Objective
+from tammes.pairs import Pairs
+from tammes.perturbation import FeatureModification, Perturbation
+from tammes.selection import All, OtherLabels, Selection, Subset
+from tammes.sources import Gather, InBatch, Queue
+from tammes.temperature import LearnedTemperature
+
+__all__ = [
+    "BCL",
+    "All",
+    "Contrast",
+    "Correction",
+    "Cost",
+    "Coupling",
+    "Debias",
+    "ExponentialEuclidean",
+    "FeatureModification",
+    "Gather",
+    "Hard",
+    "Hinge",
+    "InBatch",
+    "InfoNCE",
+    "LearnedTemperature",
+    "Logistic",
+    "Objective",
+    "OtherLabels",
+    "Pairs",
+    "Perturbation",
+    "Queue",
+    "Selection",
+    "SinkhornWarning",
+    "Softplus",
+    "SquaredEuclidean",
+    "Subset",
+    "Transport",
+    "Triplet",
+    "Uniform",
+    "recipes",
+]

@@ -1,0 +1,135 @@
+"""Ctrl-C and SIGTERM while a command starts, works and ends."""
+
+import _thread
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tammes.cli.failures import exit_code_of
+from tammes.cli.signals import Signals
+
+# Python itself needs some hundredths of a second before it runs our first line.
+EARLIEST = 0.15
+COMMANDS = {
+    "help": "train --help",
+    "theory": "theory negatives --classes 100000 --batch 512 --figure {folder}/bounds.svg",
+    "train": "train simclr --data digits --out {folder}/run --epochs 1000",
+}
+DELAYS = {"help": (EARLIEST, 1.5), "theory": (EARLIEST, 3.0), "train": (EARLIEST, 3.0)}
+
+
+@pytest.fixture(autouse=True)
+def _as_in_a_terminal() -> Iterator[None]:
+    """Ctrl-C raises, also where the tests themselves run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_can_be_stopped_at_any_time(command: str, number: signal.Signals, tmp_path: Path) -> None:
+    stopped = 0
+    draw = random.Random(f"{command} {number}")
+    for _ in range(2):
+        words = COMMANDS[command].format(folder=tmp_path).split()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tammes", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(draw.uniform(*DELAYS[command]))
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+        if process.returncode != 0:  # it has not ended before the signal
+            assert process.returncode == 128 + number, errors
+            assert [line for line in errors.splitlines() if line.startswith("tammes: ")], errors
+            assert "Traceback" not in errors
+            assert "ignored in" not in errors
+            stopped += 1
+    assert stopped > 0
+
+
+def interrupted(signals: Signals, command: object) -> int:
+    with signals.handled():
+        signals.begin_work()
+        return exit_code_of(command, lambda: signals.received)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_work_ends_by_an_exception_so_that_files_are_removed(
+    number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    removed = []
+
+    def command() -> None:
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(10)
+        finally:
+            removed.append(True)
+
+    before = signal.getsignal(number)
+    assert interrupted(Signals(), command) == 128 + number
+    assert capsys.readouterr().err == "tammes: stopped\n"
+    assert removed
+    assert signal.getsignal(number) is before
+
+
+def test_an_error_that_a_signal_turned_into_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(10)
+        except KeyboardInterrupt as interrupt:
+            raise ImportError("no module, says a library") from interrupt
+
+    assert interrupted(Signals(), command) == 143
+    assert capsys.readouterr().err == "tammes: stopped\n"
+
+
+class Late:
+    """Object whose destructor is interrupted, which Python can only print."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+
+
+def test_an_interrupt_lost_in_a_destructor_is_raised_again(capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> None:
+        late = Late()
+        del late
+        for _ in range(100):
+            time.sleep(0.1)
+
+    begin = time.monotonic()
+    assert interrupted(Signals(), command) == 130
+    assert time.monotonic() - begin < 5
+    assert capsys.readouterr().err == "tammes: stopped\n"
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    assert interrupted(Signals(), lambda: _thread.interrupt_main(signal.SIGINT)) == 0
+
+
+def test_the_library_itself_handles_no_signals() -> None:
+    code = "import signal, tammes.cli.main; print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert output.stdout == "True\n"
+
+
+def test_help_and_version_import_no_torch() -> None:
+    code = "import sys; from tammes.cli.main import main; main(['--version']); print('torch' in sys.modules)"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert output.stdout.splitlines()[-1] == "False"
