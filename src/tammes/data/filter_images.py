@@ -17,7 +17,7 @@ from scipy.io.matlab import MatReadError
 from scipy.sparse import issparse
 from torch import Tensor
 
-from tammes.checks import check_shape
+from tammes.checks import check_file, check_shape
 from tammes.data.published_files import float_tensor, only_file
 
 FILTERS: Mapping[str, Callable[[Float[Tensor, " k"]], Float[Tensor, " k"]]] = {
@@ -66,7 +66,7 @@ def filter_images(path: str | Path) -> FilterImages:
     folder = Path(path)
     file = only_file(folder, "*.mat")
     try:
-        content = loadmat(file)
+        content = loadmat(check_file(file))
         arrays = {name: _dense(content[name]) for name in ("A", "F", "mask")}
     except (*_UNREADABLE, NotImplementedError, MatReadError) as error:
         raise ValueError(f"expected a MATLAB file (version 5) with A, F, mask: {file} ({error})") from error
@@ -95,7 +95,7 @@ def _dense(array: Any) -> NDArray[Any]:
 
 def _target(file: Path, shape: tuple[int, ...]) -> Float[Tensor, "n i"]:
     try:
-        values = np.load(file, allow_pickle=False)
+        values = np.load(check_file(file), allow_pickle=False)
         if not isinstance(values, np.ndarray):
             raise ValueError("it is an archive of several arrays")
     except _UNREADABLE as error:

@@ -12,7 +12,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.checks import check_integer
+from tammes.checks import check_file, check_integer
 from tammes.evaluation import KNN, LabeledFeatures
 from tammes.training.atomic import write_atomically
 from tammes.training.distributed.group import ProcessGroup
@@ -200,7 +200,7 @@ def read_csv(path: Path) -> tuple[EpochMetrics, ...]:
     Raises:
         ValueError: if a cell is no number.
     """
-    with open(path, newline="", encoding="utf-8") as file:
+    with check_file(path).open(newline="", encoding="utf-8") as file:
         return tuple(_from_cells(path, cells) for cells in csv.DictReader(file))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from tammes.checks import check_file
 from tammes.data import Images
 from tammes.encoders import ConvNetConfig, ResNetConfig
 from tammes.extensions import TrainingError
@@ -126,7 +127,7 @@ class Classifiers:
         Raises:
             OSError: if its file is missing.
         """
-        with self._file(cell).open(newline="", encoding="utf-8") as file:
+        with check_file(self._file(cell)).open(newline="", encoding="utf-8") as file:
             return [(float(row["value"]), float(row["error"])) for row in csv.DictReader(file)]
 
     def _file(self, cell: LossTraining) -> Path:

@@ -14,6 +14,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
 from torch import Tensor, nn
 
+from tammes.checks import check_file
 from tammes.papers.page import Figure as PageFigure
 from tammes.papers.page import panel
 from tammes.report.figures.canvas import TEXT
@@ -144,7 +145,7 @@ def figure_e5(file: Path) -> tuple[PageFigure, ...]:
         return ()
     edges = fluorescein()
     vectors = eigenpairs(edges, torch.zeros(25, dtype=torch.long)).vectors.float()
-    learned = principal_components(torch.from_numpy(np.load(file)), 4)
+    learned = principal_components(torch.from_numpy(np.load(check_file(file))), 4)
     columns = {"v₂": vectors[:, 1], "v₃": vectors[:, 2], "v₂₄": vectors[:, 23], "v₂₅": vectors[:, 24]}
     columns |= {f"component {number + 1}": learned[:, number] for number in range(4)}
     description = "Four eigenvectors on the atoms of fluorescein, and four components of what is learned."

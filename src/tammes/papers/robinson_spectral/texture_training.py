@@ -14,6 +14,7 @@ from kornia.metrics import psnr, ssim
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from tammes.checks import check_file
 from tammes.data.textured_mesh import TexturedMesh, textured_mesh
 from tammes.papers.robinson_spectral.texture_networks import CONSTANT, Field, build
 from tammes.papers.robinson_spectral.texture_views import View, random_cameras, view
@@ -148,7 +149,7 @@ def saved_field(cell: TextureRun, surface: Surface, fields: Path) -> Field | Non
     if not path.exists():
         return None
     field = build(cell.method, surface.eigenvalues, cell.seed)
-    field.load_state_dict(load_file(path))
+    field.load_state_dict(load_file(check_file(path)))
     return field.eval()
 
 
