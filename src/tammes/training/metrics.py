@@ -198,21 +198,25 @@ def read_csv(path: Path) -> tuple[EpochMetrics, ...]:
     """Read a metrics.csv.
 
     Raises:
-        ValueError: if a cell is no number.
+        ValueError: if the file is no table of numbers, or lacks the columns of epochs and steps.
+        OSError: if the file cannot be read.
     """
-    with check_file(path).open(newline="", encoding="utf-8") as file:
-        return tuple(_from_cells(path, cells) for cells in csv.DictReader(file))
+    try:
+        with check_file(path).open(newline="", encoding="utf-8") as file:
+            return tuple(_from_cells(path, cells) for cells in csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path}: expected a table of numbers, got something else ({error})") from error
 
 
 def _from_cells(path: Path, cells: dict[str, str]) -> EpochMetrics:
     try:
         numbers = {name: float(cell) for name, cell in cells.items() if cell}
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: expected numbers, got {cells}") from error
-    return EpochMetrics(
-        epoch=int(numbers.pop("epoch")),
-        step=int(numbers.pop("step")),
-        loss=numbers.pop("loss", None),
-        knn=numbers.pop("knn", None),
-        last=numbers,
-    )
+        return EpochMetrics(
+            epoch=int(numbers.pop("epoch")),
+            step=int(numbers.pop("step")),
+            loss=numbers.pop("loss", None),
+            knn=numbers.pop("knn", None),
+            last=numbers,
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{path}: expected numbers, with an epoch and a step, got {cells}") from error

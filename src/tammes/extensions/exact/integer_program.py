@@ -132,7 +132,7 @@ class SolutionCache:
         if self.path is None or not self.path.exists():
             return {}
         known = {}
-        for line in check_file(self.path).read_text(encoding="utf-8").splitlines():
+        for line in check_file(self.path).read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 entry = json.loads(line)
                 known[str(entry["key"])] = Answer(
@@ -140,7 +140,7 @@ class SolutionCache:
                     bound=float(entry["bound"]),
                     members=tuple(int(each) for each in entry["members"]),
                 )
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 continue
         return known
 
