@@ -1,14 +1,24 @@
-"""Checks of numbers (integers, finite numbers, intervals, multiples), of shapes and of indices.
+"""Checks of numbers (integers, finite numbers, intervals, multiples, seeds), shapes, indices and files.
 
 Every check names the argument, what was expected and what came.
 """
 
 from __future__ import annotations
 
+import errno
 import math
+import os
+import stat
 from collections.abc import Sequence
 from numbers import Real
+from pathlib import Path
 from typing import Any, TypeGuard
+
+LARGEST_SEED = 2**63 - 1
+"""Largest random seed, which a signed integer of 64 bits holds."""
+
+MOST_SEEDS = 10_000
+"""Most seeds of one study, far more than any has."""
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -62,6 +72,45 @@ def check_integer(name: str, value: object, *, minimum: int = 1, reason: str = "
         why = f": {reason}" if reason else ""
         raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}{why}")
     return value
+
+
+def check_seed(name: str, value: object) -> int:
+    """Return `value`, a random seed from 0 to 2^63 - 1; anything else raises ValueError.
+
+    Args:
+        name: name of the field or argument, for the message.
+        value: the value to check.
+
+    Example:
+        >>> check_seed("seed", -1)
+        Traceback (most recent call last):
+            ...
+        ValueError: seed must be an integer from 0 to 9223372036854775807, got -1
+    """
+    if not is_integer(value, minimum=0) or value > LARGEST_SEED:
+        raise ValueError(f"{name} must be an integer from 0 to {LARGEST_SEED}, got {value!r}")
+    return value
+
+
+def check_seeds(first: int, count: object) -> range:
+    """Return the seeds of several runs, `count` of them from `first` on.
+
+    Args:
+        first: the first seed.
+        count: number of seeds, from 1 to 10,000.
+
+    Raises:
+        ValueError: If the number is out of range, or a seed is.
+
+    Example:
+        >>> check_seeds(7, 3)
+        range(7, 10)
+    """
+    if not is_integer(count) or count > MOST_SEEDS:
+        raise ValueError(f"seeds must be an integer from 1 to {MOST_SEEDS}, their number, got {count!r}")
+    check_seed("seed", first)
+    check_seed("the last seed", first + count - 1)
+    return range(first, first + count)
 
 
 def check_number(
@@ -164,3 +213,27 @@ def check_indices(name: str, indices: Any, count: int) -> None:
     low, high = int(indices.min()), int(indices.max())
     if low < 0 or high >= count:
         raise ValueError(f"{name} must be from 0 to {count - 1}, got {low} to {high}")
+
+
+def check_file(path: Path) -> Path:
+    """Return the path of a regular file, or of a link to one.
+
+    Reading a named pipe or a device may never end.
+
+    Raises:
+        ValueError: If there is something else at the path, for example a named pipe.
+        OSError: If there is nothing or a folder at the path, or its kind cannot be found out.
+
+    Example:
+        >>> check_file(Path(os.devnull))
+        Traceback (most recent call last):
+            ...
+        ValueError: expected a regular file at /dev/null, got a device: save the content to a file first
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode):
+        return path
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    kind = "a named pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    raise ValueError(f"expected a regular file at {path}, got {kind}: save the content to a file first")

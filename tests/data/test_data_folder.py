@@ -1,5 +1,10 @@
 import os
 import pickle
+import socket
+import struct
+import subprocess
+import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tammes.data import MixedFolderWarning, SkippedFilesWarning, folder
-from tammes.data.folder import decode, is_image
+from tammes.data.image_files import decode, is_image
 
 
 def picture(path: Path, size: tuple[int, int] = (12, 9), color: str = "red", mode: str = "RGB") -> Path:
@@ -73,7 +78,9 @@ def test_what_is_no_image_is_counted_in_one_warning(tmp_path: Path) -> None:
     assert images.names == ("good.png",)
     assert len(images.skipped) == 8
     assert images.subset([0]).skipped == images.skipped
-    with pytest.raises(ValueError, match=r"cannot be read as images: broken-link\.png.*remove them"):
+    with pytest.raises(
+        ValueError, match=r"cannot be read as images of at most [0-9,]+ pixels: broken-link\.png.*remove them"
+    ):
         folder(tmp_path, size=8, strict=True)
 
 
@@ -96,6 +103,23 @@ def test_linked_folders_are_followed_and_loops_left(tmp_path: Path) -> None:
     assert folder(root, size=8).names == ("a/1.png", "b/1.png")
 
 
+def test_pipes_sockets_and_faulty_links_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture(tmp_path / "good.png")
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "itself.png").symlink_to("itself.png")
+    monkeypatch.chdir(tmp_path)  # the path of a socket is short
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind("socket.png")
+        with pytest.warns(SkippedFilesWarning, match=r"3 of 4 files .*: itself.png, pipe.png, socket.png;"):
+            images = folder(tmp_path, size=8)
+        assert images.names == ("good.png",)
+        with pytest.raises(ValueError, match=r"pipe\.png"):
+            folder(tmp_path, size=8, strict=True)
+    assert not is_image(tmp_path / "pipe.png")
+    with pytest.raises(ValueError, match=r"expected a regular file at .*pipe\.png, got a named pipe"):
+        decode(tmp_path / "pipe.png", size=8, channels=3)
+
+
 def test_a_suffix_may_lie_about_the_format(tmp_path: Path) -> None:
     picture(tmp_path / "really.png").rename(tmp_path / "really.JPG")
     assert folder(tmp_path, size=8, strict=True)[0][0].shape == (3, 8, 8)
@@ -109,12 +133,72 @@ def test_images_without_a_known_white_are_left_out(tmp_path: Path) -> None:
     assert not is_image(path)
 
 
-def test_a_bomb_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = picture(tmp_path / "bomb.png", size=(100, 100))
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+def png_header(path: Path, width: int, height: int) -> Path:
+    """A PNG of one bit a pixel that says it has this size, without the pixels."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+        )
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", b"") + chunk(b"IEND", b""))
+    return path
+
+
+@pytest.mark.parametrize("side", [11_000, 13_300, 60_000])
+def test_images_of_too_many_pixels_are_left_out(tmp_path: Path, side: int) -> None:
+    path = png_header(tmp_path / "bomb.png", side, side)
+    with_room = png_header(tmp_path / "photograph.png", 12_000, 10_000)
     assert not is_image(path)
-    with pytest.raises(ValueError, match=r"bomb\.png: Image size"):
+    with pytest.raises(ValueError, match=r"bomb\.png: it has .* 120,000,000"):
         decode(path, size=4, channels=3)
+    assert is_image(with_room)  # without Pillow's warning of 89 million pixels and more
+    with pytest.warns(SkippedFilesWarning, match="at most 120,000,000 pixels: bomb.png"):
+        assert folder(tmp_path, size=8).names == ("photograph.png",)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGBA", "CMYK", "I;16", "RGB"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_large_images_are_converted_in_bands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, channels: int
+) -> None:
+    image = Image.fromarray(noise(50, 37))
+    if mode == "I;16":
+        image = Image.fromarray(noise(50, 37)[:, :, 0].astype(np.uint16) * 257)
+    elif mode == "RGBA":
+        image.putalpha(Image.fromarray(noise(50, 37)[:, :, 1]))
+    else:
+        image = image.convert(mode)
+    path = tmp_path / "x.tif"
+    image.save(path)
+    at_once = decode(path, size=16, channels=channels)
+    monkeypatch.setattr("tammes.data.image_files.BAND", 120)
+    assert torch.equal(decode(path, size=16, channels=channels), at_once)
+
+
+PEAK = """
+import sys
+from pathlib import Path
+from tammes.data.image_files import decode
+
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+
+before = peak()
+decode(Path(sys.argv[1]), size=8, channels=3)
+print(1024 * (peak() - before) / 16e6)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from Linux")
+def test_decoding_takes_about_nine_bytes_of_memory_for_each_pixel(tmp_path: Path) -> None:
+    Image.new("RGBA", (4000, 4000), (9, 99, 199, 128)).save(tmp_path / "x.png", compress_level=1)
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, str(tmp_path / "x.png")], capture_output=True, text=True, check=True
+    )
+    # Bands, and what is loaded at the first use, weigh more on 16 million pixels than on 120 million.
+    assert float(done.stdout) < 13
 
 
 def test_missing_and_empty_folders_are_refused(tmp_path: Path) -> None:

@@ -258,10 +258,10 @@ def test_a_grid_may_be_stored_by_its_edges_alone(tmp_path: Path) -> None:
         ({"A": np.eye(16, k=1)}, "expected edges in both directions in .*grid.mat"),
         ({"A": np.full((16, 16), np.nan)}, "expected finite numbers as A in .*grid.mat"),
         ({"A": np.ones((16, 15))}, r"expected A \(n, n\), F \(n, images\) and mask \(n, 1\) in .*grid.mat"),
-        ({"F": np.array(["words"] * 16)}, "expected numbers as F in .*grid.mat, got an array of type <U5"),
+        ({"F": np.array(["words"] * 16)}, "A, F, mask: .*grid.mat .F is no array of real numbers"),
         (
             {"F": np.ones((16, 2)) * 1j},
-            "expected numbers as F in .*grid.mat, got .* type complex128",
+            "A, F, mask: .*grid.mat .F is no array of real numbers",
         ),
         ({"mask": np.full((16, 1), np.nan)}, "expected finite numbers as mask in .*grid.mat"),
     ],

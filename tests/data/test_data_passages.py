@@ -1,9 +1,13 @@
 """Cutting prose: where the rule sees the end of a sentence, and that nothing gets lost."""
 
+import re
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tammes.data import passages
 from tammes.data.passages import split_prose
 
 
@@ -44,3 +48,21 @@ def test_sentences_together_are_the_text_and_none_is_empty(text: str) -> None:
     sentences = split_prose(text)
     assert " ".join(sentences).split() == text.split()
     assert all(sentence and sentence == sentence.strip() for sentence in sentences)
+
+
+@given(st.text("..!?… \n”)( Aa1", max_size=60))
+def test_marks_are_found_as_by_the_plain_pattern(text: str) -> None:
+    # Without the shortcuts that make a long run of marks quick.
+    plain = re.compile(r"""[.!?…]+["'”’»)\]}_*]*\s+""")
+    assert [mark.span() for mark in passages.MARK.finditer(text)] == [
+        mark.span() for mark in plain.finditer(text)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["." * 20_000, ".)" * 20_000, "." * 10_000 + ")" * 10_000, "?" * 20_000 + " A"]
+)
+def test_runs_of_marks_take_no_time(text: str) -> None:
+    start = time.perf_counter()
+    assert "".join(split_prose(text)).replace(" ", "") == text.replace(" ", "")
+    assert time.perf_counter() - start < 1

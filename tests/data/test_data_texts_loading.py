@@ -1,6 +1,7 @@
 """Loading texts: every form gives the same sentences, and what cannot be used is named."""
 
 import json
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -204,6 +205,19 @@ def test_empty_and_other_files_are_left_out_and_named(tmp_path: Path) -> None:
     assert (loaded.classes, loaded.skipped) == (("a.txt",), ("d.pdf", "b.txt", "c.txt"))
     with pytest.raises(ValueError, match=r"3 of the files or rows of .* remove them"):
         texts(tmp_path, strict=True)
+
+
+def test_pipes_and_dead_links_are_left_out_and_named(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt", "One.")
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "dead.txt").symlink_to("nowhere")
+    with pytest.warns(SkippedFilesWarning, match=r"in 2 of the files or rows of .*: dead\.txt, pipe\.txt"):
+        assert texts(tmp_path).classes == ("a.txt",)
+    for name in ("pipe.txt", "pipe.csv", "pipe.jsonl", "pipe.parquet"):
+        (tmp_path / "pipe.txt").rename(tmp_path / name)
+        with pytest.raises(ValueError, match=f"expected a regular file at .*{name}, got a named pipe"):
+            texts(tmp_path / name)
+        (tmp_path / name).rename(tmp_path / "pipe.txt")
 
 
 @pytest.mark.parametrize("content", ["", "\n \n"])

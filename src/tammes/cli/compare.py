@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 from rich.console import Console
 
-from tammes.checks import check_integer
+from tammes.checks import check_seeds
 from tammes.cli.options.data import Split
 from tammes.cli.options.objective import RecipeSettings, named_recipes
 from tammes.cli.options.training import CompareOptions
@@ -62,7 +62,7 @@ class Compare:
         twice = {name for name in self.objectives if self.objectives.count(name) > 1}
         if twice:
             raise ValueError(f"{', '.join(sorted(twice))} was named twice: name each objective once")
-        check_integer("seeds", self.seeds)
+        check_seeds(self.training.settings["seed"], self.seeds)
 
     def config(self, name: str, data: Data) -> TrainingConfig:
         """Return the settings of the first training of an objective."""

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 import tyro
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, check_seed
 from tammes.extensions import (
     Covers,
     Graphs,
@@ -104,6 +104,7 @@ class Solve:
             raise ValueError(f"erdos has penalties for cliques and independent sets, none for {self.problem}")
         if self.problem == "max-coverage" and "straight-through" in self.extension:
             raise ValueError("straight-through differentiates the objective, and coverage cannot be")
+        check_seed("--seed", self.seed)
         if not self.seconds > 0:
             raise ValueError(f"--seconds must be positive, got {self.seconds}")
         self._check_training()

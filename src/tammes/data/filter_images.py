@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
-from numpy.typing import NDArray
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
-from scipy.sparse import issparse
 from torch import Tensor
 
-from tammes.checks import check_shape
+from tammes.checks import check_file, check_shape
+from tammes.data.matlab_files import read_matlab
 from tammes.data.published_files import float_tensor, only_file
 
 FILTERS: Mapping[str, Callable[[Float[Tensor, " k"]], Float[Tensor, " k"]]] = {
@@ -29,8 +24,6 @@ FILTERS: Mapping[str, Callable[[Float[Tensor, " k"]], Float[Tensor, " k"]]] = {
 }
 """Frequency response h(eigenvalue) of each filter, on the spectrum of the symmetric normalized Laplacian."""
 TARGETS = "labels"
-_UNREADABLE = (OSError, EOFError, ValueError, TypeError, LookupError, zlib.error)
-"""Errors that NumPy and SciPy raise on damaged files."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,12 +59,13 @@ def filter_images(path: str | Path) -> FilterImages:
     folder = Path(path)
     file = only_file(folder, "*.mat")
     try:
-        content = loadmat(file)
-        arrays = {name: _dense(content[name]) for name in ("A", "F", "mask")}
-    except (*_UNREADABLE, NotImplementedError, MatReadError) as error:
+        arrays = read_matlab(file, ("A", "F", "mask"))
+    except (OSError, ValueError) as error:
         raise ValueError(f"expected a MATLAB file (version 5) with A, F, mask: {file} ({error})") from error
+    if len(arrays) < 3:
+        raise ValueError(f"expected a MATLAB file (version 5) with A, F, mask: {file}, got {list(arrays)}")
     adjacency, signals, inner = (
-        float_tensor(array, name=name, file=file, dimensions=2) for name, array in arrays.items()
+        float_tensor(arrays[name], name=name, file=file, dimensions=2) for name in ("A", "F", "mask")
     )
     nodes = len(adjacency)
     if adjacency.shape != (nodes, nodes) or len(signals) != nodes or inner.numel() != nodes:
@@ -88,17 +82,12 @@ def filter_images(path: str | Path) -> FilterImages:
     )
 
 
-def _dense(array: Any) -> NDArray[Any]:
-    """Return a dense array, also of a matrix that MATLAB stored as sparse."""
-    return array.toarray() if issparse(array) else np.asarray(array)
-
-
 def _target(file: Path, shape: tuple[int, ...]) -> Float[Tensor, "n i"]:
     try:
-        values = np.load(file, allow_pickle=False)
+        values = np.load(check_file(file), allow_pickle=False)
         if not isinstance(values, np.ndarray):
             raise ValueError("it is an archive of several arrays")
-    except _UNREADABLE as error:
+    except Exception as error:  # a damaged file makes NumPy raise errors of any type
         raise ValueError(f"expected an array in {file}, got one that cannot be read ({error})") from error
     target = float_tensor(values, name="the targets", file=file, dimensions=2)
     check_shape(f"the targets of each node and image in {file}", target.shape, shape)

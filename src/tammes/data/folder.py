@@ -1,34 +1,18 @@
 """Folders of images, with or without a folder for each class, decoded on demand."""
 
-import struct
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from jaxtyping import Int64, UInt8
-from PIL import Image, ImageOps
 from torch import Tensor
 
 from tammes.checks import check_integer
+from tammes.data.image_files import MAX_PIXELS, SUFFIXES, decode, is_image
 from tammes.data.images import Images
 from tammes.data.listing import files_below, listing, printable, warn_of_skipped
-
-FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
-SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
-# Errors that Pillow's decoders are known to raise on damaged files.
-DAMAGE = (
-    OSError,
-    EOFError,
-    SyntaxError,
-    ValueError,
-    TypeError,
-    IndexError,
-    struct.error,
-    Image.DecompressionBombError,
-)
 
 
 class MixedFolderWarning(UserWarning):
@@ -68,10 +52,12 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
 
     If every image lies in a subfolder, these subfolders are the classes, in the order of their names; deeper
     folders are searched but are not classes. If every image lies in the folder itself, there are no labels.
-    PNG, JPEG, WebP, BMP, GIF and TIFF files of any size and mode are read; see `decode`.
+    PNG, JPEG, WebP, BMP, GIF and TIFF files of any mode and of up to `MAX_PIXELS` pixels are read; see
+    `decode`.
 
     The header of each file is read once, here. Hidden files, Thumbs.db and desktop.ini are ignored; any other
-    file that is not an image is left out and counted in one warning, or refused if `strict`.
+    file that is not such an image, and each entry that `files_below` finds unusable, is left out and counted
+    in one warning, or refused if `strict`.
 
     Args:
         path: path of the folder.
@@ -90,6 +76,7 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
 
     Example:
         >>> import tempfile
+        >>> from PIL import Image
         >>> with tempfile.TemporaryDirectory() as root:
         ...     for name in ("cat/1.png", "dog/1.png", "dog/2.png"):
         ...         (Path(root) / name).parent.mkdir(exist_ok=True)
@@ -107,15 +94,17 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
         raise ValueError(f"expected a folder of images at {root}, found {reason}")
 
     names: list[str] = []
-    skipped: list[str] = []
-    for name in files_below(root):
+    files, skipped = files_below(root)
+    for name in files:
         (names if is_image(root / name) else skipped).append(name)
     if not names:
         wanted = " ".join(sorted(SUFFIXES))
         found = f"only {listing(skipped)}" if skipped else "no files"
         raise ValueError(f"expected images ({wanted}) in {root} or in folders below it, found {found}")
     total = len(names) + len(skipped)
-    message = f"{len(skipped)} of {total} files in {root} cannot be read as images"
+    message = (
+        f"{len(skipped)} of {total} files in {root} cannot be read as images of at most {MAX_PIXELS:,} pixels"
+    )
     warn_of_skipped(message, skipped, strict=strict)
 
     classes, labels = _classes(root, names, strict)
@@ -126,29 +115,6 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
         classes=None if classes is None else printable(classes),
         skipped=printable(skipped),
     )
-
-
-def is_image(path: Path) -> bool:
-    """Return whether the name and header of a file are those of an image that `decode` reads.
-
-    The pixels are not read.
-
-    Example:
-        >>> is_image(Path("notes.txt"))
-        False
-    """
-    if path.suffix.lower() not in SUFFIXES:
-        return False
-    try:
-        with Image.open(path, formats=FORMATS) as image:
-            return _has_known_white(image)
-    except DAMAGE:
-        return False
-
-
-def _has_known_white(image: Image.Image) -> bool:
-    # 32-bit integers and floats come in any range; in a PNG, mode "I" is 16-bit (Pillow before 11).
-    return image.mode != "F" and (image.mode != "I" or image.format == "PNG")
 
 
 def _classes(
@@ -171,55 +137,3 @@ def _classes(
     classes = tuple(sorted({top for top in tops if top is not None}))
     index = {name: label for label, name in enumerate(classes)}
     return classes, torch.tensor([index[top] for top in tops if top is not None])
-
-
-def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels size size"]:
-    """Read one image as uint8 (channels, size, size).
-
-    The shorter side is scaled to `size` and the longer cropped to its center, in one antialiased step. The
-    camera's orientation (EXIF) is applied, transparent pixels are blended with white, 16 bits become 8, and
-    only the first of several frames is read.
-
-    Args:
-        path: path of the file.
-        size: height and width in pixels.
-        channels: number of channels, 1 (gray) or 3 (red, green, blue).
-
-    Raises:
-        ValueError: If the file cannot be decoded; the message names it.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as root:
-        ...     Image.new("RGB", (2, 3), "red").save(Path(root) / "red.png")
-        ...     decode(Path(root) / "red.png", size=1, channels=3).flatten()
-        tensor([255,   0,   0], dtype=torch.uint8)
-    """
-    try:
-        with Image.open(path, formats=FORMATS) as image:
-            # A large JPEG is decoded at a half, quarter or eighth where twice `size` remains: quicker.
-            image.draft(None, (2 * size, 2 * size))
-            upright = ImageOps.exif_transpose(image)
-            plain = _eight_bits(upright).convert("L" if channels == 1 else "RGB")
-    except DAMAGE as error:
-        raise ValueError(
-            f"expected an image that can be decoded, got {path}: {error}; "
-            "remove it, or replace it with a whole copy"
-        ) from error
-    side = min(plain.size)
-    left, top = (plain.width - side) / 2, (plain.height - side) / 2
-    if plain.size != (size, size):
-        box = (left, top, left + side, top + side)
-        plain = plain.resize((size, size), Image.Resampling.BILINEAR, box=box)
-    array = np.array(plain).reshape(size, size, channels)
-    return torch.from_numpy(array).permute(2, 0, 1).contiguous()  # (channels, size, size)
-
-
-def _eight_bits(image: Image.Image) -> Image.Image:
-    """Return the image without transparency and with at most 8 bits per channel."""
-    if image.mode.startswith("I"):
-        return Image.fromarray((np.asarray(image).astype(np.uint32) // 257).astype(np.uint8))
-    if image.has_transparency_data:
-        white = Image.new("RGBA", image.size, "white")
-        return Image.alpha_composite(white, image.convert("RGBA"))
-    return image

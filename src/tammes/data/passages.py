@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
+from tammes.checks import check_file
 from tammes.data.listing import files_below, listing, printable
 
 # A point after one of these, before a name or number, does not end a sentence.
@@ -17,7 +18,8 @@ ABBREVIATIONS = frozenset(
 )
 OPENING = "\"'“‘„«([{_*-—–"
 # A point, or several marks, then closing quotes and brackets, then space.
-MARK = re.compile(r"""[.!?…]+["'”’»)\]}_*]*\s+""")
+# No run is tried from its middle or given back in part ("+" after a count), which takes quadratic time.
+MARK = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]}_*]*+\s++""")
 PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 
 
@@ -37,14 +39,14 @@ class Passage:
 
 
 def document_files(root: Path, pattern: str) -> tuple[list[str], list[str]]:
-    """Return the files below a folder whose names match the pattern, and all other files.
+    """Return the files below a folder whose names match the pattern, and all that cannot be used.
 
     Raises:
         ValueError: If no name matches.
     """
     names: list[str] = []
-    others: list[str] = []
-    for name in files_below(root):
+    files, others = files_below(root)
+    for name in files:
         (names if fnmatch(name.rpartition("/")[2], pattern) else others).append(name)
     if not names:
         found = f"only {listing(others)}" if others else "no files"
@@ -66,7 +68,8 @@ def read_text(path: Path, encoding: str) -> str:
     r"""Return the text of a file, with `\n` as line ends and without a byte order mark.
 
     Raises:
-        ValueError: If bytes cannot be decoded (the message names their line), or the encoding is not known.
+        ValueError: If bytes cannot be decoded (the message names their line), the encoding is not known, or
+            there is something else than a file, for example a named pipe.
         OSError: If the file cannot be read.
 
     Example:
@@ -76,7 +79,7 @@ def read_text(path: Path, encoding: str) -> str:
         ...     read_text(Path(root) / "menu.txt", "latin-1")
         'tea\ncafé'
     """
-    data = path.read_bytes()
+    data = check_file(path).read_bytes()
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -17,6 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tammes.checks import check_file
+
 Split = Literal["train", "test"]
 """The part to train on, or the part to test on."""
 Part = Literal["train", "val", "test"]
@@ -90,8 +92,9 @@ def read_bytes(path: Path, what: str, advice: str = "") -> bytes:
         ValueError: If the file cannot be read or decompressed.
     """
     try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:
+        content = check_file(path).read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
+    except (OSError, ValueError, EOFError, zlib.error) as error:
         raise ValueError(f"expected {what} {path}, got one that cannot be read ({error}){advice}") from error
 
 
@@ -114,13 +117,13 @@ def read_archive(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         [0, 1, 2]
     """
     try:
-        with path.open("rb") as file:
+        with check_file(path).open("rb") as file:
             if not zipfile.is_zipfile(file):
                 raise ValueError("it is empty, cut off or of another kind")
             file.seek(0)
             with np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in names if name in archive}
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+    except Exception as error:  # a damaged file makes NumPy raise errors of any type
         raise ValueError(f"expected a whole NumPy archive {path}, got an unreadable one ({error})") from error
     missing = [name for name in names if name not in arrays]
     if missing:

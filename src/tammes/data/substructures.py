@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from tammes.checks import check_file
 from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.data.published_files import Part, check_part, only_file, read_tensors
 
@@ -67,7 +68,7 @@ def substructures(path: str | Path, part: Part) -> LabeledGraphs:
     except ValueError as error:
         raise ValueError(f"expected graphs in {archive}, but its arrays do not match: {error}") from error
     try:
-        chosen = [int(line) for line in split.read_text().split()]
+        chosen = [int(line) for line in check_file(split).read_text().split()]
         if not chosen:
             raise ValueError("it is empty")
         return graphs.subset(chosen)

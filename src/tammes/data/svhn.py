@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.io import loadmat
 
 from tammes.data.images import Images, numbered_images
+from tammes.data.matlab_files import read_matlab
 from tammes.data.published_files import DIGITS, Split, check_part
 
 FILES: dict[Split, str] = {"train": "train_32x32.mat", "test": "test_32x32.mat"}
@@ -74,8 +74,8 @@ def holds_svhn(path: Path) -> bool:
 
 def _arrays(file: Path) -> dict[str, Any]:
     try:
-        return loadmat(file, variable_names=("X", "y"), appendmat=False)
-    except Exception as error:  # a damaged file makes scipy raise errors of any type
+        return read_matlab(file, ("X", "y"))
+    except (OSError, ValueError) as error:
         raise ValueError(
             f"expected a whole MATLAB file {file}, got one that cannot be read ({error}); "
             f"fetch it again from {SOURCE}"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tammes.checks import check_file
 from tammes.data.listing import listing
 from tammes.data.passages import Passage, read_text
 
@@ -103,7 +104,7 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TextAndLabel]:
     import pyarrow.parquet as parquet
 
     try:
-        file = parquet.ParquetFile(path)
+        file = parquet.ParquetFile(check_file(path))
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"expected a parquet file at {path}: {error}") from error
     with file:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tammes.checks import check_integer
+from tammes.checks import check_file, check_integer
 from tammes.data.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Vocabulary:
             OSError: If the file cannot be read.
         """
         try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
+            document = json.loads(check_file(Path(path)).read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"expected a vocabulary as JSON in {path}: {error}") from error
         if not isinstance(document, dict) or document.get("format") != FORMAT:

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from tammes.checks import check_integer, check_number
+from tammes.checks import check_integer, check_number, check_seed
 from tammes.evaluation.features import LabeledFeatures, check_comparable
 
 # Elements of one block of scores: 64 MiB in float32, whatever the number of points.
@@ -112,6 +112,7 @@ class LinearClassifier:
         check_integer("epochs", self.epochs)
         check_integer("batch_size", self.batch_size)
         check_number("learning_rate", self.learning_rate, above=0)
+        check_seed("seed", self.seed)
 
     def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> float:
         """Return the fraction of test points classified correctly, from 0 to 1.

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 from torch import Tensor
 
-from tammes.checks import check_integer, check_number
+from tammes.checks import check_integer, check_number, check_seed
 from tammes.evaluation.features import LabeledFeatures, check_comparable
 
 
@@ -54,6 +54,7 @@ class LinearProbe:
         check_number("fraction", self.fraction, above=0, maximum=1)
         check_number("regularization", self.regularization, above=0)
         check_integer("iterations", self.iterations)
+        check_seed("seed", self.seed)
 
     def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> float:
         """Return the fraction of test points classified correctly, from 0 to 1.

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from tammes.checks import check_file
 from tammes.extensions.graphs import Graphs
 
 
@@ -71,7 +72,7 @@ def edge_list(path: Path) -> tuple[Graphs, tuple[str, ...]]:
     number: dict[str, int] = {}
     pairs: list[tuple[int, int]] = []
     try:
-        text = path.read_text(encoding="utf-8-sig")  # some programs begin with a byte order mark
+        text = check_file(path).read_text(encoding="utf-8-sig")  # some programs begin with a byte order mark
     except UnicodeDecodeError as error:
         raise ValueError(f"expected text in UTF-8 in {path}, got other bytes ({error})") from error
     for line in text.splitlines():
@@ -114,7 +115,9 @@ def _integers(path: Path, *, columns: int) -> torch.Tensor:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a file without lines: graphs without edges
-            rows = np.loadtxt(path, dtype=np.int64, delimiter=",", comments=None, ndmin=2, encoding="utf-8")
+            rows = np.loadtxt(
+                check_file(path), dtype=np.int64, delimiter=",", comments=None, ndmin=2, encoding="utf-8"
+            )
     except ValueError as error:
         raise ValueError(
             f"expected {columns} integers in every line of {path}, got something else ({error})"

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from tammes.checks import is_integer
+from tammes.checks import check_seed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,16 +51,16 @@ class Streams:
         """Return the streams of some runs for one purpose; streams of different purposes are independent.
 
         Args:
-            seeds: one seed for each run, at least 0.
+            seeds: one seed for each run, from 0 to 2^63 - 1.
             purpose: any words.
             device: device of the generators; the numbers depend on the kind of device.
             dtype: type of the floating-point numbers.
 
         Raises:
-            ValueError: no seed, a negative one, or a device that PyTorch does not find.
+            ValueError: no seed, one out of range, or a device that PyTorch does not find.
         """
-        if not all(is_integer(seed, minimum=0) for seed in seeds):
-            raise ValueError(f"seeds must be integers of at least 0, got {tuple(seeds)}")
+        for seed in seeds:
+            check_seed("each of the seeds", seed)
         generators = tuple(_generator(device).manual_seed(_combined(seed, purpose)) for seed in seeds)
         return cls(generators=generators, dtype=dtype)
 

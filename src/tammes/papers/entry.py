@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tammes.papers
-from tammes.checks import check_integer
+from tammes.checks import check_seed, check_seeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,12 +67,13 @@ class Entry:
         """Run the experiment; `Request` describes the arguments.
 
         Raises:
-            ValueError: a request that `check` refuses, or data that the experiment cannot read.
+            ValueError: a request that `check` refuses, seeds out of range, or data that the experiment cannot
+                read.
         """
         self.check(budget=budget, data=data)
-        check_integer("seed", seed, minimum=0)
+        check_seed("seed", seed)
         if seeds is not None:
-            check_integer("seeds", seeds)
+            check_seeds(seed, seeds)
         self.run(
             Request(entry=self, out=out, budget=budget, seed=seed, seeds=seeds, data=data, learning=learning)
         )
@@ -115,7 +116,7 @@ class Request:
             range(7, 10)
         """
         count = max(fewest, round(full * self.budget)) if self.seeds is None else self.seeds
-        return range(self.seed, self.seed + count)
+        return check_seeds(self.seed, count)
 
     def rate(self, learning_rate: float) -> float:
         """Return the learning rate, or zero if nothing is to be learned."""

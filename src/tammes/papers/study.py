@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from tammes.checks import check_file
 from tammes.papers.entry import Request
 from tammes.papers.page import PaperPage, write_page
 from tammes.papers.protocol import Protocol
@@ -141,7 +142,7 @@ def claim(request: Request, protocol: Protocol) -> None:
     request.out.mkdir(parents=True, exist_ok=True)
     if path.exists():
         try:
-            theirs = dict(json.loads(path.read_text(encoding="utf-8")))
+            theirs = dict(json.loads(check_file(path).read_text(encoding="utf-8")))
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(
                 f"expected the settings of a study in {path}, got something else ({error}); move the folder "
@@ -218,7 +219,7 @@ class Results(Generic[Cell, Score]):
         self.known[cell] = score
 
     def _read(self) -> None:
-        content = self.path.read_bytes()
+        content = check_file(self.path).read_bytes()
         whole = content.rfind(b"\n") + 1
         if not _line(self._columns).startswith(content):  # else it is a header, or the beginning of one
             try:

@@ -12,6 +12,7 @@ from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 from typing_extensions import override
 
+from tammes.checks import check_file
 from tammes.training.atomic import write_atomically
 from tammes.training.stop import StopRequest
 
@@ -123,7 +124,7 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         OSError: for a file that cannot be read.
     """
     try:
-        with zipfile.ZipFile(path) as archive:  # torch does not check the checksums
+        with zipfile.ZipFile(check_file(path)) as archive:  # torch does not check the checksums
             if (name := archive.testzip()) is not None:
                 raise zipfile.BadZipFile(f"checksum of {name}")
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)

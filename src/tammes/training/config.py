@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, check_seed
 from tammes.coupling import Hard
 from tammes.data.images import Images
 from tammes.data.texts import Texts
@@ -95,7 +95,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         check_integer("batch_size", self.batch_size, minimum=2, reason="negatives come from the batch")
         check_integer("epochs", self.epochs)
-        check_integer("seed", self.seed, minimum=0)
+        check_seed("seed", self.seed)
         if self.chunk is not None:
             check_integer("chunk", self.chunk, reason="it counts views; None takes the whole batch")
         if not isinstance(self.negatives, InBatch | QueueConfig):

@@ -12,7 +12,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.checks import check_integer
+from tammes.checks import check_file, check_integer
 from tammes.evaluation import KNN, LabeledFeatures
 from tammes.training.atomic import write_atomically
 from tammes.training.distributed.group import ProcessGroup
@@ -198,21 +198,25 @@ def read_csv(path: Path) -> tuple[EpochMetrics, ...]:
     """Read a metrics.csv.
 
     Raises:
-        ValueError: if a cell is no number.
+        ValueError: if the file is no table of numbers, or lacks the columns of epochs and steps.
+        OSError: if the file cannot be read.
     """
-    with open(path, newline="", encoding="utf-8") as file:
-        return tuple(_from_cells(path, cells) for cells in csv.DictReader(file))
+    try:
+        with check_file(path).open(newline="", encoding="utf-8") as file:
+            return tuple(_from_cells(path, cells) for cells in csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path}: expected a table of numbers, got something else ({error})") from error
 
 
 def _from_cells(path: Path, cells: dict[str, str]) -> EpochMetrics:
     try:
         numbers = {name: float(cell) for name, cell in cells.items() if cell}
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: expected numbers, got {cells}") from error
-    return EpochMetrics(
-        epoch=int(numbers.pop("epoch")),
-        step=int(numbers.pop("step")),
-        loss=numbers.pop("loss", None),
-        knn=numbers.pop("knn", None),
-        last=numbers,
-    )
+        return EpochMetrics(
+            epoch=int(numbers.pop("epoch")),
+            step=int(numbers.pop("step")),
+            loss=numbers.pop("loss", None),
+            knn=numbers.pop("knn", None),
+            last=numbers,
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{path}: expected numbers, with an epoch and a step, got {cells}") from error

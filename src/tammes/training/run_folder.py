@@ -10,7 +10,7 @@ from typing import Any
 import safetensors.torch
 from safetensors import SafetensorError
 
-from tammes.checks import check_integer
+from tammes.checks import check_file, check_integer
 from tammes.data.vocabulary import Vocabulary
 from tammes.training.atomic import partial_files, write_atomically
 from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
@@ -225,7 +225,7 @@ def read_config(path: Path) -> RunConfig:
         ValueError: naming the file and the key that is wrong.
     """
     try:
-        return from_yaml(RunConfig, path.read_text(encoding="utf-8"))
+        return from_yaml(RunConfig, check_file(path).read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -305,7 +305,10 @@ def load_run(path: Path) -> Run:
     model = build_model(config, vocabulary)
     try:
         # Copies, because safetensors maps the file, which may be replaced while the model is in use.
-        weights = {name: value.clone() for name, value in safetensors.torch.load_file(folder.weights).items()}
+        weights = {
+            name: value.clone()
+            for name, value in safetensors.torch.load_file(check_file(folder.weights)).items()
+        }
         model.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
         reason = " ".join(str(error).split())

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from tammes.checks import check_integer
+from tammes.checks import check_seed
 
 
 class Purpose(IntEnum):
@@ -28,7 +28,7 @@ def derive(seed: int, purpose: Purpose, *position: int) -> int:
     drawn without the interruption.
 
     Args:
-        seed: seed of the run, 0 or more.
+        seed: seed of the run, from 0 to 2^63 - 1.
         purpose: purpose of the random numbers.
         position: position in training, for example epoch and step, each 0 or more.
 
@@ -36,7 +36,7 @@ def derive(seed: int, purpose: Purpose, *position: int) -> int:
         An integer in [0, 2^63) for `torch.manual_seed`.
 
     Raises:
-        ValueError: for a negative seed.
+        ValueError: for a seed out of this range.
 
     Example:
         >>> derive(0, Purpose.ORDER, 3) == derive(0, Purpose.ORDER, 3)
@@ -44,6 +44,6 @@ def derive(seed: int, purpose: Purpose, *position: int) -> int:
         >>> derive(0, Purpose.ORDER, 3) == derive(0, Purpose.ORDER, 4)
         False
     """
-    check_integer("seed", seed, minimum=0)
+    check_seed("seed", seed)
     sequence = np.random.SeedSequence(entropy=seed, spawn_key=(int(purpose), *position))
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))

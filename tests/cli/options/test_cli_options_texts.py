@@ -280,3 +280,12 @@ def test_texts_are_told_from_images_by_what_there_is_most_of(tmp_path: Path) -> 
     assert not looks_like_texts(str(tmp_path / "cover.png"), usual)
     assert not looks_like_texts(str(tmp_path / "nowhere"), usual)
     assert looks_like_texts(str(tmp_path / "nowhere.csv"), usual)
+
+
+def test_folders_that_link_to_each_other_are_looked_at_once(tmp_path: Path) -> None:
+    for name in map(str, range(20)):
+        (tmp_path / name).mkdir()
+        for other in map(str, range(20)):
+            (tmp_path / name / other).symlink_to(tmp_path / other)
+    (tmp_path / "7" / "a.txt").write_text("words")
+    assert looks_like_texts(str(tmp_path), TextFormat())

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tammes.checks import check_file
+
 NAMED = 5
 """Columns that a message lists: a file of another kind may have thousands."""
 
@@ -80,7 +82,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _text(path: Path) -> str:
-    content = path.read_bytes()
+    content = check_file(path).read_bytes()
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -7,7 +7,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from tammes.data import Texts, texts
-from tammes.data.folder import SUFFIXES
+from tammes.data.image_files import SUFFIXES
+from tammes.data.listing import files_below
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 
@@ -84,8 +85,6 @@ def looks_like_texts(path: str, format: TextFormat) -> bool:
         return suffix in TEXT_SUFFIXES or (place.is_file() and suffix not in SUFFIXES)
     if is_saved_data_set(place) or format.files is not None:
         return True
-    images = documents = 0
-    for _, _, names in os.walk(place, followlinks=True):
-        images += sum(os.path.splitext(name)[1].lower() in SUFFIXES for name in names)
-        documents += sum(fnmatch(name, "*.txt") for name in names)
-    return documents > images
+    names, _ = files_below(place)
+    images = sum(os.path.splitext(name)[1].lower() in SUFFIXES for name in names)
+    return sum(fnmatch(name, "*.txt") for name in names) > images

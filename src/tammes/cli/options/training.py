@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from tammes import recipes
-from tammes.checks import check_integer
+from tammes.checks import check_integer, check_seed
 from tammes.cli.options.data import Split
 from tammes.cli.options.images import size_and_channels, usual_augmentation
 from tammes.cli.options.objective import objective_type
@@ -142,6 +142,7 @@ def training_options(changed: Mapping[str, Option], *, without: tuple[str, ...] 
 def _make(
     *, size: int | None, channels: Literal[1, 3] | None, no_head: bool, **settings: Any
 ) -> TrainingOptions:
+    check_seed("seed", settings["seed"])
     if no_head:
         settings["head"] = None
     if size is not None:

@@ -12,6 +12,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
+from tammes.checks import check_file
+
 TOLERANCE = 1e-6
 """Rounding error of HiGHS that is allowed in the score and bound of an integer optimum."""
 
@@ -130,7 +132,7 @@ class SolutionCache:
         if self.path is None or not self.path.exists():
             return {}
         known = {}
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+        for line in check_file(self.path).read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 entry = json.loads(line)
                 known[str(entry["key"])] = Answer(
@@ -138,7 +140,7 @@ class SolutionCache:
                     bound=float(entry["bound"]),
                     members=tuple(int(each) for each in entry["members"]),
                 )
-            except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 continue
         return known
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.checks import check_integer, check_number
+from tammes.checks import check_integer, check_number, check_seed
 from tammes.extensions.exact.integer_program import SolutionCache
 from tammes.extensions.functions.support import ScoredSets
 from tammes.extensions.graphs import Graphs
@@ -33,10 +33,11 @@ class FitConfig:
         batch_size: number of graphs a step, at least 1; the paper tries 4, 32 and 64.
         learning_rate: learning rate, at least 0 (which learns nothing); the paper takes 1e-4.
         clip: largest norm of the gradient, positive; the published code takes 4.
-        seed: random seed of the order of the graphs.
+        seed: random seed of the order of the graphs, from 0 to 2^63 - 1.
 
     Raises:
-        ValueError: for fewer than one epoch or graph, a learning rate below 0, or a clip not above 0.
+        ValueError: for fewer than one epoch or graph, a learning rate below 0, a clip not above 0, or
+            another seed.
     """
 
     epochs: int = 200
@@ -50,6 +51,7 @@ class FitConfig:
         check_integer("batch_size", self.batch_size)
         check_number("learning_rate", self.learning_rate, minimum=0)
         check_number("clip", self.clip, above=0)
+        check_seed("seed", self.seed)
 
 
 def fit(
@@ -178,7 +180,7 @@ def split(graphs: Sequence[Graphs], *, seed: int) -> tuple[list[Graphs], list[Gr
     Each part has at least one graph.
 
     Raises:
-        ValueError: for fewer than three graphs.
+        ValueError: for fewer than three graphs, or a seed outside 0 to 2^63 - 1.
 
     Example:
         >>> one = Graphs.of(torch.tensor([[0], [1]]), sizes=(2,))
@@ -187,7 +189,8 @@ def split(graphs: Sequence[Graphs], *, seed: int) -> tuple[list[Graphs], list[Gr
     """
     if len(graphs) < 3:
         raise ValueError(f"expected at least 3 graphs to split into three parts, got {len(graphs)}")
-    order = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(seed)).tolist()
+    generator = torch.Generator().manual_seed(check_seed("seed", seed))
+    order = torch.randperm(len(graphs), generator=generator).tolist()
     validation = max(1, len(graphs) // 10)
     test = max(1, round(0.3 * len(graphs)))
     train = len(graphs) - test - validation

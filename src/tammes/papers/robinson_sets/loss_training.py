@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from tammes.checks import check_file
 from tammes.data import Images
 from tammes.encoders import ConvNetConfig, ResNetConfig
 from tammes.extensions import TrainingError
@@ -125,9 +126,14 @@ class Classifiers:
 
         Raises:
             OSError: if its file is missing.
+            ValueError: if its file is damaged.
         """
-        with self._file(cell).open(newline="", encoding="utf-8") as file:
-            return [(float(row["value"]), float(row["error"])) for row in csv.DictReader(file)]
+        path = check_file(self._file(cell))
+        try:
+            with path.open(newline="", encoding="utf-8") as file:
+                return [(float(row["value"]), float(row["error"])) for row in csv.DictReader(file)]
+        except (KeyError, TypeError, ValueError, csv.Error) as error:
+            raise ValueError(f"expected values and errors in {path}, got something else ({error})") from error
 
     def _file(self, cell: LossTraining) -> Path:
         named = f"{cell.data}-{cell.network}-{cell.loss}-{cell.learning_rate:g}-{cell.epochs}-{cell.seed}"

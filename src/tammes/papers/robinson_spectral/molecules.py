@@ -14,6 +14,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
 from torch import Tensor, nn
 
+from tammes.checks import check_file, check_shape
 from tammes.papers.page import Figure as PageFigure
 from tammes.papers.page import panel
 from tammes.report.figures.canvas import TEXT
@@ -139,12 +140,21 @@ def encoded_fluorescein(encoding: nn.Module, eigenvectors: int) -> Float[Tensor,
 
 
 def figure_e5(file: Path) -> tuple[PageFigure, ...]:
-    """Return Figure E-5 from a file of `encoded_fluorescein`, or nothing if there is no file."""
+    """Return Figure E-5 from a file of `encoded_fluorescein`, or nothing if there is no file.
+
+    Raises:
+        ValueError: If the file is damaged.
+    """
     if not file.exists():
         return ()
     edges = fluorescein()
     vectors = eigenpairs(edges, torch.zeros(25, dtype=torch.long)).vectors.float()
-    learned = principal_components(torch.from_numpy(np.load(file)), 4)
+    try:
+        encoded = np.load(check_file(file), allow_pickle=False)
+        check_shape("encodings", encoded.shape, (len(vectors), None))
+        learned = principal_components(torch.from_numpy(encoded), 4)
+    except Exception as error:  # a damaged file makes NumPy raise errors of any type
+        raise ValueError(f"expected the encodings of a molecule in {file} ({error}): delete it") from error
     columns = {"v₂": vectors[:, 1], "v₃": vectors[:, 2], "v₂₄": vectors[:, 23], "v₂₅": vectors[:, 24]}
     columns |= {f"component {number + 1}": learned[:, number] for number in range(4)}
     description = "Four eigenvectors on the atoms of fluorescein, and four components of what is learned."

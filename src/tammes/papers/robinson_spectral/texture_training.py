@@ -11,9 +11,11 @@ from pathlib import Path
 import torch
 from jaxtyping import Float
 from kornia.metrics import psnr, ssim
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from tammes.checks import check_file
 from tammes.data.textured_mesh import TexturedMesh, textured_mesh
 from tammes.papers.robinson_spectral.texture_networks import CONSTANT, Field, build
 from tammes.papers.robinson_spectral.texture_views import View, random_cameras, view
@@ -143,12 +145,20 @@ def measurer(surface: Surface, fields: Path) -> Callable[[TextureRun], TextureSc
 
 
 def saved_field(cell: TextureRun, surface: Surface, fields: Path) -> Field | None:
-    """Return the network that was fitted, or None if it was not saved."""
+    """Return the network that was fitted, or None if it was not saved.
+
+    Raises:
+        ValueError: If its file is damaged, or holds another network.
+    """
     path = _path(cell, surface, fields)
     if not path.exists():
         return None
     field = build(cell.method, surface.eigenvalues, cell.seed)
-    field.load_state_dict(load_file(path))
+    try:
+        field.load_state_dict(load_file(check_file(path)))
+    except (SafetensorError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} does not hold the network that was fitted ({reason}): delete it") from error
     return field.eval()
 
 

@@ -11,6 +11,7 @@ import safetensors.torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from tammes.checks import check_file
 from tammes.spectral.eigen.eigenpairs import Eigenpairs
 
 LAYOUT = "tammes eigenpairs 2"
@@ -59,7 +60,7 @@ def load_eigenpairs(path: Path, *, nodes: int, graphs: int) -> Eigenpairs:
         ValueError: where the file is damaged, or holds the eigenpairs of other graphs.
     """
     try:
-        with safe_open(path, framework="pt") as file:
+        with safe_open(check_file(path), framework="pt") as file:
             content = {name: file.get_tensor(name) for name in ("vectors", "values")}
             checksum = (file.metadata() or {}).get(CHECKSUM)
         pairs = Eigenpairs(vectors=content["vectors"], values=content["values"])
