@@ -75,8 +75,9 @@ class WeightedPositives(Sample):
         values = term(self.logit + self.of_anchor(shift))
         if self.pairs.one_each:
             return values
-        total = self._log_sum_exp(self._log_weight)
-        return self._sum((self._log_weight - total[self.pairs.anchor]).exp() * values)
+        # Normalized by the sum of the rounded weights, as the negatives are: equal values have their mean.
+        weights = (self._log_weight - self._largest(self._log_weight)[self.pairs.anchor]).exp()
+        return self._sum(weights * values) / self._sum(weights)
 
     def of_anchor(self, values: Tensor | float) -> Tensor | float:
         """Return `(e,)` values of the anchors, repeated for their positives; a plain number stays one."""
@@ -105,9 +106,12 @@ class WeightedPositives(Sample):
     def _sum(self, values: Tensor) -> Tensor:
         return values.new_zeros(len(self.pairs.count)).index_add(0, self.pairs.anchor, values)
 
-    def _log_sum_exp(self, values: Tensor) -> Tensor:
+    def _largest(self, values: Tensor) -> Tensor:
         none = values.new_full((len(self.pairs.count),), -torch.inf)
-        largest = none.scatter_reduce(0, self.pairs.anchor, values.detach(), "amax")
+        return none.scatter_reduce(0, self.pairs.anchor, values.detach(), "amax")
+
+    def _log_sum_exp(self, values: Tensor) -> Tensor:
+        largest = self._largest(values)
         return self._sum((values - largest[self.pairs.anchor]).exp()).log() + largest
 
 
