@@ -68,7 +68,8 @@ class WeightedPositives(Sample):
     def log_mean_exp(self) -> Float[Tensor, " n"]:
         if self.pairs.one_each:
             return self.logit
-        return self._log_sum_exp(self._log_weight + self.logit) - self._log_sum_exp(self._log_weight)
+        log_weight = self._relative_log_weight
+        return self._log_sum_exp(log_weight + self.logit) - self._log_sum_exp(log_weight)
 
     @override
     def mean(self, term: Pointwise, shift: Tensor | float = 0.0) -> Float[Tensor, " n"]:
@@ -76,7 +77,7 @@ class WeightedPositives(Sample):
         if self.pairs.one_each:
             return values
         # Normalized by the sum of the rounded weights, as the negatives are: equal values have their mean.
-        weights = (self._log_weight - self._largest(self._log_weight)[self.pairs.anchor]).exp()
+        weights = self._relative_log_weight.exp()
         return self._sum(weights * values) / self._sum(weights)
 
     def of_anchor(self, values: Tensor | float) -> Tensor | float:
@@ -100,8 +101,10 @@ class WeightedPositives(Sample):
         return torch.arange(len(self.pairs.anchor), device=begin.device) - begin[self.pairs.anchor]
 
     @cached_property
-    def _log_weight(self) -> Float[Tensor, " e"]:
-        return self.weight.at_pairs(self.similarity, self.pairs.candidate)
+    def _relative_log_weight(self) -> Float[Tensor, " e"]:
+        """Log-weights relative to the largest of each anchor: however long, they leave a logit its digits."""
+        log_weight = self.weight.at_pairs(self.similarity, self.pairs.candidate)
+        return log_weight - self._largest(log_weight)[self.pairs.anchor]
 
     def _sum(self, values: Tensor) -> Tensor:
         return values.new_zeros(len(self.pairs.count)).index_add(0, self.pairs.anchor, values)

@@ -560,9 +560,9 @@ def row_means(
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr,
     PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Write sums over j of w_ij term(scale s_ij - offset_iq), of w_ij term'(...), and of w_ij, at [split, i, q].
+    """Write sum_j w_ij term(scale s_ij - offset_iq) at [split, i, q], likewise of term', and sum_j w_ij.
 
-    The third is one up to the rounding of log_total, and normalizes the others.
+    The last is one up to the rounding of log_total, and normalizes the others.
 
     One program takes one q: with several offsets for each anchor, S is computed for each of them.
     """
