@@ -10,6 +10,7 @@ import torch
 import tammes
 from objective_cases import name_of
 from tammes import recipes
+from tammes.reduce import Dense, Engine, Tiled
 
 EXTREME = [
     recipes.simclr(temperature=0.5),
@@ -71,3 +72,13 @@ def test_half_precision_inputs_are_reduced_in_float32() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         inside = objective(a, b)
     assert torch.equal(inside, objective(a.float(), b.float()))
+
+
+@pytest.mark.parametrize("class_prior", [0.0, 0.1])
+@pytest.mark.parametrize("engine", [Dense(), Tiled(), Tiled(side=7)], ids=repr)
+def test_a_weighted_mean_of_equal_logits_is_that_logit(engine: Engine, class_prior: float) -> None:
+    """The exponents of the weights are 10,000 here, where float32 has no digit below a thousandth."""
+    bcl = recipes.bcl(temperature=0.01, coupling=tammes.Hard(beta=100.0), class_prior=class_prior)
+    rows = torch.randn(1, 16).expand(8, 16)
+    loss = dataclasses.replace(bcl, engine=engine)(rows, rows, rows)
+    assert abs(loss.item()) < 1e-4  # logits are 100

@@ -29,7 +29,7 @@ from tammes.reduce import Dense, Engine, SoftmaxLoss, WeightedNegatives, Weighte
 from tammes.reduce.autograd import without_autocast
 from tammes.selection import All, Selection
 from tammes.temperature import LogitScale
-from tammes.validation import check_combination, check_kinds, check_range
+from tammes.validation import check_combination, check_kinds, check_range, weightless
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,8 @@ class Objective:
 
         Raises:
             ValueError: views that do not fit together, NaN or infinity or a zero-length row in them, an
-                anchor without a positive or a negative, k above the number of negatives.
+                anchor without a positive or a negative, k above the number of negatives, an anchor whose
+                negatives all have a weight of zero.
         """
         batch = self._batch(views, self.engine, ids, labels, generator, temperature)
         with without_autocast(batch.constant.anchors.device):
@@ -119,6 +120,10 @@ class Objective:
             loss = None if self._closed_form is None else batch.softmax_loss(self._closed_form, fit.weight)
             if loss is None:
                 loss = batch.group.mean(self._losses(batch, *batch.samples(fit.weight)))
+                # The loss is the same on all processes, so that all raise or none.
+                if fit.weight.may_vanish and not bool(loss.isfinite()):
+                    negatives, _ = batch.detached_samples(fit.weight)()
+                    raise weightless(negatives, self.coupling)
         self.last.record(
             Call(
                 loss=loss.detach(),
@@ -144,7 +149,11 @@ class Objective:
         with torch.no_grad():
             batch = self._batch(views, self.engine or Dense(), ids, labels, generator, None)
             with without_autocast(batch.constant.anchors.device):
-                return batch.weights(self._fitted(batch).weight)
+                weight = self._fitted(batch).weight
+                weights = batch.weights(weight)
+                if bool(weights.isnan().any()):
+                    raise weightless(batch.detached_samples(weight)()[0], self.coupling)
+                return weights
 
     def _batch(
         self,

@@ -11,7 +11,7 @@ from tammes.contrast import Contrast
 from tammes.correction import Correction
 from tammes.coupling import Coupling, Uniform
 from tammes.perturbation import Perturbation
-from tammes.reduce import Engine
+from tammes.reduce import Engine, WeightedNegatives
 from tammes.selection import Selection
 
 
@@ -75,3 +75,26 @@ def check_range(largest: float, dtype: torch.dtype) -> None:
             f"exponents of up to {largest:.1e} are beyond {dtype}: the embeddings are too long, or the "
             "temperature, beta or epsilon is too extreme; normalize, or use moderate values"
         )
+
+
+def weightless(negatives: WeightedNegatives, coupling: Coupling) -> ValueError:
+    """Return the error for weights that are all zero, which leave a loss that is no number.
+
+    Every process of a group must call it.
+
+    Args:
+        negatives: negatives under the weights.
+        coupling: coupling that made the weights.
+    """
+    kind = negatives.negatives.anchors.dtype
+    lost = int(negatives.negatives.group.sum(negatives.has_weight.logical_not().sum()))
+    if lost == 0:
+        return ValueError(
+            f"the weights of all positives of an anchor are zero under {coupling!r}, so the correction "
+            "cannot estimate the false negatives: raise epsilon, normalize the embeddings, or leave it out"
+        )
+    anchors = "1 anchor" if lost == 1 else f"{lost} anchors"
+    return ValueError(
+        f"the weights of all negatives of {anchors} are zero, or too close to it for {kind}, under "
+        f"{coupling!r}: raise epsilon, normalize the embeddings, or take all negatives instead of a subset"
+    )

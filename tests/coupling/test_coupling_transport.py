@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tammes
-from tammes.reduce import Dense, Tiled
+from tammes.contrast import Contrast
+from tammes.reduce import Dense, Engine, Tiled
 
 
 @given(seed=st.integers(0, 10_000), epsilon=st.floats(0.1, 5.0), side=st.integers(2, 20))
@@ -157,6 +159,49 @@ def test_a_cost_may_work_in_place() -> None:
             coupling = tammes.Transport(epsilon=0.3, cost=cost)
             values.append(tammes.Objective(temperature=0.5, coupling=coupling, engine=engine)(a, b))
     torch.testing.assert_close(torch.stack(values), values[0].expand(4))
+
+
+FAR = tammes.Transport(epsilon=5.0, cost=tammes.ExponentialEuclidean(kappa=1.0), constrained=False)
+"""Of raw inner products far below zero the cost is infinite, and the weight zero."""
+
+
+@pytest.mark.parametrize("engine", [None, Dense(), Tiled(side=3)], ids=repr)
+@pytest.mark.parametrize("contrast", [tammes.InfoNCE(), tammes.BCL(), tammes.Softplus()])
+def test_drawn_negatives_without_weight_are_refused(contrast: Contrast, engine: Engine | None) -> None:
+    """Each anchor has negatives of finite cost, on which the plan rests, but may not have drawn them."""
+    rows = 10 * torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    objective = tammes.Objective(
+        temperature=1.0, coupling=FAR, contrast=contrast, normalize=False, engine=engine
+    )
+    assert bool(torch.isfinite(objective(rows, rows)))
+    objective = dataclasses.replace(objective, selection=tammes.Subset(k=1))
+    with pytest.raises(ValueError, match=r"weights of all negatives of \d anchors? are zero.*all negatives"):
+        objective(rows, rows, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(ValueError, match="weights of all negatives of"):
+        objective.weights(rows, rows, generator=torch.Generator().manual_seed(0))
+
+
+def test_weights_without_a_digit_are_refused() -> None:
+    """Beside an exponent of -1e21 in float32 a logit of -25 has no digit: the loss could be any number."""
+    rows = torch.tensor([[5.0, 0.0], [-5.0, 0.0]])
+    objective = tammes.Objective(temperature=1.0, coupling=FAR, normalize=False)
+    with pytest.raises(
+        ValueError, match=r"negatives of 4 anchors are zero, or too close to it for torch.float"
+    ):
+        objective(rows, rows)
+    # A mean needs the differences of the exponents alone.
+    assert dataclasses.replace(objective, contrast=tammes.BCL())(rows, rows).item() == pytest.approx(-50)
+
+
+def test_positives_without_weight_are_refused() -> None:
+    """They stand for the false negatives, whose mean is then unknown."""
+    rows = 10 * torch.eye(2)
+    objective = tammes.Objective(
+        temperature=1.0, coupling=FAR, correction=tammes.Debias(class_prior=0.1), normalize=False
+    )
+    assert bool(torch.isfinite(objective(rows, rows, rows)))
+    with pytest.raises(ValueError, match=r"weights of all positives of an anchor are zero.*correction"):
+        objective(rows, -rows, -rows)
 
 
 @pytest.mark.parametrize("kappa", [math.inf, math.nan, 1000.0, -1000.0])

@@ -202,6 +202,15 @@ def test_expectation(term: Term, kind: str, two_sets: bool, subset: int | None) 
     assert_equals_dense(run, negatives, Triton(launch=SMALL))
 
 
+def test_steep_weights_sum_to_one() -> None:
+    """Exponents of 10,000 have no digit below a thousandth, and neither has the logarithm of their sum."""
+    negatives, weight = negatives_of(17), Exponent(slope=1e4)
+    engine, offsets = Triton(launch=SMALL), negatives.anchors.new_full((negatives.shape[0], 1), -1.0)
+    (log_total,) = engine.log_sum_exp(negatives, (weight,))
+    means = engine.expectation(negatives, weight, log_total, Linear(), 0.0, offsets)
+    torch.testing.assert_close(means, torch.ones_like(means), rtol=0, atol=1e-6)
+
+
 @pytest.mark.equal_bits
 @pytest.mark.parametrize(
     ("two_sets", "subset"), [(False, None), (False, 3), (True, None), (True, 3)], ids=str

@@ -38,12 +38,12 @@ class Engine(ABC):
         scale: float,
         offsets: Float[Tensor, "n p"],
     ) -> Float[Tensor, "n p"]:
-        """Return sum_j w_ij term(scale * s_ij - offset_ip), with w_ij = e^{x_ij - log_total_i}.
+        """Return sum_j w_ij term(scale * s_ij - offset_ip), with w_ij = e^{x_ij} / sum_k e^{x_ik}.
 
         Args:
             negatives: the entries of S to reduce.
             weight: the exponent x of the weights.
-            log_total: `(n,)` log sum_j e^{x_ij}, which normalizes the weights.
+            log_total: `(n,)` log sum_j e^{x_ij}, known before: a shift that keeps e^x in range.
             term: a pointwise function, differentiable almost everywhere.
             scale: factor from similarities to the unit of `offsets` and of `term`.
             offsets: `(n, p)` offsets, any number p for each anchor.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.reduce.terms import Term
+from tammes.reduce.terms import Clipped, Term
 
 Pointwise = Callable[[Tensor], Tensor]
 """Function that acts on each entry of a tensor by itself."""
@@ -45,6 +45,11 @@ class Exponent:
     def is_zero(self) -> bool:
         """Whether all weights are equal."""
         return self.slope == 0.0 and self.tilt is None and self.column is None
+
+    @property
+    def may_vanish(self) -> bool:
+        """Whether weights may be zero, so that a subset of the negatives may have no weight at all."""
+        return self.column is not None or not (self.tilt is None or isinstance(self.tilt, Clipped))
 
     @property
     def has_gradient(self) -> bool:

@@ -68,15 +68,17 @@ class WeightedPositives(Sample):
     def log_mean_exp(self) -> Float[Tensor, " n"]:
         if self.pairs.one_each:
             return self.logit
-        return self._log_sum_exp(self._log_weight + self.logit) - self._log_sum_exp(self._log_weight)
+        log_weight = self._relative_log_weight
+        return self._log_sum_exp(log_weight + self.logit) - self._log_sum_exp(log_weight)
 
     @override
     def mean(self, term: Pointwise, shift: Tensor | float = 0.0) -> Float[Tensor, " n"]:
         values = term(self.logit + self.of_anchor(shift))
         if self.pairs.one_each:
             return values
-        total = self._log_sum_exp(self._log_weight)
-        return self._sum((self._log_weight - total[self.pairs.anchor]).exp() * values)
+        # Normalized by the sum of the rounded weights, as the negatives are: equal values have their mean.
+        weights = self._relative_log_weight.exp()
+        return self._sum(weights * values) / self._sum(weights)
 
     def of_anchor(self, values: Tensor | float) -> Tensor | float:
         """Return `(e,)` values of the anchors, repeated for their positives; a plain number stays one."""
@@ -99,15 +101,20 @@ class WeightedPositives(Sample):
         return torch.arange(len(self.pairs.anchor), device=begin.device) - begin[self.pairs.anchor]
 
     @cached_property
-    def _log_weight(self) -> Float[Tensor, " e"]:
-        return self.weight.at_pairs(self.similarity, self.pairs.candidate)
+    def _relative_log_weight(self) -> Float[Tensor, " e"]:
+        """Log-weights relative to the largest of each anchor: however long, they leave a logit its digits."""
+        log_weight = self.weight.at_pairs(self.similarity, self.pairs.candidate)
+        return log_weight - self._largest(log_weight)[self.pairs.anchor]
 
     def _sum(self, values: Tensor) -> Tensor:
         return values.new_zeros(len(self.pairs.count)).index_add(0, self.pairs.anchor, values)
 
-    def _log_sum_exp(self, values: Tensor) -> Tensor:
+    def _largest(self, values: Tensor) -> Tensor:
         none = values.new_full((len(self.pairs.count),), -torch.inf)
-        largest = none.scatter_reduce(0, self.pairs.anchor, values.detach(), "amax")
+        return none.scatter_reduce(0, self.pairs.anchor, values.detach(), "amax")
+
+    def _log_sum_exp(self, values: Tensor) -> Tensor:
+        largest = self._largest(values)
         return self._sum((values - largest[self.pairs.anchor]).exp()).log() + largest
 
 

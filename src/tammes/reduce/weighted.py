@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from typing_extensions import override
 
@@ -57,7 +57,11 @@ class WeightedNegatives(Sample):
             (total,) = self.engine.log_sum_exp(self.negatives, (with_logit,))
             return total - self.negatives.log_count
         total, weights = self.engine.log_sum_exp(self.negatives, (with_logit, self.weight))
-        return total - weights
+        if not self.weight.may_vanish:
+            return total - weights
+        # The difference of two numbers without digits is not a small error but any number: the objective
+        # refuses NaN. Made without a look at the values, for which a GPU would wait.
+        return torch.where(_has_digits(weights), total - weights, torch.nan)
 
     @override
     def mean(self, term: Pointwise, shift: Tensor | float = 0.0) -> Float[Tensor, " n"]:
@@ -86,6 +90,11 @@ class WeightedNegatives(Sample):
         (squares,) = self.engine.log_sum_exp(self.negatives, (self.weight.squared(),))
         return torch.exp(2 * self.log_total - squares)
 
+    @property
+    def has_weight(self) -> Bool[Tensor, " n"]:
+        """`(n,)` whether an anchor has any weight, with digits for a logit beside its logarithm."""
+        return _has_digits(self.log_total)
+
     @cached_property
     def log_total(self) -> Float[Tensor, " n"]:
         """`(n,)` log sum_j e^{x_ij}: minus the row's normalizer; without gradient."""
@@ -94,3 +103,8 @@ class WeightedNegatives(Sample):
         with torch.no_grad():
             (total,) = self.engine.log_sum_exp(self.negatives, (self.weight,))
         return total
+
+
+def _has_digits(exponents: Tensor) -> Tensor:
+    """Return where the last digit of an exponent is below one; false for infinity and NaN."""
+    return exponents.abs() * torch.finfo(exponents.dtype).eps < 1

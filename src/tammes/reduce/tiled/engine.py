@@ -78,7 +78,7 @@ class Tiled(Engine):
         scale: float,
         offsets: Float[Tensor, "n p"],
     ) -> Float[Tensor, "n p"]:
-        weighting = _Weighting(exponent=weight, log_total=log_total.detach(), term=term, scale=scale)
+        weighting = _Weighting(exponent=weight, shift=log_total.detach(), term=term, scale=scale)
         return _Expectation.apply(  # type: ignore[no-untyped-call]
             negatives.anchors, negatives.candidates, offsets, negatives, weighting, self.side
         )
@@ -137,12 +137,13 @@ class _Weighting:
     """The term that `expectation` averages, and the exponent of its weights."""
 
     exponent: Exponent
-    log_total: Tensor
+    shift: Tensor
     term: Pointwise
     scale: float
 
     def weights(self, negatives: Negatives, rows: slice, columns: slice, similarity: Tensor) -> Tensor:
-        exponent = self.exponent.value(similarity, columns) - self.log_total[rows, None]
+        """Return the weights, whose sum over a row is one up to the rounding of the shift."""
+        exponent = self.exponent.value(similarity, columns) - self.shift[rows, None]
         return without(exponent, negatives.mask(rows, columns), -torch.inf).exp_()
 
 
@@ -158,22 +159,27 @@ class _Expectation(torch.autograd.Function):
         side: int,
     ) -> Tensor:
         negatives = negatives.detached
-        means = torch.zeros_like(offsets)
+        means, masses = torch.zeros_like(offsets), offsets.new_zeros(len(offsets), 1)
         with without_autocast(anchors.device):
             for rows, columns, similarity in oriented_tiles(negatives, side):
                 weights = weighting.weights(negatives, rows, columns, similarity)
+                masses[rows] += weights.sum(dim=1, keepdim=True)
                 for p in range(offsets.shape[1]):
                     term = weighting.term(weighting.scale * similarity - offsets[rows, p, None])
                     means[rows, p] += (weights * term).sum(dim=1)
+        # A long exponent has few digits after the point, so the shift is too coarse to normalize by. It
+        # cancels in the quotient of two sums over the same weights.
+        means /= masses
         ctx.negatives, ctx.weighting, ctx.side = negatives, weighting, side
-        ctx.save_for_backward(anchors, candidates, offsets, means)
+        ctx.save_for_backward(anchors, candidates, offsets, means, masses)
         return means
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        anchors, candidates, offsets, means = ctx.saved_tensors
+        anchors, candidates, offsets, means, masses = ctx.saved_tensors
         weighting: _Weighting = ctx.weighting
-        offset_gradient = torch.zeros_like(offsets)
+        offset_gradient = torch.zeros_like(offsets) if ctx.needs_input_grad[2] else None
+        by_sum = gradient / masses
 
         def slope(rows: slice, columns: slice, similarity: Tensor) -> Tensor:
             weights = weighting.weights(ctx.negatives, rows, columns, similarity)
@@ -184,8 +190,9 @@ class _Expectation(torch.autograd.Function):
                 inner = weighting.scale * derivative
                 if weighting.exponent.has_gradient:
                     inner += (term - means[rows, p, None]) * exponent_slope(weighting.exponent, similarity)
-                total += gradient[rows, p, None] * inner
-                offset_gradient[rows, p] -= gradient[rows, p] * (weights * derivative).sum(dim=1)
+                total += by_sum[rows, p, None] * inner
+                if offset_gradient is not None:
+                    offset_gradient[rows, p] -= by_sum[rows, p] * (weights * derivative).sum(dim=1)
             return weights * total
 
         with torch.no_grad(), without_autocast(anchors.device):

@@ -168,17 +168,17 @@ class _Expectation(torch.autograd.Function):
         engine: Triton,
     ) -> Tensor:
         operands = engine._operands(negatives)
-        means, derivatives = expectation.means(operands, mean, offsets.detach())
+        means, derivatives, masses = expectation.means(operands, mean, offsets.detach())
         ctx.operands, ctx.mean = operands, mean
-        ctx.save_for_backward(anchors, candidates, offsets, means, derivatives)
+        ctx.save_for_backward(anchors, candidates, offsets, means, derivatives, masses)
         return means
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        anchors, candidates, offsets, means, derivatives = ctx.saved_tensors
+        anchors, candidates, offsets, means, derivatives, masses = ctx.saved_tensors
         with torch.no_grad():
             found = expectation.gradients(
-                ctx.operands, ctx.mean, offsets, means, gradient, wanted=ctx.needs_input_grad[:2]
+                ctx.operands, ctx.mean, offsets, means, gradient / masses, wanted=ctx.needs_input_grad[:2]
             )
             by_offsets = -gradient * derivatives
         inputs = (anchors, candidates, offsets, gradient)

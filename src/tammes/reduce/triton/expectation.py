@@ -26,13 +26,13 @@ class Mean:
 
 def means(
     operands: Operands, mean: Mean, offsets: Float[Tensor, "n p"]
-) -> tuple[Float[Tensor, "n p"], Float[Tensor, "n p"]]:
-    """Return the means of the term, and of its derivative."""
+) -> tuple[Float[Tensor, "n p"], Float[Tensor, "n p"], Float[Tensor, "n p"]]:
+    """Return the means of the term and of its derivative, and the sums of the weights."""
     from tammes.reduce.triton import kernels
 
     sweep, weight = operands.rows(parts=offsets.shape[1]), mean.weight
     found = sweep.empty(*offsets.shape)
-    derivatives = torch.empty_like(found)
+    derivatives, masses = torch.empty_like(found), torch.empty_like(found)
     code, first, second = coded_tilt(weight.tilt)
     kernels.row_means[sweep.grid](
         *sweep.tensors,
@@ -46,6 +46,7 @@ def means(
         *mean.term.parameters,
         found,
         derivatives,
+        masses,
         *sweep.sizes,
         offsets.shape[1],
         TILT=code,
@@ -53,7 +54,9 @@ def means(
         TERM=mean.term.code,
         **sweep.constants,
     )
-    return found.sum(dim=0), derivatives.sum(dim=0)
+    # A long exponent has few digits after the point, so log_total is too coarse to normalize by.
+    mass = masses.sum(dim=0)
+    return found.sum(dim=0) / mass, derivatives.sum(dim=0) / mass, mass
 
 
 def gradients(
@@ -65,7 +68,16 @@ def gradients(
     *,
     wanted: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None]:
-    """Return d loss / d anchors and d loss / d candidates, from d loss / d means; `found` are the means."""
+    """Return d loss / d anchors and d loss / d candidates.
+
+    Args:
+        operands: both sides of S.
+        mean: term and weights.
+        offsets: offsets of the term.
+        found: the means.
+        by_means: d loss / d means, divided by the sums of the weights.
+        wanted: whether the anchors, and the candidates, want a gradient.
+    """
     from tammes.reduce.triton import kernels
 
     weight = mean.weight

@@ -555,12 +555,14 @@ def shared_gradient(
 @no_type_check
 def row_means(
     mine, other, starts, stops, keys, winners, log_totals, offsets, bias, slope, first, second, scale,
-    term_first, term_second, means, derivatives, n, m, d, splits, p,
+    term_first, term_second, means, derivatives, masses, n, m, d, splits, p,
     TILT: tl.constexpr, BIASED: tl.constexpr, SUBSET: tl.constexpr, TERM: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr,
     PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Write means[split, i, q] = sum_j w_ij term(scale s_ij - offset_iq), and that of the term's derivative.
+    """Write sum_j w_ij term(scale s_ij - offset_iq) at [split, i, q], likewise of term', and sum_j w_ij.
+
+    The last is one up to the rounding of log_total, and normalizes the others.
 
     One program takes one q: with several offsets for each anchor, S is computed for each of them.
     """
@@ -573,6 +575,7 @@ def row_means(
         key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
     mean = tl.zeros((ROWS,), tl.float32)
     derivative = tl.zeros((ROWS,), tl.float32)
+    mass = tl.zeros((ROWS,), tl.float32)
     steps = tl.cdiv(m, COLUMNS)
     for step in range(split * steps // splits, (split + 1) * steps // splits):  # the columns of this split
         begin = step * COLUMNS
@@ -585,14 +588,16 @@ def row_means(
         x = exponent(s, slope, TILT, first, second) - log_total[:, None]
         if BIASED:
             x += tl.load(bias + columns, mask=columns < m, other=0.0)[None, :]
-        # The weights sum to 1, so x - log_total <= 0 and no maximum is needed.
+        # The weights sum to 1, nearly, so x - log_total <= 0, nearly, and no maximum is needed.
         weight = tl.exp2(kept(x, NOTHING, columns, m, start, stop, near, drawn, SUBSET))
         y = scale * s - offset[:, None]
         mean += tl.sum(weight * term_value(y, TERM, term_first, term_second), axis=1)
         derivative += tl.sum(weight * term_derivative(y, TERM, term_first, term_second), axis=1)
+        mass += tl.sum(weight, axis=1)
     here = (split.to(tl.int64) * n + rows) * p + q
     tl.store(means + here, mean, mask=rows < n)
     tl.store(derivatives + here, derivative, mask=rows < n)
+    tl.store(masses + here, mass, mask=rows < n)
 
 
 @kernel
@@ -603,7 +608,10 @@ def mean_slopes(
     TILT: tl.constexpr, CURVED: tl.constexpr, FLOWS: tl.constexpr, BIASED: tl.constexpr, TERM: tl.constexpr,
     SUBSET: tl.constexpr, BY_ROWS: tl.constexpr,
 ):  # fmt: skip
-    """Return w_ij sum_q gradient_iq (scale term' + (term - mean_iq) slope_ij), i by rows or by columns."""
+    """Return w_ij sum_q gradient_iq (scale term' + (term - mean_iq) slope_ij), i by rows or by columns.
+
+    The gradients are divided by the sums of the weights.
+    """
     x = exponent(s, slope, TILT, first, second)
     x -= along(tl.load(log_totals + anchors, mask=anchors < a, other=float("inf")), BY_ROWS)
     if BIASED:
