@@ -138,7 +138,7 @@ class SolutionCache:
             lines = self.path.read_text(encoding="utf-8").splitlines()
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"expected a file of exact answers at {self.path}, got bytes that are no text ({error}): name "
+                f"expected a file of exact answers at {self.path}, got other bytes ({error}): name "
                 "another file"
             ) from error
         for line in lines:
