@@ -48,7 +48,7 @@ class Threads(Group):
         return torch.stack(self.every(values.detach())).amax(dim=0)
 
     @contextmanager
-    def failing_together(self) -> Iterator[None]:
+    def failing_together(self, caller: object = "") -> Iterator[None]:
         failure = ""
         try:
             yield

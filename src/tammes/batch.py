@@ -148,6 +148,7 @@ def batch_of(
     selection: Selection,
     normalize: bool,
     engine: Engine | None,
+    caller: object = "",
 ) -> Batch:
     """Return the batch of views, or of the pairs that a source has made.
 
@@ -161,6 +162,7 @@ def batch_of(
         selection: who may be a negative.
         normalize: whether to bring embeddings to unit length.
         engine: engine that reduces S; None to choose one.
+        caller: the objective, which must be the same on all processes that share the batch.
 
     Raises:
         ValueError: wrong views, ids, labels, temperature or generator, on this process or another.
@@ -169,7 +171,7 @@ def batch_of(
     given: Tensor = views[0] if pairs is None else pairs.anchors  # type: ignore[assignment]
     candidates: Embeddings | None = None
     with without_autocast(given.device):
-        with nullcontext() if pairs is None else pairs.group.failing_together():
+        with nullcontext() if pairs is None else pairs.group.failing_together(caller):
             scale = LogitScale(temperature=temperature) if learned is None else LogitScale.of(learned)
             seed = selection.seed(generator)
             if pairs is None:

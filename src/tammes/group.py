@@ -33,10 +33,14 @@ class Group(ABC):
         """Return the maximum over the processes, entry by entry; without gradient, the same on each."""
 
     @abstractmethod
-    def failing_together(self) -> AbstractContextManager[None]:
+    def failing_together(self, caller: object = "") -> AbstractContextManager[None]:
         """Return a context in which a ValueError of one process is raised on all of them, with its rank.
 
         The processes wait for each other when they leave it, so nothing within may make them wait.
+
+        Args:
+            caller: the objective that is computed; if the processes have different ones, all raise a
+                ValueError that shows them.
         """
 
     def mean(self, values: Tensor) -> Tensor:
@@ -84,7 +88,7 @@ class Single(Group):
         return values
 
     @override
-    def failing_together(self) -> AbstractContextManager[None]:
+    def failing_together(self, caller: object = "") -> AbstractContextManager[None]:
         return nullcontext()
 
 

@@ -174,6 +174,8 @@ class Objective:
             selection=self.selection,
             normalize=self.normalize,
             engine=engine,
+            # Processes may compute the same loss by different engines.
+            caller=self if self.engine is None else replace(self, engine=None),
         )
 
     def _fitted(self, batch: Batch) -> Fit:

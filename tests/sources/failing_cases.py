@@ -156,6 +156,14 @@ CASES: dict[str, tuple[Call, str]] = {
         lambda last, rank: queue_call(rank, last, ids=torch.arange(4) + 10 * rank - 99 * last),
         "ids given to a queue must be 0 or above, got ",
     ),
+    "objectives differ": (
+        lambda last, rank: (recipes.hcl(temperature=0.5, beta=1.0) if last else SIMCLR)(Gather()(*views())),
+        "the processes must call the same objective: rank 0 calls Objective(temperature=0.5, coupling=U",
+    ),
+    "temperatures differ": (
+        lambda last, rank: recipes.simclr(temperature=0.25 if last else 0.5)(Gather()(*views())),
+        "rank {last} calls Objective(temperature=0.25, ",
+    ),
     "sources differ": (
         lambda last, rank: Gather()(*views()) if last else queue_call(rank, last),
         "all processes must call the same source; some called a Gather and others a Queue",

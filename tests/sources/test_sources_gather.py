@@ -17,6 +17,7 @@ from torch import Tensor
 from tammes.sources import Gather
 
 SCRIPT = Path(__file__).with_name("world_of_cases.py")
+LOST = Path(__file__).with_name("world_of_a_lost_process.py")
 
 
 # One test for each number of processes: its world is started once.
@@ -97,6 +98,15 @@ def assert_cost_little(found: list[world.Found]) -> None:
         iterations = each["iterations"]
         assert each["hcl_ot"] == each["simclr"] | {"sum": 3 + iterations}
         assert each["bytes"] < 2.2 * each["bytes of half"]
+
+
+def test_a_lost_process_is_named_in_words(tmp_path: Path) -> None:
+    found = world.run(LOST, 3, tmp_path)
+    for rank, what in ((0, "gradients of shape"), (1, "rows of shape")):
+        message = found[rank]["message"]
+        assert message.startswith(f"rank {rank} has lost another process while they exchanged {what}")
+        assert "gloo" not in message
+    assert found[2]["message"] == ""
 
 
 def test_without_processes_it_says_what_to_do() -> None:

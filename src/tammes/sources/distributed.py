@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +23,15 @@ else:  # a build of torch without it
 
 _MESSAGE = 1024
 """Bytes of the message that each process sends: a few facts about its batch, or what is wrong with it."""
+
+
+class LostProcessError(ConnectionError):
+    """Another process was killed, failed, or could not be reached for too long."""
+
+
+def is_lost_connection(error: RuntimeError) -> bool:
+    """Return whether a backend raised the error because it could not exchange with another process."""
+    return isinstance(error, dist.DistError) or "gloo" in str(error)
 
 
 @dataclass(frozen=True)
@@ -72,14 +83,16 @@ class DistributedGroup(Group):
         """Return `(size, *shape)`, the values of every process, all of one shape; without gradient."""
         sent = values.detach().to(self._device_for(values)).contiguous()
         received = sent.new_empty(self.size, *sent.shape)
-        dist.all_gather(list(received.unbind()), sent, group=self.process_group)
+        with self._exchanging(f"rows of shape {tuple(sent.shape)}"):
+            dist.all_gather(list(received.unbind()), sent, group=self.process_group)
         return received.to(values.device)
 
     def reduce_scatter(self, values: Tensor) -> Tensor:
         """Return the sum over the processes of row `rank` of their `(size, *shape)`; without gradient."""
         sent = values.detach().to(self._device_for(values)).contiguous()
         received = torch.empty_like(sent[0])
-        dist.reduce_scatter(received, list(sent.unbind()), group=self.process_group)
+        with self._exchanging(f"gradients of shape {tuple(received.shape)}"):
+            dist.reduce_scatter(received, list(sent.unbind()), group=self.process_group)
         return received.to(values.device)
 
     def all_gather_messages(self, message: str) -> list[str]:
@@ -90,15 +103,23 @@ class DistributedGroup(Group):
 
     @contextmanager
     @override
-    def failing_together(self) -> Iterator[None]:
+    def failing_together(self, caller: object = "") -> Iterator[None]:
         failure = None
         try:
             yield
         except ValueError as error:
             failure = error
-        # One number is exchanged, and the messages only if there are any.
-        if self.largest(torch.tensor(failure is not None, dtype=torch.long)):
+        # Where a repr shows an address, as of a user's function, it differs between processes.
+        called = re.sub(r" at 0x[0-9a-f]+", "", str(caller))
+        checksum = zlib.crc32(called.encode(errors="replace"))
+        # Three numbers are exchanged, and messages only if there are any; of the checksum, its largest value
+        # and the negative of its smallest.
+        own = torch.tensor([failure is not None, checksum, -checksum], dtype=torch.long)
+        failed, largest, smallest = self.largest(own).tolist()
+        if failed:
             raise self.failure(self.all_gather_messages("" if failure is None else str(failure))) from failure
+        if largest != -smallest:
+            raise self._disagreement(self.all_gather_messages(called))
 
     def failure(self, messages: list[str]) -> ValueError:
         """Return the error that all processes raise.
@@ -110,9 +131,29 @@ class DistributedGroup(Group):
         more = f" (and {len(named) - 3} more)" if len(named) > 3 else ""
         return ValueError("; ".join(named[:3]) + more)
 
+    def _disagreement(self, called: list[str]) -> ValueError:
+        first = {text: self.name(called.index(text)) for text in dict.fromkeys(called)}
+        shown = ", ".join(f"{process} calls {text or 'another function'}" for text, process in first.items())
+        return ValueError(f"the processes must call the same objective: {shown}")
+
+    @contextmanager
+    def _exchanging(self, what: str) -> Iterator[None]:
+        """Raise the error of a backend that has lost another process in words, with this process' rank."""
+        try:
+            yield
+        except RuntimeError as error:
+            if not is_lost_connection(error):
+                raise
+            raise LostProcessError(
+                f"{self.name(self.rank)} has lost another process while they exchanged {what}: it has ended, "
+                "called something else, or did not answer in time. Look for the first error among the "
+                "processes, and start all of them again"
+            ) from error
+
     def _all_reduce(self, values: Tensor, operation: dist.ReduceOp.RedOpType) -> Tensor:
         sent = values.detach().to(self._device_for(values), copy=True)
-        dist.all_reduce(sent, operation, group=self.process_group)
+        with self._exchanging(f"numbers of shape {tuple(sent.shape)}"):
+            dist.all_reduce(sent, operation, group=self.process_group)
         return sent.to(values.device)
 
     def _device_for(self, values: Tensor) -> torch.device:

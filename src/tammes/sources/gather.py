@@ -20,7 +20,8 @@ class Gather:
     batch. Batches may differ in size between processes; memory grows with the number of all rows, never with
     its square.
 
-    All processes must call, and all must go backward. An error on one of them is raised on all.
+    All processes must call, and all must go backward. An error on one of them is raised on all, and so is the
+    difference if they call different objectives. If a process ends, the others raise a `LostProcessError`.
 
     Args:
         process_group: the processes; None for all.

@@ -9,12 +9,13 @@ from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import RichProgressBar
 
 from tammes.positives import Active
+from tammes.sources import LostProcessError
 from tammes.training.active_views import check_active
 from tammes.training.checkpoint import AtomicCheckpoints, SaveCheckpoint, StopAfterStep
 from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.config_file import to_yaml
 from tammes.training.distributed.batch_norm import with_global_batch_norm
-from tammes.training.distributed.group import LostProcessError, ProcessGroup, joined
+from tammes.training.distributed.group import ProcessGroup, joined
 from tammes.training.distributed.strategy import LaunchedDDPStrategy
 from tammes.training.distributed.watchdog import watchdog
 from tammes.training.examples import Data, Examples

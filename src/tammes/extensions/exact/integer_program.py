@@ -128,11 +128,22 @@ class SolutionCache:
     path: Path | None = None
 
     def load(self) -> dict[str, Answer]:
-        """Return all answers in the file by their keys."""
+        """Return all answers in the file by their keys.
+
+        Raises:
+            ValueError: if the file is no text in UTF-8.
+        """
         if self.path is None or not self.path.exists():
             return {}
         known = {}
-        for line in check_file(self.path).read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            lines = check_file(self.path).read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"expected a file of exact answers at {self.path}, got other bytes ({error}): name "
+                "another file"
+            ) from error
+        for line in lines:
             try:
                 entry = json.loads(line)
                 known[str(entry["key"])] = Answer(

@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
-from tammes.sources.distributed import DistributedGroup
+from tammes.sources.distributed import DistributedGroup, LostProcessError, is_lost_connection
 from tammes.training.distributed.launch import Launch
 
 T = TypeVar("T")
@@ -24,10 +24,6 @@ A_DAY = timedelta(days=1)
 # Seconds to wait for the message of a process that has failed.
 MESSAGE_TIMEOUT = 2.0
 MESSAGE = "message"
-
-
-class LostProcessError(ConnectionError):
-    """Another process was killed, failed, or could not be reached for too long."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -167,15 +163,12 @@ def _posting_failures(group: ProcessGroup) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if isinstance(error, RuntimeError) and _is_lost_connection(error):
-            raise _explained(error, group.posted_message()) from error
+        lost = error.__cause__ if isinstance(error, LostProcessError) else error
+        if isinstance(lost, RuntimeError) and is_lost_connection(lost):
+            raise _explained(lost, group.posted_message()) from error
         is_expected = isinstance(error, ValueError | OSError)
         group.post_message(str(error) if is_expected else f"{group.launch.name} failed: {error!r}")
         raise
-
-
-def _is_lost_connection(error: RuntimeError) -> bool:
-    return isinstance(error, dist.DistError) or "gloo" in str(error)
 
 
 def _explained(error: RuntimeError, message: str | None) -> Exception:
