@@ -33,3 +33,8 @@ def test_hidden_layers_are_as_wide_as_the_features() -> None:
 def test_impossible_settings_are_refused(field: str) -> None:
     with pytest.raises(ValueError, match=f"{field} must be an integer of at least 1, got 0"):
         ProjectionHeadConfig(**{field: 0})
+
+
+def test_heads_without_end_are_refused() -> None:
+    with pytest.raises(ValueError, match="layers must be at most 100, got 123456789"):
+        ProjectionHeadConfig(layers=123_456_789)

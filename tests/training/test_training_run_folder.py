@@ -315,6 +315,15 @@ def test_damaged_weights_are_named(trained: Path, tmp_path: Path, content: bytes
         load_run(damaged)
 
 
+@pytest.mark.parametrize("width", [10**8, 10**12, 10**25])
+def test_a_network_that_no_memory_holds_is_refused(trained: Path, tmp_path: Path, width: int) -> None:
+    other = copy(trained, tmp_path / "other", "config.yaml", "model.safetensors")
+    text = (other / "config.yaml").read_text()
+    (other / "config.yaml").write_text(text.replace("width: 8", f"width: {width}"))
+    with pytest.raises(ValueError, match=r"model\.safetensors does not fit"):
+        load_run(other)
+
+
 def test_weights_of_another_encoder_are_refused(trained: Path, tmp_path: Path) -> None:
     other = copy(trained, tmp_path / "other", "config.yaml", "model.safetensors")
     text = (other / "config.yaml").read_text()

@@ -8,6 +8,9 @@ from torch import Tensor, nn
 
 from tammes.checks import check_integer
 
+MOST_LAYERS = 100
+"""Most linear layers of a head; usual heads have 1 to 3."""
+
 
 class ProjectionHead(nn.Module):
     """Multilayer perceptron (Linear, ReLU, ..., Linear) from features to embeddings.
@@ -44,7 +47,7 @@ class ProjectionHeadConfig:
     """Settings of a `ProjectionHead`.
 
     Raises:
-        ValueError: a width or the number of layers is below 1.
+        ValueError: a width is below 1, or the number of layers is not from 1 to 100.
 
     Example:
         >>> ProjectionHeadConfig(dim=64).build(features=512).dim
@@ -62,7 +65,8 @@ class ProjectionHeadConfig:
 
     def __post_init__(self) -> None:
         check_integer("dim", self.dim)
-        check_integer("layers", self.layers)
+        if check_integer("layers", self.layers) > MOST_LAYERS:
+            raise ValueError(f"layers must be at most {MOST_LAYERS}, got {self.layers}")
         check_integer("hidden", 1 if self.hidden is None else self.hidden)
 
     def build(self, features: int) -> ProjectionHead:

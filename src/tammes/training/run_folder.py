@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+import torch
 from safetensors import SafetensorError
 
 from tammes.checks import check_file, check_integer
@@ -302,15 +303,16 @@ def load_run(path: Path) -> Run:
     vocabulary = None
     if isinstance(config.data, TextsSummary):
         vocabulary = _vocabulary(folder)
-    model = build_model(config, vocabulary)
     try:
+        # Without memory until the weights fill it, because a damaged file may ask for a network of any size.
+        with torch.device("meta"):
+            model = build_model(config, vocabulary)
         # Copies, because safetensors maps the file, which may be replaced while the model is in use.
-        weights = {
-            name: value.clone()
-            for name, value in safetensors.torch.load_file(check_file(folder.weights)).items()
-        }
-        model.load_state_dict(weights)
-    except (SafetensorError, RuntimeError) as error:
+        loaded = safetensors.torch.load_file(check_file(folder.weights))
+        types = {name: value.dtype for name, value in model.state_dict().items()}
+        weights = {name: value.to(types.get(name), copy=True) for name, value in loaded.items()}
+        model.load_state_dict(weights, assign=True)
+    except (SafetensorError, RuntimeError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{folder.weights} does not fit {folder.config}: {reason}") from error
     metrics = read_csv(folder.metrics) if folder.metrics.exists() else ()
