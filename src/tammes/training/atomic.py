@@ -24,7 +24,7 @@ def write_atomically(path: Path, content: bytes, *, before: Path | None = None) 
         ...     Path(folder, "note.txt").read_bytes()
         b'all of it'
     """
-    beside = path.with_name(path.name + ".partial")
+    beside = partial_of(path)
     try:
         with open(beside, "wb") as file:
             file.write(content)
@@ -37,6 +37,16 @@ def write_atomically(path: Path, content: bytes, *, before: Path | None = None) 
         beside.unlink(missing_ok=True)
         raise
     _flush_folder(path.parent)
+
+
+def partial_of(path: Path) -> Path:
+    """Return the file that holds the new content of `path` until it is complete.
+
+    Example:
+        >>> partial_of(Path("config.yaml")).name
+        'config.yaml.partial'
+    """
+    return path.with_name(path.name + ".partial")
 
 
 def _flush_folder(folder: Path) -> None:

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 
 from tammes.checks import check_integer
 from tammes.data.vocabulary import Vocabulary
-from tammes.training.atomic import write_atomically
+from tammes.training.atomic import partial_of, write_atomically
 from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
 from tammes.training.config import RunConfig, TextsSummary
 from tammes.training.config_file import differences, from_yaml, to_yaml
@@ -109,10 +109,14 @@ class RunFolder:
                     "overwrite=True, or name another folder"
                 )
             self._delete()
-        elif self.path.exists() and any(self.path.iterdir()):
+        elif self.path.exists() and not self._is_empty():
             raise ValueError(f"{self.path} is not empty and holds no run: name another folder")
         self._write(config)
         return None
+
+    def _is_empty(self) -> bool:
+        """Return whether the folder is empty but for what a process killed at the very start has left."""
+        return all(file == partial_of(self.config) for file in self.path.iterdir())
 
     def _resume(self, config: RunConfig, steps_per_epoch: int) -> dict[str, Any] | None:
         if not self.config.exists():
