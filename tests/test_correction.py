@@ -63,3 +63,14 @@ def test_prior_must_be_a_probability(prior: float) -> None:
 def test_least_similarity_must_lie_below_one(least: float) -> None:
     with pytest.raises(ValueError, match="least_similarity must lie below 1"):
         tammes.Debias(class_prior=0.1, least_similarity=least)
+
+
+def test_the_floor_of_the_softplus_has_the_digits_of_float64() -> None:
+    """All rows equal, so that the correction is on its floor at similarity 1 / 2."""
+    views = torch.ones(4, 3, dtype=torch.float64), torch.ones(4, 3, dtype=torch.float64)
+    correction = tammes.Debias(class_prior=0.5, least_similarity=0.999)
+    views[0][:2] *= -1
+    views[1][:2] *= -1
+    loss = tammes.Objective(temperature=0.3, contrast=tammes.Softplus(), correction=correction)(*views)
+    expected = math.log1p(math.exp(-1 / 0.3)) + math.log1p(math.exp(0.999 / 0.3))
+    assert abs(float(loss) - expected) < 1e-14

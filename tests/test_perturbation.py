@@ -34,3 +34,19 @@ def test_fields_out_of_range(field: str, value: float) -> None:
     fields = {"epsilon": 0.1, "alpha": 1.0} | {field: value}
     with pytest.raises(ValueError, match=f"{field} must be a finite number at least 0"):
         tammes.FeatureModification(**fields)
+
+
+def test_a_large_alpha_takes_the_perturbed_loss_and_does_not_overflow() -> None:
+    views = torch.randn(4, 3), torch.randn(4, 3)
+    triplet = tammes.Triplet(margin=1e30)
+    modification = tammes.FeatureModification(epsilon=0.1, alpha=1e30)
+    loss = tammes.Objective(temperature=1.0, contrast=triplet, perturbation=modification)(*views)
+    torch.testing.assert_close(loss, torch.tensor(1e30))
+
+
+@pytest.mark.parametrize("contrast", [tammes.BCL(), tammes.Hinge(), tammes.InfoNCE()])
+def test_a_shift_beyond_the_type_is_refused(contrast: tammes.Contrast) -> None:
+    modification = tammes.FeatureModification(epsilon=1e30)
+    objective = tammes.Objective(temperature=1e-10, contrast=contrast, perturbation=modification)
+    with pytest.raises(ValueError, match="epsilon is too extreme"):
+        objective(torch.randn(4, 3), torch.randn(4, 3))

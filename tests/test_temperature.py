@@ -106,6 +106,13 @@ def test_bad_temperatures_are_refused(given: dict, message: str) -> None:
         LearnedTemperature(**given)
 
 
+@pytest.mark.parametrize("value", [1e-30, 1e30])
+def test_a_temperature_whose_gradient_would_be_infinite_or_lost_is_refused(value: float) -> None:
+    temperature = torch.tensor(value, requires_grad=True)
+    with pytest.raises(ValueError, match=r"temperature in torch.float32 must be from 1e-19 to 2e\+19"):
+        recipes.simclr(temperature=0.5)(*views(), temperature=temperature)
+
+
 @pytest.mark.parametrize(
     "temperature",
     [0.5, torch.tensor([0.5, 0.5]), torch.tensor(-1.0), torch.tensor(float("nan")), torch.tensor(1)],

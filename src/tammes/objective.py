@@ -27,6 +27,7 @@ from tammes.pairs import Pairs
 from tammes.perturbation import FeatureModification, Perturbation
 from tammes.reduce import Dense, Engine, SoftmaxLoss, WeightedNegatives, WeightedPositives
 from tammes.reduce.autograd import without_autocast
+from tammes.reduce.terms import Clipped
 from tammes.selection import All, Selection
 from tammes.temperature import LogitScale
 from tammes.validation import check_combination, check_kinds, check_range, weightless
@@ -182,8 +183,12 @@ class Objective:
         """Return the coupling fitted to the batch, after a check that no exponent overflows."""
         negatives, temperature = batch.constant, batch.scale.temperature
         fit = self.coupling.fit(negatives, temperature, batch.engine)
-        steepest = abs(fit.weight.slope) + 1 / temperature
-        check_range(steepest * negatives.bound, negatives.anchors.dtype)
+        largest = (abs(fit.weight.slope) + 1 / temperature) * negatives.bound
+        if isinstance(fit.weight.tilt, Clipped):
+            largest += fit.weight.tilt.bound
+        if self.perturbation is not None:
+            largest += float(self.perturbation.shift(batch.anchors.longest, temperature))
+        check_range(largest, negatives.anchors.dtype)
         return fit
 
     @cached_property

@@ -64,4 +64,5 @@ class FeatureModification(Perturbation):
 
     @override
     def combine(self, plain: Tensor, perturbed: Tensor) -> Tensor:
-        return (plain + self.alpha * perturbed) / (1 + self.alpha)
+        # As a share of two losses: alpha times a large one would overflow.
+        return plain.lerp(perturbed, self.alpha / (1 + self.alpha))

@@ -79,7 +79,8 @@ class LogitScale:
         """Return the scale of a learned temperature.
 
         Raises:
-            ValueError: anything but a tensor of one positive, finite number.
+            ValueError: anything but a tensor of one positive, finite number, whose square is in the range of
+                its type.
         """
         value = _number(learned)
         return LogitScale(temperature=value, one=value / learned.reshape(()))
@@ -104,4 +105,12 @@ def _number(temperature: Tensor) -> float:
     value = float(temperature.detach())
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"temperature must be positive and finite, got {value}")
+    number = torch.finfo(temperature.dtype)
+    # The gradient divides by the square of the temperature.
+    least, largest = (float(end) ** 0.5 for end in (number.tiny, number.max))
+    if not least <= value <= largest:
+        raise ValueError(
+            f"a learned temperature in {temperature.dtype} must be from {least:.0e} to {largest:.0e}, for "
+            f"its gradient to be finite, got {value}"
+        )
     return value

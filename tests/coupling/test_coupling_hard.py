@@ -31,3 +31,20 @@ def test_beta_out_of_range(beta: float) -> None:
 def test_clip_out_of_range(clip: float) -> None:
     with pytest.raises(ValueError, match="clip must be a positive bound"):
         tammes.Hard(beta=1.0, clip=clip)
+
+
+def test_a_clip_beyond_all_logits_clips_nothing() -> None:
+    views = torch.randn(6, 3), torch.randn(6, 3)
+    found, expected = (
+        tammes.Objective(temperature=0.5, coupling=tammes.Hard(beta=2.0, clip=clip))(*views)
+        for clip in (1e300, None)
+    )
+    assert found == expected
+
+
+def test_a_clip_that_bounds_nothing_in_its_type_is_refused_in_words() -> None:
+    """Where it was an overflow inside of torch."""
+    rows = 1e8 * torch.randn(6, 3)
+    hard = tammes.Hard(beta=1e30, clip=1e12)
+    with pytest.raises(ValueError, match=r"beyond torch.float32.* beta"):
+        tammes.Objective(temperature=0.5, coupling=hard, normalize=False)(rows, rows)

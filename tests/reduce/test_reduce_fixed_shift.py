@@ -65,3 +65,12 @@ def test_beyond_its_range_it_is_not_taken() -> None:
     negatives = Negatives(anchors=rows(8).float(), ranges=KeyRanges(keys=torch.arange(8) // 2), bound=_BOUND)
     assert not range_is_safe(negatives, (exponent(torch.float32, 8, 80.1, 0.0, False),))
     assert not range_is_safe(negatives, (exponent(torch.float32, 8, 40.0, 40.1, False),))
+
+
+def test_a_slope_beside_a_large_tilt_counts() -> None:
+    """The range of the tilt, rounded to its size, would hide that of the slope."""
+    anchors, keys = torch.zeros(4, 1, dtype=torch.float64), torch.arange(4)
+    negatives = Negatives(anchors=anchors, ranges=KeyRanges(keys=keys), bound=1e-20)
+    tilt = Exponential(offset=2.0, factor=-1e30)
+    assert range_is_safe(negatives, (Exponent(slope=1e20, tilt=tilt),))
+    assert not range_is_safe(negatives, (Exponent(slope=1e25, tilt=tilt),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tammes.reduce import Exponent
-from tammes.reduce.terms import Clipped, Exponential, Linear, Rectified, Softened, Term
+from tammes.reduce.terms import Clipped, Exponential, Linear, Rectified, Softened, Term, softplus
 
 FORMULAS: dict[Term, Callable[[Tensor], Tensor]] = {
     Linear(factor=1.5): lambda y: 1.5 * y,
@@ -50,3 +51,13 @@ def test_a_squared_weight_keeps_its_term() -> None:
     doubled = Exponent(tilt=torch.sin).squared().tilt
     assert doubled is not None
     assert float(doubled(torch.tensor(0.5))) == pytest.approx(2 * float(torch.sin(torch.tensor(0.5))))
+
+
+@pytest.mark.parametrize("y", [19.9, 20.1, 30.0, 39.9, 40.1])
+def test_the_softplus_keeps_the_digits_of_float64(y: float) -> None:
+    values = torch.tensor([y], dtype=torch.float64, requires_grad=True)
+    soft = softplus(values)
+    soft.backward()
+    assert abs(float(soft.detach()) - y - math.log1p(math.exp(-y))) <= 2e-14
+    assert values.grad is not None
+    assert abs(float(values.grad) - 1 / (1 + math.exp(-y))) <= 1e-15

@@ -59,6 +59,13 @@ def test_other_files_are_refused_and_never_deleted(tmp_path: Path) -> None:
         file.open(run_config(), steps_per_epoch=5)
 
 
+def test_a_run_killed_before_its_config_was_complete_is_started_again(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml.4711.partial").write_text("training: ")
+    folder = RunFolder(path=tmp_path)
+    assert folder.open(run_config(), steps_per_epoch=5) is None
+    assert [file.name for file in tmp_path.iterdir()] == ["config.yaml"]
+
+
 def test_overwriting_deletes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> None:
     folder = RunFolder(path=tmp_path, overwrite=True)
     folder.open(run_config(), steps_per_epoch=5)

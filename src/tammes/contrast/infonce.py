@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import softplus
 from typing_extensions import override
 
 from tammes.checks import is_finite
 from tammes.contrast.contrast import Contrast, Shift, raised
 from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
+from tammes.reduce.terms import softplus
 
 
 class SoftmaxContrast(Contrast):

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional
 from typing_extensions import override
 
 from tammes.contrast.contrast import Contrast, Shift
 from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
-from tammes.reduce.terms import Softened
+from tammes.reduce.terms import Softened, softplus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +34,8 @@ class Softplus(Contrast):
 
     @override
     def lower_bound(self, logit: Shift) -> Shift:
-        return functional.softplus(torch.as_tensor(logit))
+        # A plain number would become one of float32, with too few digits for embeddings in float64.
+        return softplus(logit if isinstance(logit, Tensor) else torch.tensor(logit, dtype=torch.double))
 
     @override
     def losses(
@@ -46,4 +46,4 @@ class Softplus(Contrast):
         shift: Shift,
     ) -> Float[Tensor, " n"]:
         lowered = positives.logit - positives.of_anchor(shift)
-        return positives.average(functional.softplus(-lowered)) + statistic
+        return positives.average(softplus(-lowered)) + statistic

@@ -50,7 +50,8 @@ class Hard(Coupling):
     @override
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:
         slope = self.beta / temperature
-        if self.clip is None or slope == 0.0:
+        # A clip beyond all logits clips nothing.
+        if self.clip is None or slope == 0.0 or self.clip >= negatives.bound / temperature:
             return Fit(weight=Exponent(slope=slope, gradient_slope=0.0 if self.detach else slope))
         # l clipped to [-clip, clip] times beta is the product clipped to [-beta clip, beta clip].
         tilt = Clipped(gain=slope, bound=self.beta * self.clip)

@@ -18,12 +18,12 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import softplus
 
 from tammes.pairs import PositivePairs
 from tammes.reduce.autograd import first_order_only, through_unit_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.terms import softplus
 from tammes.reduce.tiled.fixed_shift import kept_exponentials, range_is_safe
 
 Rows = tuple[tuple[Float[Tensor, "batch d"], ...], Float[Tensor, "m d"] | None]

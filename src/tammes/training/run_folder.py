@@ -99,6 +99,11 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{self.path} is a file: name a folder for the run")
 
+    @property
+    def _others(self) -> tuple[Path, ...]:
+        """The files that a run writes, but for config.yaml."""
+        return self.checkpoint, self.previous, self.weights, self.vocabulary, self.metrics, self.report
+
     def open(self, config: RunConfig, *, steps_per_epoch: int) -> dict[str, Any] | None:
         """Prepare the folder for a run; call it within `locked`.
 
@@ -128,10 +133,15 @@ class RunFolder:
                     "overwrite=True, or name another folder"
                 )
             self._delete()
-        elif self.path.exists() and any(file.name != LOCK for file in self.path.iterdir()):
+        elif self.path.exists() and not self._is_empty():
             raise ValueError(f"{self.path} is not empty and holds no run: name another folder")
         self._write(config)
         return None
+
+    def _is_empty(self) -> bool:
+        """Return whether the folder is empty but for what a process killed at the very start has left."""
+        left = {self.path / LOCK, *partial_files(self.config)}
+        return left.issuperset(self.path.iterdir())
 
     def _resume(self, config: RunConfig, steps_per_epoch: int) -> dict[str, Any] | None:
         if not self.config.exists():
@@ -183,6 +193,9 @@ class RunFolder:
     def _write(self, config: RunConfig) -> None:
         text = to_yaml(config)
         self.path.mkdir(parents=True, exist_ok=True)
+        for file in (self.config, *self._others):
+            for left in partial_files(file):
+                left.unlink()
         write_atomically(self.config, text.encode())
 
     def save_vocabulary(self, vocabulary: Vocabulary) -> None:

@@ -33,10 +33,10 @@ def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool
     if negatives.subset is not None:
         return False
     for exponent in exponents:
-        low, high = _limits(negatives, exponent)
+        width = _width(negatives, exponent)
         if exponent.column is not None:
-            high += float(exponent.column.max() - exponent.column.min())
-        if not high - low < limit:  # true for NaN
+            width += float(exponent.column.max() - exponent.column.min())
+        if not width < limit:  # true for NaN
             return False
     return True
 
@@ -96,8 +96,8 @@ class Kernel:
             exponent: x, without a column.
             most: widest range of the exponents.
         """
-        low, high = _limits(negatives, exponent)
-        if negatives.subset is not None or not negatives.is_small or not high - low < most:
+        width = _width(negatives, exponent)
+        if negatives.subset is not None or not negatives.is_small or not width < most:
             return None
         (entries,) = kept_exponentials(negatives, (exponent,))
         return Kernel(shift=_shift(negatives, exponent), _entries=entries)
@@ -261,7 +261,7 @@ def _exponential(negatives: Negatives, exponent: Exponent, similarity: Tensor, o
 
 
 def _shift(negatives: Negatives, exponent: Exponent) -> float:
-    """Return the middle of the range of slope * s + tilt(s).
+    """Return the middle of the range of slope * s + tilt(s); that of slope * s is zero.
 
     From the middle both halves of a float's range serve; from the maximum only one would.
     """
@@ -269,14 +269,20 @@ def _shift(negatives: Negatives, exponent: Exponent) -> float:
     return (low + high) / 2
 
 
+def _width(negatives: Negatives, exponent: Exponent) -> float:
+    """Return an upper bound of the width of the range of slope * s + tilt(s)."""
+    low, high = _limits(negatives, exponent)
+    # Added after the difference: beside a large tilt a slope would be lost in rounding, but not in e^x.
+    return (high - low) + 2 * abs(exponent.slope) * negatives.bound
+
+
 def _limits(negatives: Negatives, exponent: Exponent) -> tuple[float, float]:
-    """Return the range of slope * s + tilt(s), infinite for a tilt of unknown range."""
-    low, high = 0.0, 0.0
-    if exponent.tilt is not None:
-        if exponent.tilt_has_gradient or not isinstance(exponent.tilt, Term):
-            return -math.inf, math.inf
-        low, high = _limits_of(exponent.tilt, negatives.bound)
-    return low - abs(exponent.slope) * negatives.bound, high + abs(exponent.slope) * negatives.bound
+    """Return the range of tilt(s), infinite for a tilt of unknown range."""
+    if exponent.tilt is None:
+        return 0.0, 0.0
+    if exponent.tilt_has_gradient or not isinstance(exponent.tilt, Term):
+        return -math.inf, math.inf
+    return _limits_of(exponent.tilt, negatives.bound)
 
 
 @lru_cache(maxsize=8)
