@@ -45,16 +45,17 @@ test: lint
 	OMP_NUM_THREADS=1 $(OLDER) $(PYTEST) -m "$(EQUAL_BITS)" $$(grep -rl --include "test_*.py" equal_bits tests)
 	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive $(OLDER) $(PYTEST) -m "$(EQUAL_BITS)" $$(grep -rl --include "test_*.py" equal_bits tests)
 
+# Warnings of other packages are errors with the versions of constraints.txt alone.
 lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(PYTHON) .ci/lowest.py > $(VENV)-lowest/constraints.txt
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint $(VENV)-lowest/constraints.txt --editable ".[dev]"
-	OMP_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest --numprocesses 2 $(CORE)
+	OMP_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest --numprocesses 2 -W default $(CORE)
 
 newest:
 	$(PYTHON) -m venv $(VENV)-newest
 	$(VENV)-newest/bin/python -m pip install --quiet --upgrade --editable ".[dev]"
-	OMP_NUM_THREADS=1 $(VENV)-newest/bin/python -m pytest --numprocesses 2 $(CORE)
+	OMP_NUM_THREADS=1 $(VENV)-newest/bin/python -m pytest --numprocesses 2 -W default $(CORE)
 
 sbom:
 	$(PYTHON) -m venv $(VENV)-sbom
