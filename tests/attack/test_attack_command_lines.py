@@ -141,25 +141,6 @@ FRAMES = {
         nonsense --data digits
         simclr simclr --data digits
         simclr --data {missing}
-        simclr --data digits --report {empty}
-        simclr --data digits --report {file}/below.html
-        simclr --data digits --report {odd}
-        simclr --data digits --report {long}
-        simclr --data digits --seeds 0
-        simclr --data digits --seeds nan
-        simclr --data digits --seed -1
-        simclr --data digits --margin nan
-        simclr --data digits --temperature 0
-        simclr --data digits --alpha -1
-        simclr --data digits --radius nan
-        simclr --data digits --epsilon 0
-        simclr --data digits --class-prior 1
-        simclr --data digits --held-out 1
-        simclr --data digits --epochs 0
-        simclr --data digits --batch-size 1
-        simclr --data digits --workers -1
-        simclr --data digits --accelerator tpu
-        simclr --data digits --out {empty}
     """,
     "embed {}": """
         {missing}
@@ -270,23 +251,7 @@ FRAMES = {
         max-clique --data ''
         max-clique --data {long}
         max-clique --data MUTAG --most 0
-        max-clique --graph {edges} --most 3
-        max-clique --graph {edges} --k 3
-        max-clique --graph {edges} --epochs 0
-        max-clique --graph {edges} --batch-size 0
-        max-clique --graph {edges} --learning-rate nan
-        max-clique --graph {edges} --learning-rate -1
-        max-clique --graph {edges} --width 0
-        max-clique --graph {edges} --layers 0
-        max-clique --graph {edges} --noise -1
-        max-clique --graph {edges} --eigenvectors 0
-        max-clique --graph {edges} --samples 0
-        max-clique --graph {edges} --seed -1
-        max-clique --graph {edges} --seed 99999999999999999999
-        max-clique --graph {edges} --seconds 0
-        max-clique --graph {edges} --seconds nan
         max-clique --graph {edges} --extension
-        max-clique --graph {edges} --extension nonsense
         max-clique --graph {edges} --extension lovasz lovasz
         max-clique --graph {edges} --extension lovasz --answers {empty}
         max-clique --graph {edges} --extension lovasz --answers {bytes}
@@ -297,6 +262,16 @@ FRAMES = {
         max-cut --graph {edges} --extension erdos
         max-coverage --graph {edges} --k 1 --extension straight-through
     """,
+    "solve max-clique --graph {edges} --{}": (
+        "most=3 k=3 epochs=0 batch-size=0 learning-rate=nan learning-rate=-1 width=0 layers=0 noise=-1 "
+        "eigenvectors=0 samples=0 seed=-1 seed=99999999999999999999 seconds=0 seconds=nan "
+        "extension=nonsense "
+    ),
+    "compare simclr --data digits --{}": (
+        "report={empty} report={file}/below.html report={odd} report={long} seeds=0 seeds=nan seed=-1 "
+        "margin=nan temperature=0 alpha=-1 radius=nan epsilon=0 class-prior=1 held-out=1 epochs=0 "
+        "batch-size=1 workers=-1 accelerator=tpu out={empty} "
+    ),
 }
 
 
