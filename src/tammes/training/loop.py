@@ -21,7 +21,7 @@ from tammes.training.loader import pair_loader, plain_errors
 from tammes.training.log_filters import filtered_logs
 from tammes.training.machine import Machine, shared_settings
 from tammes.training.metrics import MetricsRecorder, Monitor
-from tammes.training.model import Model, build_model
+from tammes.training.model import build_model
 from tammes.training.module import ContrastiveModule
 from tammes.training.pairing import Pairing, UnpairedWarning
 from tammes.training.run_folder import Run, RunFolder, save_weights
@@ -116,15 +116,15 @@ def _train(
     model = build_model(run_config, examples.vocabulary)
     if not group.is_single:
         with_global_batch_norm(model, on_gpu=machine.device_type == "gpu")
-    checkpoint = None
-    if folder is not None:
-        checkpoint = group.on_first(lambda: _open(folder, run_config, steps_per_epoch, model))
-    first_step = checkpoint["global_step"] if checkpoint else 0
-    sampler = PairSampler(pairing, shard, first_step=first_step)
-    loader = pair_loader(examples, sampler, workers=machine.workers)
     module = ContrastiveModule(
         config, model, examples=examples, steps_per_epoch=steps_per_epoch, shard=shard, group=group
     )
+    checkpoint = None
+    if folder is not None:
+        checkpoint = group.on_first(lambda: _open(folder, run_config, steps_per_epoch, module))
+    first_step = checkpoint["global_step"] if checkpoint else 0
+    sampler = PairSampler(pairing, shard, first_step=first_step)
+    loader = pair_loader(examples, sampler, workers=machine.workers)
     recorder = MetricsRecorder(None if folder is None else folder.metrics, monitor, group)
     saver = SaveCheckpoint(
         None if folder is None else folder.checkpoint,
@@ -151,12 +151,15 @@ def _train(
     return Run(config=run_config, model=model, metrics=tuple(recorder.rows), seconds=recorder.seconds)
 
 
-def _open(folder: RunFolder, config: RunConfig, steps_per_epoch: int, model: Model) -> dict[str, Any] | None:
+def _open(
+    folder: RunFolder, config: RunConfig, steps_per_epoch: int, module: ContrastiveModule
+) -> dict[str, Any] | None:
     """Prepare the folder, and return the checkpoint to resume from, if there is one."""
-    checkpoint = folder.open(config, steps_per_epoch=steps_per_epoch)
-    if model.vocabulary is not None:
+    checkpoint = folder.open(config, steps_per_epoch=steps_per_epoch, module=module)
+    vocabulary = module.model.vocabulary
+    if vocabulary is not None:
         # Overwrites the file of a resumed run as well: it has the same words, unless it was damaged.
-        model.vocabulary.save(folder.vocabulary)
+        vocabulary.save(folder.vocabulary)
     return checkpoint
 
 

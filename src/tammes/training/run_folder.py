@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+from lightning.pytorch import LightningModule
 from safetensors import SafetensorError
 
 from tammes.checks import check_integer
@@ -84,12 +85,15 @@ class RunFolder:
         """Checkpoint before the last, in case the last is damaged."""
         return self.path / "checkpoints" / PREVIOUS
 
-    def open(self, config: RunConfig, *, steps_per_epoch: int) -> dict[str, Any] | None:
+    def open(
+        self, config: RunConfig, *, steps_per_epoch: int, module: LightningModule | None = None
+    ) -> dict[str, Any] | None:
         """Prepare the folder for a run.
 
         Args:
             config: configuration of the run that starts or resumes.
             steps_per_epoch: number of steps in an epoch.
+            module: module that is to resume, which the checkpoint must fit; None checks the file alone.
 
         Returns:
             The checkpoint to resume from, or None to start from the beginning.
@@ -101,7 +105,7 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{self.path} is a file: name a folder for the run")
         if self.resume:
-            return self._resume(config, steps_per_epoch)
+            return self._resume(config, steps_per_epoch, module)
         if self.config.exists():
             if not self.overwrite:
                 raise ValueError(
@@ -114,13 +118,15 @@ class RunFolder:
         self._write(config)
         return None
 
-    def _resume(self, config: RunConfig, steps_per_epoch: int) -> dict[str, Any] | None:
+    def _resume(
+        self, config: RunConfig, steps_per_epoch: int, module: LightningModule | None
+    ) -> dict[str, Any] | None:
         if not self.config.exists():
             raise ValueError(f"there is no run to resume in {self.path} (no config.yaml)")
         check_same(read_config(self.config), config, str(self.path))
         if not self.has_checkpoint:
             return None  # the run stopped before its first checkpoint
-        checkpoint = self._readable_checkpoint()
+        checkpoint = self._readable_checkpoint(module)
         check_same(from_yaml(RunConfig, checkpoint[CONFIG]), config, str(self.checkpoint))
         steps, epochs = checkpoint["global_step"], config.training.epochs
         if steps > epochs * steps_per_epoch:
@@ -136,17 +142,17 @@ class RunFolder:
         """Whether there is a checkpoint to resume from."""
         return self.checkpoint.exists() or self.previous.exists()
 
-    def _readable_checkpoint(self) -> dict[str, Any]:
+    def _readable_checkpoint(self, module: LightningModule | None) -> dict[str, Any]:
         """Return the last checkpoint, or the one before it if the last is damaged or missing."""
         if not self.previous.exists():
-            return load_checkpoint(self.checkpoint)
+            return load_checkpoint(self.checkpoint, module)
         try:
-            return load_checkpoint(self.checkpoint)
+            return load_checkpoint(self.checkpoint, module)
         except (ValueError, FileNotFoundError) as error:
             state = "missing" if isinstance(error, FileNotFoundError) else "damaged"
             damage = error
         try:
-            checkpoint = load_checkpoint(self.previous)
+            checkpoint = load_checkpoint(self.previous, module)
         except ValueError as error:
             raise ValueError(f"{damage}. The one before it, {PREVIOUS}, cannot be read either") from error
         warnings.warn(
