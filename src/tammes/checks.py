@@ -193,6 +193,30 @@ def check_shape(name: str, shape: Sequence[int], expected: Sequence[int | None])
         raise ValueError(f"{name} must have shape {wanted}, got {tuple(shape)}")
 
 
+def check_finite_rows(name: str, rows: Any) -> None:
+    """Raise ValueError for rows of a tensor that hold NaN or infinity.
+
+    Args:
+        name: name of the tensor, for the message.
+        rows: tensor (n, features).
+
+    Example:
+        >>> import torch
+        >>> check_finite_rows("features", torch.tensor([[0.0], [math.nan]]))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        ValueError: expected finite features, got NaN or infinity in 1 of 2 rows, the first of them row 1; ...
+    """
+    finite = rows.isfinite().all(dim=1)
+    if not finite.all():
+        row = int(finite.logical_not().nonzero()[0])
+        bad = len(finite) - int(finite.sum())
+        raise ValueError(
+            f"expected finite {name}, got NaN or infinity in {bad} of {len(finite)} rows, "
+            f"the first of them row {row}; an encoder that has diverged gives such {name}"
+        )
+
+
 def check_indices(name: str, indices: Any, count: int) -> None:
     """Raise ValueError unless all integers of a tensor or an array are from 0 to `count` - 1.
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import safetensors.torch
 
 from tammes import Hard
 from tammes.cli.main import main
@@ -286,6 +287,20 @@ def test_embed_refuses(trained: Path, data: Path, tmp_path: Path, capsys: pytest
     (tmp_path / "run").mkdir()
     (tmp_path / "run/config.yaml").write_text((trained / "config.yaml").read_text())
     assert "has not finished" in fails(capsys, f"{command} {tmp_path / 'e.npz'} {tmp_path / 'run'}")
+
+
+@pytest.mark.parametrize(("part", "name"), [("encoder", "features"), ("head", "embeddings")])
+def test_nan_weights_are_refused(
+    trained: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str, name: str
+) -> None:
+    damaged = shutil.copytree(trained, tmp_path / "run")
+    weights = safetensors.torch.load_file(damaged / "model.safetensors")
+    next(value for key, value in weights.items() if key.startswith(part)).fill_(float("nan"))
+    safetensors.torch.save_file(weights, damaged / "model.safetensors")
+    for command in (f"embed --out {tmp_path / 'e.npz'}", "evaluate"):
+        said = fails(capsys, command, damaged, "--data", data)
+        assert f"expected finite {name}, got NaN or infinity" in said
+    assert not (tmp_path / "e.npz").exists()
 
 
 def test_evaluate_prints_a_table_or_json(

@@ -51,3 +51,11 @@ def test_every_module_gets_its_mode_back() -> None:
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         embed(model(), random_images(3), **settings)
+
+
+@pytest.mark.parametrize(("part", "name"), [("encoder", "features"), ("head", "embeddings")])
+def test_a_model_that_has_diverged_is_refused(part: str, name: str) -> None:
+    network = model()
+    next(network.get_submodule(part).parameters()).data.fill_(torch.nan)
+    with pytest.raises(ValueError, match=f"expected finite {name}, got NaN or infinity in 3 of 3 rows"):
+        embed(network, random_images(3))

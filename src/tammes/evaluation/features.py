@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tammes.checks import check_shape
+from tammes.checks import check_finite_rows, check_shape
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,14 +40,7 @@ class LabeledFeatures:
             got = f"{self.labels.dtype} {tuple(self.labels.shape)}"
             raise ValueError(f"expected integer labels (n,), got {got}")
         check_shape("labels, one for each row of features,", self.labels.shape, (len(self.features),))
-        finite = self.features.isfinite().all(dim=1)
-        if not finite.all():
-            row = int(finite.logical_not().nonzero()[0])
-            bad = len(finite) - int(finite.sum())
-            raise ValueError(
-                f"expected finite features, got NaN or infinity in {bad} of {len(finite)} rows, "
-                f"the first of them row {row}; an encoder that has diverged gives such features"
-            )
+        check_finite_rows("features", self.features)
         if bool((self.labels == self.labels[0]).all()):
             raise ValueError(
                 f"expected at least two different labels, got label {int(self.labels[0])} "

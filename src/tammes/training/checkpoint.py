@@ -3,6 +3,7 @@
 import io
 import pickle
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import torch
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
+from torch import Tensor
 from typing_extensions import override
 
-from tammes.checks import check_file
+from tammes.checks import check_file, check_integer, check_number
 from tammes.training.atomic import write_atomically
+from tammes.training.metrics import MetricsRecorder
 from tammes.training.stop import StopRequest
 
 CONFIG = "tammes_config"
@@ -116,11 +119,16 @@ class SaveCheckpoint(Checkpoint):
             raise StopAfterStep
 
 
-def load_checkpoint(path: Path) -> dict[str, Any]:
+def load_checkpoint(path: Path, module: LightningModule | None = None) -> dict[str, Any]:
     """Read a checkpoint without executing anything in it.
 
+    Args:
+        path: the file.
+        module: module that is to resume from it; None to read only.
+
     Raises:
-        ValueError: for a file that is no checkpoint of a run, or only a part of one.
+        ValueError: for a file that is no checkpoint of a run, or only a part of one, or does not fit the
+            module.
         OSError: for a file that cannot be read.
     """
     try:
@@ -141,4 +149,99 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     missing = [name for name in NEEDED if name not in checkpoint]
     if missing:
         raise ValueError(f"{path} is an incomplete checkpoint: it lacks {', '.join(missing)}")
+    if module is not None:
+        _check_resumable(path, checkpoint, module)
     return checkpoint
+
+
+def _check_resumable(path: Path, checkpoint: dict[str, Any], module: LightningModule) -> None:
+    """Raise ValueError for a checkpoint with which the module would not train as before.
+
+    Lightning takes empty states without a word: momenta, schedule and metrics would begin anew.
+    """
+    try:
+        check_integer("global_step", checkpoint["global_step"], minimum=0)
+        _check_progress(checkpoint)
+        _check_weights(checkpoint["state_dict"], module.state_dict())
+        _check_optimizer(checkpoint["optimizer_states"], module)
+        _check_metrics(checkpoint["callbacks"], checkpoint["global_step"])
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} in its structure"
+        raise ValueError(
+            f"{path} does not fit the run ({reason}): put back a copy of it, or start the run anew with "
+            "overwrite=True"
+        ) from error
+
+
+def _check_progress(checkpoint: dict[str, Any]) -> None:
+    """Check that the loop and the schedule of the learning rate have taken as many steps as the run."""
+    step = checkpoint["global_step"]
+    progress = checkpoint["loops"]["fit_loop"]["epoch_loop.automatic_optimization.optim_progress"]
+    taken = progress["optimizer"]["step"]["total"]["completed"]
+    if taken != step:
+        raise ValueError(f"global_step is {step}, but loops has taken {taken!r} steps")
+    schedules = checkpoint["lr_schedulers"]
+    if len(schedules) != 1:
+        raise ValueError(f"lr_schedulers must hold one schedule, got {len(schedules)}")
+    if (at := schedules[0]["last_epoch"]) != step:
+        raise ValueError(f"global_step is {step}, but lr_schedulers is at step {at!r}")
+
+
+def _check_weights(saved: Mapping[str, Any], expected: Mapping[str, Tensor]) -> None:
+    """Check names, shapes and types of the saved weights."""
+    if saved.keys() != expected.keys():
+        name = min(saved.keys() ^ expected.keys())
+        raise ValueError(f"state_dict {'has an unknown' if name in saved else 'lacks the'} entry {name}")
+    for name, tensor in expected.items():
+        # The number of classes of active positives has its own message when the module loads them.
+        _check_tensor(f"{name} of state_dict", saved[name], tensor, any_size=name.startswith("active."))
+
+
+def _check_optimizer(saved: list[dict[str, Any]], module: LightningModule) -> None:
+    """Check that there is one optimizer, with Adam's two means for every parameter."""
+    configured = module.configure_optimizers()
+    assert isinstance(configured, dict)
+    groups = [group["params"] for group in configured["optimizer"].param_groups]
+    if len(saved) != 1:
+        raise ValueError(f"optimizer_states must hold one optimizer, got {len(saved)}")
+    sizes = [len(group["params"]) for group in saved[0]["param_groups"]]
+    if sizes != [len(group) for group in groups]:
+        raise ValueError(
+            f"optimizer_states has groups of {sizes} parameters, expected {[len(group) for group in groups]}"
+        )
+    state = saved[0]["state"]
+    for number, parameter in enumerate(parameter for group in groups for parameter in group):
+        if number not in state:
+            raise ValueError(f"optimizer_states lacks the state of parameter {number}")
+        for mean in ("exp_avg", "exp_avg_sq"):
+            _check_tensor(f"{mean} of optimizer_states", state[number][mean], parameter)
+        check_number("step of optimizer_states", float(state[number]["step"]), minimum=0)
+
+
+def _check_tensor(name: str, saved: Any, expected: Tensor, *, any_size: bool = False) -> None:
+    if not isinstance(saved, Tensor):
+        raise ValueError(f"{name} must be a tensor, got {type(saved).__name__}")
+    if saved.dtype != expected.dtype or (saved.shape != expected.shape and not any_size):
+        raise ValueError(
+            f"{name} must be {expected.dtype} of shape {tuple(expected.shape)}, got {saved.dtype} of shape "
+            f"{tuple(saved.shape)}"
+        )
+
+
+def _check_metrics(callbacks: dict[str, Any], step: int) -> None:
+    """Check that the recorder can read its state back, and that no row is later than the checkpoint."""
+    recorder = MetricsRecorder(None, None)
+    if recorder.state_key not in callbacks:
+        raise ValueError(f"callbacks lacks the state of {recorder.state_key}")
+    recorder.load_state_dict(callbacks[recorder.state_key])
+    check_number("loss_sum", recorder.loss_sum)
+    check_integer("steps", recorder.steps, minimum=0)
+    check_number("seconds", recorder.seconds_before, minimum=0)
+    for row in recorder.rows:
+        check_integer("epoch of a row of metrics", row.epoch, minimum=0)
+        check_integer("step of a row of metrics", row.step, minimum=0)
+        for name, number in {"loss": row.loss, "knn": row.knn, **row.last}.items():
+            if not isinstance(number, float | int | None):
+                raise ValueError(f"{name} of a row of metrics must be a number, got {number!r}")
+        if row.step > step:
+            raise ValueError(f"a row of metrics is of step {row.step}, after global_step {step}")

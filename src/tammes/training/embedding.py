@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from tammes.checks import check_integer
+from tammes.checks import check_finite_rows, check_integer
 from tammes.positives import Augmentation
 from tammes.training.examples import Data, Examples, to_inputs
 from tammes.training.loader import plain_errors, row_loader
@@ -27,8 +27,8 @@ def embed(model: Model, data: Data, batch_size: int = 512, workers: int = 0) -> 
         compares (the same if there is no head); float32 on the CPU.
 
     Raises:
-        ValueError: for a batch size below 1, a negative number of workers, data of the other kind, or an
-            image that cannot be decoded.
+        ValueError: for a batch size below 1, a negative number of workers, data of the other kind, an
+            image that cannot be decoded, or a model that gives NaN or infinity.
 
     Example:
         >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
@@ -50,6 +50,8 @@ def embed(model: Model, data: Data, batch_size: int = 512, workers: int = 0) -> 
             features, embeddings = model(to_inputs(stored.to(device)))
             parts.append((features.float().cpu(), embeddings.float().cpu()))
     features, embeddings = (torch.cat(part) for part in zip(*parts, strict=True))
+    check_finite_rows("features", features)
+    check_finite_rows("embeddings", embeddings)
     return features, embeddings
 
 

@@ -15,7 +15,7 @@ from tammes.training.checkpoint import AtomicCheckpoints, SaveCheckpoint, StopAf
 from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.config_file import to_yaml
 from tammes.training.distributed.batch_norm import with_global_batch_norm
-from tammes.training.distributed.group import ProcessGroup, joined
+from tammes.training.distributed.group import joined
 from tammes.training.distributed.strategy import LaunchedDDPStrategy
 from tammes.training.distributed.watchdog import watchdog
 from tammes.training.examples import Data, Examples
@@ -23,7 +23,7 @@ from tammes.training.loader import pair_loader, plain_errors
 from tammes.training.log_filters import filtered_logs
 from tammes.training.machine import Machine, shared_settings
 from tammes.training.metrics import MetricsRecorder, Monitor
-from tammes.training.model import Model, build_model
+from tammes.training.model import build_model
 from tammes.training.module import ContrastiveModule
 from tammes.training.pairing import Pairing, UnpairedWarning
 from tammes.training.run_folder import Run, RunFolder, save_weights
@@ -118,13 +118,13 @@ def _train(
     model = build_model(run_config, examples.vocabulary)
     if not group.is_single:
         with_global_batch_norm(model, on_gpu=machine.device_type == "gpu")
-    with _open(folder, run_config, steps_per_epoch, model, group) as checkpoint:
+    module = ContrastiveModule(
+        config, model, examples=examples, steps_per_epoch=steps_per_epoch, shard=shard, group=group
+    )
+    with _open(folder, run_config, steps_per_epoch, module) as checkpoint:
         first_step = checkpoint["global_step"] if checkpoint else 0
         sampler = PairSampler(pairing, shard, first_step=first_step)
         loader = pair_loader(examples, sampler, workers=machine.workers)
-        module = ContrastiveModule(
-            config, model, examples=examples, steps_per_epoch=steps_per_epoch, shard=shard, group=group
-        )
         recorder = MetricsRecorder(None if folder is None else folder.metrics, monitor, group)
         saver = SaveCheckpoint(
             None if folder is None else folder.checkpoint,
@@ -149,7 +149,7 @@ def _train(
 
 @contextmanager
 def _open(
-    folder: RunFolder | None, config: RunConfig, steps_per_epoch: int, model: Model, group: ProcessGroup
+    folder: RunFolder | None, config: RunConfig, steps_per_epoch: int, module: ContrastiveModule
 ) -> Iterator[dict[str, Any] | None]:
     """Lock and prepare the folder on process 0, and yield the checkpoint to resume from, if there is one.
 
@@ -167,15 +167,16 @@ def _open(
 
         def prepare() -> dict[str, Any] | None:
             stack.enter_context(folder.locked())
-            checkpoint = folder.open(config, steps_per_epoch=steps_per_epoch)
+            checkpoint = folder.open(config, steps_per_epoch=steps_per_epoch, module=module)
             stack.push(forget)
-            if model.vocabulary is not None:
+            vocabulary = module.model.vocabulary
+            if vocabulary is not None:
                 # Overwrites the file of a resumed run as well: it has the same words, unless it was damaged.
-                folder.save_vocabulary(model.vocabulary)
+                folder.save_vocabulary(vocabulary)
             return checkpoint
 
         try:
-            yield group.on_first(prepare)
+            yield module.group.on_first(prepare)
         except LostProcessError:
             raise
         except OSError as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 import safetensors.torch
 import torch
+from lightning.pytorch import LightningModule
 from safetensors import SafetensorError
 
 from tammes.checks import check_file, check_integer
@@ -104,12 +105,15 @@ class RunFolder:
         """The files that a run writes, but for config.yaml."""
         return self.checkpoint, self.previous, self.weights, self.vocabulary, self.metrics, self.report
 
-    def open(self, config: RunConfig, *, steps_per_epoch: int) -> dict[str, Any] | None:
+    def open(
+        self, config: RunConfig, *, steps_per_epoch: int, module: LightningModule | None = None
+    ) -> dict[str, Any] | None:
         """Prepare the folder for a run; call it within `locked`.
 
         Args:
             config: configuration of the run that starts or resumes.
             steps_per_epoch: number of steps in an epoch.
+            module: module that is to resume, which the checkpoint must fit; None checks the file alone.
 
         Returns:
             The checkpoint to resume from, or None to start from the beginning.
@@ -125,7 +129,7 @@ class RunFolder:
                 "remove the link, or name another folder"
             )
         if self.resume:
-            return self._resume(config, steps_per_epoch)
+            return self._resume(config, steps_per_epoch, module)
         if self.config.exists():
             if not self.overwrite:
                 raise ValueError(
@@ -143,7 +147,9 @@ class RunFolder:
         left = {self.path / LOCK, *partial_files(self.config)}
         return left.issuperset(self.path.iterdir())
 
-    def _resume(self, config: RunConfig, steps_per_epoch: int) -> dict[str, Any] | None:
+    def _resume(
+        self, config: RunConfig, steps_per_epoch: int, module: LightningModule | None
+    ) -> dict[str, Any] | None:
         if not self.config.exists():
             raise ValueError(f"there is no run to resume in {self.path} (no config.yaml)")
         check_same(read_config(self.config), config, str(self.path))
@@ -154,7 +160,7 @@ class RunFolder:
                     "train for more epochs, or train anew in another folder"
                 )
             return None  # the run stopped before its first checkpoint
-        checkpoint = self._readable_checkpoint()
+        checkpoint = self._readable_checkpoint(module)
         check_same(from_yaml(RunConfig, checkpoint[CONFIG]), config, str(self.checkpoint))
         steps, epochs = checkpoint["global_step"], config.training.epochs
         if steps > epochs * steps_per_epoch:
@@ -170,17 +176,17 @@ class RunFolder:
         """Whether there is a checkpoint to resume from."""
         return self.checkpoint.exists() or self.previous.exists()
 
-    def _readable_checkpoint(self) -> dict[str, Any]:
+    def _readable_checkpoint(self, module: LightningModule | None) -> dict[str, Any]:
         """Return the last checkpoint, or the one before it if the last is damaged or missing."""
         if not self.previous.exists():
-            return load_checkpoint(self.checkpoint)
+            return load_checkpoint(self.checkpoint, module)
         try:
-            return load_checkpoint(self.checkpoint)
+            return load_checkpoint(self.checkpoint, module)
         except (ValueError, FileNotFoundError) as error:
             state = "missing" if isinstance(error, FileNotFoundError) else "damaged"
             damage = error
         try:
-            checkpoint = load_checkpoint(self.previous)
+            checkpoint = load_checkpoint(self.previous, module)
         except ValueError as error:
             raise ValueError(f"{damage}. The one before it, {PREVIOUS}, cannot be read either") from error
         warnings.warn(
