@@ -113,7 +113,7 @@ def refuses(call: Callable[[], object]) -> bool:
     return False
 
 
-def plain(case: Case) -> Callable[[tuple[Tensor, ...], Tensor | None], Tensor]:
+def plain(case: Case, *, floor_move: float = 0.0) -> Callable[[tuple[Tensor, ...], Tensor | None], Tensor]:
     """The formula on paper, for the fit that the case holds by now."""
     objective = case.objective
     coupling, potential = objective.coupling, None
@@ -133,6 +133,7 @@ def plain(case: Case) -> Callable[[tuple[Tensor, ...], Tensor | None], Tensor]:
         )
         drawn = any_weights.weights(pairs, generator=case.generator()) > 0
     matrices = plain_formula.Matrices.of(objective, pairs, drawn=drawn, potential=potential)
+    matrices = replace(matrices, floor_move=floor_move)
 
     def loss(leaves: tuple[Tensor, ...], learned: Tensor | None) -> Tensor:
         temperature = torch.tensor(objective.temperature, dtype=torch.float64) if learned is None else learned
@@ -163,14 +164,20 @@ def tolerances(
     for leaf in case.leaves:
         move = torch.randn(leaf.shape, generator=generator, dtype=torch.float64)
         moves.append(16 * eps * move * torch.linalg.vector_norm(leaf, dim=1, keepdim=True))
+    correction = case.objective.correction
+    prior = correction.class_prior if isinstance(correction, tammes.Debias) else 0.0
+    logit, exponent, size = sizes(case)
+    rounding = 16 * eps / (1 - prior)
     for sign in (1, -1):
         leaves = tuple(leaf + sign * move for leaf, move in zip(case.leaves, moves, strict=True))
-        moved = evaluated(replace(case, leaves=leaves), torch.float64, exact)
-        worst = tuple(max(pair) for pair in zip(worst, reference.distance(moved), strict=True))
+        found = [evaluated(replace(case, leaves=leaves), torch.float64, exact)]
+        if isinstance(correction, tammes.Debias) and math.isfinite(correction.least_similarity):
+            # Rounding of the means decides where the correction is on its floor.
+            nearby = plain(case, floor_move=sign * rounding * (1 + exponent))
+            found.append(evaluated(case, torch.float64, nearby))
+        for each in found:
+            worst = tuple(max(pair) for pair in zip(worst, reference.distance(each), strict=True))
     value, gradient, temperature = (3 * each for each in worst)
-    logit, exponent, size = sizes(case)
-    correction = case.objective.correction
-    rounding = 16 * eps / (1 - (correction.class_prior if isinstance(correction, tammes.Debias) else 0.0))
     if torch.finfo(dtype).eps * size > 1e-6 * logit:
         # Logits are lost beside a margin or a shift, and rounding decides on which side of a kink they are.
         gradient = temperature = math.inf

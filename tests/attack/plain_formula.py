@@ -31,11 +31,13 @@ class Matrices:
         positive: `(n, m)` true where the candidate is a positive.
         negative: `(n, m)` true where it is a negative, or one that was drawn.
         potential: `(m,)` logarithmic potentials of the candidates, for a transport plan.
+        floor_move: change of the logit at which a correction has its floor.
     """
 
     positive: Tensor
     negative: Tensor
     potential: Tensor | None
+    floor_move: float = 0.0
 
     @staticmethod
     def of(objective: Objective, pairs: Pairs, *, drawn: Tensor | None, potential: Tensor | None) -> Matrices:
@@ -137,7 +139,7 @@ def _evaluation(
 
     least = -1.0 if objective.correction is None else objective.correction.least_similarity
     # A bound of minus infinity has no gradient by the temperature.
-    lowest = least / (temperature if math.isfinite(least) else temperature.detach())
+    lowest = least / (temperature if math.isfinite(least) else temperature.detach()) + matrices.floor_move
 
     def losses(shift: Tensor) -> Tensor:
         up, down = logit + shift, logit - shift
