@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import plain_formula
 import torch
@@ -19,12 +19,18 @@ from tammes.layout import layout_of
 from tammes.reduce import Engine, Negatives
 
 
-@dataclass(frozen=True, kw_only=True)
 class FittedOnce(Coupling):
-    """A coupling that keeps its first fit, so that engines and types are compared under the same weights."""
+    """A coupling that keeps its first fit, so that engines and types are compared under the same weights.
 
-    inner: Coupling
-    kept: list[Fit] = field(default_factory=list, repr=False)
+    No dataclass: the command line offers every coupling that is one.
+    """
+
+    def __init__(self, *, inner: Coupling) -> None:
+        self.inner = inner
+        self.kept: list[Fit] = []
+
+    def __repr__(self) -> str:
+        return f"FittedOnce(inner={self.inner!r})"
 
     @override
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:

@@ -121,7 +121,6 @@ def started() -> Iterator[list[Started]]:
         each.send(signal.SIGKILL)
 
 
-@pytest.mark.skip(reason="TEMPORARY: the lock of a run's folder is being added")
 def test_a_second_process_is_refused_the_folder(
     tmp_path: Path, in_peace: tuple[Path, float], started: list[Started]
 ) -> None:

@@ -29,7 +29,6 @@ from effort import effort, record, seed_of
 from hypothesis import assume, given, seed, settings
 
 import tammes
-from tammes.contrast import SoftmaxContrast
 from tammes.coupling import Coupling, SinkhornWarning
 from tammes.reduce import Dense, Tiled
 
@@ -213,14 +212,6 @@ def check_differences(case: Case) -> bool:
 # ---- the attack --------------------------------------------------------------------------------------------
 
 
-def being_mended(case: Case) -> bool:
-    """TEMPORARY: two known defects, mended elsewhere; delete this function and its `assume`."""
-    contrast, coupling = case.objective.contrast, case.objective.coupling
-    weighted = not isinstance(coupling, tammes.Uniform)
-    none_left = case.draws and weighted  # all drawn negatives may have weight zero
-    return none_left or (weighted and not isinstance(contrast, SoftmaxContrast))
-
-
 def run(
     name: str, law: Callable[[Case], bool], types: tuple[torch.dtype, ...], shard: int, examples: int
 ) -> None:
@@ -231,7 +222,6 @@ def run(
     @settings(settings.get_profile("attack"), max_examples=examples)
     @given(case=cases(types=types))
     def holds(case: Case) -> None:
-        assume(not being_mended(case))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SinkhornWarning)
             tally.refused += not law(case)
