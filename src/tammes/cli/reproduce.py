@@ -8,7 +8,7 @@ import tyro
 from rich.console import Console
 from rich.table import Column, Table
 
-from tammes.checks import check_integer, check_number
+from tammes.checks import check_integer, check_number, check_seed
 from tammes.papers import Entry, entries
 from tammes.papers.entry import check_budget
 
@@ -44,7 +44,8 @@ class Reproduce:
 
     def __post_init__(self) -> None:
         check_budget(self.budget)
-        check_number("--seed", self.seed, minimum=0, below=2**32, reason="NumPy takes no others")
+        check_seed("--seed", self.seed)
+        check_number("--seed", self.seed, below=2**32, reason="NumPy takes no others")
         if self.seeds is not None:
             check_integer("--seeds", self.seeds)
 
