@@ -305,12 +305,10 @@ def _queue(draw: st.DrawFn, dim: int, dtype: torch.dtype, *, has_ids: bool, has_
         stale_positives=draw(st.booleans()),
     )
     for first in range(0, 4 * draw(st.integers(0, 2)), 4):
-        keys = draw(rows_of(4, dim)).to(dtype)
-        if bool((keys == 0).all(dim=1).any()):
-            continue
+        keys = draw(rows_of(4, dim))
+        # Of length one, since keys too small for their type are refused.
+        keys = (keys / torch.linalg.vector_norm(keys, dim=1, keepdim=True)).to(dtype)
         ids = torch.arange(first, first + 4)
-        # As if every old key had a length of about one: too small ones are refused.
-        keys = (keys.double() / keys.double().norm(dim=1, keepdim=True)).to(dtype)
         queue(keys, keys, ids=ids if has_ids else None, labels=ids % 2 if has_labels else None)
     return queue.eval()
 

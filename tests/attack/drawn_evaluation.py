@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import plain_formula
@@ -164,25 +164,19 @@ def tolerances(
     divides by 1 - class_prior. In float64 the bounds on the loss are thus about 1e-13.
     """
     eps = torch.finfo(dtype).eps
-    generator = torch.Generator().manual_seed(0)
-    worst = (0.0, 0.0, 0.0)
-    moves = []
-    for leaf in case.leaves:
-        move = torch.randn(leaf.shape, generator=generator, dtype=torch.float64)
-        moves.append(16 * eps * move * torch.linalg.vector_norm(leaf, dim=1, keepdim=True))
     correction = case.objective.correction
     prior = correction.class_prior if isinstance(correction, tammes.Debias) else 0.0
     logit, exponent, size = sizes(case)
     rounding = 16 * eps / (1 - prior)
-    for sign in (1, -1):
-        leaves = tuple(leaf + sign * move for leaf, move in zip(case.leaves, moves, strict=True))
-        found = [evaluated(replace(case, leaves=leaves), torch.float64, exact)]
-        if isinstance(correction, tammes.Debias) and math.isfinite(correction.least_similarity):
-            # Rounding of the means decides where the correction is on its floor.
-            nearby = plain(case, floor_move=sign * rounding * (1 + exponent))
-            found.append(evaluated(case, torch.float64, nearby))
-        for each in found:
-            worst = tuple(max(pair) for pair in zip(worst, reference.distance(each), strict=True))
+    nearby = [
+        evaluated(replace(case, leaves=leaves), torch.float64, exact) for leaves in moved_leaves(case, eps)
+    ]
+    if isinstance(correction, tammes.Debias) and math.isfinite(correction.least_similarity):
+        # Rounding of the means decides where the correction is on its floor.
+        for sign in (1, -1):
+            moved_floor = plain(case, floor_move=sign * rounding * (1 + exponent))
+            nearby.append(evaluated(case, torch.float64, moved_floor))
+    worst = (max(each) for each in zip(*map(reference.distance, nearby), strict=True))
     value, gradient, temperature = (3 * each for each in worst)
     if torch.finfo(dtype).eps * size > 1e-6 * logit:
         # Logits are lost beside a margin or a shift, and rounding decides on which side of a kink they are.
@@ -192,6 +186,22 @@ def tolerances(
         gradient + rounding * (1 + exponent) ** 2 * (1 + logit),
         temperature + rounding * ((1 + exponent) ** 2 * (1 + logit) + size),
     )
+
+
+def moved_leaves(case: Case, eps: float) -> Iterator[tuple[Tensor, ...]]:
+    """The leaves with their rows moved by 16 eps of their lengths, in opposite directions."""
+    generator = torch.Generator().manual_seed(0)
+    lengths = [torch.linalg.vector_norm(leaf, dim=1, keepdim=True) for leaf in case.leaves]
+    # A row of zeros is moved a little, too: it has the same similarity with all others.
+    least = 1e-20 * float(torch.cat(lengths).max())
+    # Among several equally hard negatives, each is to come first in one of the directions.
+    for _ in range(4 if isinstance(case.objective.contrast, Hinge) else 1):
+        moves = [
+            16 * eps * length.clamp(min=least) * torch.randn(leaf.shape, generator=generator).double()
+            for leaf, length in zip(case.leaves, lengths, strict=True)
+        ]
+        for sign in (1, -1):
+            yield tuple(leaf + sign * move for leaf, move in zip(case.leaves, moves, strict=True))
 
 
 def sizes(case: Case) -> tuple[float, float, float]:
