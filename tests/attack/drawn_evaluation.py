@@ -161,7 +161,8 @@ def tolerances(
     results move is the condition of this very case, with the kinks, the floors and the ties nearby. Where the
     moves cancel (equal rows), rounding of the logits is left: they are of size l = bound / temperature,
     exponents of size x, so weights have errors of eps x, and means of logits eps x l, which a correction
-    divides by 1 - class_prior. In float64 the bounds on the loss are thus about 1e-13.
+    divides by 1 - class_prior; shifts and margins of size c leave errors of eps c in the logits. In float64
+    the bounds on the loss are thus about 1e-13.
     """
     eps = torch.finfo(dtype).eps
     correction = case.objective.correction
@@ -183,8 +184,8 @@ def tolerances(
         gradient = temperature = math.inf
     return (
         value + rounding * ((1 + exponent) * (1 + logit) + size + abs(reference.loss)),
-        gradient + rounding * (1 + exponent) ** 2 * (1 + logit),
-        temperature + rounding * ((1 + exponent) ** 2 * (1 + logit) + size),
+        gradient + rounding * (1 + exponent) * ((1 + exponent) * (1 + logit) + size),
+        temperature + rounding * (1 + exponent) * ((1 + exponent) * (1 + logit) + size),
     )
 
 
