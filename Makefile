@@ -45,6 +45,16 @@ test: lint
 	OMP_NUM_THREADS=1 $(OLDER) $(PYTEST) -m "$(EQUAL_BITS)" $$(grep -rl --include "test_*.py" equal_bits tests)
 	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive $(OLDER) $(PYTEST) -m "$(EQUAL_BITS)" $$(grep -rl --include "test_*.py" equal_bits tests)
 
+# About an hour on two cores: other numbers of cases, and a seed, by the same variables.
+attack: export TAMMES_ATTACK_OBJECTIVES ?= 24000
+attack: export TAMMES_ATTACK_KILLS ?= 220
+attack: export TAMMES_ATTACK_FILES ?= 24000
+attack: export TAMMES_ATTACK_FIGURES ?= $(CURDIR)/attack.jsonl
+attack: setup
+	rm -f $(TAMMES_ATTACK_FIGURES)
+	OMP_NUM_THREADS=1 timeout 90m $(PYTEST) --timeout 5400 tests/attack
+	cat $(TAMMES_ATTACK_FIGURES)
+
 # Warnings of other packages are errors with the versions of constraints.txt alone.
 lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
