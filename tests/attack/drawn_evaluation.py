@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -115,6 +116,9 @@ def refuses(call: Callable[[], object]) -> bool:
 
 def plain(case: Case, *, floor_move: float = 0.0) -> Callable[[tuple[Tensor, ...], Tensor | None], Tensor]:
     """The formula on paper, for the fit that the case holds by now."""
+    if case.queue is not None:
+        # One that does not refuse moved keys which are too small for a half precision.
+        case = replace(case, queue=copy.deepcopy(case.queue).double())
     objective = case.objective
     coupling, potential = objective.coupling, None
     pairs = case.pairs(case.leaves)
@@ -155,7 +159,8 @@ def tolerances(
     results move is the condition of this very case, with the kinks, the floors and the ties nearby. Where the
     moves cancel (equal rows), rounding of the logits is left: they are of size l = bound / temperature,
     exponents of size x, so weights have errors of eps x, and means of logits eps x l, which a correction
-    divides by 1 - class_prior. In float64 the bounds on the loss are thus about 1e-13.
+    divides by 1 - class_prior; and shifts and margins of size c leave logits errors of eps c. In float64
+    the bounds on the loss are thus about 1e-13.
     """
     eps = torch.finfo(dtype).eps
     correction = case.objective.correction
@@ -177,8 +182,8 @@ def tolerances(
         gradient = temperature = math.inf
     return (
         value + rounding * ((1 + exponent) * (1 + logit) + size + abs(reference.loss)),
-        gradient + rounding * (1 + exponent) ** 2 * (1 + logit),
-        temperature + rounding * ((1 + exponent) ** 2 * (1 + logit) + size),
+        gradient + rounding * (1 + exponent) * ((1 + exponent) * (1 + logit) + size),
+        temperature + rounding * (1 + exponent) * ((1 + exponent) * (1 + logit) + size),
     )
 
 
