@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -121,6 +122,9 @@ def refuses(call: Callable[[], object]) -> bool:
 
 def plain(case: Case, *, floor_move: float = 0.0) -> Callable[[tuple[Tensor, ...], Tensor | None], Tensor]:
     """The formula on paper, for the fit that the case holds by now."""
+    if case.queue is not None:
+        # One that does not refuse moved keys which are too small for a half precision.
+        case = replace(case, queue=copy.deepcopy(case.queue).double())
     objective = case.objective
     coupling, potential = objective.coupling, None
     pairs = case.pairs(case.leaves)
