@@ -107,7 +107,7 @@ def check_seeds(first: int, count: object) -> range:
         range(7, 10)
     """
     if not is_integer(count) or count > MOST_SEEDS:
-        raise ValueError(f"seeds must be an integer from 1 to {MOST_SEEDS}, their number, got {count!r}")
+        raise ValueError(f"seeds must be an integer from 1 to {MOST_SEEDS}, got {count!r}")
     check_seed("seed", first)
     check_seed("the last seed", first + count - 1)
     return range(first, first + count)

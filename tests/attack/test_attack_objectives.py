@@ -26,12 +26,14 @@ from drawn_evaluation import (
     tolerances,
 )
 from effort import effort, record, seed_of
-from hypothesis import assume, given, seed, settings
+from hypothesis import HealthCheck, assume, given, seed, settings
 
 import tammes
 from tammes.coupling import Coupling, SinkhornWarning
 from tammes.reduce import Dense, Tiled
 
+# Each test seeds its draws itself (`seed_of`), so that a quick run is the same every time.
+SETTINGS = settings(deadline=None, database=None, print_blob=True, suppress_health_check=list(HealthCheck))
 SHARDS = 4
 """Number of tests among which the cases are divided, so that two processors share them."""
 EXAMPLES = max(1, effort("objectives", 150) // SHARDS)
@@ -220,7 +222,7 @@ def run(
     print(f"{name}: {examples} cases from TAMMES_ATTACK_SEED={start - shard}")
 
     @seed(start)
-    @settings(settings.get_profile("attack"), max_examples=examples)
+    @settings(SETTINGS, max_examples=examples)
     @given(case=cases(types=types))
     def holds(case: Case) -> None:
         with warnings.catch_warnings():

@@ -167,7 +167,7 @@ def test_what_changes_over_a_run_is_asked_for_and_shown(data: Path, tmp_path: Pa
         ("--batch-size 500", "the batch (500) is larger than the data (16 images)"),
         ("--batch-size 1", "batch_size must be an integer of at least 2"),
         ("--epochs 0", "epochs must be an integer of at least 1"),
-        ("--held-out 1", "--held-out must be a fraction"),
+        ("--held-out 1", "--held-out must be a finite number at least 0 and below 1, got 1.0"),
         ("--learning-rate -1", "learning_rate must be a finite number above 0"),
         ("--size 2", "expected images of at least"),
         ("--data nowhere", "expected a folder of images at nowhere, found no such folder"),
@@ -366,7 +366,7 @@ def test_compare_without_labels_still_writes_the_page(tmp_path: Path) -> None:
     [
         ("compare --data digits", "name at least one objective"),
         ("compare simclr simclr --data digits", "simclr was named twice"),
-        ("compare simclr --seeds 0 --data digits", "seeds must be an integer of at least 1"),
+        ("compare simclr --seeds 0 --data digits", "seeds must be an integer from 1 to 10000"),
         ("compare simcrl --data digits", "simcrl"),
         ("compare simclr", "--data"),
         ("compare simclr --data digits --size 16", "the digits are 8x8 pixels"),

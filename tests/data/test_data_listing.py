@@ -24,7 +24,7 @@ def test_a_chain_of_folders_and_links_is_walked_to_the_end_of_what_can_be_opened
     place = tmp_path
     for _ in range(950):
         place = place / "d"
-    place.mkdir(parents=True)
+        place.mkdir()  # level by level: parents=True calls itself for each of them
     (place / "file").touch()
     (place / "to the top").symlink_to(tmp_path)
     assert files_below(tmp_path) == (["d/" * 950 + "file"], [])

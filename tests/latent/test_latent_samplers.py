@@ -125,7 +125,7 @@ def test_what_makes_no_distribution_is_refused() -> None:
         mean_resultant_length(1, 0.0)
     with pytest.raises(ValueError, match=r"5000 in 10000 dimensions is beyond what a float can hold"):
         mean_resultant_length(10_000, 5000.0)
-    with pytest.raises(ValueError, match=r"seeds must be integers of at least 0, got \(-1,\)"):
+    with pytest.raises(ValueError, match=r"each of the seeds must be an integer from 0 to \d+, got -1"):
         Streams.of((-1,), "test")
     with pytest.raises(ValueError, match=r"give at least one seed"):
         Streams.of((), "test")
