@@ -25,7 +25,7 @@ def test_the_bounds_of_seeds_are_seeds() -> None:
 @pytest.mark.parametrize(
     ("first", "count", "message"),
     [
-        (0, 0, "seeds must be an integer from 1 to 10000, their number, got 0"),
+        (0, 0, "seeds must be an integer from 1 to 10000, got 0"),
         (0, 10**25, "seeds must be an integer from 1 to 10000"),
         (LARGEST_SEED, 2, "the last seed must be an integer from 0"),
         (-1, 2, "seed must be an integer from 0"),
