@@ -72,9 +72,11 @@ class Started:
                 stderr=subprocess.STDOUT,
             )
         else:
-            given = (words, str(folder), self._output.name, at_change)
+            begun = WARM.Event()
+            given = (words, str(folder), self._output.name, at_change, begun)
             self._process = WARM.Process(target=_train, args=given)
             self._process.start()
+            begun.wait(LIMIT)  # a signal to a process that is still being forked says nothing of the command
 
     @property
     def code(self) -> int | None:
@@ -118,7 +120,7 @@ def run(folder: Path, death: Death | None = None, *, fresh: bool = False) -> End
     return started.ended()
 
 
-def _train(words: list[str], folder: str, output: str, at_change: int | None) -> None:
+def _train(words: list[str], folder: str, output: str, at_change: int | None, begun: Any) -> None:
     import torch
 
     from tammes.cli.main import main
@@ -126,10 +128,12 @@ def _train(words: list[str], folder: str, output: str, at_change: int | None) ->
     descriptor = os.open(output, os.O_WRONLY | os.O_APPEND)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # until the command handles them
+        signal.signal(number, lambda received, frame: os._exit(128 + received))
     torch.set_num_threads(1)
     if at_change is not None:
         sys.addaudithook(_death_before(at_change, folder))
+    begun.set()
     os._exit(main(words))
 
 
