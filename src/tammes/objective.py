@@ -27,7 +27,6 @@ from tammes.pairs import Pairs
 from tammes.perturbation import FeatureModification, Perturbation
 from tammes.reduce import Dense, Engine, SoftmaxLoss, WeightedNegatives, WeightedPositives
 from tammes.reduce.autograd import without_autocast
-from tammes.reduce.terms import Clipped
 from tammes.selection import All, Selection
 from tammes.temperature import LogitScale
 from tammes.validation import check_combination, check_kinds, check_range, weightless
@@ -123,8 +122,7 @@ class Objective:
                 loss = batch.group.mean(self._losses(batch, *batch.samples(fit.weight)))
                 # The loss is the same on all processes, so that all raise or none.
                 if fit.weight.may_vanish and not bool(loss.isfinite()):
-                    negatives, _ = batch.detached_samples(fit.weight)()
-                    raise weightless(negatives, self.coupling)
+                    raise weightless(batch.detached_samples(fit.weight), self.coupling)
         self.last.record(
             Call(
                 loss=loss.detach(),
@@ -153,7 +151,7 @@ class Objective:
                 weight = self._fitted(batch).weight
                 weights = batch.weights(weight)
                 if bool(weights.isnan().any()):
-                    raise weightless(batch.detached_samples(weight)()[0], self.coupling)
+                    raise weightless(batch.detached_samples(weight), self.coupling)
                 return weights
 
     def _batch(
@@ -181,14 +179,11 @@ class Objective:
 
     def _fitted(self, batch: Batch) -> Fit:
         """Return the coupling fitted to the batch, after a check that no exponent overflows."""
-        negatives, temperature = batch.constant, batch.scale.temperature
-        fit = self.coupling.fit(negatives, temperature, batch.engine)
-        largest = (abs(fit.weight.slope) + 1 / temperature) * negatives.bound
-        if isinstance(fit.weight.tilt, Clipped):
-            largest += fit.weight.tilt.bound
+        temperature, shift = batch.scale.temperature, 0.0
+        fit = self.coupling.fit(batch.constant, temperature, batch.engine)
         if self.perturbation is not None:
-            largest += float(self.perturbation.shift(batch.anchors.longest, temperature))
-        check_range(largest, negatives.anchors.dtype)
+            shift = float(self.perturbation.shift(batch.anchors.longest, temperature))
+        check_range(fit.weight, batch.constant, temperature, shift)
         return fit
 
     @cached_property

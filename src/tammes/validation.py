@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 
+from tammes.batch import Samples
 from tammes.contrast import Contrast
 from tammes.correction import Correction
 from tammes.coupling import Coupling, Uniform
 from tammes.perturbation import Perturbation
-from tammes.reduce import Engine, WeightedNegatives
+from tammes.reduce import Engine, Exponent, Negatives
+from tammes.reduce.terms import Clipped
 from tammes.selection import Selection
 
 
@@ -60,16 +62,25 @@ def check_combination(
         raise ValueError(f"{contrast!r} has no lower bound: {correction!r} needs a finite least_similarity")
 
 
-def check_range(largest: float, dtype: torch.dtype) -> None:
+def check_range(weight: Exponent, negatives: Negatives, temperature: float, shift: float) -> None:
     """Raise ValueError for exponents that may overflow: well below the end of the type, since they add up.
 
     Args:
-        largest: an upper bound of the exponents.
-        dtype: type in which they are computed.
+        weight: logarithm of the weights.
+        negatives: negatives, which know a bound of the similarities.
+        temperature: temperature of the logits.
+        shift: largest perturbation of a logit.
 
     Example:
-        >>> check_range(1e3, torch.float32)
+        >>> from tammes.reduce import KeyRanges
+        >>> ranges = KeyRanges(keys=torch.arange(2))
+        >>> negatives = Negatives(anchors=torch.eye(2), ranges=ranges, bound=1.0)
+        >>> check_range(Exponent(slope=2.0), negatives, temperature=0.5, shift=0.0)
     """
+    largest = (abs(weight.slope) + 1 / temperature) * negatives.bound + shift
+    if isinstance(weight.tilt, Clipped):
+        largest += weight.tilt.bound
+    dtype = negatives.anchors.dtype
     if not largest < torch.finfo(dtype).max ** 0.75:
         raise ValueError(
             f"exponents of up to {largest:.1e} are beyond {dtype}: the embeddings are too long, or the "
@@ -77,15 +88,16 @@ def check_range(largest: float, dtype: torch.dtype) -> None:
         )
 
 
-def weightless(negatives: WeightedNegatives, coupling: Coupling) -> ValueError:
+def weightless(make_samples: Callable[[], Samples], coupling: Coupling) -> ValueError:
     """Return the error for weights that are all zero, which leave a loss that is no number.
 
     Every process of a group must call it.
 
     Args:
-        negatives: negatives under the weights.
+        make_samples: returns the negatives and the positives under the weights.
         coupling: coupling that made the weights.
     """
+    negatives, _ = make_samples()
     kind = negatives.negatives.anchors.dtype
     lost = int(negatives.negatives.group.sum(negatives.has_weight.logical_not().sum()))
     if lost == 0:
