@@ -63,7 +63,7 @@ def check_combination(
 
 
 def check_range(weight: Exponent, negatives: Negatives, temperature: float, shift: float) -> None:
-    """Raise ValueError for exponents that may overflow: well below the end of the type, since they add up.
+    """Raise ValueError for exponents or slopes that may overflow: well below the end of the type, for sums.
 
     Args:
         weight: logarithm of the weights.
@@ -80,6 +80,8 @@ def check_range(weight: Exponent, negatives: Negatives, temperature: float, shif
     largest = (abs(weight.slope) + 1 / temperature) * negatives.bound + shift
     if isinstance(weight.tilt, Clipped):
         largest += weight.tilt.bound
+    # Where the weights have a gradient, a similarity changes means of logits by their size times the slope.
+    largest = max(largest, abs(weight.gradient_slope) * negatives.bound / temperature)
     dtype = negatives.anchors.dtype
     if not largest < torch.finfo(dtype).max ** 0.75:
         raise ValueError(

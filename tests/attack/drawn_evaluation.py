@@ -161,12 +161,14 @@ def tolerances(
     """How far an evaluation in a type may be from the formula on paper.
 
     An engine is right if its result is that of rows which differ by a few roundings from those given. So the
-    formula is evaluated on rows moved by 16 roundings, in a random direction and its opposite: how far the
-    results move is the condition of this very case, with the kinks, the floors and the ties nearby. Where the
-    moves cancel (equal rows), rounding of the logits is left: they are of size l = bound / temperature,
-    exponents of size x, so weights have errors of eps x, and means of logits eps x l, which a correction
-    divides by 1 - class_prior; shifts and margins of size c leave errors of eps c in the logits. In float64
-    the bounds on the loss are thus about 1e-13.
+    formula is evaluated on rows moved by 16 roundings, in a random direction and its opposite, and at a
+    temperature moved likewise: how far the results move is the condition of this very case, with the kinks,
+    the floors and the ties nearby. Where the moves cancel (equal rows), rounding of the logits is left: they
+    are of size l = bound / temperature, exponents of size x, so weights have errors of eps x, and means of
+    logits eps x l, which a correction divides by 1 - class_prior; shifts and margins of size c leave errors
+    of eps c in the logits. In float64 the bounds on the loss are thus about 1e-13. A loss that these few
+    roundings move by a thousandth (true negatives as the difference of two large means) has no digits that
+    could be compared.
     """
     eps = torch.finfo(dtype).eps
     correction = case.objective.correction
@@ -176,6 +178,9 @@ def tolerances(
     nearby = [
         evaluated(replace(case, leaves=leaves), torch.float64, exact) for leaves in moved_leaves(case, eps)
     ]
+    for move in (1 + 16 * eps, 1 - 16 * eps):
+        # Rows of one dimension are 1 or -1, however they are moved.
+        nearby.append(evaluated(case, torch.float64, at_temperature(case, exact, move)))
     if isinstance(correction, tammes.Debias) and math.isfinite(correction.least_similarity):
         # Rounding of the means decides where the correction is on its floor.
         for sign in (1, -1):
@@ -183,6 +188,8 @@ def tolerances(
             nearby.append(evaluated(case, torch.float64, moved_floor))
     worst = (max(each) for each in zip(*map(reference.distance, nearby), strict=True))
     value, gradient, temperature = (3 * each for each in worst)
+    if value > 1e-3 * (1 + abs(reference.loss)):
+        return math.inf, math.inf, math.inf
     if torch.finfo(dtype).eps * size > 1e-6 * logit:
         # Logits are lost beside a margin or a shift, and rounding decides on which side of a kink they are.
         gradient = temperature = math.inf
@@ -191,6 +198,18 @@ def tolerances(
         gradient + rounding * (1 + exponent) * ((1 + exponent) * (1 + logit) + size),
         temperature + rounding * (1 + exponent) * ((1 + exponent) * (1 + logit) + size),
     )
+
+
+def at_temperature(
+    case: Case, exact: Callable[[tuple[Tensor, ...], Tensor | None], Tensor], factor: float
+) -> Callable[[tuple[Tensor, ...], Tensor | None], Tensor]:
+    """The formula on paper at the temperature times a factor."""
+
+    def loss(leaves: tuple[Tensor, ...], learned: Tensor | None) -> Tensor:
+        temperature = torch.tensor(case.objective.temperature, dtype=torch.float64)
+        return exact(leaves, factor * (temperature if learned is None else learned.double()))
+
+    return loss
 
 
 def moved_leaves(case: Case, eps: float) -> Iterator[tuple[Tensor, ...]]:

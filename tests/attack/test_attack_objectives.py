@@ -163,7 +163,9 @@ def check_differences(case: Case) -> bool:
     """
     coupling: Coupling = case.objective.coupling
     if isinstance(coupling, tammes.Hard):
-        coupling = replace(coupling, detach=False)
+        # A clip narrower than a step is a kink that both sides hide.
+        clip = None if coupling.clip is None else max(coupling.clip, 0.1)
+        coupling = replace(coupling, detach=False, clip=clip)
     elif not isinstance(coupling, tammes.Uniform):
         coupling = tammes.Uniform()  # the gradient takes a plan for constant, which differences do not
     case = replace(case, objective=replace(case.objective, coupling=coupling))

@@ -48,3 +48,16 @@ def test_a_clip_that_bounds_nothing_in_its_type_is_refused_in_words() -> None:
     hard = tammes.Hard(beta=1e30, clip=1e12)
     with pytest.raises(ValueError, match=r"beyond torch.float32.* beta"):
         tammes.Objective(temperature=0.5, coupling=hard, normalize=False)(rows, rows)
+
+
+def test_a_gradient_of_weights_beyond_the_type_is_refused() -> None:
+    objective = tammes.Objective(
+        temperature=1e-30,
+        coupling=tammes.Hard(beta=1.0, detach=False),
+        contrast=tammes.BCL(),
+        normalize=False,
+    )
+    views = torch.tensor([[0.0015], [-0.0003]]), torch.tensor([[-0.0022], [0.0006]])
+    with pytest.raises(ValueError, match=r"beyond torch\.float32"):
+        objective(*views)
+    assert math.isfinite(objective(*(view.double() for view in views)))
