@@ -120,7 +120,9 @@ def refuses(call: Callable[[], object]) -> bool:
     return False
 
 
-def plain(case: Case, *, floor_move: float = 0.0) -> Callable[[tuple[Tensor, ...], Tensor | None], Tensor]:
+def plain(
+    case: Case, *, floor_move: float = 0.0, noise: float = 0.0
+) -> Callable[[tuple[Tensor, ...], Tensor | None], Tensor]:
     """The formula on paper, for the fit that the case holds by now."""
     if case.queue is not None:
         # One that does not refuse moved keys which are too small for a half precision.
@@ -143,7 +145,7 @@ def plain(case: Case, *, floor_move: float = 0.0) -> Callable[[tuple[Tensor, ...
         )
         drawn = any_weights.weights(pairs, generator=case.generator()) > 0
     matrices = plain_formula.Matrices.of(objective, pairs, drawn=drawn, potential=potential)
-    matrices = replace(matrices, floor_move=floor_move)
+    matrices = replace(matrices, floor_move=floor_move, noise=noise)
 
     def loss(leaves: tuple[Tensor, ...], learned: Tensor | None) -> Tensor:
         temperature = torch.tensor(objective.temperature, dtype=torch.float64) if learned is None else learned
@@ -161,8 +163,8 @@ def tolerances(
     """How far an evaluation in a type may be from the formula on paper.
 
     An engine is right if its result is that of rows which differ by a few roundings from those given. So the
-    formula is evaluated on rows moved by 16 roundings, in a random direction and its opposite, and at a
-    temperature moved likewise: how far the results move is the condition of this very case, with the kinks,
+    formula is evaluated on rows moved by 16 roundings, in a random direction and its opposite, and with
+    similarities moved likewise: how far the results move is the condition of this very case, with the kinks,
     the floors and the ties nearby. Where the moves cancel (equal rows), rounding of the logits is left: they
     are of size l = bound / temperature, exponents of size x, so weights have errors of eps x, and means of
     logits eps x l, which a correction divides by 1 - class_prior; shifts and margins of size c leave errors
@@ -178,9 +180,9 @@ def tolerances(
     nearby = [
         evaluated(replace(case, leaves=leaves), torch.float64, exact) for leaves in moved_leaves(case, eps)
     ]
-    for move in (1 + 16 * eps, 1 - 16 * eps):
-        # Rows of one dimension are 1 or -1, however they are moved.
-        nearby.append(evaluated(case, torch.float64, at_temperature(case, exact, move)))
+    for noise in (16 * eps, -16 * eps):
+        # Rows of one dimension are 1 or -1, however they are moved, and their similarities round apart.
+        nearby.append(evaluated(case, torch.float64, plain(case, noise=noise)))
     if isinstance(correction, tammes.Debias) and math.isfinite(correction.least_similarity):
         # Rounding of the means decides where the correction is on its floor.
         for sign in (1, -1):
@@ -198,18 +200,6 @@ def tolerances(
         gradient + rounding * (1 + exponent) * ((1 + exponent) * (1 + logit) + size),
         temperature + rounding * (1 + exponent) * ((1 + exponent) * (1 + logit) + size),
     )
-
-
-def at_temperature(
-    case: Case, exact: Callable[[tuple[Tensor, ...], Tensor | None], Tensor], factor: float
-) -> Callable[[tuple[Tensor, ...], Tensor | None], Tensor]:
-    """The formula on paper at the temperature times a factor."""
-
-    def loss(leaves: tuple[Tensor, ...], learned: Tensor | None) -> Tensor:
-        temperature = torch.tensor(case.objective.temperature, dtype=torch.float64)
-        return exact(leaves, factor * (temperature if learned is None else learned.double()))
-
-    return loss
 
 
 def moved_leaves(case: Case, eps: float) -> Iterator[tuple[Tensor, ...]]:

@@ -32,12 +32,14 @@ class Matrices:
         negative: `(n, m)` true where it is a negative, or one that was drawn.
         potential: `(m,)` logarithmic potentials of the candidates, for a transport plan.
         floor_move: change of the logit at which a correction has its floor.
+        noise: size of a random relative change of every similarity.
     """
 
     positive: Tensor
     negative: Tensor
     potential: Tensor | None
     floor_move: float = 0.0
+    noise: float = 0.0
 
     @staticmethod
     def of(objective: Objective, pairs: Pairs, *, drawn: Tensor | None, potential: Tensor | None) -> Matrices:
@@ -67,6 +69,10 @@ def loss(objective: Objective, pairs: Pairs, matrices: Matrices, temperature: Te
     else:
         length = torch.linalg.vector_norm(anchors, dim=1, keepdim=True)
     similarity = anchors @ candidates.T
+    if matrices.noise:
+        generator = torch.Generator().manual_seed(3)
+        drawn = torch.randn(similarity.shape, generator=generator, dtype=torch.float64)
+        similarity = similarity * (1 + matrices.noise * drawn)
     logit = similarity / temperature
     exponent = _log_weights(objective.coupling, similarity, logit, matrices.potential)
     evaluate = _evaluation(objective, logit, exponent, matrices, temperature)
