@@ -1,6 +1,7 @@
 """Damaged files of every kind that Tammes reads: each gives a value, or an error in words, and soon.
 
-The environment variable TAMMES_ATTACK_FILES is the number of damaged files in all, 300 unless given.
+TAMMES_ATTACK_FILES is the number of damaged files in all, TAMMES_ATTACK_SEED the seed of the damage, which a
+long run draws itself.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from damage import damaged, unzipped, zipped
+from effort import effort, record, seed_of
 from file_kinds import CASES, Case
 
 from tammes.cli.failures import _is_ours
 
-EFFORT = int(os.environ.get("TAMMES_ATTACK_FILES", "300"))
+DAMAGED = -(-effort("files", 300) // len(CASES))
+SEED = seed_of("files")
 SECONDS, MEMORY = 10, 2 * 2**30
 
 
@@ -96,22 +99,23 @@ def test_a_whole_file_is_read(case: tuple[Case, Path, bytes]) -> None:
     assert not is_refused(kind, root)
 
 
-def test_a_damaged_file_is_read_or_refused_in_words(
-    case: tuple[Case, Path, bytes], record_property: Callable[[str, object], None]
-) -> None:
+def test_a_damaged_file_is_read_or_refused_in_words(case: tuple[Case, Path, bytes]) -> None:
     kind, root, whole = case
-    count = -(-EFFORT // len(CASES))
-    refused = 0
-    for number in range(count):
-        content = damaged(random.Random(f"{kind.name} {number}"), whole)
-        (root / kind.file).write_bytes(content)
-        try:
-            refused += is_refused(kind, root)
-        except BaseException as error:
-            error.add_note(f"{kind.name}, damage {number}: {content[:300]!r}")
-            raise
-    record_property("damaged files", count)
-    record_property("refused", refused)
+    tried = refused = 0
+    failed = 1
+    try:
+        for number in range(DAMAGED):
+            content = damaged(random.Random(f"{SEED} {kind.name} {number}"), whole)
+            (root / kind.file).write_bytes(content)
+            try:
+                refused += is_refused(kind, root)
+            except BaseException as error:
+                error.add_note(f"{kind.name}, seed {SEED}, damage {number}: {content[:300]!r}")
+                raise
+            tried += 1
+        failed = 0
+    finally:
+        record(f"files ({kind.name})", tried=tried, refused=refused, failed=failed, seed=SEED)
 
 
 class Bomb:
