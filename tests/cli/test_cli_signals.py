@@ -118,6 +118,15 @@ def test_an_interrupt_lost_in_a_destructor_is_raised_again(capsys: pytest.Captur
     assert capsys.readouterr().err == "tammes: stopped\n"
 
 
+def test_an_interrupt_of_code_made_from_text_ends_with_the_same_code() -> None:
+    code = (
+        "import sys; from tammes.cli import main; "
+        "main._dispatch = lambda words, signals: exec('raise KeyboardInterrupt'); sys.exit(main.main([]))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "tammes: stopped\n")
+
+
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert interrupted(Signals(), lambda: _thread.interrupt_main(signal.SIGINT)) == 0

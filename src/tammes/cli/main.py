@@ -64,7 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if isinstance(stream, io.TextIOWrapper):
                 # Better a question mark for a sign that a terminal lacks than no table after hours.
                 stream.reconfigure(errors="replace")
-        return exit_code_of(lambda: _dispatch(words, signals), lambda: signals.received)
+        code = exit_code_of(lambda: _dispatch(words, signals), lambda: signals.received)
+        # Python notes a KeyboardInterrupt that leaves an exec() of text, such as those in dataclasses, and
+        # would end by SIGINT itself though it was caught. The next exec() clears the note.
+        exec("")
+        return code
 
 
 def _dispatch(words: list[str], signals: Signals) -> None:
@@ -80,7 +84,10 @@ def _dispatch(words: list[str], signals: Signals) -> None:
                 "torchrun out, or start one (only tammes train shares its work)"
             )
         signals.begin_work()
-        module.main(words[1:])
+        try:
+            module.main(words[1:])
+        finally:
+            signals.end_work()
         return
     # These take a tenth of a second to import, when the signals are handled already.
     from importlib import metadata

@@ -54,7 +54,7 @@ class Signals:
         try:
             yield
         finally:
-            self.is_at_work = False
+            self.end_work()
             if until_exit:
                 before.clear()
             for number, handler in before.items():
@@ -64,6 +64,10 @@ class Signals:
     def begin_work(self) -> None:
         """Raise a KeyboardInterrupt from now on, since the command may have something to lose."""
         self.is_at_work = True
+
+    def end_work(self) -> None:
+        """End at once from now on: an exception could meet the one that is being reported."""
+        self.is_at_work = False
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         if os.getpid() != self.process and number == signal.SIGTERM:
@@ -81,7 +85,11 @@ class Signals:
         if self.received is None or not isinstance(lost.exc_value, KeyboardInterrupt):
             hook(lost)
             return
-        threading.Timer(PAUSE, _thread.interrupt_main, [self.received]).start()
+        threading.Timer(PAUSE, self._interrupt, [signal.Signals(self.received)]).start()
+
+    def _interrupt(self, number: signal.Signals) -> None:
+        if self.is_at_work:  # else another KeyboardInterrupt of the same signal has ended the work
+            _thread.interrupt_main(number)
 
 
 def stop_at_once(number: int) -> None:
