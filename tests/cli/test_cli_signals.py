@@ -118,12 +118,14 @@ def test_an_interrupt_lost_in_a_destructor_is_raised_again(capsys: pytest.Captur
     assert capsys.readouterr().err == "tammes: stopped\n"
 
 
-def test_an_interrupt_of_code_made_from_text_ends_with_the_same_code() -> None:
-    code = (
-        "import sys; from tammes.cli import main; "
-        "main._dispatch = lambda words, signals: exec('raise KeyboardInterrupt'); sys.exit(main.main([]))"
+def test_an_interrupt_of_code_made_from_text_ends_with_the_same_code(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(
+        "import sys; from tammes.cli import main\n"
+        "main._dispatch = lambda words, signals: exec('raise KeyboardInterrupt')\n"
+        "sys.exit(main.main([]))\n"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "interrupted"]  # only with -m does Python look at its note
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (130, "tammes: stopped\n")
 
 
