@@ -74,12 +74,13 @@ def check_integer(name: str, value: object, *, minimum: int = 1, reason: str = "
     return value
 
 
-def check_seed(name: str, value: object) -> int:
-    """Return `value`, a random seed from 0 to 2^63 - 1; anything else raises ValueError.
+def check_seed(name: str, value: object, *, maximum: int = LARGEST_SEED) -> int:
+    """Return `value`, a random seed from 0 to `maximum`; anything else raises ValueError.
 
     Args:
         name: name of the field or argument, for the message.
         value: the value to check.
+        maximum: largest seed, 2^63 - 1 by default.
 
     Example:
         >>> check_seed("seed", -1)
@@ -87,17 +88,18 @@ def check_seed(name: str, value: object) -> int:
             ...
         ValueError: seed must be an integer from 0 to 9223372036854775807, got -1
     """
-    if not is_integer(value, minimum=0) or value > LARGEST_SEED:
-        raise ValueError(f"{name} must be an integer from 0 to {LARGEST_SEED}, got {value!r}")
+    if not is_integer(value, minimum=0) or value > maximum:
+        raise ValueError(f"{name} must be an integer from 0 to {maximum}, got {value!r}")
     return value
 
 
-def check_seeds(first: int, count: object) -> range:
+def check_seeds(first: int, count: object, *, maximum: int = LARGEST_SEED) -> range:
     """Return the seeds of several runs, `count` of them from `first` on.
 
     Args:
         first: the first seed.
         count: number of seeds, from 1 to 10,000.
+        maximum: largest seed, 2^63 - 1 by default.
 
     Raises:
         ValueError: If the number is out of range, or a seed is.
@@ -108,8 +110,8 @@ def check_seeds(first: int, count: object) -> range:
     """
     if not is_integer(count) or count > MOST_SEEDS:
         raise ValueError(f"seeds must be an integer from 1 to {MOST_SEEDS}, got {count!r}")
-    check_seed("seed", first)
-    check_seed("the last seed", first + count - 1)
+    check_seed("seed", first, maximum=maximum)
+    check_seed("the last seed", first + count - 1, maximum=maximum)
     return range(first, first + count)
 
 

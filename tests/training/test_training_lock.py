@@ -67,3 +67,13 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path) -> None
     with pytest.raises(OSError, match="symbolic links"), locked(tmp_path):
         pass
     assert (tmp_path / "note").read_text() == "mine"
+
+
+def test_holders_may_end_in_any_order(tmp_path: Path) -> None:
+    first, second = locked(tmp_path), locked(tmp_path)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert (tmp_path / LOCK).exists()
+    second.__exit__(None, None, None)
+    assert list(tmp_path.iterdir()) == []

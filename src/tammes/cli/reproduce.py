@@ -8,9 +8,9 @@ import tyro
 from rich.console import Console
 from rich.table import Column, Table
 
-from tammes.checks import check_integer, check_number, check_seed
+from tammes.checks import check_integer, check_seed
 from tammes.papers import Entry, entries
-from tammes.papers.entry import check_budget
+from tammes.papers.entry import LARGEST_SEED, check_budget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +44,7 @@ class Reproduce:
 
     def __post_init__(self) -> None:
         check_budget(self.budget)
-        check_seed("--seed", self.seed)
-        check_number("--seed", self.seed, below=2**32, reason="NumPy takes no others")
+        check_seed("--seed", self.seed, maximum=LARGEST_SEED)
         if self.seeds is not None:
             check_integer("--seeds", self.seeds)
 

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 import tyro
 
-from tammes.checks import check_integer, check_number, check_seed
+from tammes.checks import check_integer, check_seed
 from tammes.extensions import (
     Covers,
     Graphs,
@@ -115,7 +115,6 @@ class Solve:
             if vars(self)[name] is not None:
                 check_integer(f"--{name}", vars(self)[name])
         check_integer("--samples", self.samples, minimum=2)
-        check_number("--seed", self.seed, minimum=0, below=2**63, reason="torch takes no others")
         # These check their own fields.
         _ = self.fit_config, self.network_config
 

@@ -10,6 +10,9 @@ from pathlib import Path
 import tammes.papers
 from tammes.checks import check_seed, check_seeds
 
+LARGEST_SEED = 2**32 - 1
+"""Largest seed of a study: NumPy takes no larger ones."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
@@ -71,9 +74,9 @@ class Entry:
                 read.
         """
         self.check(budget=budget, data=data)
-        check_seed("seed", seed)
+        check_seed("seed", seed, maximum=LARGEST_SEED)
         if seeds is not None:
-            check_seeds(seed, seeds)
+            check_seeds(seed, seeds, maximum=LARGEST_SEED)
         self.run(
             Request(entry=self, out=out, budget=budget, seed=seed, seeds=seeds, data=data, learning=learning)
         )
@@ -116,7 +119,7 @@ class Request:
             range(7, 10)
         """
         count = max(fewest, round(full * self.budget)) if self.seeds is None else self.seeds
-        return check_seeds(self.seed, count)
+        return check_seeds(self.seed, count, maximum=LARGEST_SEED)
 
     def rate(self, learning_rate: float) -> float:
         """Return the learning rate, or zero if nothing is to be learned."""

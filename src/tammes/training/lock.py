@@ -1,8 +1,9 @@
 """A lock on a folder, so that no second process works in it; the kernel releases it when a process dies."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 try:
@@ -13,8 +14,10 @@ except ImportError:  # Windows has no such locks: folders are not locked there
 LOCK = ".lock"
 """File in a locked folder, which holds the number of the process that works there."""
 
-_held: dict[str, int] = {}
-"""Folders that this process has locked, and how often."""
+_held: Counter[str] = Counter()
+"""How often this process holds the lock of each folder."""
+_release: dict[str, ExitStack] = {}
+"""What releases the locks that are held."""
 
 
 @contextmanager
@@ -38,29 +41,35 @@ def locked(folder: Path) -> Iterator[None]:
         ['.lock']
     """
     name = os.path.realpath(folder)
-    if fcntl is None or name in _held:
-        _held[name] = _held.get(name, 0) + 1
-        try:
-            yield
-        finally:
-            _held[name] -= 1
-        return
-    is_new = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = _acquired(folder)
-    _held[name] = 1
+    if not _held[name]:
+        _release[name] = _acquired(folder)
+    _held[name] += 1
     try:
         yield
     finally:
-        del _held[name]
-        (folder / LOCK).unlink(missing_ok=True)
-        os.close(descriptor)
-        if is_new:
-            with suppress(OSError):  # it has files, as it should
-                folder.rmdir()
+        _held[name] -= 1
+        if not _held[name]:  # the last of several holders, in whatever order they end
+            _release.pop(name).close()
 
 
-def _acquired(folder: Path) -> int:
+def _acquired(folder: Path) -> ExitStack:
+    """Make and lock a folder, and return what undoes both."""
+    undo = ExitStack()
+    if not folder.exists():
+        undo.callback(_delete_if_empty, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is not None:
+        undo.callback(os.close, _locked_file(folder))
+        undo.callback((folder / LOCK).unlink, missing_ok=True)  # before it is closed, which releases the lock
+    return undo
+
+
+def _delete_if_empty(folder: Path) -> None:
+    with suppress(OSError):  # it has files, as it should
+        folder.rmdir()
+
+
+def _locked_file(folder: Path) -> int:
     """Return the descriptor of the locked file."""
     path = folder / LOCK
     while True:
