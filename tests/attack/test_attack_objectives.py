@@ -94,6 +94,14 @@ def check_finite(case: Case) -> bool:
     return True
 
 
+def tiles(case: Case, most: int) -> Tiled:
+    """An engine with tiles of at least two rows, and about `most` along each side of the matrix.
+
+    Smaller tiles would take nearly all the time of the attack, in cases of a hundred rows.
+    """
+    return Tiled(side=max(2, sum(len(leaf) for leaf in case.leaves) // most))
+
+
 def check_engines(case: Case) -> None:
     """(b) The dense and the tiled engine, the closed form and float32 agree with the formula on paper."""
     once = case
@@ -104,7 +112,7 @@ def check_engines(case: Case) -> None:
     if refuses(lambda: of_package(once, torch.float64, Dense())):
         if isinstance(case.objective.coupling, tammes.Transport):
             return  # the engines may differ in which plan rounding decides
-        for engine in (None, Tiled(side=3)):
+        for engine in (None, tiles(case, 5)):
             assert refuses(lambda engine=engine: of_package(once, torch.float64, engine))
         return
     exact = plain(once)
@@ -112,11 +120,11 @@ def check_engines(case: Case) -> None:
     if not reference.is_finite:
         return  # beyond float64 on paper, where the package has been found finite
     bounds = tolerances(once, exact, reference, torch.float64)
-    for engine in (Dense(), Tiled(side=3), None):
+    for engine in (Dense(), tiles(case, 5), None):
         assert_near(of_package(once, torch.float64, engine), reference, bounds, f"float64 by {engine}")
     if case.dtype != torch.float64 and not refuses(lambda: of_package(case, torch.float32)):
         bounds = tolerances(once, exact, reference, torch.float32)
-        for engine in (Tiled(side=2), None):
+        for engine in (tiles(case, 7), None):
             found = of_package(once, torch.float32, engine)
             assert_near(found, reference, bounds, f"float32 by {engine}")
 
