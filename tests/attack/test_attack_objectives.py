@@ -123,6 +123,8 @@ def check_engines(case: Case) -> None:
     for engine in (Dense(), tiles(case, 5), None):
         assert_near(of_package(once, torch.float64, engine), reference, bounds, f"float64 by {engine}")
     if case.dtype != torch.float64 and not refuses(lambda: of_package(case, torch.float32)):
+        if once is not case and refuses(lambda: of_package(once, torch.float32)):
+            return  # the potentials of a plan that does not exist grow beyond what float32 resolves
         bounds = tolerances(once, exact, reference, torch.float32)
         for engine in (tiles(case, 7), None):
             found = of_package(once, torch.float32, engine)
