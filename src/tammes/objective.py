@@ -23,12 +23,13 @@ from tammes.contrast.contrast import Shift
 from tammes.correction import Correction, Debias
 from tammes.coupling import Coupling, Fit, Uniform
 from tammes.measurements import Call, Measurements
+from tammes.module import ObjectiveModule
 from tammes.pairs import Pairs
 from tammes.perturbation import FeatureModification, Perturbation
 from tammes.reduce import Dense, Engine, SoftmaxLoss, WeightedNegatives, WeightedPositives
 from tammes.reduce.autograd import without_autocast
 from tammes.selection import All, Selection
-from tammes.temperature import LogitScale
+from tammes.temperature import LearnedTemperature, LogitScale
 from tammes.validation import check_combination, check_kinds, check_range, weightless
 
 
@@ -153,6 +154,22 @@ class Objective:
                 if bool(weights.isnan().any()):
                     raise weightless(batch.detached_samples(weight), self.coupling)
                 return weights
+
+    def module(self, *, temperature: LearnedTemperature | None = None) -> ObjectiveModule:
+        """Return this objective as an `nn.Module`, for hosts that need `.to`, `ModuleList` or `state_dict`.
+
+        Args:
+            temperature: learned temperature, used in place of the objective's own at every call.
+
+        Raises:
+            ValueError: a temperature that is no LearnedTemperature.
+
+        Example:
+            >>> loss = Objective(temperature=0.5).module(temperature=LearnedTemperature(initial=0.1))
+            >>> [name for name, _ in loss.named_parameters()]
+            ['temperature.log_scale']
+        """
+        return ObjectiveModule(self, temperature=temperature)
 
     def _batch(
         self,
