@@ -61,8 +61,8 @@ class ObjectiveModule(nn.Module):
         super().__init__()
         if not isinstance(temperature, LearnedTemperature | None):
             raise ValueError(
-                f"temperature must be a LearnedTemperature(initial=...) or None, got {temperature!r}: a fixed "
-                "one is a field of the objective"
+                f"temperature must be a LearnedTemperature(initial=...) or None, got {temperature!r}: "
+                "a fixed one is a field of the objective"
             )
         self.objective, self.temperature = objective, temperature
 
