@@ -18,7 +18,7 @@ def test_floors_are_one_untrained_encoder_for_each_seed_and_the_pixels() -> None
     config = RunConfig(training=make_config(), data=ImagesSummary.of(images, "noise"))
     measure = Measure(train=images, test=random_images(8, seed=1))
     run = Run(config=config, model=build_model(config), metrics=())
-    untrained, raw = floors([run, run], measure, torch.device("cpu"))
+    untrained, raw = floors(images, [run, run], measure, torch.device("cpu"))
     assert (untrained.name, raw.name) == ("untrained encoder", "raw pixels")
     assert untrained.scores[0] == untrained.scores[1]
     # One class is brighter in its upper half, which a linear map of the pixels sees.

@@ -85,7 +85,7 @@ def main(arguments: Sequence[str]) -> None:
     for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True), start=1):
         console.print(f"{name} ({number} of {len(configs)})", highlight=False)
         trials.append(_train(choice, name, config, data, measure, machine))
-    baselines = () if measure is None else floors(trials[0].runs, measure, machine.device)
+    baselines = () if measure is None else floors(data, trials[0].runs, measure, machine.device)
     rows = [(trial.name, trial.scores, [seconds_of(trial.runs)]) for trial in trials]
     test_rows = 0 if measure is None else len(measure.test)
     console.print(

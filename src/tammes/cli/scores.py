@@ -138,22 +138,48 @@ class Trial:
         return Floor(name=self.name, scores=self.mean, seeds=self.scores)
 
 
-def floors(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
-    """Return the trials that cost no training: the untrained encoder, and for images the pixels.
+def weighted_words(train: Texts, dim: int) -> Featurize | None:
+    """Return latent semantic analysis: tf-idf weights of words, by a truncated SVD in `dim` dimensions.
 
-    An untrained bag of words is a random projection of word counts, so that texts need no second floor.
+    Both are fitted to the training sentences, as the encoder is. None if no sentence has a word.
+    """
+    # scikit-learn's text module takes a tenth of a second to import.
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    weights = TfidfVectorizer(sublinear_tf=True)
+    words = weights.build_analyzer()
+    if not any(words(sentence) for sentence in train.sentences):
+        return None
+    counts = weights.fit_transform(train.sentences)
+    svd = TruncatedSVD(min(dim, counts.shape[1]), random_state=0).fit(counts)
+
+    def features(data: Data) -> Tensor:
+        assert isinstance(data, Texts)
+        return torch.from_numpy(svd.transform(weights.transform(data.sentences))).float()
+
+    return features
+
+
+def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
+    """Return the trials without a trained encoder: the untrained one, and pixels or weighted words.
 
     Args:
+        data: data that the runs were trained on.
         runs: a run for each seed, for which the untrained encoders are built.
         measure: measurements of these runs.
         device: device to compute on.
     """
-    models = (build_model(run.config, run.model.vocabulary).to(device) for run in runs)
+    models = [build_model(run.config, run.model.vocabulary).to(device) for run in runs]
     untrained = Trial(
         name="untrained encoder", scores=tuple(measure.scores(encoded(model)) for model in models)
     )
-    if not isinstance(measure.test, Images):
-        return (untrained,)
+    if isinstance(data, Texts):
+        dim = models[0].encoder.features
+        features = weighted_words(data, dim)
+        if features is None:
+            return (untrained,)
+        return untrained, Trial(name=f"tf-idf and SVD, {dim}", scores=(measure.scores(features),))
     side = LARGEST_SIDE
     name = "raw pixels" if measure.test.size <= side else f"pixels at {side}x{side}"
     return untrained, Trial(name=name, scores=(measure.scores(pixels),))

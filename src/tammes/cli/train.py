@@ -99,7 +99,7 @@ def _report(
     run.model.to(machine.device)
     scores = Scores() if measure is None else measure.scores(encoded(run.model))
     trial = Trial(name=folder.path.resolve().name, scores=(scores,), runs=(run,))
-    baselines = () if measure is None else floors([run], measure, machine.device)
+    baselines = () if measure is None else floors(data, [run], measure, machine.device)
     console = Console(markup=False)
     if measure is not None:
         rows = [(str(folder.path), trial.scores, ())]

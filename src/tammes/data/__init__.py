@@ -2,7 +2,7 @@
 
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits
-from tammes.data.folder import MixedFolderWarning, folder
+from tammes.data.folder import MixedFolderWarning, folder, usual_shape
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
 from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
@@ -31,4 +31,5 @@ __all__ = [
     "published_at",
     "svhn",
     "texts",
+    "usual_shape",
 ]

@@ -1,18 +1,27 @@
 """Folders of images, with or without a folder for each class, decoded on demand."""
 
+import statistics
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import torch
 from jaxtyping import Int64, UInt8
 from torch import Tensor
 
 from tammes.checks import check_integer
-from tammes.data.image_files import MAX_PIXELS, SUFFIXES, decode, is_image
+from tammes.data.image_files import DAMAGE, MAX_PIXELS, SUFFIXES, decode, is_image, open_image
 from tammes.data.images import Images
 from tammes.data.listing import files_below, listing, printable, warn_of_skipped
+
+SAMPLE = 128
+"""Images that are looked at for the usual shape of a folder."""
+SMALLEST_SIZE, LARGEST_SIZE = 8, 64
+"""Bounds of the usual size, in pixels; an image may be larger by its `size`."""
+OF_GRAY = frozenset({"1", "L", "LA", "I", "I;16", "I;16B"})
+"""Pillow's modes of images without color."""
 
 
 class MixedFolderWarning(UserWarning):
@@ -137,3 +146,42 @@ def _classes(
     classes = tuple(sorted({top for top in tops if top is not None}))
     index = {name: label for label, name in enumerate(classes)}
     return classes, torch.tensor([index[top] for top in tops if top is not None])
+
+
+def usual_shape(path: str | Path) -> tuple[int, Literal[1, 3]]:
+    """Return the size and the channels that suit a folder's images, judged by 128 of them.
+
+    The size is the median of their shorter sides, from 8 to 64 pixels. There is one channel if every image
+    is gray, whether or not its file has colors. A folder without images has 64 pixels and 3 channels.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     Image.new("RGB", (28, 30), "gray").save(Path(root) / "1.png")
+        ...     usual_shape(root)
+        (28, 1)
+    """
+    root = Path(path)
+    if not root.is_dir():
+        return LARGEST_SIZE, 3
+    names = [name for name in files_below(root)[0] if Path(name).suffix.lower() in SUFFIXES]
+    count = min(SAMPLE, len(names))
+    sides: list[int] = []
+    gray = True
+    for place in range(count):
+        file = root / names[place * len(names) // count]
+        try:
+            with open_image(file) as image:
+                sides.append(min(image.size))
+                gray = gray and (image.mode in OF_GRAY or _without_color(file))
+        except DAMAGE:
+            continue
+    if not sides:
+        return LARGEST_SIZE, 3
+    return min(max(round(statistics.median(sides)), SMALLEST_SIZE), LARGEST_SIZE), 1 if gray else 3
+
+
+def _without_color(file: Path) -> bool:
+    red, green, blue = decode(file, size=LARGEST_SIZE, channels=3)
+    return torch.equal(red, green) and torch.equal(green, blue)

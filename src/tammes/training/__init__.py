@@ -13,6 +13,7 @@ from tammes.training.momentum import MomentumEncoder, QueueConfig
 from tammes.training.optimizer import Adam, Constant, Cosine
 from tammes.training.run_folder import Run, RunFolder, load_run
 from tammes.training.stop import Stopped
+from tammes.training.suited import suited
 
 __all__ = [
     "Adam",
@@ -38,5 +39,6 @@ __all__ = [
     "build_model",
     "embed",
     "load_run",
+    "suited",
     "train",
 ]

@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from tammes.cli.options.data import Source, Split, hold_out
-from tammes.cli.options.images import size_and_channels, usual_augmentation
-from tammes.positives import Handwriting, Photographs
+from tammes.cli.options.images import mirrors, size_and_channels
 from tiny import random_images, write_images
 
 
@@ -110,15 +109,18 @@ def test_published_sets_have_their_own_split_and_shape(tmp_path: Path) -> None:
             split.split((16, channels))
 
 
-def test_views_suit_published_sets(tmp_path: Path) -> None:
-    assert usual_augmentation(write_mnist(tmp_path / "mnist")) == Handwriting()
-    assert usual_augmentation(write_cifar10(tmp_path / "cifar")) == Photographs()
+def test_published_digits_are_not_mirrored(tmp_path: Path) -> None:
+    assert mirrors(write_cifar10(tmp_path / "cifar"))
+    assert mirrors(str(write_images(tmp_path / "own", "cat", "dog")))
+    assert not mirrors(write_mnist(tmp_path / "mnist"))
     (tmp_path / "train_32x32.mat").touch()
-    assert usual_augmentation(str(tmp_path)) == Photographs(flip_probability=0.0)
+    assert not mirrors(str(tmp_path))
 
 
-def test_sizes_suit_the_data() -> None:
+def test_sizes_suit_the_data(tmp_path: Path) -> None:
     assert size_and_channels("digits", None, None) == (8, 1)
-    assert size_and_channels("folder", None, None) == (32, 3)
-    assert size_and_channels("folder", 64, 1) == (64, 1)
-    assert size_and_channels("folder", 0, 1)[0] == 0  # for the folder to refuse, not for us to replace
+    own = str(write_images(tmp_path / "own", "cat", "dog"))  # 12 x 10 pixels, in color
+    assert size_and_channels(own, None, None) == (10, 3)
+    assert size_and_channels(own, None, 1) == (10, 1)
+    assert size_and_channels(own, 64, 1) == (64, 1)
+    assert size_and_channels(own, 0, 1)[0] == 0  # for the folder to refuse, not for us to replace

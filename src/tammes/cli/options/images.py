@@ -1,15 +1,13 @@
-"""Images on the command line: their usual size and channels, and the views that suit them."""
+"""Images on the command line: which have test images, and their size and channels."""
 
 from pathlib import Path
 from typing import Literal
 
-from tammes.data import Images, Published, digits, published_at
+from tammes.data import Images, Published, digits, published_at, usual_shape
 from tammes.data.published_files import Split
-from tammes.positives.augmentation import Handwriting, Photographs
 
 DIGITS = "digits"
 DIGITS_SIZE = 8
-FOLDER_SIZE = 32
 
 
 def has_own_test_images(data: str) -> bool:
@@ -21,19 +19,22 @@ def size_and_channels(
     data: str, size: int | None, channels: Literal[1, 3] | None
 ) -> tuple[int, Literal[1, 3]]:
     """Return the given size and channels, or else those of the data: the digits are 8x8 and gray."""
-    usual: tuple[int, Literal[1, 3]] = (DIGITS_SIZE, 1) if data == DIGITS else (FOLDER_SIZE, 3)
     published = _published(data)
-    if published is not None:
+    if data == DIGITS:
+        usual: tuple[int, Literal[1, 3]] = (DIGITS_SIZE, 1)
+    elif published is not None:
         usual = published.size, published.channels
+    elif size is None or channels is None:
+        usual = usual_shape(data)
+    else:
+        usual = size, channels
     return usual[0] if size is None else size, channels or usual[1]
 
 
-def usual_augmentation(data: str) -> Photographs | Handwriting:
-    """Return the augmentation that suits the data; a digit must not be mirrored."""
+def mirrors(data: str) -> bool:
+    """Return whether a mirrored image of the data means the same; a digit must not be mirrored."""
     published = _published(data)
-    if data == DIGITS or (published is not None and published.channels == 1):
-        return Handwriting()
-    return Photographs() if published is None or published.mirrors else Photographs(flip_probability=0.0)
+    return published is None or published.mirrors
 
 
 def load_parts(data: str, size: int, channels: int) -> tuple[Images, Images]:

@@ -1,7 +1,7 @@
 """The settings of a training on the command line, read off `TrainingConfig`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
@@ -9,17 +9,15 @@ import tyro
 from tammes import recipes
 from tammes.checks import check_integer, check_seed
 from tammes.cli.options.data import Split
-from tammes.cli.options.images import size_and_channels, usual_augmentation
+from tammes.cli.options.images import mirrors, size_and_channels
 from tammes.cli.options.objective import objective_type
 from tammes.cli.options.parts import NO_DEFAULT, Option, choice_of, constructor_of, options_of
-from tammes.data import Texts
 from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig, ResNetConfig
-from tammes.positives import Neighbors, SameClass, SameInstance
-from tammes.training import Adam, Data, TrainingConfig
+from tammes.training import Adam, Constant, Cosine, Data, TrainingConfig, suited
 from tammes.training.config import AugmentationConfig, EncoderConfig, PositivesConfig
 
 USUAL = ("usual", "What suits the data.")
-# Fields whose default follows from the data; on the command line None stands for it.
+# Settings whose default follows from the data (`suited`); on the command line None stands for it.
 FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "encoder": (
         EncoderConfig | None,
@@ -27,23 +25,62 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
     ),
     "augmentation": (
         AugmentationConfig | None,
-        "Augmentation of images (by default handwriting for the digits, else photographs).",
+        "Augmentation of images (by default handwriting for gray images on an even background, else "
+        "photographs).",
     ),
     "positives": (
         PositivesConfig | None,
         "What the second view of a pair shows (by default the image itself; of texts another sentence of the "
         "document, or the sentence beside it if documents are not known).",
     ),
+    "batch_size": (
+        int | None,
+        "Pairs per step, over all processes (by default 256, and fewer for less than 1,024 rows).",
+    ),
+    "epochs": (
+        int | None,
+        "Number of times that every image is visited, or every sentence paired (by default 100, and fewer "
+        "for more than 2,000 sentences).",
+    ),
 }
+OPTIMIZER: Mapping[str, tuple[Any, str]] = {
+    "learning_rate": (
+        float | None,
+        "Step size of Adam (by default 1e-3 for images, 0.1 for a bag of words).",
+    ),
+    "weight_decay": (float | None, "Weight of the L2 penalty added to the gradient (by default 1e-6)."),
+    "clip_norm": (float | None, "Largest norm of the gradient of all weights together (by default none)."),
+    "schedule": (
+        Constant | Cosine | None,
+        "Schedule of the learning rate (by default constant for images, cosine for texts).",
+    ),
+}
+"""Likewise, of the optimizer."""
 
 NUMBERS = ("batch_size", "epochs", "seed", "chunk")
 """Fields whose values the data do not change."""
 
 MORE_ARGUMENTS = """
         no_head: Leave the head out, and compare the features themselves.
-        size: Height and width that images are scaled and cropped to, in pixels (a folder's default is 32).
-        channels: 3 for color, 1 for gray (a folder's default is 3).
+        size: Height and width that images are scaled and cropped to, in pixels (by default that of most
+            images of a folder, up to 64).
+        channels: 3 for color, 1 for gray (by default those of a folder's images).
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadOptions:
+    """Settings of the projection head that were chosen.
+
+    Args:
+        dim: Width of the embeddings (by default 128).
+        hidden: Width of the hidden layers (by default that of the features).
+        layers: Number of linear layers; 1 is a linear map (by default 2).
+    """
+
+    dim: int | None = None
+    hidden: int | None = None
+    layers: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +88,14 @@ class TrainingOptions:
     """Settings of a training before the data are known.
 
     Args:
-        settings: fields of `TrainingConfig`; None for one of `FROM_DATA` that was not chosen.
+        settings: fields of `TrainingConfig` that were chosen; the data decide the others.
+        optimizer: fields of `Adam` that were chosen.
         size: height and width of images in pixels, or None.
         channels: channels of images, or None.
     """
 
     settings: Mapping[str, Any]
+    optimizer: Mapping[str, Any]
     size: int | None
     channels: Literal[1, 3] | None
 
@@ -70,12 +109,12 @@ class TrainingOptions:
             self._check_texts(source.data)
             return source.split(None)
         images = source.split(size_and_channels(source.data, self.size, self.channels))
-        if isinstance(self.settings["encoder"], BagOfWordsConfig):
+        if isinstance(self.settings.get("encoder"), BagOfWordsConfig):
             raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
         return images
 
     def _check_texts(self, name: str) -> None:
-        encoder, augmentation = self.settings["encoder"], self.settings["augmentation"]
+        encoder, augmentation = self.settings.get("encoder"), self.settings.get("augmentation")
         given = {"--size": self.size, "--channels": self.channels, "augmentation:": augmentation}
         for_images = [flag for flag, value in given.items() if value is not None]
         if encoder is not None and not isinstance(encoder, BagOfWordsConfig):
@@ -94,22 +133,9 @@ class TrainingOptions:
             encoder: encoder of images, if none was chosen.
             more: further fields of `TrainingConfig`.
         """
-        if isinstance(data, Texts):
-            suited: dict[str, Any] = {
-                "encoder": BagOfWordsConfig(),
-                "augmentation": None,
-                "positives": Neighbors() if data.labels is None else SameClass(),
-            }
-        else:
-            suited = {
-                "encoder": encoder,
-                "augmentation": usual_augmentation(source),
-                "positives": SameInstance(),
-            }
-        chosen = {
-            name: value for name, value in self.settings.items() if name not in FROM_DATA or value is not None
-        }
-        return TrainingConfig(**(suited | chosen | more))
+        chosen = {**self.settings, **more}
+        usual = suited(chosen.pop("objective"), data, encoder=encoder, mirrors=mirrors(source))
+        return replace(usual, optimizer=replace(usual.optimizer, **self.optimizer), **chosen)
 
 
 def training_options(changed: Mapping[str, Option], *, without: tuple[str, ...] = ()) -> Any:
@@ -120,14 +146,14 @@ def training_options(changed: Mapping[str, Option], *, without: tuple[str, ...] 
         without: fields that are no options.
     """
     options = options_of(TrainingConfig)
+    del options["optimizer"]
     options |= {
         name: (Annotated[choice_of(kind, none=USUAL), tyro.conf.arg(help=text)], None)
-        for name, (kind, text) in FROM_DATA.items()
+        for name, (kind, text) in {**FROM_DATA, **OPTIMIZER}.items()
     }
     options |= {
-        "head": (ProjectionHeadConfig, ProjectionHeadConfig()),
+        "head": (HeadOptions, HeadOptions()),
         "no_head": (bool, False),
-        "optimizer": (Annotated[Adam, tyro.conf.arg(name="")], Adam()),
         "size": (int | None, None),
         "channels": (Literal[1, 3] | None, None),
         **changed,
@@ -140,17 +166,29 @@ def training_options(changed: Mapping[str, Option], *, without: tuple[str, ...] 
 
 
 def _make(
-    *, size: int | None, channels: Literal[1, 3] | None, no_head: bool, **settings: Any
+    *,
+    size: int | None,
+    channels: Literal[1, 3] | None,
+    head: HeadOptions,
+    no_head: bool,
+    **settings: Any,
 ) -> TrainingOptions:
     check_seed("seed", settings["seed"])
-    if no_head:
-        settings["head"] = None
+    chosen = {name: value for name, value in settings.items() if name not in FROM_DATA or value is not None}
+    optimizer = {name: chosen.pop(name) for name in OPTIMIZER}
+    optimizer = {name: value for name, value in optimizer.items() if value is not None}
+    of_head = {name: value for name, value in vars(head).items() if value is not None}
+    if no_head and of_head:
+        raise ValueError(f"--no-head leaves the head out, but --head.{next(iter(of_head))} was given too")
+    if no_head or of_head:
+        chosen["head"] = None if no_head else ProjectionHeadConfig(**of_head)
     if size is not None:
         check_integer("--size", size, reason="it is the height and width in pixels")
     # The numbers are refused before the data are read, which may take long.
-    objective = settings.get("objective") or recipes.simclr(temperature=0.5)
-    TrainingConfig(objective=objective, **{name: settings[name] for name in NUMBERS})
-    return TrainingOptions(settings=settings, size=size, channels=channels)
+    objective = chosen.get("objective") or recipes.simclr(temperature=0.5)
+    numbers = {name: chosen[name] for name in NUMBERS if name in chosen}
+    TrainingConfig(objective=objective, optimizer=Adam(**optimizer), **numbers)
+    return TrainingOptions(settings=chosen, optimizer=optimizer, size=size, channels=channels)
 
 
 if TYPE_CHECKING:

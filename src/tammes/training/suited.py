@@ -1,0 +1,119 @@
+"""Settings that suit the data: what a training takes for everything that its user leaves open."""
+
+import math
+
+import torch
+from jaxtyping import UInt8
+from torch import Tensor
+
+from tammes.data.images import Images
+from tammes.data.texts import Texts
+from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ResNetConfig
+from tammes.objective import Objective
+from tammes.positives import Handwriting, Neighbors, Photographs, SameClass
+from tammes.training.config import TrainingConfig
+from tammes.training.examples import Data
+from tammes.training.optimizer import Adam, Cosine
+
+VISITED_SENTENCES = 200_000
+"""Sentences that a training on texts visits, whatever their number; about a minute on one core."""
+FEWEST_EPOCHS, MOST_EPOCHS = 10, 100
+LARGEST_BATCH, SMALLEST_BATCH = 256, 8
+FEWEST_STEPS = 4
+"""Steps of an epoch below which batches are made smaller."""
+
+SAMPLE = 128
+"""Images that are looked at for the choice of their augmentation."""
+EVEN_BORDER = 0.6
+"""Share of the pixels on the border of gray images that must have one gray level for a background."""
+SAME_GRAY = 8
+"""Levels of 255 by which pixels of one background may differ."""
+
+
+def suited(
+    objective: Objective,
+    data: Data,
+    *,
+    encoder: ConvNetConfig | ResNetConfig | None = None,
+    mirrors: bool = True,
+    seed: int = 0,
+) -> TrainingConfig:
+    """Return the settings of a training that suit its data, to be changed with `dataclasses.replace`.
+
+    Texts have a bag of words of 256 dimensions, compared without a head, and a learning rate of 0.1 that
+    falls along half a cosine: the embeddings of words start from a standard normal distribution, and the
+    compared sentences have unit length, so that Adam's steps of 1e-3 would hardly turn them. Gray images on
+    an even background are distorted as handwriting is, others as photographs. Small sets have smaller
+    batches.
+
+    Args:
+        objective: objective to minimize.
+        data: images or texts to train on.
+        encoder: network for images; by default that of `TrainingConfig`. Texts have a bag of words.
+        mirrors: whether a mirrored photograph means the same.
+        seed: random seed of the run.
+
+    Example:
+        >>> import tammes
+        >>> config = suited(tammes.recipes.simclr(temperature=0.2), tammes.data.digits("train"))
+        >>> config.augmentation.background, config.batch_size
+        (0.0, 256)
+    """
+    rows = len(data)
+    if isinstance(data, Texts):
+        return TrainingConfig(
+            objective=objective,
+            encoder=BagOfWordsConfig(dim=256, minimum_count=2, lowercase=True),
+            head=None,
+            augmentation=None,
+            positives=Neighbors() if data.labels is None else SameClass(),
+            optimizer=Adam(learning_rate=0.1, schedule=Cosine(warmup_epochs=0)),
+            batch_size=_batch_size(rows),
+            epochs=max(FEWEST_EPOCHS, min(MOST_EPOCHS, round(VISITED_SENTENCES / rows))),
+            seed=seed,
+        )
+    return TrainingConfig(
+        objective=objective,
+        encoder=ResNetConfig() if encoder is None else encoder,
+        augmentation=suited_augmentation(data, mirrors=mirrors),
+        batch_size=_batch_size(rows),
+        seed=seed,
+    )
+
+
+def suited_augmentation(images: Images, *, mirrors: bool = True) -> Photographs | Handwriting:
+    """Return the augmentation that suits images, judged by 128 of them.
+
+    Args:
+        images: images to be augmented.
+        mirrors: whether a mirrored photograph means the same.
+    """
+    count = min(SAMPLE, len(images))
+    background = even_background(images.batch([i * len(images) // count for i in range(count)]))
+    if background is not None:
+        return Handwriting(background=background)
+    return Photographs() if mirrors else Photographs(flip_probability=0.0)
+
+
+def even_background(pixels: UInt8[Tensor, "n channels size size"]) -> float | None:
+    """Return the gray level, from 0 to 1, behind gray images on an even background; None for other images.
+
+    Example:
+        >>> scans = torch.full((2, 1, 8, 8), 255, dtype=torch.uint8)
+        >>> scans[:, :, 3:5, 3:5] = 20
+        >>> even_background(scans)
+        1.0
+    """
+    if pixels.shape[1] == 3 and not bool((pixels == pixels[:, :1]).all()):
+        return None
+    gray = pixels[:, 0].int()
+    border = torch.cat([gray[:, 0], gray[:, -1], gray[:, 1:-1, 0], gray[:, 1:-1, -1]], dim=1).flatten()
+    level = int(border.median())
+    even = ((border - level).abs() <= SAME_GRAY).float().mean()
+    return round(level / 255, 2) if float(even) >= EVEN_BORDER else None
+
+
+def _batch_size(rows: int) -> int:
+    """Return the largest power of two that leaves enough steps in an epoch."""
+    fitting = 2 ** int(math.log2(max(1, rows // FEWEST_STEPS)))
+    return max(SMALLEST_BATCH, min(LARGEST_BATCH, fitting))
