@@ -18,8 +18,8 @@ from tammes.training import load_run
 from tiny import random_texts, write_images, write_texts
 
 SETTINGS = (
-    "--batch-size 4 --epochs 2 --accelerator cpu --measure-every 2 encoder:bag-of-words --encoder.dim 8 "
-    "--encoder.minimum-count 2 schedule:constant"
+    "--batch-size 4 --epochs 2 --accelerator cpu --measure-every 2 schedule:constant "
+    "encoder:bag-of-words --encoder.dim 8 --encoder.minimum-count 2"
 )
 TRAIN = f"train logistic selection:subset --selection.k 3 --no-head --clip-norm 2.5 {SETTINGS}"
 
