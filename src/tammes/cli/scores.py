@@ -181,7 +181,7 @@ def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.devi
             return (untrained,)
         return untrained, Trial(name=f"tf-idf and SVD, {dim}", scores=(measure.scores(features),))
     side = LARGEST_SIDE
-    name = "raw pixels" if measure.test.size <= side else f"pixels at {side}x{side}"
+    name = "raw pixels" if data.size <= side else f"pixels at {side}x{side}"
     return untrained, Trial(name=name, scores=(measure.scores(pixels),))
 
 
