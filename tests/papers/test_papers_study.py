@@ -54,6 +54,16 @@ def test_a_cell_that_is_done_has_a_line_where_there_is_no_terminal(tmp_path, cap
     assert capsys.readouterr().err.splitlines() == [f"3 of 3: {CELLS[2]}"]
 
 
+def test_a_stop_between_two_cells_counts_the_cells_too(tmp_path):
+    def name(cell: Setting) -> str:
+        if cell == CELLS[3]:
+            raise KeyboardInterrupt
+        return str(cell)
+
+    with pytest.raises(KeyboardInterrupt, match="stopped with 3 of 8 cells measured"):
+        complete(Results(tmp_path / "table.csv", Setting, Score), CELLS, score, name=name)
+
+
 @pytest.mark.parametrize("stop", [0, 1, 5])
 def test_a_stopped_study_goes_on_and_ends_as_an_unbroken_one(tmp_path, stop):
     unbroken, broken = tmp_path / "unbroken.csv", tmp_path / "broken.csv"

@@ -305,24 +305,23 @@ def complete(
     """
     missing = [cell for cell in cells if cell not in results.known]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    done = len(cells) - len(missing)
     console = Console(stderr=True, markup=False, highlight=False)
     on_terminal = console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=not on_terminal) as progress:
-        bar = progress.add_task("", total=len(cells), completed=done)
-        for cell in missing:
-            progress.update(bar, description=name(cell))
-            try:
+    try:
+        with Progress(*columns, console=console, transient=True, disable=not on_terminal) as progress:
+            bar = progress.add_task("", total=len(cells), completed=len(cells) - len(missing))
+            for done, cell in enumerate(missing, start=len(cells) - len(missing) + 1):
+                progress.update(bar, description=name(cell))
                 results.append(cell, measure(cell))
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(
-                    f"stopped with {done} of {len(cells)} cells measured, which {results.path} keeps; the "
-                    "same command resumes from there"
-                ) from None
-            done += 1
-            progress.advance(bar)
-            if not on_terminal:
-                console.print(f"{done} of {len(cells)}: {name(cell)}", soft_wrap=True)
+                progress.advance(bar)
+                if not on_terminal:
+                    console.print(f"{done} of {len(cells)}: {name(cell)}", soft_wrap=True)
+    except KeyboardInterrupt:
+        measured = sum(cell in results.known for cell in cells)
+        raise KeyboardInterrupt(
+            f"stopped with {measured} of {len(cells)} cells measured, which {results.path} keeps; the "
+            "same command resumes from there"
+        ) from None
     return {cell: results.known[cell] for cell in cells}
 
 
