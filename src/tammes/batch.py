@@ -14,7 +14,7 @@ from torch import Tensor
 from tammes.group import Group, Single
 from tammes.layout import Layout, layout_of, layout_of_views
 from tammes.normalization import Embeddings, prepared
-from tammes.pairs import Pairs
+from tammes.pairs import Kept, Pairs
 from tammes.reduce import (
     Engine,
     Exponent,
@@ -52,6 +52,7 @@ class Batch:
         constant: S and its mask, without a graph.
         scale: the temperature.
         engine: the engine that reduces S.
+        kept: the anchors left after those without a positive; None for all.
     """
 
     anchors: Embeddings
@@ -60,6 +61,12 @@ class Batch:
     constant: Negatives
     scale: LogitScale
     engine: Engine
+    kept: Kept | None = None
+
+    @property
+    def skipped(self) -> int:
+        """Number of anchors without a positive that were left out."""
+        return 0 if self.kept is None else self.kept.total - len(self.kept.rows)
 
     @property
     def group(self) -> Group:
@@ -124,7 +131,10 @@ class Batch:
         )
 
     def weights(self, weight: Exponent) -> Float[Tensor, "n m"]:
-        """Return w_ij as a matrix `(n, m)` in the order of the pairs; for small batches."""
+        """Return w_ij as a matrix `(n, m)` in the order of the pairs; for small batches.
+
+        Anchors that were left out have a row of zeros.
+        """
         negatives, layout = self.constant, self.layout
         n, m = negatives.shape
         exponents = weight.value(negatives.anchors @ negatives.others.T, slice(0, m))
@@ -134,7 +144,9 @@ class Batch:
         weights = torch.empty_like(exponents)
         columns = layout.order if layout.candidate_order is None else layout.candidate_order
         weights[layout.order[:, None], columns[None, :]] = torch.softmax(exponents, dim=1)
-        return weights
+        if self.kept is None:
+            return weights
+        return weights.new_zeros(self.kept.total, m).index_copy(0, self.kept.rows, weights)
 
 
 def batch_of(
@@ -148,6 +160,7 @@ def batch_of(
     selection: Selection,
     normalize: bool,
     engine: Engine | None,
+    skip: bool = False,
     caller: object = "",
 ) -> Batch:
     """Return the batch of views, or of the pairs that a source has made.
@@ -162,6 +175,7 @@ def batch_of(
         selection: who may be a negative.
         normalize: whether to bring embeddings to unit length.
         engine: engine that reduces S; None to choose one.
+        skip: whether anchors without a positive are left out.
         caller: the objective, which must be the same on all processes that share the batch.
 
     Raises:
@@ -178,6 +192,7 @@ def batch_of(
                 layout = layout_of_views(len(given), len(views), given.device, selection)
                 rows: tuple[Tensor, ...] = views  # type: ignore[assignment]
             else:
+                pairs = pairs.with_positives() if skip else pairs
                 layout = layout_of(pairs, selection)
                 rows = (layout.of_anchors(pairs.anchors),)
             anchors = prepared(*rows, normalize=normalize, name=_anchor_name(pairs, layout, len(views)))
@@ -198,6 +213,7 @@ def batch_of(
         constant=constant,
         scale=scale,
         engine=engine or choose(constant, given.dtype),
+        kept=None if pairs is None else pairs.kept,
     )
 
 

@@ -122,7 +122,7 @@ def layout_of(pairs: Pairs, selection: Selection) -> Layout:
     def row_name(row: int) -> str:
         return pairs.row_name(int(order[row]))
 
-    positives = positive_pairs(ids, candidate_ids, itself, row_name)
+    positives = positive_pairs(ids, candidate_ids, itself, row_name, labeled=pairs.labels is not None)
     _check_available(ranges.available, selection, row_name)
     return Layout(
         order=order,

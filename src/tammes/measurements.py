@@ -72,12 +72,14 @@ class Call:
         make_samples: returns the negatives and the positives, detached.
         fit: the fitted coupling.
         on_floor: returns `(n,)` where the correction is on its floor, given the samples; None without one.
+        skipped: number of anchors left out; None where an anchor without a positive is an error.
     """
 
     loss: Tensor
     make_samples: Callable[[], Samples]
     fit: Fit
     on_floor: Callable[[WeightedNegatives, WeightedPositives], Tensor] | None
+    skipped: int | None = None
 
     def numbers(self) -> dict[str, Number]:
         """Return a function for each number, by name.
@@ -88,6 +90,7 @@ class Call:
         - `negatives`: number of negatives of an anchor, on average
         - `effective_negatives`: 1 / sum_j w_ij^2, averaged over anchors
         - `debias_floor_fraction`: share of anchors whose correction is on its floor
+        - `skipped_anchors`: number of anchors without a positive, which were left out
         - `sinkhorn_iterations`, `sinkhorn_error`: of a transport plan
         """
         negatives, positives = self._samples
@@ -102,6 +105,8 @@ class Call:
         }
         if self.on_floor is not None:
             numbers["debias_floor_fraction"] = self._floor_fraction
+        if (skipped := self.skipped) is not None:
+            numbers["skipped_anchors"] = lambda: float(skipped)
         if iterations is not None and error is not None:
             numbers |= {"sinkhorn_iterations": lambda: iterations, "sinkhorn_error": lambda: error}
         return numbers

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Integer
@@ -51,6 +52,8 @@ class Objective:
         perturbation: `FeatureModification(epsilon=...)` or None.
         contrast: `InfoNCE()`, `Logistic()`, `BCL()`, `Triplet(margin=...)`, `Hinge()`, `Softplus()`.
         normalize: whether embeddings are brought to unit length first.
+        without_positive: "error" raises for an anchor without a positive; "skip" leaves it out of the mean
+            over the anchors, as a candidate like any other, and counts it in `last["skipped_anchors"]`.
         engine: engine that reduces the similarity matrix; None lets `tammes.reduce.choose` decide.
 
     Attributes:
@@ -80,6 +83,7 @@ class Objective:
     perturbation: Perturbation | None = None
     contrast: Contrast = field(default_factory=InfoNCE)
     normalize: bool = True
+    without_positive: Literal["error", "skip"] = "error"
     engine: Engine | None = None
     last: Measurements = field(default_factory=Measurements, init=False, repr=False, compare=False)
 
@@ -130,6 +134,7 @@ class Objective:
                 make_samples=batch.detached_samples(fit.weight),
                 fit=fit,
                 on_floor=None if self.correction is None else self._on_floor,
+                skipped=batch.skipped if self.without_positive == "skip" else None,
             )
         )
         return loss
@@ -144,7 +149,8 @@ class Objective:
         """Return w_ij as a matrix `(n, m)`, to look at: rows sum to one, zero where no negative stands.
 
         Rows and columns are in the order of the views, one view after the other. For small batches: the
-        matrix is formed whole. Arguments and errors as in a call.
+        matrix is formed whole. Anchors that are skipped have a row of zeros. Arguments and errors as in a
+        call.
         """
         with torch.no_grad():
             batch = self._batch(views, self.engine or Dense(), ids, labels, generator, None)
@@ -190,6 +196,7 @@ class Objective:
             selection=self.selection,
             normalize=self.normalize,
             engine=engine,
+            skip=self.without_positive == "skip",
             # Processes may compute the same loss by different engines.
             caller=self if self.engine is None else replace(self, engine=None),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
@@ -41,6 +41,19 @@ class PositivePairs:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Kept:
+    """Anchors that remain of a larger number.
+
+    Attributes:
+        rows: `(n,)` row that each had before.
+        total: number of anchors before.
+    """
+
+    rows: Int[Tensor, " n"]
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pairs:
     """Anchors, the candidates they are compared with, and the ids that identify positives.
 
@@ -60,6 +73,7 @@ class Pairs:
         group: the processes whose losses are averaged, each with its own anchors.
         first: number of anchors that other processes have before these, where `own` does not tell.
         views: number of views that were stacked to make the anchors; used to name a row in an error.
+        kept: the anchors' rows before those without a positive were left out; None where none was.
 
     Raises:
         ValueError: shapes or types that do not fit together.
@@ -80,6 +94,7 @@ class Pairs:
     group: Group = field(default_factory=Single)
     first: int = 0
     views: int = 1
+    kept: Kept | None = None
 
     def __post_init__(self) -> None:
         _check_rows("anchors", self.anchors, self.ids, self.labels)
@@ -123,6 +138,8 @@ class Pairs:
         """`(n,)` numbers of the anchors, unique over all processes: each seeds its own random subset."""
         if self.own is not None:
             return self.own
+        if self.kept is not None:
+            return self.first + self.kept.rows
         return torch.arange(self.first, self.first + len(self.ids), device=self.ids.device)
 
     def row_name(self, row: int) -> str:
@@ -132,7 +149,9 @@ class Pairs:
             >>> Pairs(anchors=torch.eye(4), ids=torch.tensor([0, 1, 0, 1]), views=2).row_name(3)
             'row 1 of view 1'
         """
-        per_view = len(self.anchors) // self.views
+        if self.kept is not None:
+            row = int(self.kept.rows[row])
+        per_view = (len(self.anchors) if self.kept is None else self.kept.total) // self.views
         return f"row {row}" if self.views == 1 else f"row {row % per_view} of view {row // per_view}"
 
     def positives(self) -> PositivePairs:
@@ -141,8 +160,48 @@ class Pairs:
         Raises:
             ValueError: an anchor has no positive.
         """
-        own = torch.arange(len(self.ids), device=self.ids.device) if self.candidates is None else self.own
-        return positive_pairs(self.ids, self.ids_of_candidates, own, self.row_name)
+        return positive_pairs(
+            self.ids, self.ids_of_candidates, self._places, self.row_name, labeled=self.labels is not None
+        )
+
+    def with_positives(self) -> Pairs:
+        """Return these pairs without the anchors that have no positive; they remain candidates.
+
+        Raises:
+            ValueError: no anchor has a positive.
+
+        Example:
+            >>> pairs = Pairs(anchors=torch.eye(4), ids=torch.tensor([0, 1, 0, 2])).with_positives()
+            >>> pairs.ids.tolist(), pairs.ids_of_candidates.tolist()
+            ([0, 0], [0, 1, 0, 2])
+        """
+        sorted_ids, _ = torch.sort(self.ids_of_candidates)
+        _, count = _runs(sorted_ids, self.ids)
+        has_positive = count > (0 if self._places is None else 1)
+        if bool(has_positive.all()):
+            return self
+        if not bool(has_positive.any()):
+            raise ValueError(
+                f"none of the {len(self.ids)} anchors has a positive, so without_positive='skip' leaves "
+                f"nothing to learn from: {_remedy(labeled=self.labels is not None)}"
+            )
+        rows = has_positive.nonzero()[:, 0]
+        return replace(
+            self,
+            anchors=self.anchors[rows],
+            ids=self.ids[rows],
+            labels=None if self.labels is None else self.labels[rows],
+            candidates=self.anchors if self.candidates is None else self.candidates,
+            candidate_ids=self.ids_of_candidates,
+            candidate_labels=self.labels_of_candidates,
+            own=None if self._places is None else self._places[rows],
+            kept=Kept(rows=rows, total=len(self.ids)),
+        )
+
+    @property
+    def _places(self) -> Int[Tensor, " n"] | None:
+        """`(n,)` column of each anchor itself; None where no anchor is a candidate."""
+        return torch.arange(len(self.ids), device=self.ids.device) if self.candidates is None else self.own
 
 
 def positive_pairs(
@@ -150,6 +209,8 @@ def positive_pairs(
     candidate_ids: Int[Tensor, " m"],
     own: Int[Tensor, " n"] | None,
     row_name: Callable[[int], str],
+    *,
+    labeled: bool = False,
 ) -> PositivePairs:
     """Return all pairs of equal id, except an anchor with itself.
 
@@ -158,13 +219,13 @@ def positive_pairs(
         candidate_ids: `(m,)` ids of the candidates.
         own: `(n,)` column of each anchor itself among the candidates; None where no anchor is a candidate.
         row_name: name of an anchor, for the error message.
+        labeled: whether labels came, which the error message then tells from ids.
 
     Raises:
         ValueError: an anchor has no positive.
     """
     sorted_ids, order = torch.sort(candidate_ids, stable=True)
-    first = torch.searchsorted(sorted_ids, ids)
-    count = torch.searchsorted(sorted_ids, ids, right=True) - first
+    first, count = _runs(sorted_ids, ids)
     anchor = torch.repeat_interleave(torch.arange(len(ids), device=ids.device), count)
     # Entry e of the list is the (e - begin)-th of its anchor's run of equal ids.
     begin = torch.cumsum(count, 0) - count
@@ -177,9 +238,26 @@ def positive_pairs(
         row = int(alone.nonzero()[0])
         raise ValueError(
             f"{int(alone.sum())} of {len(count)} anchors have no positive, first {row_name(row)} "
-            f"(id {int(ids[row])}): every id must occur at least twice"
+            f"(id {int(ids[row])}): {_remedy(labeled=labeled)}, or leave such anchors out with "
+            "without_positive='skip'"
         )
     return PositivePairs(anchor=anchor, candidate=candidate, count=count, columns=len(candidate_ids))
+
+
+def _runs(sorted_ids: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where the run of each id begins among the sorted ids, and its length."""
+    first = torch.searchsorted(sorted_ids, ids)
+    return first, torch.searchsorted(sorted_ids, ids, right=True) - first
+
+
+def _remedy(*, labeled: bool) -> str:
+    """Return what to do about anchors without a positive."""
+    if labeled:
+        return (
+            "labels only choose negatives; if rows of one class are to be positives (supervised contrast), "
+            "pass the classes as ids=, and every id must occur at least twice"
+        )
+    return "every id must occur at least twice"
 
 
 def _check_rows(name: str, rows: Tensor, ids: Tensor, labels: Tensor | None) -> None:

@@ -35,6 +35,8 @@ def check_kinds(parts: Mapping[str, object]) -> None:
         part = parts[name]
         if not isinstance(part, kinds):
             raise ValueError(f"{name} must be a {kinds[0].__name__}, got {part!r}")
+    if parts["without_positive"] not in ("error", "skip"):
+        raise ValueError(f"without_positive must be 'error' or 'skip', got {parts['without_positive']!r}")
 
 
 def check_combination(

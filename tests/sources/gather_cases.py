@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -75,6 +75,7 @@ CASES = {name: Case(objective=objective) for name, objective in RECIPES.items()}
         shared_ids=True,
     ),
     "one_view": Case(objective=HCL, views=1, ids=torch.arange(ROWS) % 4, shared_ids=True),
+    "skipped": Case(objective=replace(HCL, without_positive="skip"), views=1, ids=SHARED, shared_ids=True),
     "learned_temperature": Case(objective=recipes.dcl(temperature=1.0, class_prior=0.1), temperature=0.4),
     "float32": Case(objective=HCL, dtype=torch.float32),
     "bfloat16": Case(objective=HCL, dtype=torch.bfloat16),
