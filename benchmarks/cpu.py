@@ -4,7 +4,7 @@
     python benchmarks/cpu.py --quick                    # a first look, about a minute
     python benchmarks/cpu.py --quick --only nt-xent --pairs 64 256 1024
     python benchmarks/cpu.py --only hcl-ot --pairs 16384 --memory
-    python benchmarks/cpu.py --record                   # also writes benchmarks/results/<date>-cpu.md
+    python benchmarks/cpu.py --record                   # also writes benchmarks/results/<date>-cpu-<instructions>.md
 
 The methods of a task do the same work (for losses this is checked first) on the same raw
 embeddings in float32, with the same number of threads, and take turns. Times are medians over rounds; a
@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from hcl_ot import hcl_ot
 from losses import hcl, nt_xent, one_way
-from machine import description, matmul_rate
+from machine import description, instructions, matmul_rate
 from memory import measure, peak_of
 from method import Method, NotReachedError, Size, Task, Work
 from table import Cell, Section, markdown, show
@@ -119,7 +119,7 @@ def main() -> None:
     show(sections, console)
     if options.record:
         date = datetime.date.today().isoformat()
-        path = Path(__file__).parent / "results" / f"{date}-cpu.md"
+        path = Path(__file__).parent / "results" / f"{date}-cpu-{instructions().lower()}.md"
         path.parent.mkdir(exist_ok=True)
         command = f"python benchmarks/cpu.py {shlex.join(sys.argv[1:])}"
         path.write_text(markdown(sections, description(), command, date))

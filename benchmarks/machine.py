@@ -66,9 +66,17 @@ def processor() -> str:
 
 
 def description() -> str:
-    """Return a line with the processor, threads and the versions of all packages."""
+    """Return a line with the processor, its vector instructions, threads and the versions of all packages."""
     versions = ", ".join(f"{package} {_version(package)}" for package in _PACKAGES)
-    return f"{processor()}, {torch.get_num_threads()} threads; Python {platform.python_version()}, {versions}"
+    return (
+        f"{processor()} with {instructions()}, {torch.get_num_threads()} threads; "
+        f"Python {platform.python_version()}, {versions}"
+    )
+
+
+def instructions() -> str:
+    """Return the vector instructions that torch uses here, such as AVX2 or AVX512."""
+    return str(torch.backends.cpu.get_cpu_capability())
 
 
 def _version(package: str) -> str:

@@ -252,7 +252,7 @@ def _candidate_name(pairs: Pairs, layout: Layout) -> Callable[[int], str] | None
 
     Such candidates are checked where they are anchors, and named by the process that holds them.
     """
-    if pairs.own is not None and pairs.group.size > 1:
+    if pairs.candidates_are_anchors and pairs.group.size > 1:
         return None
     order = layout.candidate_order
     assert order is not None

@@ -33,12 +33,16 @@ class Measurements(Mapping[str, float]):
     """
 
     def __init__(self) -> None:
-        self._call: Call | None = None
+        self._calls: tuple[Call, ...] = ()
         self._known: dict[str, float] = {}
 
-    def record(self, call: Call) -> None:
-        """Replace the numbers of the previous call by those of this one."""
-        self._call, self._known = call, {}
+    def record(self, *calls: Call) -> None:
+        """Replace the numbers of the previous call by those of this one.
+
+        Args:
+            calls: one call, or one for each direction of two towers, of which the means are kept.
+        """
+        self._calls, self._known = calls, {}
 
     def __reduce__(self) -> tuple[type[Measurements], tuple[()]]:
         """Leave the numbers out of copies: they belong to a call, not to an objective."""
@@ -46,7 +50,8 @@ class Measurements(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         if name not in self._known:
-            self._known[name] = float(self._numbers[name]())
+            values = [float(number()) for number in self._numbers[name]]
+            self._known[name] = sum(values) / len(values)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -59,8 +64,9 @@ class Measurements(Mapping[str, float]):
         return f"Measurements({dict(self)})" if len(self) else "Measurements()"
 
     @property
-    def _numbers(self) -> dict[str, Number]:
-        return {} if self._call is None else self._call.numbers()
+    def _numbers(self) -> dict[str, tuple[Number, ...]]:
+        each = [call.numbers() for call in self._calls]
+        return {name: tuple(numbers[name] for numbers in each) for name in (each[0] if each else ())}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -119,25 +119,15 @@ class Objective:
                 anchor without a positive or a negative, k above the number of negatives, an anchor whose
                 negatives all have a weight of zero.
         """
-        batch = self._batch(views, self.engine, ids, labels, generator, temperature)
-        with without_autocast(batch.constant.anchors.device):
-            fit = self._fitted(batch)
-            loss = None if self._closed_form is None else batch.softmax_loss(self._closed_form, fit.weight)
-            if loss is None:
-                loss = batch.group.mean(self._losses(batch, *batch.samples(fit.weight)))
-                # The loss is the same on all processes, so that all raise or none.
-                if fit.weight.may_vanish and not bool(loss.isfinite()):
-                    raise weightless(batch.detached_samples(fit.weight), self.coupling)
-        self.last.record(
-            Call(
-                loss=loss.detach(),
-                make_samples=batch.detached_samples(fit.weight),
-                fit=fit,
-                on_floor=None if self.correction is None else self._on_floor,
-                skipped=batch.skipped if self.without_positive == "skip" else None,
-            )
-        )
-        return loss
+        reverse = views[0].reverse if len(views) == 1 and isinstance(views[0], Pairs) else None
+        loss, call = self._evaluated(self._batch(views, self.engine, ids, labels, generator, temperature))
+        if reverse is None:
+            self.last.record(call)
+            return loss
+        other = self._batch((reverse,), self.engine, None, None, generator, temperature)
+        other_loss, other_call = self._evaluated(other)
+        self.last.record(call, other_call)
+        return (loss + other_loss) / 2
 
     def weights(
         self,
@@ -149,8 +139,8 @@ class Objective:
         """Return w_ij as a matrix `(n, m)`, to look at: rows sum to one, zero where no negative stands.
 
         Rows and columns are in the order of the views, one view after the other. For small batches: the
-        matrix is formed whole. Anchors that are skipped have a row of zeros. Arguments and errors as in a
-        call.
+        matrix is formed whole. Anchors that are skipped have a row of zeros. Of pairs in both directions
+        these are the weights of the first. Arguments and errors as in a call.
         """
         with torch.no_grad():
             batch = self._batch(views, self.engine or Dense(), ids, labels, generator, None)
@@ -176,6 +166,24 @@ class Objective:
             ['temperature.log_scale']
         """
         return ObjectiveModule(self, temperature=temperature)
+
+    def _evaluated(self, batch: Batch) -> tuple[Float[Tensor, ""], Call]:
+        """Return the loss of a batch, and what its numbers are computed from."""
+        with without_autocast(batch.constant.anchors.device):
+            fit = self._fitted(batch)
+            loss = None if self._closed_form is None else batch.softmax_loss(self._closed_form, fit.weight)
+            if loss is None:
+                loss = batch.group.mean(self._losses(batch, *batch.samples(fit.weight)))
+                # The loss is the same on all processes, so that all raise or none.
+                if fit.weight.may_vanish and not bool(loss.isfinite()):
+                    raise weightless(batch.detached_samples(fit.weight), self.coupling)
+        return loss, Call(
+            loss=loss.detach(),
+            make_samples=batch.detached_samples(fit.weight),
+            fit=fit,
+            on_floor=None if self.correction is None else self._on_floor,
+            skipped=batch.skipped if self.without_positive == "skip" else None,
+        )
 
     def _batch(
         self,

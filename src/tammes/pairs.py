@@ -74,6 +74,9 @@ class Pairs:
         first: number of anchors that other processes have before these, where `own` does not tell.
         views: number of views that were stacked to make the anchors; used to name a row in an error.
         kept: the anchors' rows before those without a positive were left out; None where none was.
+        candidates_are_anchors: whether every candidate is an anchor of some process, which checks it.
+        reverse: pairs in the other direction (documents as anchors); an objective takes the mean of both
+            losses.
 
     Raises:
         ValueError: shapes or types that do not fit together.
@@ -95,6 +98,8 @@ class Pairs:
     first: int = 0
     views: int = 1
     kept: Kept | None = None
+    candidates_are_anchors: bool = False
+    reverse: Pairs | None = None
 
     def __post_init__(self) -> None:
         _check_rows("anchors", self.anchors, self.ids, self.labels)
@@ -196,6 +201,7 @@ class Pairs:
             candidate_labels=self.labels_of_candidates,
             own=None if self._places is None else self._places[rows],
             kept=Kept(rows=rows, total=len(self.ids)),
+            candidates_are_anchors=False,
         )
 
     @property

@@ -17,7 +17,7 @@ from tammes.objective import Objective
 from tammes.pairs import Pairs
 from tammes.perturbation import FeatureModification, Perturbation
 from tammes.selection import All, OtherLabels, Selection, Subset
-from tammes.sources import Gather, InBatch, Queue
+from tammes.sources import Gather, InBatch, Queue, TwoTowers
 from tammes.temperature import LearnedTemperature
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "Subset",
     "Transport",
     "Triplet",
+    "TwoTowers",
     "Uniform",
     "recipes",
 ]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 import tammes
-from tammes import InBatch, LearnedTemperature, Objective, OtherLabels, Pairs, Subset, recipes
+from tammes import InBatch, LearnedTemperature, Objective, OtherLabels, Pairs, Subset, TwoTowers, recipes
 from tammes.sources import Gather
 
 ROWS, DIM = 13, 6
@@ -30,6 +30,18 @@ class Case:
     shared_ids: bool = False
     temperature: float | None = None
     dtype: torch.dtype = torch.float64
+    towers: TwoTowers | None = None
+
+    def source(self, gather: Gather | None) -> Any:
+        """The source of these pairs: one process alone, or together with others."""
+        if self.towers is None:
+            return gather or InBatch()
+        towers = replace(self.towers, gather=gather)
+
+        def of_views(queries: Tensor, documents: Tensor, *hard: Tensor, **numbers: Tensor | None) -> Pairs:
+            return towers(queries, documents, torch.stack(hard, 1) if hard else None, **numbers)
+
+        return of_views
 
 
 def transport(cost: tammes.Cost) -> tammes.Transport:
@@ -76,6 +88,18 @@ CASES = {name: Case(objective=objective) for name, objective in RECIPES.items()}
     ),
     "one_view": Case(objective=HCL, views=1, ids=torch.arange(ROWS) % 4, shared_ids=True),
     "skipped": Case(objective=replace(HCL, without_positive="skip"), views=1, ids=SHARED, shared_ids=True),
+    "towers": Case(objective=HCL, towers=TwoTowers()),
+    "towers_both": Case(
+        objective=recipes.ifm(temperature=0.5, epsilon=0.1, selection=Subset(k=6)),
+        views=4,
+        ids=SHARED,
+        labels=SHARED % 4,
+        shared_ids=True,
+        towers=TwoTowers(symmetric=True, same_tower=True),
+    ),
+    "towers_transport": Case(
+        objective=RECIPES["hcl_ot"], views=3, towers=TwoTowers(symmetric=True, same_tower=True)
+    ),
     "learned_temperature": Case(objective=recipes.dcl(temperature=1.0, class_prior=0.1), temperature=0.4),
     "float32": Case(objective=HCL, dtype=torch.float32),
     "bfloat16": Case(objective=HCL, dtype=torch.bfloat16),
@@ -126,15 +150,15 @@ def solve(case: Case, model: nn.Module, source: Any, rows: slice) -> dict[str, A
 
 
 def weights_of(case: Case, pairs: Pairs) -> Tensor:
-    """The weights of these rows over all candidates, one view after the other."""
+    """The weights of these rows over all candidates, one view of anchors after the other."""
     weights = case.objective.weights(pairs, generator=torch.Generator().manual_seed(7))
-    return weights.view(case.views, -1, weights.shape[1])
+    return weights.view(case.views if case.towers is None else 1, -1, weights.shape[1])
 
 
 def alone(case: Case) -> dict[str, Any]:
-    return solve(case, Model(case), InBatch(), slice(0, ROWS))
+    return solve(case, Model(case), case.source(None), slice(0, ROWS))
 
 
 def together(case: Case, rank: int, size: int) -> dict[str, Any]:
     model = DistributedDataParallel(Model(case))
-    return solve(case, model, Gather(shared_ids=case.shared_ids), rows_of(rank, size))
+    return solve(case, model, case.source(Gather(shared_ids=case.shared_ids)), rows_of(rank, size))

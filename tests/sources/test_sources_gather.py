@@ -130,7 +130,7 @@ def leaves(found: world.Found) -> list[Tensor]:
 def test_a_world_of_one_equals_the_batch(name: str) -> None:
     case = gather_cases.CASES[name]
     rows = slice(0, gather_cases.ROWS)
-    found = gather_cases.solve(case, gather_cases.Model(case), Gather(), rows)
+    found = gather_cases.solve(case, gather_cases.Model(case), case.source(Gather()), rows)
     reference = gather_cases.alone(case)
     for ours, theirs in zip(leaves(found), leaves(reference), strict=True):
         close_for_type(ours, theirs, case, name)

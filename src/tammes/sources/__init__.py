@@ -4,5 +4,6 @@ from tammes.sources.distributed import LostProcessError
 from tammes.sources.gather import Gather
 from tammes.sources.inbatch import InBatch
 from tammes.sources.queue import Queue
+from tammes.sources.two_towers import TwoTowers
 
-__all__ = ["Gather", "InBatch", "LostProcessError", "Queue"]
+__all__ = ["Gather", "InBatch", "LostProcessError", "Queue", "TwoTowers"]

@@ -74,4 +74,5 @@ class Gather:
             own=own,
             group=group,
             views=local.views,
+            candidates_are_anchors=True,
         )
