@@ -83,7 +83,7 @@ class TwoTowers:
             hard_negatives: `(batch, h, d)`, h documents that do not answer query r; negatives of all queries.
             ids: `(batch,)` integers; by default row r has id r, and no other row has it.
             labels: `(batch,)` integer classes of queries and their documents, for `OtherLabels`; a hard
-                negative counts as a class of its own.
+                negative shares its class with nothing.
         """
         views = (queries, documents, *_views_of(hard_negatives, queries))
         group: Group = Single()
