@@ -1,0 +1,155 @@
+"""Objectives in the training loop of sentence-transformers, equal to those of our own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tiny_bert
+import torch
+from datasets import Dataset
+from sentence_transformers import (
+    SentenceTransformer,
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+)
+from sentence_transformers.sentence_transformer.losses import MatryoshkaLoss, MultipleNegativesRankingLoss
+from torch import Tensor, nn
+
+import tammes
+from tammes.integrations.sentence_transformers import CachedObjectiveLoss, ObjectiveLoss
+
+HCL = tammes.recipes.hcl(temperature=0.2, beta=0.5)
+COLUMNS = {
+    "pairs": ["anchor", "positive"],
+    "triplets": ["anchor", "positive", "negative"],
+    "several": ["anchor", "positive", "negative_1", "negative_2", "negative_3"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bert.saved(tmp_path_factory.mktemp("tiny"))
+
+
+def model_of(folder: Path) -> SentenceTransformer:
+    return SentenceTransformer(str(folder), device="cpu")
+
+
+def texts(columns: list[str], rows: int = 8) -> dict[str, list[str]]:
+    return {name: tiny_bert.sentences(rows, seed) for seed, name in enumerate(columns)}
+
+
+def features(model: SentenceTransformer, columns: dict[str, list[str]]) -> list[dict[str, Tensor]]:
+    return [model.tokenize(rows) for rows in columns.values()]
+
+
+def embedded(model: SentenceTransformer, columns: dict[str, list[str]]) -> list[Tensor]:
+    return [model(each)["sentence_embedding"] for each in features(model, columns)]
+
+
+def gradients(model: nn.Module) -> list[Tensor]:
+    found = [each.grad.clone() for each in model.parameters() if each.grad is not None]
+    model.zero_grad()
+    return found
+
+
+@pytest.mark.parametrize("kind", [ObjectiveLoss, CachedObjectiveLoss])
+@pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS)
+def test_value_and_gradient_are_ours(folder: Path, columns: list[str], kind: type) -> None:
+    model, batch = model_of(folder), texts(columns)
+    options = {"mini_batch_size": 3} if kind is CachedObjectiveLoss else {}
+    loss = kind(model, HCL, **options)(features(model, batch), None)
+    loss.backward()
+    theirs = gradients(model)
+    queries, documents, *negatives = embedded(model, batch)
+    hard = torch.stack(negatives, 1) if negatives else None
+    expected = HCL(tammes.TwoTowers()(queries, documents, hard))
+    expected.backward()
+    torch.testing.assert_close(loss, expected, rtol=1e-6, atol=1e-6)
+    ours = gradients(model)
+    assert len(ours) > 10
+    torch.testing.assert_close(theirs, ours, rtol=1e-4, atol=1e-6)
+
+
+def test_without_hardness_it_is_their_ranking_loss(folder: Path) -> None:
+    model, batch = model_of(folder), texts(COLUMNS["several"])
+    ours = ObjectiveLoss(model, tammes.recipes.simclr(temperature=0.05))
+    theirs = MultipleNegativesRankingLoss(model, scale=20.0)
+    given = features(model, batch), None
+    torch.testing.assert_close(ours(*given), theirs(*given), rtol=1e-6, atol=1e-6)
+
+
+def test_labels_of_pairs_keep_duplicates_from_being_negatives(folder: Path) -> None:
+    model, batch = model_of(folder), texts(COLUMNS["pairs"])
+    labels = torch.tensor([0, 1, 2, 3, 0, 5, 6, 7])
+    loss = ObjectiveLoss(model, HCL)(features(model, batch), labels)
+    expected = HCL(tammes.TwoTowers()(*embedded(model, batch), ids=labels))
+    torch.testing.assert_close(loss, expected)
+
+
+def test_one_column_needs_labels(folder: Path) -> None:
+    model, batch = model_of(folder), texts(["text"])
+    labels = torch.tensor([0, 1, 2, 3, 0, 1, 2, 3])
+    loss = ObjectiveLoss(model, HCL)
+    torch.testing.assert_close(loss(features(model, batch), labels), HCL(*embedded(model, batch), ids=labels))
+    with pytest.raises(ValueError, match="got one column without labels"):
+        loss(features(model, batch), None)
+
+
+def trained(model: SentenceTransformer, loss: nn.Module, columns: list[str], out: Path) -> list[float]:
+    """The losses of a few steps of their trainer."""
+    trainer = SentenceTransformerTrainer(
+        model=model,
+        args=SentenceTransformerTrainingArguments(
+            output_dir=str(out),
+            num_train_epochs=3,
+            per_device_train_batch_size=8,
+            learning_rate=1e-2,
+            logging_steps=1,
+            report_to="none",
+            save_strategy="no",
+            use_cpu=True,
+        ),
+        train_dataset=Dataset.from_dict(texts(columns, 16)),
+        loss=loss,
+    )
+    trainer.train()
+    return [each["loss"] for each in trainer.state.log_history if "loss" in each]
+
+
+@pytest.mark.parametrize("kind", [ObjectiveLoss, CachedObjectiveLoss])
+def test_their_trainer_trains_with_it(folder: Path, tmp_path: Path, kind: type) -> None:
+    model = model_of(folder)
+    losses = trained(model, kind(model, HCL), COLUMNS["several"], tmp_path)
+    assert len(losses) == 6
+    assert losses[-1] < losses[0]
+
+
+def test_a_learned_temperature_is_trained(folder: Path, tmp_path: Path) -> None:
+    model, temperature = model_of(folder), tammes.LearnedTemperature(initial=0.2)
+    trained(model, ObjectiveLoss(model, HCL, temperature=temperature), COLUMNS["pairs"], tmp_path)
+    assert temperature().item() != pytest.approx(0.2, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", [ObjectiveLoss, CachedObjectiveLoss])
+def test_their_matryoshka_loss_wraps_it(folder: Path, kind: type) -> None:
+    model, batch = model_of(folder), texts(COLUMNS["pairs"])
+    loss = MatryoshkaLoss(model, kind(model, HCL), matryoshka_dims=[16, 4])(features(model, batch), None)
+    loss.backward()
+    queries, documents = embedded(model, batch)
+    towers = tammes.TwoTowers()
+    expected = HCL(towers(queries, documents)) + HCL(towers(queries[:, :4], documents[:, :4]))
+    torch.testing.assert_close(loss.detach(), expected.detach(), rtol=1e-5, atol=1e-5)
+    assert gradients(model)
+
+
+def test_another_source_is_refused(folder: Path) -> None:
+    with pytest.raises(ValueError, match=r"source must be a TwoTowers\(\) or None"):
+        ObjectiveLoss(nn.Identity(), HCL, source=tammes.InBatch())  # type: ignore[arg-type]
+
+
+def test_the_model_card_can_name_it() -> None:
+    words = ObjectiveLoss(nn.Identity(), HCL).get_config_dict()
+    assert "Hard(beta=0.5" in words["objective"]
+    assert words["source"].startswith("TwoTowers(")
