@@ -11,11 +11,12 @@ OLDER := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
 # What every part leans on, with the versions of other packages that `lowest` and `newest` install.
 CORE := tests/test_*.py tests/reduce tests/coupling tests/contrast tests/data tests/encoders tests/training
 
-.PHONY: help setup demo test lint attack lowest newest sbom benchmark clean
+.PHONY: help setup demo test test-hosts lint attack lowest newest sbom benchmark clean
 
 help:
 	@echo "make demo       compare four objectives on handwritten digits; writes demo/report.html"
 	@echo "make test       the checks and the tests, as the continuous integration runs them"
+	@echo "make test-hosts the losses for lightly and open_clip, within them, in a separate environment"
 	@echo "make attack     an hour of random objectives, kills and damaged files"
 	@echo "make lowest     the tests of the core with the oldest versions of other packages that are allowed"
 	@echo "make newest     likewise with the newest; PYTHON=python3.13 chooses a Python for both"
@@ -67,6 +68,12 @@ newest:
 	$(VENV)-newest/bin/python -m pip install --quiet --upgrade --editable ".[dev]"
 	OMP_NUM_THREADS=1 $(VENV)-newest/bin/python -m pytest --numprocesses 2 -W default $(CORE)
 
+# Libraries that need torchvision, which cannot be imported beside the torch of constraints.txt.
+test-hosts:
+	$(PYTHON) -m venv $(VENV)-hosts
+	$(VENV)-hosts/bin/python -m pip install --quiet --editable . beartype hypothesis lightly open_clip_torch pytest pytest-timeout
+	OMP_NUM_THREADS=1 $(VENV)-hosts/bin/python -m pytest --override-ini addopts= -W default tests/hosts
+
 sbom:
 	$(PYTHON) -m venv $(VENV)-sbom
 	$(VENV)-sbom/bin/python -m pip install --quiet --constraint constraints.txt cyclonedx-bom==7.5.0
@@ -78,4 +85,4 @@ benchmark: setup
 	$(BIN)/python benchmarks/cpu.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest $(VENV)-sbom demo
+	rm -rf $(VENV) $(VENV)-hosts $(VENV)-lowest $(VENV)-newest $(VENV)-sbom demo

@@ -4,7 +4,7 @@
     python benchmarks/cpu.py --quick                    # a first look, about a minute
     python benchmarks/cpu.py --quick --only nt-xent --pairs 64 256 1024
     python benchmarks/cpu.py --only hcl-ot --pairs 16384 --memory
-    python benchmarks/cpu.py --record                   # also writes benchmarks/results/<date>-cpu-<instructions>.md
+    python benchmarks/cpu.py --record                   # also writes benchmarks/results/<date>-cpu-avx2.md
 
 The methods of a task do the same work (for losses this is checked first) on the same raw
 embeddings in float32, with the same number of threads, and take turns. Times are medians over rounds; a

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import torch.distributed as dist
 from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.objective import Objective
 from tammes.sources import Gather, InBatch
+from tammes.sources.distributed import is_distributed
 from tammes.temperature import LearnedTemperature
 
 
@@ -47,13 +47,3 @@ class ObjectiveLoss(nn.Module):
         source = Gather() if self.gather_distributed and is_distributed() else InBatch()
         loss: Tensor = self.objective(source(out0, out1))
         return loss
-
-
-def is_distributed() -> bool:
-    """Return whether there are several processes.
-
-    Example:
-        >>> is_distributed()
-        False
-    """
-    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1

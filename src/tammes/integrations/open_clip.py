@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch import Tensor, nn
 from typing_extensions import override
 
-from tammes.integrations.lightly import is_distributed
 from tammes.objective import Objective
 from tammes.sources import Gather, TwoTowers
+from tammes.sources.distributed import is_distributed
 
 
 class ObjectiveLoss(nn.Module):

@@ -29,6 +29,16 @@ class LostProcessError(ConnectionError):
     """Another process was killed, failed, or could not be reached for too long."""
 
 
+def is_distributed() -> bool:
+    """Return whether this process is one of several.
+
+    Example:
+        >>> is_distributed()
+        False
+    """
+    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+
+
 def is_lost_connection(error: RuntimeError) -> bool:
     """Return whether a backend raised the error because it could not exchange with another process."""
     return isinstance(error, dist.DistError) or "gloo" in str(error)
