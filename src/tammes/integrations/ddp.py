@@ -196,6 +196,7 @@ def _process(
         world_size=size,
         timeout=timedelta(seconds=timeout),
     )
+    dist.barrier()  # so that all are connected before one may fail
     try:
         torch.save([_evaluated(copy.deepcopy(loss), batch) for batch in batches], f"{path}-{rank}.pt")
     except Exception as error:
