@@ -88,6 +88,7 @@ def part(whole: Pairs, rows: Tensor, group: Group) -> Pairs:
         labels=None if whole.labels is None else whole.labels[rows],
         candidate_labels=whole.labels,
         own=rows,
+        candidates_are_anchors=True,
         group=group,
     )
 

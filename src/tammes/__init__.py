@@ -3,13 +3,22 @@
 import importlib
 from typing import TYPE_CHECKING
 
+# Names that come with training, whose packages take seconds more.
+_FROM_TRAINING = {"load": "tammes.training.trained", "Embedder": "tammes.training.embedder"}
+
 if TYPE_CHECKING:
     from tammes.public import *  # noqa: F403
+    from tammes.training.embedder import Embedder as Embedder
+    from tammes.training.trained import load as load
 else:
     # With the public names comes torch, which takes seconds to import: `tammes --help` needs neither, and
     # the command line must be ready for Ctrl-C by then.
     def __getattr__(name: str) -> object:
         """Import the public names when the first of them is used."""
+        if name in _FROM_TRAINING:
+            found = vars(importlib.import_module(_FROM_TRAINING[name]))[name]
+            globals()[name] = found
+            return found
         if name == "__all__" or not name.startswith("__"):
             public = importlib.import_module("tammes.public")
             globals().update({each: vars(public)[each] for each in public.__all__ if each in vars(public)})
@@ -19,4 +28,4 @@ else:
         raise AttributeError(f"module 'tammes' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *importlib.import_module("tammes.public").__all__})
+        return sorted({*globals(), *_FROM_TRAINING, *importlib.import_module("tammes.public").__all__})

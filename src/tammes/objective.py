@@ -120,14 +120,19 @@ class Objective:
                 negatives all have a weight of zero.
         """
         reverse = views[0].reverse if len(views) == 1 and isinstance(views[0], Pairs) else None
-        loss, call = self._evaluated(self._batch(views, self.engine, ids, labels, generator, temperature))
-        if reverse is None:
-            self.last.record(call)
-            return loss
-        other = self._batch((reverse,), self.engine, None, None, generator, temperature)
-        other_loss, other_call = self._evaluated(other)
-        self.last.record(call, other_call)
-        return (loss + other_loss) / 2
+        directions: tuple[tuple[Tensor | Pairs, ...], ...] = (
+            (views,) if reverse is None else (views, (reverse,))
+        )
+        losses, calls = [], []
+        for direction in directions:
+            batch = self._batch(direction, self.engine, ids, labels, generator, temperature)
+            with without_autocast(batch.constant.anchors.device):
+                fit = self._fitted(batch)
+                loss = self._mean_loss(batch, fit)
+            losses.append(loss)
+            calls.append(self._call(batch, fit, loss))
+        self.last.record(*calls)
+        return losses[0] if reverse is None else (losses[0] + losses[1]) / 2
 
     def weights(
         self,
@@ -167,17 +172,21 @@ class Objective:
         """
         return ObjectiveModule(self, temperature=temperature)
 
-    def _evaluated(self, batch: Batch) -> tuple[Float[Tensor, ""], Call]:
-        """Return the loss of a batch, and what its numbers are computed from."""
-        with without_autocast(batch.constant.anchors.device):
-            fit = self._fitted(batch)
-            loss = None if self._closed_form is None else batch.softmax_loss(self._closed_form, fit.weight)
-            if loss is None:
-                loss = batch.group.mean(self._losses(batch, *batch.samples(fit.weight)))
-                # The loss is the same on all processes, so that all raise or none.
-                if fit.weight.may_vanish and not bool(loss.isfinite()):
-                    raise weightless(batch.detached_samples(fit.weight), self.coupling)
-        return loss, Call(
+    def _mean_loss(self, batch: Batch, fit: Fit) -> Float[Tensor, ""]:
+        """Return the loss of a batch."""
+        if self._closed_form is not None:
+            loss = batch.softmax_loss(self._closed_form, fit.weight)
+            if loss is not None:
+                return loss
+        mean = batch.group.mean(self._losses(batch, *batch.samples(fit.weight)))
+        # The loss is the same on all processes, so that all raise or none.
+        if fit.weight.may_vanish and not bool(mean.isfinite()):
+            raise weightless(batch.detached_samples(fit.weight), self.coupling)
+        return mean
+
+    def _call(self, batch: Batch, fit: Fit, loss: Float[Tensor, ""]) -> Call:
+        """Return what the numbers of a call are computed from."""
+        return Call(
             loss=loss.detach(),
             make_samples=batch.detached_samples(fit.weight),
             fit=fit,

@@ -138,7 +138,24 @@ class Vocabulary:
             OSError: If the file cannot be read.
         """
         try:
-            document = json.loads(check_file(Path(path)).read_text(encoding="utf-8"))
+            text = check_file(Path(path)).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"expected a vocabulary as JSON in {path}: {error}") from error
+        return Vocabulary.from_json(text, str(path))
+
+    @staticmethod
+    def from_json(text: str, path: str) -> "Vocabulary":
+        """Read what `to_json` returned.
+
+        Args:
+            text: the JSON.
+            path: where it was found, for the error message.
+
+        Raises:
+            ValueError: If it is not a vocabulary, or was changed since it was saved.
+        """
+        try:
+            document = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"expected a vocabulary as JSON in {path}: {error}") from error
         if not isinstance(document, dict) or document.get("format") != FORMAT:

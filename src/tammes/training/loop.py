@@ -26,9 +26,10 @@ from tammes.training.metrics import MetricsRecorder, Monitor
 from tammes.training.model import build_model
 from tammes.training.module import ContrastiveModule
 from tammes.training.pairing import Pairing, UnpairedWarning
-from tammes.training.run_folder import Run, RunFolder, save_weights
+from tammes.training.run_folder import Run, RunFolder
 from tammes.training.sampler import PairSampler, Shard
 from tammes.training.stop import Stopped, StopRequest
+from tammes.training.weights import save_weights
 
 
 def train(
@@ -143,7 +144,7 @@ def _train(
         except SystemExit:  # lightning's answer to a second Ctrl-C
             raise KeyboardInterrupt from None
         if folder is not None:
-            group.on_first(lambda: save_weights(folder.weights, model))
+            group.on_first(lambda: save_weights(folder.weights, model, run_config))
     return Run(config=run_config, model=model, metrics=tuple(recorder.rows), seconds=recorder.seconds)
 
 

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
-import torch
 from lightning.pytorch import LightningModule
-from safetensors import SafetensorError
 
 from tammes.checks import check_file, check_integer
 from tammes.data.vocabulary import Vocabulary
@@ -20,7 +17,8 @@ from tammes.training.config import RunConfig, TextsSummary
 from tammes.training.config_file import differences, from_yaml, to_yaml
 from tammes.training.lock import LOCK, locked
 from tammes.training.metrics import EpochMetrics, read_csv
-from tammes.training.model import Model, build_model
+from tammes.training.model import Model
+from tammes.training.weights import read_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,20 +285,6 @@ class Run:
     seconds: float | None = None
 
 
-def save_weights(path: Path, model: Model) -> None:
-    """Write the weights of encoder and head.
-
-    Args:
-        path: the .safetensors file.
-        model: encoder and head, on any device.
-
-    Raises:
-        OSError: if the disk is full; the old file survives.
-    """
-    weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
-    write_atomically(path, safetensors.torch.save(weights))
-
-
 def load_run(path: Path) -> Run:
     """Read a run back from its folder; nothing in the files is executed.
 
@@ -322,20 +306,9 @@ def load_run(path: Path) -> Run:
     vocabulary = None
     if isinstance(config.data, TextsSummary):
         vocabulary = _vocabulary(folder)
-    try:
-        # Without memory until the weights fill it, because a damaged file may ask for a network of any size.
-        with torch.device("meta"):
-            model = build_model(config, vocabulary)
-        # Copies, because safetensors maps the file, which may be replaced while the model is in use.
-        loaded = safetensors.torch.load_file(check_file(folder.weights))
-        types = {name: value.dtype for name, value in model.state_dict().items()}
-        weights = {name: value.to(types.get(name), copy=True) for name, value in loaded.items()}
-        model.load_state_dict(weights, assign=True)
-    except (SafetensorError, RuntimeError, TypeError, OverflowError) as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{folder.weights} does not fit {folder.config}: {reason}") from error
+    model = read_model(folder.weights, config, vocabulary)
     metrics = read_csv(folder.metrics) if folder.metrics.exists() else ()
-    return Run(config=config, model=model.requires_grad_(True), metrics=metrics)
+    return Run(config=config, model=model, metrics=metrics)
 
 
 def _vocabulary(folder: RunFolder) -> Vocabulary:

@@ -1,0 +1,228 @@
+"""The encoder of a finished run, to be used in other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from PIL import Image
+from torch import Tensor, nn
+
+from tammes.data.folder import folder
+from tammes.data.image_files import as_pixels, decode
+from tammes.data.images import Images, TensorPixels
+from tammes.data.texts import Texts
+from tammes.data.tokens import Tokens
+from tammes.training.config import ImagesSummary, RunConfig
+from tammes.training.embedding import embed
+from tammes.training.model import Model
+from tammes.training.run_folder import RunFolder, load_run
+from tammes.training.weights import read_metadata, read_model, save_weights
+
+try:
+    from huggingface_hub import ModelHubMixin, hf_hub_download
+except ImportError:
+
+    class ModelHubMixin:  # type: ignore[no-redef]
+        """In the place of huggingface_hub's, where that is not installed."""
+
+        @classmethod
+        def from_pretrained(cls, *arguments: object, **named: object) -> Any:
+            """Say what to install."""
+            raise ImportError("the hub needs huggingface_hub: python -m pip install huggingface_hub")
+
+        save_pretrained = push_to_hub = from_pretrained
+
+
+WEIGHTS = RunFolder(path=Path()).weights.name
+
+
+def load(path: str | Path) -> TrainedEncoder:
+    """Return the encoder of a finished run, in evaluation mode.
+
+    Nothing in the files is executed.
+
+    Args:
+        path: folder of the run, or its model.safetensors alone, which holds the configuration as well.
+
+    Raises:
+        ValueError: nothing there; a run that has not finished; files that are damaged, or do not fit.
+
+    Example:
+        >>> import tempfile, tammes
+        >>> from tammes.data import digits
+        >>> from tammes.encoders import ConvNetConfig
+        >>> from tammes.positives import Handwriting
+        >>> from tammes.training import RunFolder, TrainingConfig, train
+        >>> images = digits("train").subset(range(64))
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     config = TrainingConfig(objective=tammes.recipes.simclr(temperature=0.5), epochs=1,
+        ...         encoder=ConvNetConfig(width=8), augmentation=Handwriting(), batch_size=32)
+        ...     _ = train(config, images, source="digits", folder=RunFolder(path=Path(root)))
+        ...     encoder = load(root)
+        >>> encoder.embed(images).shape
+        torch.Size([64, 32])
+    """
+    path = Path(path)
+    if path.is_file():
+        return _from_weights(path)
+    if not RunFolder(path=path).config.exists() and (path / WEIGHTS).is_file():
+        return _from_weights(path / WEIGHTS)
+    run = load_run(path)
+    return TrainedEncoder(run.model, run.config)
+
+
+def _from_weights(path: Path) -> TrainedEncoder:
+    config, vocabulary = read_metadata(path)
+    return TrainedEncoder(read_model(path, config, vocabulary), config)
+
+
+class TrainedEncoder(nn.Module, ModelHubMixin):
+    """A trained encoder, in evaluation mode; `load` makes one.
+
+    It is an `nn.Module` from inputs to features, without the projection head: train it further, or put a
+    classifier behind it. With huggingface_hub, `push_to_hub("me/name")` and
+    `TrainedEncoder.from_pretrained("me/name")` share it; only model.safetensors is needed to load it.
+
+    Args:
+        model: encoder and head.
+        settings: configuration of the run.
+
+    Attributes:
+        settings: the same.
+        features: width of the features.
+
+    Example:
+        >>> TrainedEncoder.__mro__[1].__name__
+        'Module'
+    """
+
+    # Else the mixin would write its own view of the arguments.
+    _hub_mixin_config: Any = {"library_name": "tammes"}  # noqa: RUF012
+
+    def __init__(self, model: Model, settings: RunConfig) -> None:
+        super().__init__()
+        self.model, self.settings = model, settings
+        self.features = model.encoder.features
+        self.eval()
+
+    def forward(self, inputs: Tensor | Tokens) -> Float[Tensor, "batch features"]:
+        """Return the features of images `(batch, channels, size, size)` in [0, 1], or of tokens."""
+        features: Tensor = self.model.encoder(inputs)
+        return features
+
+    def embed(
+        self, data: object, *, projected: bool = False, batch_size: int = 512, workers: int = 0
+    ) -> Float[Tensor, "n features"]:
+        """Return the features of n images or sentences, in evaluation mode; float32 on the CPU.
+
+        Images are scaled and cropped to the size, and converted to the channels, that the encoder was trained
+        with, as in training.
+
+        Args:
+            data: for images a folder, a list of files or of Pillow images, an array of bytes
+                `(n, height, width)` or `(n, height, width, 1 or 3)`, a uint8 tensor
+                `(n, channels, height, width)`, or `Images`; for texts a list of strings, or `Texts`.
+            projected: whether to return the projection head's output, which the objective compared.
+            batch_size: rows at a time; changes time and memory only.
+            workers: number of processes that decode images.
+
+        Raises:
+            ValueError: data of another kind; an image that cannot be decoded; a blank sentence.
+        """
+        summary = self.settings.data
+        if isinstance(summary, ImagesSummary):
+            rows: Images | Texts = _images(data, size=summary.size, channels=summary.channels)
+        else:
+            rows = _texts(data)
+        return embed(self.model, rows, batch_size=batch_size, workers=workers)[int(projected)]
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        save_weights(save_directory / WEIGHTS, self.model, self.settings)
+
+    @classmethod
+    def _from_pretrained(
+        cls,
+        *,
+        model_id: str,
+        revision: str | None,
+        cache_dir: str | Path | None,
+        force_download: bool,
+        local_files_only: bool,
+        token: str | bool | None,
+        **others: Any,
+    ) -> TrainedEncoder:
+        if Path(model_id).exists():
+            return load(model_id)
+        file = hf_hub_download(
+            repo_id=model_id,
+            filename=WEIGHTS,
+            revision=revision,
+            cache_dir=cache_dir,
+            force_download=force_download,
+            local_files_only=local_files_only,
+            token=token,
+        )
+        return load(file)
+
+
+def _images(data: object, *, size: int, channels: int) -> Images:
+    if isinstance(data, Images):
+        return data
+    if isinstance(data, str | Path) and Path(data).is_dir():
+        return folder(data, size=size, channels=channels)
+    if isinstance(data, str | Path | Image.Image):
+        data = [data]
+    if isinstance(data, Tensor):
+        data = list(_array_of(data))
+    if isinstance(data, np.ndarray) and data.dtype == np.uint8 and data.ndim in (3, 4):
+        data = list(data)
+    if not isinstance(data, Sequence) or len(data) == 0 or isinstance(data, Texts):
+        raise ValueError(f"expected images ({_IMAGES}), got {_kind(data)}")
+    pixels = [_pixels(each, size=size, channels=channels) for each in data]
+    names = tuple(str(each) if isinstance(each, str | Path) else f"{row}" for row, each in enumerate(data))
+    return Images(pixels=TensorPixels(torch.stack(pixels)), names=names)
+
+
+_IMAGES = (
+    "a folder, a list of files or Pillow images, an array of bytes (n, height, width) or (n, height, width, "
+    "1 or 3), or a uint8 tensor (n, channels, height, width)"
+)
+
+
+def _array_of(images: Tensor) -> np.ndarray:
+    if images.dtype != torch.uint8 or images.ndim != 4:
+        raise ValueError(f"expected images ({_IMAGES}), got {_kind(images)}; scale floats to bytes first")
+    # n c h w -> n h w c
+    return images.cpu().permute(0, 2, 3, 1).numpy()
+
+
+def _pixels(image: object, *, size: int, channels: int) -> Tensor:
+    if isinstance(image, str | Path):
+        return decode(Path(image), size=size, channels=channels)
+    if isinstance(image, np.ndarray):
+        image = Image.fromarray(image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image)
+    if not isinstance(image, Image.Image):
+        raise ValueError(f"expected images ({_IMAGES}), got {_kind(image)} among them")
+    return as_pixels(image, size=size, channels=channels)
+
+
+def _texts(data: object) -> Texts:
+    if isinstance(data, Texts):
+        return data
+    sentences = data.tolist() if isinstance(data, np.ndarray) else data
+    if isinstance(sentences, str) or not isinstance(sentences, Sequence):
+        raise ValueError(f"expected a list of strings, got {_kind(data)}")
+    if not all(isinstance(each, str) for each in sentences):
+        raise ValueError("expected a list of strings, got something else among them")
+    return Texts(sentences=tuple(sentences), names=tuple(str(row) for row in range(len(sentences))))
+
+
+def _kind(data: object) -> str:
+    if isinstance(data, Tensor | np.ndarray):
+        return f"{type(data).__name__} of {data.dtype} {tuple(data.shape)}"
+    return repr(data) if isinstance(data, str | Path | Images | Texts) else type(data).__name__

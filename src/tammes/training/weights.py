@@ -1,0 +1,82 @@
+"""The file of the weights, which says by itself which network they belong to."""
+
+import json
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+
+from tammes.checks import check_file
+from tammes.data.vocabulary import Vocabulary
+from tammes.training.atomic import write_atomically
+from tammes.training.config import RunConfig
+from tammes.training.config_file import from_yaml, to_yaml
+from tammes.training.model import Model, build_model
+
+METADATA = "tammes"
+"""Key of the configuration in the metadata of the weights."""
+
+
+def save_weights(path: Path, model: Model, config: RunConfig) -> None:
+    """Write the weights of encoder and head, with what is needed to build them again in the metadata.
+
+    Args:
+        path: the .safetensors file.
+        model: encoder and head, on any device.
+        config: configuration of the run.
+
+    Raises:
+        OSError: if the disk is full; the old file survives.
+    """
+    weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
+    vocabulary = None if model.vocabulary is None else model.vocabulary.to_json()
+    # One entry, because safetensors writes several in an order that differs from one process to the next.
+    metadata = {METADATA: json.dumps({"config": to_yaml(config), "vocabulary": vocabulary})}
+    write_atomically(path, safetensors.torch.save(weights, metadata=metadata))
+
+
+def read_metadata(weights: Path) -> tuple[RunConfig, Vocabulary | None]:
+    """Read the configuration and the vocabulary that `save_weights` wrote beside the weights.
+
+    Raises:
+        ValueError: for a file that is damaged, or was not written by `save_weights`.
+    """
+    try:
+        with safetensors.safe_open(check_file(weights), framework="pt") as file:
+            content = json.loads((file.metadata() or {})[METADATA])
+        config = from_yaml(RunConfig, content["config"])
+        words = content["vocabulary"]
+        return config, None if words is None else Vocabulary.from_json(words, str(weights))
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(
+            f"expected weights with the configuration of their run in {weights}, got something else "
+            f"({type(error).__name__}: {reason}): name the folder of the run"
+        ) from error
+
+
+def read_model(weights: Path, config: RunConfig, vocabulary: Vocabulary | None) -> Model:
+    """Build the network of a run and read its weights.
+
+    Args:
+        weights: the .safetensors file.
+        config: configuration of the run.
+        vocabulary: vocabulary of a run on texts.
+
+    Raises:
+        ValueError: for a file that is damaged, or holds the weights of another network.
+    """
+    try:
+        # Without memory until the weights fill it, because a damaged file may ask for a network of any size.
+        with torch.device("meta"):
+            model = build_model(config, vocabulary)
+        # Copies, because safetensors maps the file, which may be replaced while the model is in use.
+        loaded = safetensors.torch.load_file(check_file(weights))
+        types = {name: value.dtype for name, value in model.state_dict().items()}
+        state = {name: value.to(types.get(name), copy=True) for name, value in loaded.items()}
+        model.load_state_dict(state, assign=True)
+    except (SafetensorError, RuntimeError, TypeError, OverflowError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{weights} does not fit the configuration of its run: {reason}") from error
+    return model.requires_grad_(True)
