@@ -60,12 +60,12 @@ attack: setup
 lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(PYTHON) .ci/lowest.py > $(VENV)-lowest/constraints.txt
-	$(VENV)-lowest/bin/python -m pip install --quiet --constraint $(VENV)-lowest/constraints.txt --editable ".[dev]"
+	$(VENV)-lowest/bin/python -m pip install --quiet --constraint $(VENV)-lowest/constraints.txt --editable ".[test]"
 	OMP_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest --numprocesses 2 -W default $(CORE)
 
 newest:
 	$(PYTHON) -m venv $(VENV)-newest
-	$(VENV)-newest/bin/python -m pip install --quiet --upgrade --editable ".[dev]"
+	$(VENV)-newest/bin/python -m pip install --quiet --upgrade --editable ".[test]"
 	OMP_NUM_THREADS=1 $(VENV)-newest/bin/python -m pytest --numprocesses 2 -W default $(CORE)
 
 # Libraries that need torchvision, which cannot be imported beside the torch of constraints.txt.

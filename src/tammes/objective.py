@@ -19,7 +19,7 @@ from torch import Tensor
 
 from tammes.batch import Batch, batch_of
 from tammes.checks import is_finite
-from tammes.contrast import Contrast, InfoNCE, SoftmaxContrast
+from tammes.contrast import Contrast, InfoNCE, Sigmoid, SoftmaxContrast
 from tammes.contrast.contrast import Shift
 from tammes.correction import Correction, Debias
 from tammes.coupling import Coupling, Fit, Uniform
@@ -50,7 +50,8 @@ class Objective:
         selection: rule for the negatives: `All()`, `Subset(k=...)`, `OtherLabels()`.
         correction: `Debias(class_prior=...)` or None.
         perturbation: `FeatureModification(epsilon=...)` or None.
-        contrast: `InfoNCE()`, `Logistic()`, `BCL()`, `Triplet(margin=...)`, `Hinge()`, `Softplus()`.
+        contrast: `InfoNCE()`, `SupCon()`, `Sigmoid()`, `Logistic()`, `BCL()`, `Triplet(margin=...)`,
+            `Hinge()`, `Softplus()`.
         normalize: whether embeddings are brought to unit length first.
         without_positive: "error" raises for an anchor without a positive; "skip" leaves it out of the mean
             over the anchors, as a candidate like any other, and counts it in `last["skipped_anchors"]`.
@@ -94,7 +95,7 @@ class Objective:
                 "is given at the call"
             )
         check_kinds(vars(self))
-        check_combination(self.coupling, self.selection, self.correction, self.contrast)
+        check_combination(self.coupling, self.selection, self.correction, self.perturbation, self.contrast)
 
     def __call__(
         self,
@@ -103,6 +104,7 @@ class Objective:
         labels: Integer[Tensor, " batch"] | None = None,
         generator: torch.Generator | None = None,
         temperature: Float[Tensor, ""] | Float[Tensor, " 1"] | None = None,
+        bias: Float[Tensor, ""] | Float[Tensor, " 1"] | None = None,
     ) -> Float[Tensor, ""]:
         """Return the loss, a scalar in float32 (float64 for embeddings in float64) even under autocast.
 
@@ -113,12 +115,18 @@ class Objective:
             generator: generator of a random subset; by default torch's own.
             temperature: learned temperature, a tensor of one number that is used instead of the objective's
                 own, and differentiated: `LearnedTemperature` makes one.
+            bias: learned bias of `Sigmoid`, a tensor of one number that is used instead of the contrast's
+                own, and differentiated.
 
         Raises:
             ValueError: views that do not fit together, NaN or infinity or a zero-length row in them, an
                 anchor without a positive or a negative, k above the number of negatives, an anchor whose
                 negatives all have a weight of zero.
         """
+        if bias is not None:
+            return self._with_bias(bias)(
+                *views, ids=ids, labels=labels, generator=generator, temperature=temperature
+            )
         reverse = views[0].reverse if len(views) == 1 and isinstance(views[0], Pairs) else None
         directions: tuple[tuple[Tensor | Pairs, ...], ...] = (
             (views,) if reverse is None else (views, (reverse,))
@@ -171,6 +179,14 @@ class Objective:
             ['temperature.log_scale']
         """
         return ObjectiveModule(self, temperature=temperature)
+
+    def _with_bias(self, bias: Tensor) -> Objective:
+        """Return this objective with a learned bias, which writes its numbers into the same `last`."""
+        if not isinstance(self.contrast, Sigmoid):
+            raise ValueError(f"bias came with {self.contrast!r}, which has none: only Sigmoid has one")
+        other = replace(self, contrast=self.contrast.with_bias(bias))
+        object.__setattr__(other, "last", self.last)
+        return other
 
     def _mean_loss(self, batch: Batch, fit: Fit) -> Float[Tensor, ""]:
         """Return the loss of a batch."""

@@ -1,7 +1,7 @@
 """The public names of Tammes, which `import tammes` offers."""
 
 from tammes import recipes
-from tammes.contrast import BCL, Contrast, Hinge, InfoNCE, Logistic, Softplus, Triplet
+from tammes.contrast import BCL, Contrast, Hinge, InfoNCE, Logistic, Sigmoid, Softplus, SupCon, Triplet
 from tammes.correction import Correction, Debias
 from tammes.coupling import (
     Cost,
@@ -43,10 +43,12 @@ __all__ = [
     "Perturbation",
     "Queue",
     "Selection",
+    "Sigmoid",
     "SinkhornWarning",
     "Softplus",
     "SquaredEuclidean",
     "Subset",
+    "SupCon",
     "Transport",
     "Triplet",
     "TwoTowers",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
-from tammes.contrast import BCL, Hinge, Logistic, Softplus, Triplet
+from tammes.contrast import BCL, Hinge, InfoNCE, Logistic, Sigmoid, Softplus, SupCon, Triplet
 from tammes.correction import Debias
 from tammes.coupling import Cost, Coupling, Hard, SquaredEuclidean, Transport, Uniform
 from tammes.objective import Objective
@@ -266,6 +267,77 @@ def jsd(
         correction=_debias(class_prior, least_similarity=-math.inf),
         contrast=Softplus(),
         normalize=False,
+    )
+
+
+def decoupled(*, temperature: float, selection: Selection = All()) -> Objective:  # noqa: B008
+    """Return decoupled contrast, whose denominator has no positive.
+
+        -l+ + log( 1/N sum_j e^{l_j} )
+
+    Args:
+        temperature: divisor of the cosine similarities.
+        selection: rule for the negatives.
+
+    Source: Yeh et al. (2022), eq. 6. Differs: less the constant log N, which has no gradient.
+
+    Example:
+        >>> decoupled(temperature=0.5).contrast
+        InfoNCE(weight=None, limit=True)
+    """
+    return Objective(temperature=temperature, selection=selection, contrast=InfoNCE(limit=True))
+
+
+def supcon(
+    *,
+    temperature: float,
+    average: Literal["outside", "inside"] = "outside",
+    selection: Selection = All(),  # noqa: B008
+) -> Objective:
+    """Return supervised contrast, called with the classes as ids: `supcon(...)(view_a, view_b, ids=classes)`.
+
+    -1/|P| sum_P log( e^{l_p} / (sum_P e^{l_p} + sum_j e^{l_j}) ), P the other rows of the anchor's class.
+
+    Args:
+        temperature: divisor of the cosine similarities.
+        average: whether the mean over the positives is taken "outside" the logarithm or "inside".
+        selection: rule for the negatives.
+
+    Source: Khosla et al. (2020), eq. 2 and 3. Without the other positives in the denominator it is
+    `simclr(...)` with the classes as ids: Feeney and Hughes (2023), SINCERE.
+
+    Example:
+        >>> supcon(temperature=0.1).contrast
+        SupCon(average='outside', weight=None)
+    """
+    return Objective(temperature=temperature, selection=selection, contrast=SupCon(average=average))
+
+
+def sigmoid(
+    *,
+    temperature: float = 0.1,
+    bias: float = -10.0,
+    coupling: Coupling = Uniform(),  # noqa: B008
+    selection: Selection = All(),  # noqa: B008
+) -> Objective:
+    """Return sigmoid contrast: every pair is judged alone.
+
+        softplus(-(l+ + b)) + sum_j softplus(l_j + b)
+
+    Args:
+        temperature: divisor of the cosine similarities; learned from 0.1 on in the paper.
+        bias: b; learned from -10 on in the paper.
+        coupling: weights of the negatives.
+        selection: rule for the negatives.
+
+    Source: Zhai et al. (2023), eq. 1, there over pairs of images and texts: see `TwoTowers`.
+
+    Example:
+        >>> sigmoid().contrast
+        Sigmoid(bias=-10.0, weight=None)
+    """
+    return Objective(
+        temperature=temperature, coupling=coupling, selection=selection, contrast=Sigmoid(bias=bias)
     )
 
 

@@ -40,9 +40,18 @@ def check_kinds(parts: Mapping[str, object]) -> None:
 
 
 def check_combination(
-    coupling: Coupling, selection: Selection, correction: Correction | None, contrast: Contrast
+    coupling: Coupling,
+    selection: Selection,
+    correction: Correction | None,
+    perturbation: Perturbation | None,
+    contrast: Contrast,
 ) -> None:
     """Raise ValueError for parts that contradict each other, with the parts to take instead."""
+    if perturbation is not None and not contrast.falls_with_positives:
+        raise ValueError(
+            f"{contrast!r} can rise with a positive's logit, so lowering all of them is not the worst that "
+            f'{perturbation!r} can do: use SupCon(average="inside") or InfoNCE()'
+        )
     if not contrast.weighs and not isinstance(coupling, Uniform):
         raise ValueError(
             f"{contrast!r} looks at the hardest negative alone, so the weights of {coupling!r} have no "

@@ -12,7 +12,7 @@ from torch import Tensor
 
 import tammes
 from tammes import Objective, Pairs
-from tammes.contrast import BCL, Contrast, Hinge, InfoNCE, Logistic, Softplus, Triplet
+from tammes.contrast import BCL, Contrast, Hinge, InfoNCE, Logistic, Sigmoid, Softplus, SupCon, Triplet
 from tammes.coupling import Coupling
 from tammes.selection import Selection
 from tammes.sources import InBatch, Queue
@@ -160,6 +160,16 @@ CONTRASTS: st.SearchStrategy[Contrast] = st.one_of(
     st.builds(Logistic, weight=st.one_of(st.none(), positive_numbers(0.1, 100))),
     st.just(BCL()),
     st.just(Softplus()),
+    st.builds(
+        SupCon,
+        average=st.sampled_from(["outside", "inside"]),
+        weight=st.one_of(st.none(), positive_numbers(0.1, 100)),
+    ),
+    st.builds(
+        Sigmoid,
+        bias=st.one_of(st.floats(-20, 20), st.sampled_from([0.0, 1e4, -1e4])),
+        weight=st.one_of(st.none(), positive_numbers(0.1, 100)),
+    ),
     st.builds(Triplet, margin=positive_numbers(0.1, 10)),
     st.builds(Hinge, margin=positive_numbers(0.1, 10)),
 )
@@ -195,7 +205,7 @@ def objectives(draw: st.DrawFn, *, has_labels: bool) -> Objective:
         coupling=coupling,
         selection=selection,
         correction=correction,
-        perturbation=draw(st.one_of(st.none(), PERTURBATIONS)),
+        perturbation=draw(st.one_of(st.none(), PERTURBATIONS)) if contrast.falls_with_positives else None,
         contrast=contrast,
         normalize=draw(st.sampled_from([True, True, False])),
     )

@@ -14,7 +14,7 @@ from torch import Tensor
 from typing_extensions import override
 
 import tammes
-from tammes.contrast import Hinge, Triplet
+from tammes.contrast import Hinge, Sigmoid, Triplet
 from tammes.coupling import Coupling, Fit
 from tammes.layout import layout_of
 from tammes.reduce import Engine, Negatives
@@ -239,6 +239,9 @@ def sizes(case: Case) -> tuple[float, float, float]:
     size = 0.0
     if isinstance(objective.contrast, Triplet | Hinge):
         size += objective.contrast.margin
+    if isinstance(objective.contrast, Sigmoid):  # a sum over the negatives, each as large as the bias
+        count = rows.shape[0] if objective.contrast.weight is None else objective.contrast.weight
+        size += max(1.0, count) * (logit + abs(objective.contrast.bias))
     if isinstance(objective.perturbation, tammes.FeatureModification):
         size += objective.perturbation.epsilon * longest / objective.temperature
     if isinstance(objective.correction, tammes.Debias) and math.isfinite(

@@ -15,7 +15,7 @@ from torch import Tensor
 
 import tammes
 from tammes import Objective, Pairs
-from tammes.contrast import BCL, Hinge, InfoNCE, SoftmaxContrast, Softplus, Triplet
+from tammes.contrast import BCL, Hinge, InfoNCE, Sigmoid, SoftmaxContrast, Softplus, SupCon, Triplet
 
 
 def softplus(values: Tensor) -> Tensor:
@@ -157,6 +157,24 @@ def _evaluation(
             count = negative.sum(dim=1, keepdim=True).double()
             weight = count if contrast.weight is None else torch.tensor(contrast.weight, dtype=torch.float64)
             return average(softplus(weight.log() + g - down))
+        if isinstance(contrast, SupCon):
+            a, b = log_mean_exp(logit, negative) + shift, log_mean_exp(logit, positive) + shift
+            g = corrected(a, b, lowest + shift, logs=True)
+            count = negative.sum(dim=1, keepdim=True).double()
+            weight = count if contrast.weight is None else torch.tensor(contrast.weight, dtype=torch.float64)
+            inside = torch.where(positive, down, -torch.inf)
+            numerator = torch.logsumexp(inside, dim=1, keepdim=True)
+            denominator = torch.logsumexp(torch.cat([inside, weight.log() + g], dim=1), dim=1, keepdim=True)
+            if contrast.average == "outside":
+                return average(denominator - down)
+            return (denominator - numerator)[:, 0] + positive.sum(dim=1).double().log()
+        if isinstance(contrast, Sigmoid):
+            b = contrast.bias
+            of_negatives, of_positives = mean(softplus(up + b), negative), mean(softplus(up + b), positive)
+            count = negative.sum(dim=1, keepdim=True).double()
+            weight = count if contrast.weight is None else torch.tensor(contrast.weight, dtype=torch.float64)
+            g = corrected(of_negatives, of_positives, softplus(lowest + shift + b), logs=False)
+            return average(softplus(-(down + b)) + weight * g)
         if isinstance(contrast, BCL):
             g = corrected(mean(up, negative), mean(up, positive), lowest + shift, logs=False)
             return average(g - down)

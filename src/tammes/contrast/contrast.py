@@ -8,6 +8,7 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.checks import is_finite
 from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
 
 Shift = Tensor | float
@@ -15,7 +16,7 @@ Shift = Tensor | float
 
 
 class Contrast(ABC):
-    """Loss of one anchor, non-decreasing in its negative logits and non-increasing in its positive ones.
+    """Loss of one anchor, non-decreasing in its negative logits.
 
     The negatives enter as one statistic for each anchor, on which a correction can act.
     """
@@ -26,6 +27,8 @@ class Contrast(ABC):
     """Whether its statistic is a mean over the negatives alone, from which false ones can be subtracted."""
     log_domain: ClassVar[bool] = False
     """Whether its statistic is the logarithm of a mean of e^{l}."""
+    falls_with_positives: ClassVar[bool] = True
+    """Whether the loss never rises with a positive logit, so that the worst perturbation lowers all."""
 
     @abstractmethod
     def statistic(self, sample: Sample, positives: WeightedPositives, shift: Shift) -> Float[Tensor, " e"]:
@@ -53,6 +56,14 @@ class Contrast(ABC):
         shift: Shift,
     ) -> Float[Tensor, " n"]:
         """Return `(n,)` losses: the statistic against the positive logits, each lowered by the shift."""
+
+
+def check_weight(weight: float | None) -> None:
+    """Raise ValueError for a weight Q of the negatives that is neither positive nor None."""
+    if weight is not None and not (is_finite(weight) and weight > 0):
+        raise ValueError(
+            f"weight (Q) must be a positive number, or None for the number of negatives, got {weight}"
+        )
 
 
 def raised(statistic: Tensor, shift: Shift) -> Tensor:

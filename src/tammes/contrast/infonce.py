@@ -10,34 +10,19 @@ from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.checks import is_finite
-from tammes.contrast.contrast import Contrast, Shift, raised
+from tammes.contrast.contrast import Contrast, Shift, check_weight, raised
 from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
 from tammes.reduce.terms import softplus
 
 
-class SoftmaxContrast(Contrast):
-    """log(1 + Q e^{log G - l+}), averaged over the positives, with G = sum_j w_j e^{l_j}.
-
-    InfoNCE and the m-pair logistic loss are this formula under two names.
-    """
+class LogMeanExpContrast(Contrast):
+    """A loss of log G, with G = sum_j w_j e^{l_j} that counts as Q negatives."""
 
     weight: float | None
     log_domain: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.weight is not None and not (is_finite(self.weight) and self.weight > 0):
-            raise ValueError(
-                "weight (Q) must be a positive number, or None for the number of negatives, "
-                f"got {self.weight}"
-            )
-        if self.is_limit and self.weight is not None:
-            raise ValueError(f"the limit form has no weight Q, got weight={self.weight}: leave one out")
-
-    @property
-    def is_limit(self) -> bool:
-        """Whether the loss is the form for infinitely many negatives, -l+ + log G."""
-        return False
+        check_weight(self.weight)
 
     @property
     def log_weight(self) -> float | None:
@@ -52,6 +37,28 @@ class SoftmaxContrast(Contrast):
     def lower_bound(self, logit: Shift) -> Shift:
         return logit
 
+    def log_total(self, statistic: Float[Tensor, " n"], negatives: WeightedNegatives) -> Float[Tensor, " n"]:
+        """Return `(n,)` log(Q G)."""
+        log_weight = self.log_weight
+        return statistic + (negatives.negatives.log_count if log_weight is None else log_weight)
+
+
+class SoftmaxContrast(LogMeanExpContrast):
+    """log(1 + Q e^{log G - l+}), averaged over the positives, with G = sum_j w_j e^{l_j}.
+
+    InfoNCE and the m-pair logistic loss are this formula under two names.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.is_limit and self.weight is not None:
+            raise ValueError(f"the limit form has no weight Q, got weight={self.weight}: leave one out")
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether the loss is the form for infinitely many negatives, -l+ + log G."""
+        return False
+
     @override
     def losses(
         self,
@@ -61,8 +68,7 @@ class SoftmaxContrast(Contrast):
         shift: Shift,
     ) -> Float[Tensor, " n"]:
         if not self.is_limit:
-            log_weight = self.log_weight
-            statistic = statistic + (negatives.negatives.log_count if log_weight is None else log_weight)
+            statistic = self.log_total(statistic, negatives)
         excess = raised(positives.of_anchor(statistic) - positives.logit, positives.of_anchor(shift))
         return positives.average(excess if self.is_limit else softplus(excess))
 
@@ -78,7 +84,11 @@ class InfoNCE(SoftmaxContrast):
     Raises:
         ValueError: a weight that is not positive, or one given with the limit form.
 
-    Source: Robinson (2023), eq. 3.1, 3.11 and, for the limit form, 3.14.
+    With several positives each has a term, whose denominator holds the negatives and that positive alone:
+    with classes as ids this is the supervised loss of Feeney and Hughes (2023), SINCERE.
+
+    Source: Robinson (2023), eq. 3.1, 3.11 and, for the limit form, 3.14; the limit form is also the
+    decoupled loss of Yeh et al. (2022), eq. 6, less the constant log N.
 
     Example:
         >>> InfoNCE()

@@ -102,6 +102,7 @@ def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels s
         with open_image(path) as image:
             # A large JPEG is decoded at a half, quarter or eighth where twice `size` remains: quicker.
             image.draft(None, (2 * size, 2 * size))
+            ImageOps.exif_transpose(image, in_place=True)  # a copy would take as much memory again
             return as_pixels(image, size=size, channels=channels)
     except DAMAGE as error:
         raise ValueError(
@@ -111,13 +112,13 @@ def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels s
 
 
 def as_pixels(image: Image.Image, *, size: int, channels: int) -> UInt8[Tensor, "channels size size"]:
-    """Return an image as uint8 (channels, size, size), scaled, cropped and turned as `decode` does.
+    """Return an image as uint8 (channels, size, size), scaled and cropped as `decode` does.
 
     Example:
         >>> as_pixels(Image.new("RGB", (2, 3), "red"), size=1, channels=3).flatten()
         tensor([255,   0,   0], dtype=torch.uint8)
     """
-    plain = _converted(ImageOps.exif_transpose(image), "L" if channels == 1 else "RGB")
+    plain = _converted(image, "L" if channels == 1 else "RGB")
     side = min(plain.size)
     left, top = (plain.width - side) / 2, (plain.height - side) / 2
     if plain.size != (size, size):

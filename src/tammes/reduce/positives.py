@@ -64,6 +64,15 @@ class WeightedPositives(Sample):
             return values
         return self._sum(values) / self.pairs.count
 
+    @cached_property
+    def log_count(self) -> Float[Tensor, " n"]:
+        """`(n,)` logarithm of the number of positives."""
+        return self.pairs.count.to(self.similarity.dtype).log()
+
+    def log_sum_exp(self, values: Float[Tensor, " e"]) -> Float[Tensor, " n"]:
+        """Return `(n,)` log sum e^value over each anchor's positives, without weights."""
+        return values if self.pairs.one_each else self._log_sum_exp(values)
+
     @override
     def log_mean_exp(self) -> Float[Tensor, " n"]:
         if self.pairs.one_each:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
-from PIL import Image
+from PIL import Image, ImageOps
 from torch import Tensor, nn
 
 from tammes.data.folder import folder
@@ -208,7 +208,7 @@ def _pixels(image: object, *, size: int, channels: int) -> Tensor:
         image = Image.fromarray(image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image)
     if not isinstance(image, Image.Image):
         raise ValueError(f"expected images ({_IMAGES}), got {_kind(image)} among them")
-    return as_pixels(image, size=size, channels=channels)
+    return as_pixels(ImageOps.exif_transpose(image), size=size, channels=channels)
 
 
 def _texts(data: object) -> Texts:

@@ -75,6 +75,7 @@ def test_words_make_the_objective(words: str, expected: tammes.Objective) -> Non
 def test_every_recipe_is_a_word() -> None:
     assert list(named_recipes()) == [
         "simclr", "dcl", "hcl", "hcl-ot", "bcl", "triplet", "logistic", "hinge", "ifm", "jsd",
+        "decoupled", "supcon", "sigmoid",
     ]  # fmt: skip
 
 

@@ -1,0 +1,89 @@
+"""The sigmoid contrast: every pair is judged alone, with a bias for the many that are negative."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from typing_extensions import override
+
+from tammes.checks import check_number
+from tammes.contrast.contrast import Contrast, Shift, check_weight
+from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
+from tammes.reduce.terms import Softened, softplus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sigmoid(Contrast):
+    """softplus(-(l+ + b)), averaged over the positives, plus Q sum_j w_j softplus(l_j + b).
+
+    A bias that is learned is given at the call, `objective(..., bias=bias)`, and used instead of b.
+
+    Args:
+        bias: b, in logits.
+        weight: Q; None for the number of the anchor's negatives: sum_j softplus(l_j + b).
+
+    Raises:
+        ValueError: a bias that is no finite number, a weight that is not positive.
+
+    Source: Zhai et al. (2023), eq. 1.
+
+    Example:
+        >>> Sigmoid()
+        Sigmoid(bias=-10.0, weight=None)
+    """
+
+    bias: float = -10.0
+    weight: float | None = None
+    _learned: Tensor | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_number("bias", self.bias)
+        check_weight(self.weight)
+
+    def with_bias(self, learned: Float[Tensor, ""] | Float[Tensor, " 1"]) -> Sigmoid:
+        """Return the contrast with a learned bias, which gets a gradient.
+
+        Raises:
+            ValueError: anything but a tensor of one finite number.
+        """
+        if (
+            not isinstance(learned, Tensor)
+            or learned.numel() != 1
+            or not learned.is_floating_point()
+            or not bool(learned.isfinite())
+        ):
+            raise ValueError(f"bias must be a tensor that holds one finite number, got {learned!r}")
+        other = Sigmoid(bias=float(learned.detach()), weight=self.weight)
+        object.__setattr__(other, "_learned", learned.reshape(()))
+        return other
+
+    @property
+    def _bias(self) -> Shift:
+        return self.bias if self._learned is None else self._learned
+
+    @override
+    def statistic(self, sample: Sample, positives: WeightedPositives, shift: Shift) -> Float[Tensor, " n"]:
+        return sample.mean(Softened(), shift + self._bias)
+
+    @override
+    def lower_bound(self, logit: Shift) -> Shift:
+        total = logit + self._bias
+        # A plain number would become one of float32, with too few digits for embeddings in float64.
+        return softplus(total if isinstance(total, Tensor) else torch.tensor(total, dtype=torch.double))
+
+    @override
+    def losses(
+        self,
+        statistic: Float[Tensor, " n"],
+        negatives: WeightedNegatives,
+        positives: WeightedPositives,
+        shift: Shift,
+    ) -> Float[Tensor, " n"]:
+        lowered = positives.logit - positives.of_anchor(shift) + self._bias
+        count: Tensor | float | None = self.weight
+        if count is None:
+            count = negatives.negatives.count.to(statistic.dtype)
+        return positives.average(softplus(-lowered)) + count * statistic
