@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -18,6 +18,7 @@ from tammes.pairs import Kept, Pairs
 from tammes.reduce import (
     Engine,
     Exponent,
+    Guide,
     Negatives,
     SoftmaxLoss,
     Tiled,
@@ -121,7 +122,7 @@ class Batch:
         return (
             n * m <= (_SMALL if self.candidates is None else _SMALL_ONE_WAY)
             and self.constant.anchors.device.type == "cpu"
-            and self.constant.subset is None
+            and self.constant.by_keys_alone
             and isinstance(self.constant.group, Single)
             and self.scale.one is None
             and self.layout.positives.one_each
@@ -188,6 +189,10 @@ def batch_of(
         with nullcontext() if pairs is None else pairs.group.failing_together(caller):
             scale = LogitScale(temperature=temperature) if learned is None else LogitScale.of(learned)
             seed = selection.seed(generator)
+            guides: tuple[Tensor, Tensor | None] | None = None
+            if selection.guide_columns:
+                assert pairs is not None
+                pairs, guides = _without_guide(pairs, selection.guide_columns)
             if pairs is None:
                 layout = layout_of_views(len(given), len(views), given.device, selection)
                 rows: tuple[Tensor, ...] = views  # type: ignore[assignment]
@@ -199,12 +204,14 @@ def batch_of(
             if pairs is not None and pairs.candidates is not None:
                 others = layout.of_candidates(pairs.candidates)
                 candidates = prepared(others, normalize=normalize, name=_candidate_name(pairs, layout))
+            guide = _guide(selection, layout, guides, anchors, candidates)
         bound = anchors.longest * (candidates or anchors).longest
         constant = layout.negatives(
             anchors.values,
             None if candidates is None else candidates.values,
             bound=bound if pairs is None else _largest(pairs.group, bound, given.device),
             seed=seed,
+            guide=guide,
         )
     return Batch(
         anchors=anchors,
@@ -217,6 +224,54 @@ def batch_of(
     )
 
 
+def _without_guide(pairs: Pairs, columns: int) -> tuple[Pairs, tuple[Tensor, Tensor | None]]:
+    """Return the pairs without the guide's columns, and these: of the anchors and of other candidates."""
+    width = pairs.anchors.shape[1] - columns
+    if width < 1:
+        raise ValueError(
+            f"guide={columns} columns of each embedding are the guide's, but embeddings have only "
+            f"{pairs.anchors.shape[1]}: give torch.cat([embeddings, guide_embeddings], dim=1)"
+        )
+    candidates = pairs.candidates
+    plain = replace(
+        pairs,
+        anchors=pairs.anchors[:, :width],
+        candidates=None if candidates is None else candidates[:, :width],
+    )
+    return plain, (
+        pairs.anchors[:, width:].detach(),
+        None if candidates is None else candidates[:, width:].detach(),
+    )
+
+
+def _guide(
+    selection: Selection,
+    layout: Layout,
+    guides: tuple[Tensor, Tensor | None] | None,
+    anchors: Embeddings,
+    candidates: Embeddings | None,
+) -> Guide | None:
+    """Return the candidates that the selection excludes by a similarity: a guide's, or that of S itself."""
+    own, others = anchors.values, None if candidates is None else candidates.values
+    if guides is not None:
+        of_anchors, of_candidates = guides
+        order, candidate_order = layout.order, layout.candidate_order
+        own = prepared(
+            layout.of_anchors(of_anchors),
+            normalize=True,
+            name=lambda row: f"the guide's anchor row {int(order[row])}",
+        ).values
+        if of_candidates is not None:
+            assert candidate_order is not None
+            places = candidate_order
+            others = prepared(
+                layout.of_candidates(of_candidates),
+                normalize=True,
+                name=lambda row: f"the guide's candidate row {int(places[row])}",
+            ).values
+    return selection.guided(own, others, layout.positives, layout.ranges)
+
+
 def _as_pairs(
     views: tuple[Tensor | Pairs, ...], ids: Tensor | None, labels: Tensor | None, selection: Selection
 ) -> Pairs | None:
@@ -227,7 +282,7 @@ def _as_pairs(
         return views[0]
     if Pairs in map(type, views):
         raise ValueError("expected either one Pairs or views, got a mixture")
-    if ids is not None or labels is not None or not selection.keys_are_ids:
+    if ids is not None or labels is not None or not selection.keys_are_ids or selection.guide_columns:
         return InBatch()(*views, ids=ids, labels=labels)  # type: ignore[arg-type]
     check_views(views, minimum=2)  # type: ignore[arg-type]
     return None

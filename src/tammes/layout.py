@@ -17,7 +17,7 @@ from torch import Tensor
 
 from tammes.group import Group, Single
 from tammes.pairs import Pairs, PositivePairs, positive_pairs
-from tammes.reduce import KeyRanges, Negatives
+from tammes.reduce import Guide, KeyRanges, Negatives
 from tammes.selection import Selection
 
 
@@ -64,6 +64,7 @@ class Layout:
         *,
         bound: float,
         seed: int,
+        guide: Guide | None = None,
     ) -> Negatives:
         """Return the negatives among embeddings in the order of this layout.
 
@@ -72,12 +73,14 @@ class Layout:
             candidates: `(m, d)` embeddings, or None where the candidates are the anchors.
             bound: an upper bound of |s_ij|.
             seed: seed of the random subset.
+            guide: further candidates that are no negatives; None for none.
         """
         return Negatives(
             anchors=anchors,
             candidates=candidates,
             ranges=self.ranges,
             bound=bound,
+            guide=guide,
             subset=self.subset,
             seed=seed,
             rows=self.rows,
@@ -194,7 +197,7 @@ def _check_available(
     fewest = int(available.argmin())
     smallest, k = int(available[fewest]), selection.subset_size
     if smallest == 0:
-        key = "label" if selection.removes_false_negatives else "id"
+        key = "id" if selection.keys_are_ids else "label"
         raise ValueError(
             f"anchor {row_name(fewest)} has no negative: all candidates share its {key}; it needs others"
         )

@@ -47,7 +47,7 @@ class Objective:
     Args:
         temperature: divisor of the similarities; positive.
         coupling: weights of the negatives: `Uniform()`, `Hard(beta=...)`, `Transport(epsilon=...)`.
-        selection: rule for the negatives: `All()`, `Subset(k=...)`, `OtherLabels()`.
+        selection: rule for the negatives: `All()`, `Subset(k=...)`, `OtherLabels()`, `NotAbove(...)`.
         correction: `Debias(class_prior=...)` or None.
         perturbation: `FeatureModification(epsilon=...)` or None.
         contrast: `InfoNCE()`, `SupCon()`, `Sigmoid()`, `Logistic()`, `BCL()`, `Triplet(margin=...)`,

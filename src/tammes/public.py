@@ -16,7 +16,7 @@ from tammes.coupling import (
 from tammes.objective import Objective
 from tammes.pairs import Pairs
 from tammes.perturbation import FeatureModification, Perturbation
-from tammes.selection import All, OtherLabels, Selection, Subset
+from tammes.selection import All, NotAbove, OtherLabels, Selection, Subset
 from tammes.sources import Gather, InBatch, Queue, TwoTowers
 from tammes.temperature import LearnedTemperature
 
@@ -37,6 +37,7 @@ __all__ = [
     "InfoNCE",
     "LearnedTemperature",
     "Logistic",
+    "NotAbove",
     "Objective",
     "OtherLabels",
     "Pairs",

@@ -279,7 +279,7 @@ def decoupled(*, temperature: float, selection: Selection = All()) -> Objective:
         temperature: divisor of the cosine similarities.
         selection: rule for the negatives.
 
-    Source: Yeh et al. (2022), eq. 6. Differs: less the constant log N, which has no gradient.
+    Source: Yeh et al. (2022), the loss L_DC. Differs: less the constant log N, which has no gradient.
 
     Example:
         >>> decoupled(temperature=0.5).contrast
@@ -330,7 +330,7 @@ def sigmoid(
         coupling: weights of the negatives.
         selection: rule for the negatives.
 
-    Source: Zhai et al. (2023), eq. 1, there over pairs of images and texts: see `TwoTowers`.
+    Source: Zhai et al. (2023), sec. 3.2, there over pairs of images and texts: see `TwoTowers`.
 
     Example:
         >>> sigmoid().contrast

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.checks import check_integer
-from tammes.pairs import Pairs
+from tammes.checks import check_integer, check_number
+from tammes.pairs import Pairs, PositivePairs
+from tammes.reduce import Guide, KeyRanges
+from tammes.reduce.positives import pair_similarity
 
 
 class Selection(ABC):
@@ -30,6 +32,28 @@ class Selection(ABC):
     @property
     def subset_size(self) -> int | None:
         """Number of negatives drawn for each anchor; None for all."""
+        return None
+
+    @property
+    def guide_columns(self) -> int:
+        """Number of columns at the end of each embedding that belong to a guide."""
+        return 0
+
+    def guided(
+        self,
+        anchors: Float[Tensor, "n e"],
+        candidates: Float[Tensor, "m e"] | None,
+        positives: PositivePairs,
+        ranges: KeyRanges,
+    ) -> Guide | None:
+        """Return which candidates are no negatives by a similarity; None where the keys alone decide.
+
+        Args:
+            anchors: `(n, e)` the guide's embeddings of the anchors, or the anchors' own; without a graph.
+            candidates: `(m, e)` likewise of the candidates; None where the candidates are the anchors.
+            positives: the positive pairs.
+            ranges: who may be a negative by the keys.
+        """
         return None
 
     def seed(self, generator: torch.Generator | None) -> int:
@@ -93,6 +117,68 @@ class OtherLabels(Selection):
                 "rows that share an id are positives of each other and must share their label"
             )
         return pairs.labels, labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotAbove(Selection):
+    """Candidates whose similarity to the anchor is clearly below that of the anchor's positive.
+
+        j is a negative of i  where  g_ij <= g_i+ - margin |g_i+| ,
+
+    with the cosines g of a guide, usually a trained model: candidates above are likely false negatives. Of
+    several positives the most similar one counts. An anchor that would lose all its negatives keeps the
+    least similar one. The mask has no gradient.
+
+    Args:
+        margin: share of the positive's similarity by which a negative must lie below it; from 0 to below 1.
+        guide: number of columns at the end of each embedding that are the guide's, and not compared by the
+            loss: `objective(torch.cat([z, g], dim=1), ...)`. With 0 the embeddings are their own guide, by
+            the similarity that the loss compares.
+
+    Raises:
+        ValueError: a margin outside [0, 1), a negative number of columns; when used, more columns than the
+            embeddings have.
+
+    Source: Solatorio (2024), for a margin of zero; Moreira et al. (2024), where 1 - margin is the percentage
+    of the positive's score.
+
+    Example:
+        >>> NotAbove(margin=0.05)
+        NotAbove(margin=0.05, guide=0)
+    """
+
+    margin: float = 0.0
+    guide: int = 0
+    removes_false_negatives: ClassVar[bool] = True
+    keys_are_ids: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_number("margin", self.margin, minimum=0, below=1)
+        check_integer("guide", self.guide, minimum=0)
+
+    @property
+    @override
+    def guide_columns(self) -> int:
+        return self.guide
+
+    @override
+    def keys(self, pairs: Pairs) -> tuple[Int[Tensor, " n"], Int[Tensor, " m"]]:
+        return pairs.ids, pairs.ids_of_candidates
+
+    @override
+    def guided(
+        self,
+        anchors: Float[Tensor, "n e"],
+        candidates: Float[Tensor, "m e"] | None,
+        positives: PositivePairs,
+        ranges: KeyRanges,
+    ) -> Guide:
+        with torch.no_grad():
+            similarity = pair_similarity(anchors, candidates, positives.anchor, positives.candidate)
+            nearest = similarity.new_full((len(anchors),), -torch.inf)
+            nearest = nearest.scatter_reduce(0, positives.anchor, similarity, "amax")
+            limit = nearest - self.margin * nearest.abs()
+        return Guide.of(anchors, candidates, limit, ranges)
 
 
 @dataclass(frozen=True, kw_only=True)

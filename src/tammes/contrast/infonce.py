@@ -88,7 +88,7 @@ class InfoNCE(SoftmaxContrast):
     with classes as ids this is the supervised loss of Feeney and Hughes (2023), SINCERE.
 
     Source: Robinson (2023), eq. 3.1, 3.11 and, for the limit form, 3.14; the limit form is also the
-    decoupled loss of Yeh et al. (2022), eq. 6, less the constant log N.
+    decoupled loss of Yeh et al. (2022), L_DC, less the constant log N.
 
     Example:
         >>> InfoNCE()

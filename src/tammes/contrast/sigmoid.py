@@ -28,7 +28,7 @@ class Sigmoid(Contrast):
     Raises:
         ValueError: a bias that is no finite number, a weight that is not positive.
 
-    Source: Zhai et al. (2023), eq. 1.
+    Source: Zhai et al. (2023), sec. 3.2 and Algorithm 1, whose sign of b is used.
 
     Example:
         >>> Sigmoid()

@@ -140,7 +140,7 @@ class Transport(Coupling):
     @override
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:
         kernel = self._kernel()
-        negatives = negatives.without_subset().detached
+        negatives = negatives.all_by_keys().detached
         if not self.constrained:
             with torch.no_grad():
                 (log_sum,) = engine.log_sum_exp(negatives, (kernel,))

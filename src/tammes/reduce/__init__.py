@@ -4,7 +4,9 @@ from tammes.reduce.choice import choose
 from tammes.reduce.dense import Dense
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
-from tammes.reduce.negatives import KeyRanges, Negatives
+from tammes.reduce.guide import Guide
+from tammes.reduce.key_ranges import KeyRanges
+from tammes.reduce.negatives import Negatives
 from tammes.reduce.positives import WeightedPositives
 from tammes.reduce.softmax import SoftmaxLoss
 from tammes.reduce.tiled import Kernel, Tiled
@@ -15,6 +17,7 @@ __all__ = [
     "Dense",
     "Engine",
     "Exponent",
+    "Guide",
     "Kernel",
     "KeyRanges",
     "Negatives",

@@ -13,84 +13,14 @@ from torch import Tensor
 
 from tammes.group import Group, Single
 from tammes.reduce.exponent import Pointwise
+from tammes.reduce.guide import Guide
+from tammes.reduce.key_ranges import KeyRanges
 from tammes.reduce.subset_sampling import not_sampled, row_keys, thresholds
 
 _CHUNK = 1 << 20
 """Number of hashes in memory at a time while the thresholds of the subsets are computed."""
 _KEPT = 512 * 512
 """Number of entries up to which S is kept: about one tile, which stays in a processor's cache."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeyRanges:
-    """Mask of S as ranges: a candidate is a negative of an anchor exactly where their keys differ.
-
-    Rows and columns of S are sorted by key, so the candidates that are no negatives of anchor i are the
-    columns `start[i]` to `stop[i]`, and most tiles of S have no masked entry at all.
-
-    Args:
-        keys: `(n,)` keys of the anchors, ascending.
-        candidate_keys: `(m,)` keys of the candidates, ascending; None where the candidates are the anchors.
-
-    Example:
-        >>> ranges = KeyRanges(keys=torch.tensor([0, 0, 1]))
-        >>> ranges.start.tolist(), ranges.stop.tolist()
-        ([0, 0, 2], [2, 2, 3])
-    """
-
-    keys: Int[Tensor, " n"]
-    candidate_keys: Int[Tensor, " m"] | None = None
-
-    @property
-    def keys_of_candidates(self) -> Int[Tensor, " m"]:
-        """`(m,)` keys in the order of the columns."""
-        return self.keys if self.candidate_keys is None else self.candidate_keys
-
-    @cached_property
-    def start(self) -> Int[Tensor, " n"]:
-        """`(n,)` first column that is no negative of the anchor."""
-        return torch.searchsorted(self.keys_of_candidates, self.keys)
-
-    @cached_property
-    def stop(self) -> Int[Tensor, " n"]:
-        """`(n,)` one past the last column that is no negative of the anchor."""
-        return torch.searchsorted(self.keys_of_candidates, self.keys, right=True)
-
-    @cached_property
-    def _on_host(self) -> tuple[list[int], list[int]]:
-        """`start` and `stop` as lists: reading single entries of a tensor would make a GPU wait."""
-        return self.start.tolist(), self.stop.tolist()
-
-    @cached_property
-    def available(self) -> Int[Tensor, " n"]:
-        """`(n,)` number of negatives of each anchor before a subset is drawn."""
-        return len(self.keys_of_candidates) - (self.stop - self.start)
-
-    @cached_property
-    def _log_available(self) -> dict[torch.dtype, Tensor]:
-        return {}
-
-    def log_available(self, dtype: torch.dtype) -> Float[Tensor, " n"]:
-        """Return `(n,)` the logarithm of `available`, made once for each type."""
-        if dtype not in self._log_available:
-            self._log_available[dtype] = self.available.to(dtype).log()
-        return self._log_available[dtype]
-
-    def excluded(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
-        """Return a tile of the mask, true where no negative stands, or None for a tile of negatives only."""
-        first, last = self._on_host
-        if first[rows.start] >= columns.stop or last[rows.stop - 1] <= columns.start:
-            return None
-        return self.keys[rows, None] == self.keys_of_candidates[columns]
-
-    @cached_property
-    def excluded_entries(self) -> Int[Tensor, " e"]:
-        """`(e,)` positions in S, row by row, where no negative stands; for small S.
-
-        They are few, and index_fill_ is quicker than a mask.
-        """
-        mask = self.excluded(slice(0, len(self.keys)), slice(0, len(self.keys_of_candidates)))
-        return self.keys.new_empty(0) if mask is None else mask.view(-1).nonzero()[:, 0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +33,7 @@ class Negatives:
         bound: an upper bound of |s_ij|, on this process and all others.
         candidates: `(m, d)` embeddings, in the order of `ranges`; None where the candidates are the anchors
             (S is then symmetric).
+        guide: further candidates that are no negatives; None for none.
         subset: number of negatives that each anchor keeps, drawn without replacement; None for all.
         seed: seed of the subset.
         rows: `(n,)` numbers that identify the anchors, so that each draws its own subset.
@@ -116,6 +47,7 @@ class Negatives:
     ranges: KeyRanges
     bound: float
     candidates: Float[Tensor, "m d"] | None = None
+    guide: Guide | None = None
     subset: int | None = None
     seed: int = 0
     rows: Int[Tensor, " n"] | None = None
@@ -143,19 +75,24 @@ class Negatives:
     @cached_property
     def count(self) -> Int[Tensor, " n"]:
         """`(n,)` number of negatives of each anchor, N_i."""
+        if self.guide is not None:
+            return self.guide.count(self.ranges)
         available = self.ranges.available
         return available if self.subset is None else torch.full_like(available, self.subset)
 
     @cached_property
     def log_count(self) -> Float[Tensor, " n"]:
         """`(n,)` log N_i, in the type of the embeddings."""
-        if self.subset is None:
+        if self.by_keys_alone:
             return self.ranges.log_available(self.anchors.dtype)
         return self.count.to(self.anchors.dtype).log()
 
     def mask(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
         """Return true where an entry of a tile is no negative, or None for a tile of negatives only."""
         excluded = self.ranges.excluded(rows, columns)
+        if self.guide is not None:
+            above = self.guide.above(rows, columns)
+            return above if excluded is None else above.logical_or_(excluded)
         if self.subset is None:
             return excluded
         column = torch.arange(columns.start, columns.stop, device=self.anchors.device)
@@ -183,13 +120,20 @@ class Negatives:
         """Return the same negatives with S kept up to `entries` entries, for many passes over it."""
         return self if self.is_small else dataclasses.replace(self, kept=entries, constant=None)
 
-    def without_subset(self) -> Negatives:
-        """Return the negatives from which the subset is drawn."""
-        return self if self.subset is None else dataclasses.replace(self, subset=None, constant=None)
+    @property
+    def by_keys_alone(self) -> bool:
+        """Whether the keys alone decide, so that the mask is symmetric where S is."""
+        return self.subset is None and self.guide is None
+
+    def all_by_keys(self) -> Negatives:
+        """Return all negatives by their keys, before a subset is drawn or a guide excludes any."""
+        if self.by_keys_alone:
+            return self
+        return dataclasses.replace(self, subset=None, guide=None, constant=None)
 
     def transposed(self) -> Negatives:
-        """Return the transposed S: candidates as anchors and anchors as candidates, without a subset."""
-        assert self.subset is None
+        """Return the transposed S: candidates as anchors and anchors as candidates, by keys alone."""
+        assert self.by_keys_alone
         if self.candidates is None:
             return self
         assert self.ranges.candidate_keys is not None

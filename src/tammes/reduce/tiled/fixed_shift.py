@@ -28,9 +28,9 @@ _BLOCK = 256
 
 
 def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool:
-    """Return whether the fixed shift is exact: no underflow, and no subset, whose mask is not symmetric."""
+    """Return whether the fixed shift is exact: no underflow, and a symmetric mask."""
     limit = _SAFE_RANGE[negatives.anchors.dtype]
-    if negatives.subset is not None:
+    if not negatives.by_keys_alone:
         return False
     for exponent in exponents:
         width = _width(negatives, exponent)
@@ -92,12 +92,12 @@ class Kernel:
         """Return the kernel, or None for a large S or a wide range of exponents.
 
         Args:
-            negatives: detached negatives without a subset.
+            negatives: detached negatives, by keys alone.
             exponent: x, without a column.
             most: widest range of the exponents.
         """
         width = _width(negatives, exponent)
-        if negatives.subset is not None or not negatives.is_small or not width < most:
+        if not negatives.by_keys_alone or not negatives.is_small or not width < most:
             return None
         (entries,) = kept_exponentials(negatives, (exponent,))
         return Kernel(shift=_shift(negatives, exponent), _entries=entries)

@@ -114,7 +114,7 @@ def is_installed() -> bool:
 
 
 def _is_known(negatives: Negatives) -> bool:
-    return negatives.anchors.dtype == torch.float32
+    return negatives.anchors.dtype == torch.float32 and negatives.guide is None
 
 
 def _is_known_term(tilt: Pointwise | None) -> bool:

@@ -34,7 +34,7 @@ _HIGHEST_POWER = 4
 
 def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool:
     """Return whether the fixed shift loses no digits; S must be symmetric, with its weights."""
-    if not negatives.symmetric or negatives.subset is not None:
+    if not negatives.symmetric or not negatives.by_keys_alone:
         return False
     return all(_range(exponent, negatives.bound) < _SAFE_RANGE for exponent in exponents)
 

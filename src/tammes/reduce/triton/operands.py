@@ -60,7 +60,7 @@ class Operands:
             assert negatives.rows is not None
             keys, winners = row_keys(negatives.seed, negatives.rows), negatives.threshold
         if not negatives.symmetric:
-            candidates = _side(negatives.without_subset().transposed(), product)
+            candidates = _side(negatives.all_by_keys().transposed(), product)
         return Operands(
             anchors=_side(negatives, product),
             candidates=candidates,

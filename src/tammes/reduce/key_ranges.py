@@ -1,0 +1,82 @@
+"""The mask of the similarity matrix that follows from keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyRanges:
+    """Mask of S as ranges: a candidate is a negative of an anchor exactly where their keys differ.
+
+    Rows and columns of S are sorted by key, so the candidates that are no negatives of anchor i are the
+    columns `start[i]` to `stop[i]`, and most tiles of S have no masked entry at all.
+
+    Args:
+        keys: `(n,)` keys of the anchors, ascending.
+        candidate_keys: `(m,)` keys of the candidates, ascending; None where the candidates are the anchors.
+
+    Example:
+        >>> ranges = KeyRanges(keys=torch.tensor([0, 0, 1]))
+        >>> ranges.start.tolist(), ranges.stop.tolist()
+        ([0, 0, 2], [2, 2, 3])
+    """
+
+    keys: Int[Tensor, " n"]
+    candidate_keys: Int[Tensor, " m"] | None = None
+
+    @property
+    def keys_of_candidates(self) -> Int[Tensor, " m"]:
+        """`(m,)` keys in the order of the columns."""
+        return self.keys if self.candidate_keys is None else self.candidate_keys
+
+    @cached_property
+    def start(self) -> Int[Tensor, " n"]:
+        """`(n,)` first column that is no negative of the anchor."""
+        return torch.searchsorted(self.keys_of_candidates, self.keys)
+
+    @cached_property
+    def stop(self) -> Int[Tensor, " n"]:
+        """`(n,)` one past the last column that is no negative of the anchor."""
+        return torch.searchsorted(self.keys_of_candidates, self.keys, right=True)
+
+    @cached_property
+    def _on_host(self) -> tuple[list[int], list[int]]:
+        """`start` and `stop` as lists: reading single entries of a tensor would make a GPU wait."""
+        return self.start.tolist(), self.stop.tolist()
+
+    @cached_property
+    def available(self) -> Int[Tensor, " n"]:
+        """`(n,)` number of negatives of each anchor before a subset is drawn."""
+        return len(self.keys_of_candidates) - (self.stop - self.start)
+
+    @cached_property
+    def _log_available(self) -> dict[torch.dtype, Tensor]:
+        return {}
+
+    def log_available(self, dtype: torch.dtype) -> Float[Tensor, " n"]:
+        """Return `(n,)` the logarithm of `available`, made once for each type."""
+        if dtype not in self._log_available:
+            self._log_available[dtype] = self.available.to(dtype).log()
+        return self._log_available[dtype]
+
+    def excluded(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
+        """Return a tile of the mask, true where no negative stands, or None for a tile of negatives only."""
+        first, last = self._on_host
+        if first[rows.start] >= columns.stop or last[rows.stop - 1] <= columns.start:
+            return None
+        return self.keys[rows, None] == self.keys_of_candidates[columns]
+
+    @cached_property
+    def excluded_entries(self) -> Int[Tensor, " e"]:
+        """`(e,)` positions in S, row by row, where no negative stands; for small S.
+
+        They are few, and index_fill_ is quicker than a mask.
+        """
+        mask = self.excluded(slice(0, len(self.keys)), slice(0, len(self.keys_of_candidates)))
+        return self.keys.new_empty(0) if mask is None else mask.view(-1).nonzero()[:, 0]
