@@ -13,6 +13,7 @@ from tammes.coupling import (
     Transport,
     Uniform,
 )
+from tammes.matryoshka import Matryoshka
 from tammes.objective import Objective
 from tammes.pairs import Pairs
 from tammes.perturbation import FeatureModification, Perturbation
@@ -37,6 +38,7 @@ __all__ = [
     "InfoNCE",
     "LearnedTemperature",
     "Logistic",
+    "Matryoshka",
     "NotAbove",
     "Objective",
     "OtherLabels",

@@ -18,6 +18,7 @@ from tammes.training import (
     ImagesSummary,
     Machine,
     MomentumEncoder,
+    Oscillating,
     QueueConfig,
     Rising,
     Run,
@@ -184,6 +185,15 @@ def test_beta_is_that_of_the_epoch() -> None:
     assert "beta" not in go(config).metrics[-1].last
 
 
+def test_an_oscillating_temperature_is_that_of_the_epoch() -> None:
+    config = replace(make_config(), annealing=Oscillating(low=0.1, high=0.9, period=4))
+    assert [row.last["temperature"] for row in go(config).metrics] == pytest.approx([0.9, 0.5, 0.1])
+    with pytest.raises(ValueError, match="either learned or follows Oscillating"):
+        replace(config, learn_temperature=True)
+    with pytest.raises(ValueError, match="high"):
+        Oscillating(low=0.5, high=0.1, period=4)
+
+
 def test_a_learned_temperature_moves_and_is_written_down(tmp_path: Path) -> None:
     config = replace(make_config(), objective=HCL, optimizer=Adam(learning_rate=0.01), learn_temperature=True)
     run = go(config, RunFolder(path=tmp_path / "run"))
@@ -259,5 +269,5 @@ def test_what_is_no_count_is_refused_before_training(count: Any) -> None:
 def test_parts_of_the_wrong_kind_are_refused_before_training(part: Any) -> None:
     with pytest.raises(ValueError, match=r"negatives must be InBatch\(\) or a QueueConfig"):
         replace(make_config(), negatives=part)
-    with pytest.raises(ValueError, match=r"annealing must be Falling\(...\), Rising\(...\) or None"):
+    with pytest.raises(ValueError, match=r"annealing must be Falling\(...\), Rising\(...\), Oscil"):
         replace(make_config(), annealing=part)

@@ -1,6 +1,6 @@
 """Training: one loop on lightning's Trainer, and the folder of a run."""
 
-from tammes.training.annealing import Falling, Rising
+from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.caching import GradientCache
 from tammes.training.config import ImagesSummary, RunConfig, TextsSummary, TrainingConfig
 from tammes.training.embedding import embed
@@ -28,6 +28,7 @@ __all__ = [
     "Model",
     "MomentumEncoder",
     "Monitor",
+    "Oscillating",
     "QueueConfig",
     "Rising",
     "Run",

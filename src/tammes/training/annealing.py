@@ -1,12 +1,47 @@
-"""Annealing of the concentration beta of hard negatives over the epochs of a run."""
+"""Annealing over the epochs of a run: of the concentration beta of hard negatives, or of the temperature."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
-from tammes.checks import check_integer
+from typing_extensions import override
+
+from tammes.checks import check_integer, check_number
+from tammes.coupling import Hard
+from tammes.objective import Objective
+
+
+class _OfBeta:
+    changes: int
+
+    def __post_init__(self) -> None:
+        check_integer("changes", self.changes)
+
+    def beta(self, beta: float, *, epoch: int, epochs: int) -> float:
+        """Return the beta after `epoch` finished epochs, given the beta that is annealed."""
+        raise NotImplementedError
+
+    def check(self, objective: Objective, *, epochs: int) -> None:
+        """Raise ValueError for an objective without a beta, or for more changes than epochs."""
+        if not isinstance(objective.coupling, Hard):
+            raise ValueError(
+                f"annealing changes the beta of Hard, but the coupling is {objective.coupling!r}: "
+                "leave annealing out, or weight the negatives by Hard(beta=...)"
+            )
+        if self.changes > epochs:
+            raise ValueError(
+                f"beta changes at most once an epoch: got {self.changes} changes in {epochs} epochs"
+            )
+
+    def at(self, objective: Objective, *, epoch: int, epochs: int) -> Objective:
+        """Return the objective after `epoch` finished epochs."""
+        coupling = objective.coupling
+        assert isinstance(coupling, Hard)
+        beta = self.beta(coupling.beta, epoch=epoch, epochs=epochs)
+        return replace(objective, coupling=replace(coupling, beta=beta))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Falling:
+class Falling(_OfBeta):
     """Schedule in which beta falls from its value towards 0, by beta / l once every e / l of the e epochs.
 
     With t epochs finished it is beta (1 - floor(t l / e) / l) : hard negatives early on, for informative
@@ -28,16 +63,13 @@ class Falling:
 
     changes: int
 
-    def __post_init__(self) -> None:
-        check_integer("changes", self.changes)
-
+    @override
     def beta(self, beta: float, *, epoch: int, epochs: int) -> float:
-        """Return the beta after `epoch` finished epochs, given the beta that is annealed."""
         return beta * (1 - _changes_until(epoch, epochs, self.changes) / self.changes)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rising:
+class Rising(_OfBeta):
     """Schedule in which beta rises from 0 towards its value, by beta / l once every e / l of the e epochs.
 
     With t epochs finished it is beta floor(t l / e) / l ; the change that would reach beta falls on the end
@@ -58,12 +90,55 @@ class Rising:
 
     changes: int
 
-    def __post_init__(self) -> None:
-        check_integer("changes", self.changes)
-
+    @override
     def beta(self, beta: float, *, epoch: int, epochs: int) -> float:
-        """Return the beta after `epoch` finished epochs, given the beta that is annealed."""
         return beta * (_changes_until(epoch, epochs, self.changes) / self.changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oscillating:
+    """Schedule in which the temperature swings between two values, high first.
+
+        temperature(t) = low + (high - low) (1 + cos(2 pi t / period)) / 2 ,    t epochs finished
+
+    Low temperatures spread all rows apart; high ones leave groups of similar rows together, which helps the
+    rare classes of unbalanced data. The objective's own temperature is not used.
+
+    Args:
+        low: Lowest temperature.
+        high: Highest temperature.
+        period: Epochs from one highest temperature to the next.
+
+    Raises:
+        ValueError: unless 0 < low <= high and the period is an integer of at least 1.
+
+    Source: Kukleva et al. (2023), sec. 3.3.
+
+    Example:
+        >>> schedule = Oscillating(low=0.1, high=1.0, period=4)
+        >>> [round(schedule.temperature(epoch), 2) for epoch in range(5)]
+        [1.0, 0.55, 0.1, 0.55, 1.0]
+    """
+
+    low: float
+    high: float
+    period: int
+
+    def __post_init__(self) -> None:
+        check_number("low", self.low, above=0)
+        check_number("high", self.high, minimum=self.low)
+        check_integer("period", self.period)
+
+    def temperature(self, epoch: int) -> float:
+        """Return the temperature after `epoch` finished epochs."""
+        return self.low + (self.high - self.low) * (1 + math.cos(2 * math.pi * epoch / self.period)) / 2
+
+    def check(self, objective: Objective, *, epochs: int) -> None:
+        """Raise ValueError for an objective that this cannot anneal; there is none."""
+
+    def at(self, objective: Objective, *, epoch: int, epochs: int) -> Objective:
+        """Return the objective after `epoch` finished epochs."""
+        return replace(objective, temperature=self.temperature(epoch))
 
 
 def _changes_until(epoch: int, epochs: int, changes: int) -> int:

@@ -1,11 +1,10 @@
 """Configuration of a run: the same configuration and data give the same weights."""
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tammes.checks import check_integer, check_seed
-from tammes.coupling import Hard
 from tammes.data.images import Images
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
@@ -23,7 +22,7 @@ from tammes.positives import (
 )
 from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
-from tammes.training.annealing import Falling, Rising
+from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
 
@@ -58,7 +57,8 @@ class TrainingConfig:
         chunk: Number of views that go through the network at a time, for a batch that does not fit into
             memory (see `GradientCache`); None takes all at once. It costs one more forward pass, and the
             residual networks' BatchNorm then takes the statistics of a chunk instead of the batch.
-        annealing: Change of the beta of hard negatives over the epochs; None leaves it constant.
+        annealing: Change of the beta of hard negatives, or of the temperature, over the epochs; None leaves
+            both constant.
         learn_temperature: Whether the temperature is learned with the network, from the objective's on.
         negatives: Negatives from the batch alone, or also from a queue of earlier batches.
 
@@ -88,7 +88,7 @@ class TrainingConfig:
     seed: int = 0
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
     chunk: int | None = None
-    annealing: Falling | Rising | None = None
+    annealing: Falling | Rising | Oscillating | None = None
     learn_temperature: bool = False
     negatives: InBatch | QueueConfig = field(default_factory=InBatch)
 
@@ -100,10 +100,13 @@ class TrainingConfig:
             check_integer("chunk", self.chunk, reason="it counts views; None takes the whole batch")
         if not isinstance(self.negatives, InBatch | QueueConfig):
             raise ValueError(f"negatives must be InBatch() or a QueueConfig(...), got {self.negatives!r}")
-        if not isinstance(self.annealing, Falling | Rising | None):
-            raise ValueError(f"annealing must be Falling(...), Rising(...) or None, got {self.annealing!r}")
+        if not isinstance(self.annealing, Falling | Rising | Oscillating | None):
+            raise ValueError(
+                "annealing must be Falling(...), Rising(...), Oscillating(...) or None, "
+                f"got {self.annealing!r}"
+            )
         if self.annealing is not None:
-            self._check_annealing(self.annealing)
+            self.annealing.check(self.objective, epochs=self.epochs)
         if isinstance(self.encoder, BagOfWordsConfig):
             self._check_texts()
         else:
@@ -113,19 +116,12 @@ class TrainingConfig:
                 "a queue recognizes a repeated row by its key, which shows another row if the positives "
                 f"are {self.positives!r}: take negatives from the batch, or SameInstance() as the positives"
             )
+        if self.learn_temperature and isinstance(self.annealing, Oscillating):
+            raise ValueError(
+                f"the temperature is either learned or follows {self.annealing!r}: leave one out"
+            )
         if self.learn_temperature:
             LearnedTemperature(initial=self.objective.temperature)  # refuses a start below its lower bound
-
-    def _check_annealing(self, annealing: Falling | Rising) -> None:
-        if not isinstance(self.objective.coupling, Hard):
-            raise ValueError(
-                f"annealing changes the beta of Hard, but the coupling is {self.objective.coupling!r}: "
-                "leave annealing out, or weight the negatives by Hard(beta=...)"
-            )
-        if annealing.changes > self.epochs:
-            raise ValueError(
-                f"beta changes at most once an epoch: got {annealing.changes} changes in {self.epochs} epochs"
-            )
 
     def _check_texts(self) -> None:
         if self.augmentation is not None:
@@ -174,7 +170,7 @@ class TrainingConfig:
         return isinstance(self.optimizer.schedule, Constant) and self.annealing is None and not rises
 
     def objective_at(self, epoch: int) -> Objective:
-        """Return the objective after `epoch` finished epochs, with the annealed beta of that time.
+        """Return the objective after `epoch` finished epochs, annealed to that time.
 
         Example:
             >>> import tammes
@@ -183,11 +179,9 @@ class TrainingConfig:
             >>> config.objective_at(1).coupling.beta
             0.5
         """
-        coupling = self.objective.coupling
-        if self.annealing is None or not isinstance(coupling, Hard):
+        if self.annealing is None:
             return self.objective
-        beta = self.annealing.beta(coupling.beta, epoch=epoch, epochs=self.epochs)
-        return replace(self.objective, coupling=replace(coupling, beta=beta))
+        return self.annealing.at(self.objective, epoch=epoch, epochs=self.epochs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from tammes.positives import Active, Augmentation
 from tammes.sources import Gather, InBatch, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
+from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.caching import GradientCache
 from tammes.training.config import TrainingConfig
 from tammes.training.distributed.batch_norm import has_global_batch_norm
@@ -194,7 +195,7 @@ class ContrastiveModule(LightningModule):
         return self.source(view_a, view_b, labels=labels)
 
     def _anneal(self, step: int) -> None:
-        """Set the annealed beta, which changes only between epochs."""
+        """Set the annealed objective, which changes only between epochs."""
         objective = self.config.objective_at(step // self.steps_per_epoch)
         if objective != self.objective:
             self.objective = objective
@@ -202,8 +203,10 @@ class ContrastiveModule(LightningModule):
     def numbers(self) -> dict[str, float]:
         """Return the metrics of the last step, with the beta, temperature and choices of the run."""
         numbers = dict(self.objective.last)
-        if self.config.annealing is not None and isinstance(self.objective.coupling, Hard):
+        if isinstance(self.config.annealing, Falling | Rising) and isinstance(self.objective.coupling, Hard):
             numbers["beta"] = self.objective.coupling.beta
+        if isinstance(self.config.annealing, Oscillating):
+            numbers["temperature"] = self.objective.temperature
         if self.temperature is not None:
             numbers["temperature"] = float(self.temperature().detach())
         if self.active is not None:
