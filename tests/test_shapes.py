@@ -34,8 +34,13 @@ class Pair:
 
 def test_every_package_with_shapes_is_checked() -> None:
     for module in pkgutil.walk_packages(tammes.__path__, "tammes."):
-        if module.name not in ("tammes.__main__", "tammes.reduce.triton.kernels"):
+        if module.name in ("tammes.__main__", "tammes.reduce.triton.kernels"):
+            continue
+        try:
             importlib.import_module(module.name)
+        except ImportError:  # a host that is not installed
+            if not module.name.startswith("tammes.integrations."):
+                raise
     ours = [function for function in checked_functions if function.__module__.startswith("tammes.")]
     assert {function.__module__.split(".")[1] for function in ours} >= PACKAGES
     for function in ours:
