@@ -95,3 +95,19 @@ def test_the_number_of_seeds_needed_is_the_first_whose_interval_excludes_zero() 
 def test_wrong_input_is_refused(make, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_difference_of_two_shares_is_newcombes() -> None:
+    """Wilson's ends of 56/70 and 48/80 give 0.0524 to 0.3339 in Newcombe (1998), Table II, method 10."""
+    more, less = Estimate.of_share(56 / 70, 70), Estimate.of_share(48 / 80, 80)
+    low = 0.2 - math.hypot(56 / 70 - more.low, less.high - 48 / 80)
+    high = 0.2 + math.hypot(more.high - 56 / 70, 48 / 80 - less.low)
+    assert (round(low, 4), round(high, 4)) == (0.0524, 0.3339)
+    # The same with as many trials of both.
+    difference, one, two = (
+        Estimate.of_shares(0.8, 0.6, 70),
+        Estimate.of_share(0.8, 70),
+        Estimate.of_share(0.6, 70),
+    )
+    assert difference.low == pytest.approx(0.2 - math.hypot(0.8 - one.low, two.high - 0.6))
+    assert difference.high == pytest.approx(0.2 + math.hypot(one.high - 0.8, 0.6 - two.low))

@@ -112,6 +112,34 @@ class Estimate:
         return Estimate(mean=share, low=min(low, share), high=max(high, share))
 
     @staticmethod
+    def of_shares(more: float, less: float, trials: int) -> Estimate:
+        """Return the difference of two shares of as many trials, by Newcombe's method.
+
+            d - sqrt((p - l)^2 + (u' - p')^2)  to  d + sqrt((u - p)^2 + (p' - l')^2) ,        d = p - p'
+
+        with Wilson's intervals [l, u] of p and [l', u'] of p'. Two classifiers on the same test rows agree on
+        many of them, for which this interval is wider than it need be.
+
+        Args:
+            more: the share p.
+            less: the share p' that is subtracted.
+            trials: number of trials of each.
+
+        Source: Newcombe (1998), method 10.
+
+        Example:
+            >>> print(Estimate.of_shares(0.95, 0.85, 360))
+            0.100 [0.057, 0.144]
+        """
+        first, second = Estimate.of_share(more, trials), Estimate.of_share(less, trials)
+        mean = more - less
+        return Estimate(
+            mean=mean,
+            low=mean - math.hypot(more - first.low, second.high - less),
+            high=mean + math.hypot(first.high - more, less - second.low),
+        )
+
+    @staticmethod
     def of_accuracies(values: Sequence[float], trials: int) -> Estimate:
         """Return the accuracy over several seeds, with Student's interval, or of a single one, with Wilson's.
 

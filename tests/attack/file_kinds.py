@@ -37,7 +37,9 @@ from tammes.papers.study import Results, claim
 from tammes.spectral.eigen.cache import load_eigenpairs, save_eigenpairs
 from tammes.spectral.eigen.eigenpairs import Eigenpairs
 from tammes.training import RunFolder, load_run, train
+from tammes.training.command import Command
 from tammes.training.run_folder import read_config
+from tammes.training.trained import load
 from tiny import make_config, make_text_config, random_images, random_texts, write_graphs
 
 NOISE = np.random.default_rng(0).integers(0, 256, (4, 3, 32, 32), dtype=np.uint8)
@@ -189,12 +191,23 @@ def classifiers(root: Path) -> Classifiers:
 
 
 LINES = "\n".join(f"{row['text']!r},{row['topic']}".replace("\n", " ") for row in ROWS)
+COMMAND = Command(words=("simclr", "--data", "digits"), folder=Path("/home/me")).to_json()
+
 CASES = (
     Case("checkpoint", "run/checkpoints/last.ckpt", write_run, resume),
     Case("config", "run/config.yaml", write_run, lambda root: read_config(root / "run/config.yaml")),
     Case("config of a run on images", "run/config.yaml", write_run, lambda root: load_run(root / "run")),
     Case("config of a run on texts", "run/config.yaml", write_text_run, lambda root: load_run(root / "run")),
     Case("weights", "run/model.safetensors", write_run, lambda root: load_run(root / "run")),
+    Case(
+        "weights alone", "run/model.safetensors", write_run, lambda root: load(root / "run/model.safetensors")
+    ),
+    Case(
+        "command",
+        "command.json",
+        write_lines("command.json", COMMAND),
+        lambda root: Command.load(root / "command.json"),
+    ),
     Case("vocabulary", "run/vocabulary.json", write_text_run, lambda root: load_run(root / "run")),
     Case("metrics", "run/metrics.csv", write_run, lambda root: load_run(root / "run")),
     table("rows.csv", write_lines("rows.csv", f"text,topic\n{LINES}\n")),

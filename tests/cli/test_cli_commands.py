@@ -73,6 +73,7 @@ def test_one_class_alone_can_be_trained_on(tmp_path: Path, capsys: pytest.Captur
 def test_train_leaves_a_whole_run(trained: Path) -> None:
     assert sorted(file.name for file in trained.iterdir()) == [
         "checkpoints",
+        "command.json",
         "config.yaml",
         "metrics.csv",
         "model.safetensors",
@@ -104,6 +105,29 @@ def test_a_run_that_exists_is_kept(trained: Path, data: Path, capsys: pytest.Cap
     assert (trained / "model.safetensors").read_bytes() == before
     assert run(f"{command} --resume") == 0
     assert (trained / "model.safetensors").read_bytes() == before
+
+
+def test_a_run_resumes_by_its_folder_alone(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(data.parent)
+    assert run(f"train {SIMCLR} {NETWORK}", "--data", "pets", "--out", tmp_path / "run") == 0
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert run("train --resume ../run --epochs 3") == 0
+    assert Path.cwd() == data.parent
+    assert load_run(tmp_path / "run").metrics[-1].epoch == 3
+    assert "there is no run to resume in ../other" in fails(capsys, "train --resume ../other")
+    command = json.loads((tmp_path / "run/command.json").read_text())
+    for content, said in (
+        ("{", "expected the words and the folder"),
+        ('{"words": [1], "folder": ""}', "other types"),
+        (json.dumps({**command, "folder": "/no/where"}), "cannot be entered"),
+    ):
+        (tmp_path / "run/command.json").write_text(content)
+        assert said in fails(capsys, f"train --resume {tmp_path / 'run'}")
+    (tmp_path / "run/command.json").unlink()
+    assert "repeat that command and add --resume" in fails(capsys, f"train --resume {tmp_path / 'run'}")
 
 
 def test_images_without_labels_train_too(tmp_path: Path) -> None:

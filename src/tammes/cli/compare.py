@@ -10,12 +10,13 @@ import tyro
 from rich.console import Console
 
 from tammes.checks import check_seeds
+from tammes.cli.conclusion import conclusion
 from tammes.cli.options.data import Split
 from tammes.cli.options.objective import RecipeSettings, named_recipes
 from tammes.cli.options.training import CompareOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import prepare_output
-from tammes.cli.scores import Measure, Trial, encoded, floors, score_table, seconds_of
+from tammes.cli.scores import CURVE_POINTS, Measure, Trial, encoded, floors, score_table, seconds_of
 from tammes.encoders import ConvNetConfig
 from tammes.report import Scores
 from tammes.training import Data, Machine, TrainingConfig, train
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     Name = str
 else:
     Name = Literal[tuple(named_recipes())]
-
-# The accuracy over epochs is drawn from about this number of points.
-CURVE_POINTS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +89,8 @@ def main(arguments: Sequence[str]) -> None:
     console.print(
         score_table(data, "objective", rows, test_rows=test_rows, more=["seconds"], baselines=baselines)
     )
+    for trial in trials:
+        console.print(f"{trial.name}: {conclusion(trial, baselines, test_rows)}", highlight=False)
     command = shlex.join(["tammes", "compare", *arguments])
     write_report(choice.report, command, trials, baselines, data, held_out, measure)
     console.print(f"open {choice.report}", highlight=False)

@@ -19,9 +19,10 @@ from tammes.training.seeds import Purpose, derive
 
 Featurize = Callable[[Data], Tensor]
 NEIGHBORS = 20
+CURVE_POINTS = 20
+"""Number of points, about, from which the accuracy over the epochs is drawn."""
 DRAWS = 10
 # Measuring must not take longer than training.
-MOST_WATCHED = 2_000
 MOST_MEASURED = 5_000
 # Of pixels as features.
 LARGEST_SIDE = 16
@@ -46,14 +47,12 @@ class Measure:
         return cls(train=at_most(data, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
 
     def monitor(self, *, every: int) -> Monitor:
-        """Return the monitor of a training, on at most 2,000 images, or 5,000 sentences.
+        """Return the monitor of a training, which measures on the same rows as the scores.
 
         Args:
             every: epochs from one measurement to the next.
         """
-        # Sentences are embedded quickly enough to measure more of them.
-        most = MOST_MEASURED if isinstance(self.test, Texts) else MOST_WATCHED
-        return Monitor(bank=at_most(self.train, most), held_out=at_most(self.test, most), every=every)
+        return Monitor(bank=self.train, held_out=self.test, every=every)
 
     def scores(self, features: Featurize) -> Scores:
         """Return the accuracies of these features, for texts by the classifiers of Ash et al. (2022).

@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from lightning.pytorch import Callback, Trainer
-from lightning.pytorch.callbacks import RichProgressBar
 
 from tammes.positives import Active
 from tammes.sources import LostProcessError
@@ -26,6 +25,7 @@ from tammes.training.metrics import MetricsRecorder, Monitor
 from tammes.training.model import build_model
 from tammes.training.module import ContrastiveModule
 from tammes.training.pairing import Pairing, UnpairedWarning
+from tammes.training.progress import EpochProgressBar, progress_of
 from tammes.training.run_folder import Run, RunFolder
 from tammes.training.sampler import PairSampler, Shard
 from tammes.training.stop import Stopped, StopRequest
@@ -133,7 +133,7 @@ def _train(
             config="" if folder is None else to_yaml(run_config),
             request=request,
         )
-        trainer = _trainer(module, machine, checkpoint, [request, recorder, saver])
+        trainer = _trainer(module, machine, checkpoint, recorder, [request, recorder, saver])
         try:
             with filtered_logs(), plain_errors():
                 trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
@@ -189,11 +189,15 @@ def _open(
 
 
 def _trainer(
-    module: ContrastiveModule, machine: Machine, resumed: dict[str, Any] | None, callbacks: list[Callback]
+    module: ContrastiveModule,
+    machine: Machine,
+    resumed: dict[str, Any] | None,
+    recorder: MetricsRecorder,
+    callbacks: list[Callback],
 ) -> Trainer:
     config, group = module.config, module.group
     launch = group.launch
-    show_progress = machine.progress and group.is_first
+    progress = progress_of(recorder) if machine.progress and group.is_first else None
     with filtered_logs():
         return Trainer(
             accelerator=machine.accelerator if group.is_single else machine.device_type,
@@ -204,23 +208,12 @@ def _trainer(
             precision=config.precision,
             gradient_clip_val=config.optimizer.clip_norm,
             max_epochs=config.epochs,
-            callbacks=[*callbacks, *([EpochProgressBar()] if show_progress else [])],
+            callbacks=[*callbacks, *([progress] if progress is not None else [])],
             plugins=[AtomicCheckpoints(resumed)],
             logger=False,
-            enable_progress_bar=show_progress,
+            enable_progress_bar=isinstance(progress, EpochProgressBar),
             enable_model_summary=False,
         )
-
-
-class EpochProgressBar(RichProgressBar):
-    """Lightning's progress bar with epochs counted from 1, as in metrics.csv: the last of three is 3/3."""
-
-    def __init__(self) -> None:
-        super().__init__(leave=False)
-
-    # Lightning has no public way to change the text; without this method it counts from 0.
-    def _get_train_description(self, current_epoch: int) -> str:
-        return f"Epoch {current_epoch + 1}/{self.trainer.max_epochs}"
 
 
 def _how_to_resume(folder: RunFolder | None) -> str:

@@ -13,6 +13,7 @@ from tammes.checks import check_file, check_integer
 from tammes.data.vocabulary import Vocabulary
 from tammes.training.atomic import partial_files, write_atomically
 from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
+from tammes.training.command import Command
 from tammes.training.config import RunConfig, TextsSummary
 from tammes.training.config_file import differences, from_yaml, to_yaml
 from tammes.training.lock import LOCK, locked
@@ -31,6 +32,7 @@ class RunFolder:
         overwrite: whether to delete the run in the folder (its files only) and start anew.
         checkpoint_every: steps from one checkpoint to the next within an epoch; the end of an epoch has one
             as well.
+        command: command that starts the run, kept in command.json of a new run; None for a run from Python.
 
     Raises:
         ValueError: for both resume and overwrite, or a checkpoint_every below 1.
@@ -44,6 +46,7 @@ class RunFolder:
     resume: bool = False
     overwrite: bool = False
     checkpoint_every: int = 500
+    command: Command | None = None
 
     def __post_init__(self) -> None:
         if self.resume and self.overwrite:
@@ -54,6 +57,11 @@ class RunFolder:
     def config(self) -> Path:
         """File of the configuration, from which the model can be built again."""
         return self.path / "config.yaml"
+
+    @property
+    def command_file(self) -> Path:
+        """File of the command that started the run."""
+        return self.path / "command.json"
 
     @property
     def vocabulary(self) -> Path:
@@ -101,7 +109,15 @@ class RunFolder:
     @property
     def _others(self) -> tuple[Path, ...]:
         """The files that a run writes, but for config.yaml."""
-        return self.checkpoint, self.previous, self.weights, self.vocabulary, self.metrics, self.report
+        return (
+            self.checkpoint,
+            self.previous,
+            self.weights,
+            self.vocabulary,
+            self.metrics,
+            self.report,
+            self.command_file,
+        )
 
     def open(
         self, config: RunConfig, *, steps_per_epoch: int, module: LightningModule | None = None
@@ -138,6 +154,8 @@ class RunFolder:
         elif self.path.exists() and not self._is_empty():
             raise ValueError(f"{self.path} is not empty and holds no run: name another folder")
         self._write(config)
+        if self.command is not None:
+            write_atomically(self.command_file, self.command.to_json().encode())
         return None
 
     def _is_empty(self) -> bool:
@@ -216,14 +234,7 @@ class RunFolder:
 
         config.yaml goes last, so that a folder whose deletion was interrupted still counts as a run.
         """
-        for file in (
-            self.checkpoint,
-            self.previous,
-            self.weights,
-            self.vocabulary,
-            self.metrics,
-            self.report,
-        ):
+        for file in self._others:
             _unlink(file)
         with suppress(OSError):  # there is none, or the user has put files into it
             self.checkpoint.parent.rmdir()

@@ -62,6 +62,7 @@ def write_table(path: Path, texts: Texts) -> Path:
 def test_train_leaves_a_whole_run(trained: Path) -> None:
     assert sorted(file.name for file in trained.iterdir()) == [
         "checkpoints",
+        "command.json",
         "config.yaml",
         "metrics.csv",
         "model.safetensors",

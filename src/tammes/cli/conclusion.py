@@ -1,0 +1,85 @@
+"""What a training has come to, in a sentence: learned, no better than a floor, or collapsed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tammes.cli.scores import Trial
+from tammes.estimate import Estimate
+from tammes.training import Run
+
+COLLAPSED = 0.01
+"""Similarity by which positives must exceed negatives at the end of a training that has not collapsed."""
+
+
+def conclusion(trial: Trial, baselines: Sequence[Trial], test_rows: int) -> str:
+    """Return the sentence about a trained objective, with what to change first where it has not learned.
+
+    It goes by the accuracy of nearest neighbors: learned means that the 95 % intervals of its differences to
+    the untrained encoder and to the features without training lie above zero. With one seed these are over
+    the test rows (Newcombe's, from two of Wilson's), with several over the seeds.
+
+    Args:
+        trial: the trained objective, with a run for each seed.
+        baselines: the untrained encoder, then features without an encoder.
+        test_rows: number of rows behind each accuracy; 0 if nothing was measured.
+    """
+    collapsed = collapse(trial.runs)
+    if collapsed is not None:
+        return f"Collapsed: {collapsed}. Try first a lower --learning-rate, then a higher --temperature."
+    if not baselines or trial.mean.knn is None:
+        return (
+            "Not measured: labeled data held out of training would say whether it has learned (--held-out, "
+            "with a folder for each class or a column of labels)."
+        )
+    ours = [score.knn for score in trial.scores if score.knn is not None]
+    found = f"neighbors name {_percent(trial)} % of the held-out rows"
+    behind, unclear = [], []
+    for floor in baselines:
+        theirs = [score.knn for score in floor.scores if score.knn is not None]
+        difference = _difference(ours, theirs, test_rows)
+        if difference.below_zero:
+            behind.append(floor)
+        elif not difference.above_zero:
+            unclear.append(floor)
+    floors = ", ".join(f"{floor.name} {_percent(floor)} %" for floor in baselines)
+    if not behind and not unclear:
+        return f"Learned: {found} ({floors})."
+    worst = (behind or unclear)[0]
+    is_untrained = worst is baselines[0]
+    remedy = (
+        "Try first another --learning-rate (a tenth, ten times), then more --epochs."
+        if is_untrained
+        else "Try first more --epochs, then a wider encoder or another augmentation."
+    )
+    if behind:
+        return f"Below {worst.name}: {found} ({floors}). {remedy}"
+    if len(ours) == 1 and not is_untrained:
+        return f"Better than untrained, not clearly above {worst.name}: {found} ({floors}). {remedy}"
+    return f"No better than {worst.name}, as far as {test_rows} rows tell: {found} ({floors}). {remedy}"
+
+
+def collapse(runs: Sequence[Run]) -> str | None:
+    """Return the sign that embeddings have become equal in every run, or None."""
+    signs = []
+    for run in runs:
+        last = run.metrics[-1].last if run.metrics else {}
+        positive, negative = last.get("positive_similarity"), last.get("negative_similarity")
+        if positive is None or negative is None or not run.config.training.objective.normalize:
+            return None
+        if not positive - negative < COLLAPSED:
+            return None
+        signs.append(f"a positive is as similar as a negative (cosines {positive:.3f} and {negative:.3f})")
+    return signs[0] if signs else None
+
+
+def _percent(trial: Trial) -> str:
+    assert trial.mean.knn is not None
+    return f"{100 * trial.mean.knn:.1f}"
+
+
+def _difference(ours: Sequence[float], theirs: Sequence[float], rows: int) -> Estimate:
+    """Return the difference of accuracies: paired over seeds, or over the rows of one seed (Newcombe)."""
+    if len(ours) > 1:
+        return Estimate.of_difference(ours, list(theirs) * (len(ours) // len(theirs)))
+    return Estimate.of_shares(ours[0], theirs[0], rows)

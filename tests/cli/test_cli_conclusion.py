@@ -1,0 +1,57 @@
+"""The sentence at the end of a training."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tammes import recipes
+from tammes.cli.conclusion import conclusion
+from tammes.cli.scores import Trial
+from tammes.report import Scores
+from tammes.training import EpochMetrics
+
+
+def trial(name: str, *knn: float | None, similarities: tuple[float, float] = (0.9, 0.2)) -> Trial:
+    training = SimpleNamespace(objective=recipes.simclr(temperature=0.5))
+    last = {"positive_similarity": similarities[0], "negative_similarity": similarities[1]}
+    run: Any = SimpleNamespace(
+        metrics=(EpochMetrics(epoch=1, step=1, last=last),), config=SimpleNamespace(training=training)
+    )
+    return Trial(name=name, scores=tuple(Scores(knn=value) for value in knn), runs=(run,) * len(knn))
+
+
+@pytest.mark.parametrize(
+    ("ours", "untrained", "pixels", "start"),
+    [
+        (0.95, 0.80, 0.85, "Learned: neighbors name 95.0 % of the held-out rows (untrained encoder 80.0 %"),
+        (0.80, 0.79, 0.60, "No better than untrained encoder, as far as 500 rows tell"),
+        (0.70, 0.80, 0.60, "Below untrained encoder"),
+        (0.90, 0.70, 0.96, "Below raw pixels"),
+        (0.90, 0.70, 0.89, "Better than untrained, not clearly above raw pixels"),
+    ],
+)
+def test_it_says_which_floor_was_passed(ours: float, untrained: float, pixels: float, start: str) -> None:
+    floors = (trial("untrained encoder", untrained), trial("raw pixels", pixels))
+    found = conclusion(trial("run", ours), floors, 500)
+    assert found.startswith(start)
+    assert ("Try first" in found) is (not start.startswith("Learned"))
+
+
+def test_several_seeds_decide_by_their_differences() -> None:
+    floors = (trial("untrained encoder", 0.80, 0.82, 0.81), trial("raw pixels", 0.82))
+    assert conclusion(trial("run", 0.85, 0.87, 0.86), floors, 50).startswith("Learned")
+    wide = trial("run", 0.70, 0.99, 0.86)
+    assert conclusion(wide, floors, 50).startswith("No better than untrained encoder")
+
+
+def test_collapse_is_named_with_its_sign_whatever_the_accuracy() -> None:
+    collapsed = trial("run", 0.95, similarities=(0.999, 0.998))
+    found = conclusion(collapsed, (trial("untrained encoder", 0.5),), 500)
+    assert found.startswith("Collapsed: a positive is as similar as a negative (cosines 0.999 and 0.998)")
+
+
+def test_without_a_measurement_it_says_how_to_get_one() -> None:
+    assert conclusion(trial("run", None), (), 0).startswith("Not measured")
