@@ -14,6 +14,7 @@ import tyro
 
 from tammes.checks import check_integer
 from tammes.cli.options.data import Source
+from tammes.cli.options.parts import find_in_current_folder
 from tammes.cli.output import counted, prepare_output
 from tammes.training import Data, Machine, embed, load_run
 from tammes.training.atomic import write_atomically
@@ -34,6 +35,7 @@ class Embed:
         batch_size: Rows at a time.
         workers: Processes that decode images.
         accelerator: Device to compute on; auto takes a GPU if there is one.
+        trust: Build the network by the code that the run names (encoder:module), which is executed.
     """
 
     run: tyro.conf.Positional[Path]
@@ -42,6 +44,7 @@ class Embed:
     batch_size: int = 512
     workers: int = 0
     accelerator: Accelerator = "auto"
+    trust: bool = False
 
     def __post_init__(self) -> None:
         check_integer("--batch-size", self.batch_size)
@@ -54,7 +57,9 @@ def main(arguments: Sequence[str]) -> None:
         raise ValueError(f"--out must end in .parquet or .npz, got {choice.out}")
     machine = Machine(accelerator=choice.accelerator, workers=choice.workers)
     prepare_output(choice.out)
-    run = load_run(choice.run)
+    if choice.trust:
+        find_in_current_folder()
+    run = load_run(choice.run, trust=choice.trust)
     model = run.model.to(machine.device)
     parts = choice.source.load(choice.source.shape_like(run.config.data))
     embedded = [embed(model, part, batch_size=choice.batch_size, workers=choice.workers) for part in parts]

@@ -11,6 +11,7 @@ import tyro
 from rich.console import Console
 
 from tammes.cli.options.data import Split
+from tammes.cli.options.parts import find_in_current_folder
 from tammes.cli.outcome import pairs_of
 from tammes.cli.scores import Measure, at_most, encoded, score_table
 from tammes.diagnostics import alignment, uniformity
@@ -36,12 +37,14 @@ class Evaluate:
         source: Data to measure on.
         json: Print one JSON object instead of a table.
         accelerator: Device to compute on; auto takes a GPU if there is one.
+        trust: Build the network by the code that the run names (encoder:module), which is executed.
     """
 
     run: tyro.conf.Positional[Path]
     source: Annotated[Split, tyro.conf.arg(name="")]
     json: bool = False
     accelerator: Accelerator = "auto"
+    trust: bool = False
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -49,7 +52,9 @@ def main(arguments: Sequence[str]) -> None:
     choice = tyro.cli(
         Evaluate, prog="tammes evaluate", args=arguments, config=(tyro.conf.FlagCreatePairsOff,)
     )
-    run = load_run(choice.run)
+    if choice.trust:
+        find_in_current_folder()
+    run = load_run(choice.run, trust=choice.trust)
     train, test = choice.source.split(choice.source.shape_like(run.config.data))
     if test is None:
         raise ValueError(

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1]
 FAILED = 2
 
 _FIELDS_OF_FLAGS = {
-    "--": "resume overwrite patience strict files encoding text_column label_column split",
+    "--": "resume overwrite trust patience strict files encoding text_column label_column split",
     "--positives.": "candidates refresh warm_up sample freely little",
     "--positives.acceptance.": "lower_bound",
 }
@@ -99,7 +99,7 @@ def _failure(error: Exception) -> int:
     """Print what the user can mend; raise any other error again."""
     if isinstance(error, OSError):
         _print_line(_sentence(error))
-    elif isinstance(error, ValueError) and _is_ours(error.__traceback__):
+    elif isinstance(error, ValueError | ImportError) and _is_ours(error.__traceback__):
         _print_line(str(error))
     else:
         raise error

@@ -8,7 +8,14 @@ from tammes.checks import check_integer, check_seed
 from tammes.data.images import Images
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
-from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig, ResNetConfig
+from tammes.encoders import (
+    BagOfWordsConfig,
+    ConvNetConfig,
+    ModuleConfig,
+    ProjectionHeadConfig,
+    ResNetConfig,
+    TimmConfig,
+)
 from tammes.objective import Objective
 from tammes.positives import (
     Active,
@@ -26,7 +33,7 @@ from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
 
-EncoderConfig = ConvNetConfig | ResNetConfig | BagOfWordsConfig
+EncoderConfig = ConvNetConfig | ResNetConfig | ModuleConfig | TimmConfig | BagOfWordsConfig
 AugmentationConfig = Photographs | Handwriting | Identity
 PositivesConfig = SameInstance | SameClass | Neighbors | Active | Targeted
 VIEWS_OF_ONE_ROW = SameInstance | Active | Targeted

@@ -19,6 +19,7 @@ class Embedder(TransformerMixin, BaseEstimator):
         path: folder of a run, or its model.safetensors.
         projected: whether to return the projection head's output instead of the features.
         batch_size: rows at a time; changes time and memory only.
+        trust: whether to execute code that the run names; see `tammes.load`.
 
     Raises:
         ValueError: when fitted or called: what `tammes.load` and `TrainedEncoder.embed` refuse.
@@ -31,12 +32,14 @@ class Embedder(TransformerMixin, BaseEstimator):
         'runs/mine'
     """
 
-    def __init__(self, path: str | Path, *, projected: bool = False, batch_size: int = 512) -> None:
-        self.path, self.projected, self.batch_size = path, projected, batch_size
+    def __init__(
+        self, path: str | Path, *, projected: bool = False, batch_size: int = 512, trust: bool = False
+    ) -> None:
+        self.path, self.projected, self.batch_size, self.trust = path, projected, batch_size, trust
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Read the encoder; nothing is learned."""
-        self.encoder_: TrainedEncoder = load(self.path)
+        self.encoder_: TrainedEncoder = load(self.path, trust=self.trust)
         return self
 
     def transform(self, X: Any) -> Float[np.ndarray, "n features"]:

@@ -296,15 +296,16 @@ class Run:
     seconds: float | None = None
 
 
-def load_run(path: Path) -> Run:
+def load_run(path: Path, *, trust: bool = False) -> Run:
     """Read a run back from its folder; nothing in the files is executed.
 
     Args:
         path: folder that training wrote.
+        trust: whether to build a network by the code that the configuration names (`ModuleConfig`).
 
     Raises:
-        ValueError: for a folder without a run, a run that has not finished, or files that do not fit
-            together.
+        ValueError: for a folder without a run, a run that has not finished, files that do not fit together,
+            or a network that is built by named code, without trust.
     """
     folder = RunFolder(path=path)
     if not folder.config.exists():
@@ -317,7 +318,7 @@ def load_run(path: Path) -> Run:
     vocabulary = None
     if isinstance(config.data, TextsSummary):
         vocabulary = _vocabulary(folder)
-    model = read_model(folder.weights, config, vocabulary)
+    model = read_model(folder.weights, config, vocabulary, trust=trust)
     metrics = read_csv(folder.metrics) if folder.metrics.exists() else ()
     return Run(config=config, model=model, metrics=metrics)
 

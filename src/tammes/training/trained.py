@@ -41,16 +41,19 @@ except ImportError:
 WEIGHTS = RunFolder(path=Path()).weights.name
 
 
-def load(path: str | Path) -> TrainedEncoder:
+def load(path: str | Path, *, trust: bool = False) -> TrainedEncoder:
     """Return the encoder of a finished run, in evaluation mode.
 
-    Nothing in the files is executed.
+    Nothing in the files is executed. A run may name code that builds its network (`ModuleConfig`): that is
+    executed if you say so.
 
     Args:
         path: folder of the run, or its model.safetensors alone, which holds the configuration as well.
+        trust: whether to execute code that the run names.
 
     Raises:
-        ValueError: nothing there; a run that has not finished; files that are damaged, or do not fit.
+        ValueError: nothing there; a run that has not finished; files that are damaged, or do not fit; code
+            that is named, without trust.
 
     Example:
         >>> import tempfile, tammes
@@ -69,16 +72,16 @@ def load(path: str | Path) -> TrainedEncoder:
     """
     path = Path(path)
     if path.is_file():
-        return _from_weights(path)
+        return _from_weights(path, trust)
     if not RunFolder(path=path).config.exists() and (path / WEIGHTS).is_file():
-        return _from_weights(path / WEIGHTS)
-    run = load_run(path)
+        return _from_weights(path / WEIGHTS, trust)
+    run = load_run(path, trust=trust)
     return TrainedEncoder(run.model, run.config)
 
 
-def _from_weights(path: Path) -> TrainedEncoder:
+def _from_weights(path: Path, trust: bool) -> TrainedEncoder:
     config, vocabulary = read_metadata(path)
-    return TrainedEncoder(read_model(path, config, vocabulary), config)
+    return TrainedEncoder(read_model(path, config, vocabulary, trust=trust), config)
 
 
 class TrainedEncoder(nn.Module, ModelHubMixin):
@@ -154,10 +157,11 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
         force_download: bool,
         local_files_only: bool,
         token: str | bool | None,
+        trust: bool = False,
         **others: Any,
     ) -> TrainedEncoder:
         if Path(model_id).exists():
-            return load(model_id)
+            return load(model_id, trust=trust)
         file = hf_hub_download(
             repo_id=model_id,
             filename=WEIGHTS,
@@ -167,7 +171,7 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
             local_files_only=local_files_only,
             token=token,
         )
-        return load(file)
+        return load(file, trust=trust)
 
 
 def _images(data: object, *, size: int, channels: int) -> Images:

@@ -1,6 +1,7 @@
 """The file of the weights, which says by itself which network they belong to."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import safetensors.torch
@@ -9,6 +10,7 @@ from safetensors import SafetensorError
 
 from tammes.checks import check_file
 from tammes.data.vocabulary import Vocabulary
+from tammes.encoders import ModuleConfig, TimmConfig
 from tammes.training.atomic import write_atomically
 from tammes.training.config import RunConfig
 from tammes.training.config_file import from_yaml, to_yaml
@@ -56,20 +58,42 @@ def read_metadata(weights: Path) -> tuple[RunConfig, Vocabulary | None]:
         ) from error
 
 
-def read_model(weights: Path, config: RunConfig, vocabulary: Vocabulary | None) -> Model:
+def read_model(
+    weights: Path, config: RunConfig, vocabulary: Vocabulary | None, *, trust: bool = False
+) -> Model:
     """Build the network of a run and read its weights.
 
     Args:
         weights: the .safetensors file.
         config: configuration of the run.
         vocabulary: vocabulary of a run on texts.
+        trust: whether code that the configuration names may be executed.
 
     Raises:
-        ValueError: for a file that is damaged, or holds the weights of another network.
+        ValueError: for a file that is damaged, or holds the weights of another network; for a network that
+            is built by named code, without trust.
     """
+    encoder = config.training.encoder
+    if isinstance(encoder, ModuleConfig) and not trust:
+        raise ValueError(
+            f"{weights} belongs to a network that {encoder.factory} builds, and loading it executes that "
+            "code: if you trust it, say trust=True"
+        )
+    if isinstance(encoder, TimmConfig):
+        if ":" in encoder.name and not trust:
+            raise ValueError(
+                f"{weights} belongs to timm's {encoder.name!r}, whose description timm would download: if "
+                "you trust it, say trust=True"
+            )
+        # The weights are in the file: nothing is downloaded.
+        config = replace(
+            config, training=replace(config.training, encoder=replace(encoder, pretrained=False))
+        )
+    foreign = isinstance(encoder, ModuleConfig | TimmConfig)
     try:
         # Without memory until the weights fill it, because a damaged file may ask for a network of any size.
-        with torch.device("meta"):
+        # Other people's networks may keep numbers that are no weights, and would lose them.
+        with torch.device("cpu" if foreign else "meta"):
             model = build_model(config, vocabulary)
         # Copies, because safetensors maps the file, which may be replaced while the model is in use.
         loaded = safetensors.torch.load_file(check_file(weights))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 import tyro
 
 from tammes.cli.failures import in_words_of_shell
-from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ResNetConfig
+from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ModuleConfig, ResNetConfig, TimmConfig
 from tammes.positives import SameInstance
 from tammes.training import QueueConfig
 from tammes.training.config_file import concrete_classes
@@ -22,6 +23,8 @@ DEPTHS = (18, 34, 50)
 # Names of parts on the command line; a part that is missing here is named for its class.
 NAMES: Mapping[type, str] = {
     ConvNetConfig: "convnet",
+    ModuleConfig: "module",
+    TimmConfig: "timm",
     BagOfWordsConfig: "bag-of-words",
     QueueConfig: "queue",
     SameInstance: "itself",
@@ -30,6 +33,12 @@ NAMES: Mapping[type, str] = {
 
 Option = tuple[Any, Any]
 """Type and default value of an option, for tyro; the default is `NO_DEFAULT` if it must be given."""
+
+
+def find_in_current_folder() -> None:
+    """Let modules of the current folder be imported, after all that are installed."""
+    if "" not in sys.path:
+        sys.path.append("")
 
 
 def options_of(maker: Callable[..., Any]) -> dict[str, Option]:

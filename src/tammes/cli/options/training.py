@@ -11,8 +11,21 @@ from tammes.checks import check_integer, check_seed
 from tammes.cli.options.data import Split
 from tammes.cli.options.images import mirrors, size_and_channels
 from tammes.cli.options.objective import objective_type
-from tammes.cli.options.parts import NO_DEFAULT, Option, choice_of, constructor_of, options_of
-from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig, ResNetConfig
+from tammes.cli.options.parts import (
+    NO_DEFAULT,
+    Option,
+    choice_of,
+    constructor_of,
+    find_in_current_folder,
+    options_of,
+)
+from tammes.encoders import (
+    BagOfWordsConfig,
+    ConvNetConfig,
+    ModuleConfig,
+    ProjectionHeadConfig,
+    ResNetConfig,
+)
 from tammes.training import Adam, Constant, Cosine, Data, TrainingConfig, suited
 from tammes.training.config import AugmentationConfig, EncoderConfig, PositivesConfig
 
@@ -134,6 +147,8 @@ class TrainingOptions:
             more: further fields of `TrainingConfig`.
         """
         chosen = {**self.settings, **more}
+        if isinstance(chosen.get("encoder"), ModuleConfig):
+            find_in_current_folder()
         usual = suited(chosen.pop("objective"), data, encoder=encoder, mirrors=mirrors(source))
         return replace(usual, optimizer=replace(usual.optimizer, **self.optimizer), **chosen)
 
