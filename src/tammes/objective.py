@@ -45,7 +45,7 @@ class Objective:
     averaged over the positives of an anchor and then over the anchors.
 
     Args:
-        temperature: divisor of the similarities; positive.
+        temperature: divisor of the similarities; positive. 0.2 is a good start for images, 0.1 for texts.
         coupling: weights of the negatives: `Uniform()`, `Hard(beta=...)`, `Transport(epsilon=...)`.
         selection: rule for the negatives: `All()`, `Subset(k=...)`, `OtherLabels()`, `NotAbove(...)`.
         correction: `Debias(class_prior=...)` or None.

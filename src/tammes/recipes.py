@@ -19,7 +19,7 @@ def simclr(*, temperature: float, selection: Selection = All()) -> Objective:  #
     -log( e^{l+} / (e^{l+} + sum_j e^{l_j}) ), over the 2B - 2 negatives of two views of B rows.
 
     Args:
-        temperature: divisor of the cosine similarities.
+        temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
         selection: rule for the negatives.
 
     Source: Chen et al. (2020), eq. 1; Robinson (2023), eq. 3.1 with Q = N.
@@ -35,7 +35,7 @@ def dcl(*, temperature: float, class_prior: float, selection: Selection = All())
     """Return the debiased contrastive loss: false negatives are subtracted from the mean over negatives.
 
     Args:
-        temperature: divisor of the cosine similarities.
+        temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
         class_prior: tau+, the probability that a candidate is a false negative.
         selection: rule for the negatives.
 
@@ -58,8 +58,8 @@ def hcl(
     """Return the loss on hard negatives, debiased: weights proportional to e^{beta l_j}.
 
     Args:
-        temperature: divisor of the cosine similarities.
-        beta: concentration, a factor of the logit inside the weights.
+        temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
+        beta: concentration, a factor of the logit inside the weights; 1.0 is a good start.
         class_prior: tau+, the probability that a candidate is a false negative.
         selection: rule for the negatives.
 
@@ -88,8 +88,8 @@ def hcl_ot(
     """Return the loss on negatives weighted by entropy-regularized optimal transport, debiased.
 
     Args:
-        temperature: divisor of the cosine similarities.
-        epsilon: weight of the entropy, in the unit of the cost; small is hard.
+        temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
+        epsilon: weight of the entropy, in the unit of the cost; small is hard, 0.3 a good start.
         class_prior: tau+, the probability that a candidate is a false negative.
         cost: ground cost as a function of the similarity.
         selection: rule for the negatives.
@@ -221,7 +221,7 @@ def ifm(
     """Return implicit feature modification: NT-Xent and its worst case in an epsilon-ball, averaged.
 
     Args:
-        temperature: divisor of the cosine similarities.
+        temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
         epsilon: radius of the ball, in similarity.
         alpha: weight of the worst case.
         selection: rule for the negatives.
@@ -276,7 +276,7 @@ def decoupled(*, temperature: float, selection: Selection = All()) -> Objective:
         -l+ + log( 1/N sum_j e^{l_j} )
 
     Args:
-        temperature: divisor of the cosine similarities.
+        temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
         selection: rule for the negatives.
 
     Source: Yeh et al. (2022), the loss L_DC. Differs: less the constant log N, which has no gradient.
@@ -299,7 +299,7 @@ def supcon(
     -1/|P| sum_P log( e^{l_p} / (sum_P e^{l_p} + sum_j e^{l_j}) ), P the other rows of the anchor's class.
 
     Args:
-        temperature: divisor of the cosine similarities.
+        temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
         average: whether the mean over the positives is taken "outside" the logarithm or "inside".
         selection: rule for the negatives.
 

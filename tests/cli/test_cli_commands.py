@@ -112,7 +112,8 @@ def test_a_run_resumes_by_its_folder_alone(
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(data.parent)
-    assert run(f"train {SIMCLR} {NETWORK}", "--data", "pets", "--out", tmp_path / "run") == 0
+    words = f"train {SIMCLR} {NETWORK} --data pets --out {tmp_path / 'run'} schedule:constant"
+    assert run(words) == 0
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert run("train --resume ../run --epochs 3") == 0
     assert Path.cwd() == data.parent

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tammes.cli.main import main
+from tammes.papers import entries
 
 
 @pytest.fixture
@@ -48,14 +49,18 @@ def test_what_cannot_be_run_is_refused_before_anything_is_said_or_written(
         assert not out.exists()
 
 
-def test_the_list_says_what_data_is_asked_for(
+def test_the_list_has_a_line_for_each_entry(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["reproduce", "--list"]) == 0
-    said = capsys.readouterr().out
-    assert "--data: CIFAR-10 (cifar-10-binary.tar.gz or" in said
-    assert "cifar-10-batches-bin" in said, "names of files are whole"
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [entry.name for entry in entries()]
+    assert [line.split()[1] == "--data" for line in lines] == [entry.data is not None for entry in entries()]
+    assert max(map(len, lines)) <= 80
+    assert main(["reproduce", "negatives-vision"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "needs --data: CIFAR-10 (cifar-10-binary.tar.gz or cifar-10-batches-bin" in said
 
 
 def test_a_folder_without_texts_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

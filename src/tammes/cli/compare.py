@@ -17,7 +17,6 @@ from tammes.cli.options.training import CompareOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import prepare_output
 from tammes.cli.scores import CURVE_POINTS, Measure, Trial, encoded, floors, score_table, seconds_of
-from tammes.encoders import ConvNetConfig
 from tammes.report import Scores
 from tammes.training import Data, Machine, TrainingConfig, train
 from tammes.training.machine import Accelerator
@@ -65,7 +64,7 @@ class Compare:
     def config(self, name: str, data: Data) -> TrainingConfig:
         """Return the settings of the first training of an objective."""
         objective = self.settings.objective(name)
-        return self.training.config(data, self.source.data, encoder=ConvNetConfig(), objective=objective)
+        return self.training.config(data, self.source.data, objective=objective)
 
 
 def main(arguments: Sequence[str]) -> None:

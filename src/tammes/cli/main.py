@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Example:
         >>> main(["reproduce", "--list"])  # doctest: +ELLIPSIS
-        ┏...
+        negatives-text...
         0
     """
     signals = Signals()

@@ -1,12 +1,11 @@
 """`tammes reproduce`: experiments of the papers, with their numbers beside ours."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 from rich.console import Console
-from rich.table import Column, Table
 
 from tammes.checks import check_integer, check_seed
 from tammes.papers import Entry, entries
@@ -56,7 +55,7 @@ def main(arguments: Sequence[str]) -> None:
     )
     known = {entry.name: entry for entry in entries()}
     if choice.list:
-        _show(known.values())
+        _show(list(known.values()))
         return
     if choice.name is None:
         raise ValueError("name an experiment, or list all: tammes reproduce --list")
@@ -80,11 +79,11 @@ def main(arguments: Sequence[str]) -> None:
     console.print(f"open {out / 'report.html'}", highlight=False)
 
 
-def _show(found: Iterable[Entry]) -> None:
-    table = Table(
-        Column("name", no_wrap=True), Column("what a paper states", overflow="fold"), show_lines=True
-    )
+def _show(found: Sequence[Entry]) -> None:
+    """Print a line for each entry; running one prints its whole statement and its source."""
+    console = Console(markup=False)
+    widest = max(len(entry.name) for entry in found)
     for entry in found:
-        words = f"{entry.statement}\n({entry.source})"
-        table.add_row(entry.name, words if entry.data is None else f"{words}\n--data: {entry.data}")
-    Console(markup=False).print(table)
+        needs = "" if entry.data is None else "--data"
+        line = f"{entry.name:<{widest}}  {needs:<6}  {entry.statement}"
+        console.print(line, highlight=False, no_wrap=True, overflow="ellipsis")

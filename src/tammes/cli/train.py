@@ -20,7 +20,6 @@ from tammes.cli.options.training import TrainOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import check_text
 from tammes.cli.scores import CURVE_POINTS, Measure, Trial, encoded, floors, score_table
-from tammes.encoders import ResNetConfig
 from tammes.report import Scores
 from tammes.training import Data, Machine, Run, RunFolder, train
 from tammes.training.command import Command
@@ -127,7 +126,7 @@ def main(arguments: Sequence[str]) -> None:
     )
     check_text(folder.path.resolve().name)  # of the report, and perhaps the name of the current folder
     data, held_out = choice.training.load(choice.source)
-    config = choice.training.config(data, choice.source.data, encoder=ResNetConfig())
+    config = choice.training.config(data, choice.source.data)
     measure = None if held_out is None else Measure.of(data, held_out)
     every = choice.measure_every or max(1, config.epochs // CURVE_POINTS)
     monitor = None if measure is None else measure.monitor(every=every)

@@ -15,12 +15,16 @@ from tammes.training.config import TrainingConfig
 from tammes.training.examples import Data
 from tammes.training.optimizer import Adam, Cosine
 
-VISITED_SENTENCES = 200_000
-"""Sentences that a training on texts visits, whatever their number; about a minute on one core."""
-FEWEST_EPOCHS, MOST_EPOCHS = 10, 100
+VISITED = 200_000
+"""Rows that a training visits, whatever their number: texts in about a minute, small images in about ten."""
+FEWEST_EPOCHS = {Texts: 10, Images: 3}
+MOST_EPOCHS = 100
 LARGEST_BATCH, SMALLEST_BATCH = 256, 8
 FEWEST_STEPS = 4
 """Steps of an epoch below which batches are made smaller."""
+
+LARGEST_SMALL = 64
+"""Height and width in pixels up to which images have a small network."""
 
 SAMPLE = 128
 """Images that are looked at for the choice of their augmentation."""
@@ -43,13 +47,15 @@ def suited(
     Texts have a bag of words of 256 dimensions, compared without a head, and a learning rate of 0.1 that
     falls along half a cosine: the embeddings of words start from a standard normal distribution, and the
     compared sentences have unit length, so that Adam's steps of 1e-3 would hardly turn them. Gray images on
-    an even background are distorted as handwriting is, others as photographs. Small sets have smaller
-    batches.
+    an even background are distorted as handwriting is, others as photographs; their learning rate of 1e-3
+    falls along half a cosine after one epoch of warm-up. A training visits about 200,000 rows, in at most
+    100 epochs. Small sets have smaller batches.
 
     Args:
         objective: objective to minimize.
         data: images or texts to train on.
-        encoder: network for images; by default that of `TrainingConfig`. Texts have a bag of words.
+        encoder: network for images; by default a small one up to 64 pixels, and a ResNet-18 above. Texts
+            have a bag of words.
         mirrors: whether a mirrored photograph means the same.
         seed: random seed of the run.
 
@@ -69,14 +75,17 @@ def suited(
             positives=Neighbors() if data.labels is None else SameClass(),
             optimizer=Adam(learning_rate=0.1, schedule=Cosine(warmup_epochs=0)),
             batch_size=_batch_size(rows),
-            epochs=max(FEWEST_EPOCHS, min(MOST_EPOCHS, round(VISITED_SENTENCES / rows))),
+            epochs=_epochs(data),
             seed=seed,
         )
+    usual = ConvNetConfig() if data.size <= LARGEST_SMALL else ResNetConfig(small_image_stem=False)
     return TrainingConfig(
         objective=objective,
-        encoder=ResNetConfig() if encoder is None else encoder,
+        encoder=usual if encoder is None else encoder,
         augmentation=suited_augmentation(data, mirrors=mirrors),
+        optimizer=Adam(schedule=Cosine(warmup_epochs=1)),
         batch_size=_batch_size(rows),
+        epochs=_epochs(data),
         seed=seed,
     )
 
@@ -111,6 +120,11 @@ def even_background(pixels: UInt8[Tensor, "n channels size size"]) -> float | No
     level = int(border.median())
     even = ((border - level).abs() <= SAME_GRAY).float().mean()
     return round(level / 255, 2) if float(even) >= EVEN_BORDER else None
+
+
+def _epochs(data: Data) -> int:
+    fewest = FEWEST_EPOCHS[Texts if isinstance(data, Texts) else Images]
+    return max(fewest, min(MOST_EPOCHS, round(VISITED / len(data))))
 
 
 def _batch_size(rows: int) -> int:

@@ -21,10 +21,8 @@ from tammes.cli.options.parts import (
 )
 from tammes.encoders import (
     BagOfWordsConfig,
-    ConvNetConfig,
     ModuleConfig,
     ProjectionHeadConfig,
-    ResNetConfig,
 )
 from tammes.training import Adam, Constant, Cosine, Data, TrainingConfig, suited
 from tammes.training.config import AugmentationConfig, EncoderConfig, PositivesConfig
@@ -34,7 +32,8 @@ USUAL = ("usual", "What suits the data.")
 FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "encoder": (
         EncoderConfig | None,
-        "Network whose features are wanted (by default bag-of-words for texts).",
+        "Network whose features are wanted (by default convnet up to 64 pixels, resnet18 above, and "
+        "bag-of-words for texts).",
     ),
     "augmentation": (
         AugmentationConfig | None,
@@ -52,8 +51,8 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
     ),
     "epochs": (
         int | None,
-        "Number of times that every image is visited, or every sentence paired (by default 100, and fewer "
-        "for more than 2,000 sentences).",
+        "Number of times that every image is visited, or every sentence paired (by default so that about "
+        "200,000 are visited: 100 for up to 2,000 rows, then fewer).",
     ),
 }
 OPTIMIZER: Mapping[str, tuple[Any, str]] = {
@@ -65,7 +64,7 @@ OPTIMIZER: Mapping[str, tuple[Any, str]] = {
     "clip_norm": (float | None, "Largest norm of the gradient of all weights together (by default none)."),
     "schedule": (
         Constant | Cosine | None,
-        "Schedule of the learning rate (by default constant for images, cosine for texts).",
+        "Schedule of the learning rate (by default half a cosine, for images after an epoch of warm-up).",
     ),
 }
 """Likewise, of the optimizer."""
@@ -135,21 +134,18 @@ class TrainingOptions:
         if for_images:
             raise ValueError(f"{', '.join(for_images)} is for images, but {name} holds texts: leave it out")
 
-    def config(
-        self, data: Data, source: str, *, encoder: ConvNetConfig | ResNetConfig, **more: Any
-    ) -> TrainingConfig:
+    def config(self, data: Data, source: str, **more: Any) -> TrainingConfig:
         """Complete the settings by what suits the data.
 
         Args:
             data: training data.
             source: name of the data.
-            encoder: encoder of images, if none was chosen.
             more: further fields of `TrainingConfig`.
         """
         chosen = {**self.settings, **more}
         if isinstance(chosen.get("encoder"), ModuleConfig):
             find_in_current_folder()
-        usual = suited(chosen.pop("objective"), data, encoder=encoder, mirrors=mirrors(source))
+        usual = suited(chosen.pop("objective"), data, mirrors=mirrors(source))
         return replace(usual, optimizer=replace(usual.optimizer, **self.optimizer), **chosen)
 
 
@@ -213,4 +209,4 @@ else:
     TrainOptions = training_options(
         {"objective": (Annotated[objective_type(), tyro.conf.arg(name="")], NO_DEFAULT)}
     )
-    CompareOptions = training_options({"epochs": (int, 60)}, without=("objective",))
+    CompareOptions = training_options({}, without=("objective",))
