@@ -19,6 +19,10 @@ def embed() -> None:
     """Write the features and embeddings of images or texts to a file."""
 
 
+def export() -> None:
+    """Write a trained encoder for other programs: ONNX, or PyTorch's own format."""
+
+
 def evaluate() -> None:
     """Measure a trained encoder: nearest neighbors, linear probes, alignment and uniformity."""
 
@@ -39,7 +43,7 @@ def solve() -> None:
     """Find cliques, independent sets, cuts or covers in graphs, by networks trained without solutions."""
 
 
-COMMANDS = (train, embed, evaluate, compare, reproduce, theory, solve)
+COMMANDS = (train, embed, evaluate, export, compare, reproduce, theory, solve)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,122 @@
+"""`tammes export`: the encoder of a run in a form that other programs run, without Tammes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import tyro
+
+from tammes.cli.options.parts import find_in_current_folder
+from tammes.cli.output import prepare_output
+from tammes.training.config import ImagesSummary
+from tammes.training.trained import TrainedEncoder, load
+
+EXAMPLES = 2
+"""Images of the example that is traced; the exported network takes any number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """Write the encoder of a run for other programs: ONNX, or PyTorch's own format.
+
+    tammes export runs/mine --out encoder.onnx
+
+    The network takes images (batch, channels, size, size), float32 in [0, 1], scaled and cropped as in
+    training, and returns features (batch, features); the batch may have any size.
+
+    Args:
+        run: Folder of the run, or its model.safetensors.
+        out: File to write: .onnx, which needs the packages onnx and onnxscript, or .pt2 (torch.export).
+        trust: Build the network by the code that the run names (encoder:module), which is executed.
+    """
+
+    run: tyro.conf.Positional[Path]
+    out: Path
+    trust: bool = False
+
+    def __post_init__(self) -> None:
+        if self.out.suffix not in (".onnx", ".pt2"):
+            raise ValueError(f"--out must end in .onnx or .pt2, got {self.out}")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the command with the words after `tammes export`."""
+    choice = tyro.cli(Export, prog="tammes export", args=arguments, config=(tyro.conf.FlagCreatePairsOff,))
+    prepare_output(choice.out)
+    if choice.trust:
+        find_in_current_folder()
+    encoder = load(choice.run, trust=choice.trust)
+    data = encoder.settings.data
+    if not isinstance(data, ImagesSummary):
+        raise ValueError(
+            f"{choice.run} was trained on texts, whose words are looked up outside the network: use "
+            "tammes.load(path).embed(sentences), or tammes embed"
+        )
+    difference = export(encoder, choice.out)
+    shape = f"(batch, {data.channels}, {data.size}, {data.size})"
+    print(
+        f"wrote {choice.out}: images {shape}, float32 in [0, 1], to {encoder.features} features; on random "
+        f"images they differ by at most {difference:.0e}"
+    )
+
+
+def export(encoder: TrainedEncoder, out: Path) -> float:
+    """Write an encoder of images, run the file, and return the largest difference of its features.
+
+    Args:
+        encoder: the trained encoder.
+        out: file to write, .onnx or .pt2.
+
+    Raises:
+        ImportError: a package that ONNX needs is missing.
+        ValueError: the file does not compute the same features.
+    """
+    data = encoder.settings.data
+    assert isinstance(data, ImagesSummary)
+    network = encoder.model.encoder
+    generator = torch.Generator().manual_seed(0)
+    shape = data.channels, data.size, data.size
+    example = torch.rand(EXAMPLES, *shape, generator=generator)
+    batch = {0: torch.export.Dim("batch", min=1, max=2**20)}
+    program = torch.export.export(network, (example,), dynamic_shapes=(batch,))
+    others = torch.rand(EXAMPLES + 3, *shape, generator=generator)
+    with torch.no_grad():
+        expected = network(others)
+    found = _as_onnx(program, out, others) if out.suffix == ".onnx" else _as_program(program, out, others)
+    difference = float((found - expected).abs().max())
+    if not difference <= 1e-3 * max(1.0, float(expected.abs().max())):
+        raise ValueError(f"{out} computes other features, by up to {difference:.1e}: do not use it")
+    return difference
+
+
+def _as_program(program: torch.export.ExportedProgram, out: Path, images: torch.Tensor) -> torch.Tensor:
+    torch.export.save(program, out)
+    with torch.no_grad():
+        features: torch.Tensor = torch.export.load(out).module()(images)
+    return features
+
+
+def _as_onnx(program: torch.export.ExportedProgram, out: Path, images: torch.Tensor) -> torch.Tensor:
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "ONNX needs three packages: python -m pip install onnx onnxruntime onnxscript; --out with .pt2 "
+            "needs none"
+        ) from error
+    torch.onnx.export(
+        program,
+        (),
+        str(out),
+        input_names=["images"],
+        output_names=["features"],
+        external_data=False,
+        verbose=False,
+    )
+    session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
+    return torch.from_numpy(session.run(None, {"images": images.numpy()})[0])
