@@ -256,7 +256,8 @@ def test_a_folder_in_which_another_process_trains_is_refused(
 
 def test_ctrl_c_leaves_a_checkpoint_that_goes_on(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    words = f"train {SIMCLR} {NETWORK} --data {data} --out {out}".replace("--epochs 2", "--epochs 3000")
+    words = f"train {SIMCLR} {NETWORK} --data {data} --out {out} schedule:constant"
+    words = words.replace("--epochs 2", "--epochs 3000")
     script = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
         f"from tammes.cli.main import main; sys.exit(main({words.split()!r}))"

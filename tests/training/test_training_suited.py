@@ -111,3 +111,17 @@ def test_texts_learn_what_their_documents_share() -> None:
     slow = replace(config, optimizer=Adam(), head=ProjectionHeadConfig())
     learned, stayed = accuracy(config), accuracy(slow)
     assert learned > stayed + 0.2, f"{learned} against {stayed}"
+
+
+@pytest.mark.parametrize(("rows", "epochs"), [(100, 100), (2_000, 100), (5_000, 40), (60_000, 3), (10**6, 3)])
+def test_images_are_visited_two_hundred_thousand_times(rows: int, epochs: int) -> None:
+    images = images_of(torch.zeros(1, 1, 8, 8, dtype=torch.uint8).expand(rows, 1, 8, 8))
+    config = suited(OBJECTIVE, images)
+    assert config.epochs == epochs
+    assert config.encoder == ConvNetConfig()
+    assert config.optimizer == Adam(schedule=Cosine(warmup_epochs=1))
+
+
+def test_large_images_have_a_residual_network() -> None:
+    images = images_of(torch.zeros(10, 1, 65, 65, dtype=torch.uint8))
+    assert suited(OBJECTIVE, images).encoder == ResNetConfig(small_image_stem=False)

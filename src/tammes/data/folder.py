@@ -64,7 +64,8 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
     PNG, JPEG, WebP, BMP, GIF and TIFF files of any mode and of up to `MAX_PIXELS` pixels are read; see
     `decode`.
 
-    The header of each file is read once, here. Hidden files, Thumbs.db and desktop.ini are ignored; any other
+    The header and the end of each file are read once, here, so that a file that was cut off is found before
+    the training. Hidden files, Thumbs.db and desktop.ini are ignored; any other
     file that is not such an image, and each entry that `files_below` finds unusable, is left out and counted
     in one warning, or refused if `strict`.
 

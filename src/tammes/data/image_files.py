@@ -1,5 +1,6 @@
 """Image files: which are read, within how many pixels, and how they become tensors."""
 
+import os
 import struct
 import warnings
 from pathlib import Path
@@ -14,6 +15,8 @@ from tammes.checks import check_file
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
+TAIL = 4096
+"""Bytes at the end of a file among which its end is looked for."""
 MAX_PIXELS = 120_000_000
 """Most pixels of an image: cameras and scanners of 100 megapixels are within it."""
 # Errors that Pillow's decoders are known to raise on damaged files.
@@ -31,9 +34,9 @@ BAND = 2**22
 
 
 def is_image(path: Path) -> bool:
-    """Return whether the name and header of a file are those of an image that `decode` reads.
+    """Return whether a file is an image that `decode` reads, judged by its name, its header and its end.
 
-    The pixels are not read.
+    The pixels are read only where the end is not that of a whole file.
 
     Example:
         >>> is_image(Path("notes.txt"))
@@ -43,9 +46,42 @@ def is_image(path: Path) -> bool:
         return False
     try:
         with open_image(path) as image:
-            return _has_known_white(image)
+            if not _has_known_white(image):
+                return False
+            kind = image.format or ""
+        return _ends(path, kind) or _decodes(path)
     except DAMAGE:
         return False
+
+
+def _ends(path: Path, kind: str) -> bool:
+    """Return whether a file ends as whole files of its kind do; one with more behind that end may not."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - TAIL))
+        tail = file.read()
+        file.seek(0)
+        head = file.read(12)
+    if kind == "JPEG":
+        # In the pixels of a JPEG, 0xff is followed by zero or a number of restart.
+        return b"\xff\xd9" in tail
+    if kind == "PNG":
+        return b"IEND" in tail
+    if kind == "GIF":
+        return tail.endswith(b";")
+    if kind == "WEBP":
+        return int.from_bytes(head[4:8], "little") + 8 <= size
+    if kind == "BMP":
+        return int.from_bytes(head[2:6], "little") <= size
+    return False
+
+
+def _decodes(path: Path) -> bool:
+    try:
+        decode(path, size=1, channels=1)
+    except ValueError:
+        return False
+    return True
 
 
 def open_image(path: Path) -> Image.Image:
