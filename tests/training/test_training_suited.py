@@ -5,7 +5,7 @@ import torch
 
 from tammes import recipes
 from tammes.data import Images, TensorPixels, Texts
-from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig
+from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig, ResNetConfig
 from tammes.evaluation import KNN, LabeledFeatures
 from tammes.positives import Handwriting, Neighbors, Photographs, SameClass
 from tammes.training import Adam, Cosine, TrainingConfig, embed, suited, train
