@@ -369,6 +369,24 @@ def test_compare_sets_objectives_side_by_side(
     assert "Trained 2 times, with different seeds" in page
 
 
+def test_compare_goes_on_where_it_was_stopped(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = " ".join(f"{flag} {value}" for flag, value in SETTINGS.items() if flag != "--measure-every")
+    more = f"{settings} {NETWORK} --data {data} --seeds 2 --out {tmp_path / 'runs'}"
+    page = f"--report {tmp_path / 'report.html'}"
+    assert run(f"compare simclr {more} {page}") == 0
+    assert capsys.readouterr().out.count("epoch 2/2") == 2
+    assert run(f"compare simclr bcl {more} {page}") == 0
+    said = capsys.readouterr().out
+    assert said.count("epoch 2/2") == 2, "simclr has finished"
+    kept = {file.parent.relative_to(tmp_path / "runs").as_posix() for file in tmp_path.rglob("config.yaml")}
+    assert kept == {"simclr/seed-0", "simclr/seed-1", "bcl/seed-0", "bcl/seed-1"}
+    assert "training.batch_size was 4, now 8" in fails(
+        capsys, f"compare simclr {more} {page}".replace("--batch-size 4", "--batch-size 8")
+    )
+
+
 def test_compare_refuses_before_the_first_training(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

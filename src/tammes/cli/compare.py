@@ -18,7 +18,7 @@ from tammes.cli.outcome import write_report
 from tammes.cli.output import prepare_output
 from tammes.cli.scores import CURVE_POINTS, Measure, Trial, encoded, floors, score_table, seconds_of
 from tammes.report import Scores
-from tammes.training import Data, Machine, TrainingConfig, train
+from tammes.training import Data, Machine, RunFolder, TrainingConfig, train
 from tammes.training.machine import Accelerator
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class Compare:
         settings: Parameters of the objectives.
         report: Page to write.
         seeds: Number of seeds, from --seed on; with one, no objective is called best.
+        out: Folder in which each training is kept as a run, NAME/seed-0 and so on. After a stop the same
+            command goes on there, and repeats nothing that has finished (by default nothing is kept).
         accelerator: Device to compute on; auto takes a GPU if there is one.
         workers: Processes that decode images.
     """
@@ -50,6 +52,7 @@ class Compare:
     settings: Annotated[RecipeSettings, tyro.conf.arg(name="")] = field(default_factory=RecipeSettings)
     report: Path = Path("report.html")
     seeds: int = 1
+    out: Path | None = None
     accelerator: Accelerator = "auto"
     workers: int = 0
 
@@ -104,7 +107,11 @@ def _train(
     runs, scores = [], []
     for seed in range(config.seed, config.seed + choice.seeds):
         seeded = replace(config, seed=seed)
-        run = train(seeded, data, source=choice.source.data, monitor=monitor, machine=machine)
+        folder = None
+        if choice.out is not None:
+            folder = RunFolder(path=choice.out / name / f"seed-{seed}")
+            folder = replace(folder, resume=folder.config.exists())
+        run = train(seeded, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
         run.model.to(machine.device)
         runs.append(run)
         scores.append(Scores() if measure is None else measure.scores(encoded(run.model)))
