@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Float, Integer
-from torch import Tensor
+from torch import Tensor, nn
 
 from tammes.checks import check_integer, check_number
 from tammes.measurements import Measurements
@@ -102,9 +102,11 @@ class Matryoshka:
             losses.append(weight * loss)
         return torch.stack(losses).sum()
 
-    def module(self, *, temperature: LearnedTemperature | None = None) -> ObjectiveModule:
+    def module(
+        self, *, temperature: LearnedTemperature | None = None, bias: nn.Parameter | None = None
+    ) -> ObjectiveModule:
         """Return this as an `nn.Module`; see `Objective.module`."""
-        return ObjectiveModule(self, temperature=temperature)
+        return ObjectiveModule(self, temperature=temperature, bias=bias)
 
 
 def _cut(pairs: Pairs, dim: int, guide: int) -> Pairs:

@@ -27,6 +27,7 @@ class Evaluates(Protocol):
         labels: Tensor | None = None,
         generator: Generator | None = None,
         temperature: Tensor | None = None,
+        bias: Tensor | None = None,
     ) -> Tensor:
         """Return the loss."""
         ...
@@ -42,9 +43,11 @@ class ObjectiveModule(nn.Module):
         objective: objective to evaluate.
         temperature: learned temperature, used at every call and trained with the module; None for the
             objective's own.
+        bias: parameter of one number, used at every call as the bias of `Sigmoid` and trained with the
+            module.
 
     Raises:
-        ValueError: a temperature that is no LearnedTemperature.
+        ValueError: a temperature that is no LearnedTemperature, a bias that is no parameter of one number.
 
     Example:
         >>> import torch
@@ -57,14 +60,25 @@ class ObjectiveModule(nn.Module):
         ['temperature.log_scale']
     """
 
-    def __init__(self, objective: Evaluates, *, temperature: LearnedTemperature | None = None) -> None:
+    def __init__(
+        self,
+        objective: Evaluates,
+        *,
+        temperature: LearnedTemperature | None = None,
+        bias: nn.Parameter | None = None,
+    ) -> None:
         super().__init__()
         if not isinstance(temperature, LearnedTemperature | None):
             raise ValueError(
                 f"temperature must be a LearnedTemperature(initial=...) or None, got {temperature!r}: "
                 "a fixed one is a field of the objective"
             )
-        self.objective, self.temperature = objective, temperature
+        if bias is not None and not (isinstance(bias, nn.Parameter) and bias.numel() == 1):
+            raise ValueError(
+                f"bias must be nn.Parameter(torch.tensor(-10.0)) or None, got {bias!r}: a fixed one is a "
+                "field of Sigmoid"
+            )
+        self.objective, self.temperature, self.bias = objective, temperature, bias
 
     @property
     def last(self) -> Measurements:
@@ -81,7 +95,9 @@ class ObjectiveModule(nn.Module):
     ) -> Float[Tensor, ""]:
         """Return the loss; arguments and errors are those of the objective."""
         learned = None if self.temperature is None else self.temperature()
-        return self.objective(*views, ids=ids, labels=labels, generator=generator, temperature=learned)
+        return self.objective(
+            *views, ids=ids, labels=labels, generator=generator, temperature=learned, bias=self.bias
+        )
 
     @override
     def extra_repr(self) -> str:

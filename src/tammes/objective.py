@@ -15,7 +15,7 @@ from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Integer
-from torch import Tensor
+from torch import Tensor, nn
 
 from tammes.batch import Batch, batch_of
 from tammes.checks import is_finite
@@ -164,21 +164,27 @@ class Objective:
                     raise weightless(batch.detached_samples(weight), self.coupling)
                 return weights
 
-    def module(self, *, temperature: LearnedTemperature | None = None) -> ObjectiveModule:
+    def module(
+        self, *, temperature: LearnedTemperature | None = None, bias: nn.Parameter | None = None
+    ) -> ObjectiveModule:
         """Return this objective as an `nn.Module`, for hosts that need `.to`, `ModuleList` or `state_dict`.
 
         Args:
             temperature: learned temperature, used in place of the objective's own at every call.
+            bias: learned bias of `Sigmoid`, a parameter of one number, used in place of the contrast's own.
 
         Raises:
-            ValueError: a temperature that is no LearnedTemperature.
+            ValueError: a temperature that is no LearnedTemperature; a bias that is no parameter of one
+                number, or for another contrast than `Sigmoid`.
 
         Example:
             >>> loss = Objective(temperature=0.5).module(temperature=LearnedTemperature(initial=0.1))
             >>> [name for name, _ in loss.named_parameters()]
             ['temperature.log_scale']
         """
-        return ObjectiveModule(self, temperature=temperature)
+        if bias is not None:
+            self._with_bias(bias)  # refuses another contrast
+        return ObjectiveModule(self, temperature=temperature, bias=bias)
 
     def _with_bias(self, bias: Tensor) -> Objective:
         """Return this objective with a learned bias, which writes its numbers into the same `last`."""

@@ -126,6 +126,21 @@ def test_sigmoid_of_two_towers_is_that_of_its_paper_with_its_gradients(rows: Ten
     assert objective.last["loss"] == pytest.approx(expected.item(), rel=1e-9)
 
 
+def test_the_module_of_the_sigmoid_trains_its_bias(rows: Tensor) -> None:
+    bias = nn.Parameter(torch.tensor(-3.0, dtype=torch.float64))
+    module = recipes.sigmoid().module(temperature=LearnedTemperature(initial=0.1), bias=bias)
+    assert {name for name, _ in module.named_parameters()} == {"bias", "temperature.log_scale"}
+    loss = module(rows[:6], rows[6:])
+    expected = Objective(temperature=0.1, contrast=Sigmoid(bias=-3.0))(rows[:6], rows[6:])
+    torch.testing.assert_close(loss, expected, rtol=1e-6, atol=0)
+    loss.backward()
+    assert float(bias.grad) != 0  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="only Sigmoid has one"):
+        recipes.simclr(temperature=0.5).module(bias=bias)
+    with pytest.raises(ValueError, match="bias must be"):
+        recipes.sigmoid().module(bias=torch.zeros(2))  # type: ignore[arg-type]
+
+
 def test_a_given_bias_is_the_one_of_the_contrast(rows: Tensor) -> None:
     fixed = Objective(temperature=0.2, contrast=Sigmoid(bias=-1.5), correction=Debias(class_prior=0.1))
     given = Objective(temperature=0.2, contrast=Sigmoid(), correction=Debias(class_prior=0.1))
