@@ -177,9 +177,9 @@ def test_what_changes_over_a_run_is_asked_for_and_shown(data: Path, tmp_path: Pa
     assert objective.temperature == trained.metrics[-1].last["temperature"] != 0.5
     page = (tmp_path / "run/report.html").read_text()
     assert f"temperature {objective.temperature:.3g} at the end" in page
-    assert "Falling(changes=2)" in page
+    assert "falling: changes 2" in page
     assert "3 views at a time" in page
-    assert "QueueConfig(size=9" in page
+    assert "queue: size 9, momentum 0.5, rising no" in page
 
 
 @pytest.mark.parametrize(

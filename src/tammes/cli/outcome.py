@@ -1,8 +1,9 @@
 """The report's view of trained runs: sample, settings, curves, embeddings and weights."""
 
+import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -144,21 +145,52 @@ def report_settings(
     below = f"{exhibit.sample.many} below"
     origin = "held out of training" if exhibit.is_held_out else f"from the training {exhibit.sample.data}"
     return {
-        "encoder": repr(config.encoder),
+        "encoder": in_words(config.encoder),
         **({} if config.head is not None else {"head": "none"}),
-        **({} if config.augmentation is None else {"views": repr(config.augmentation)}),
-        **({} if isinstance(config.positives, SameInstance) else {"positives": repr(config.positives)}),
+        **({} if config.augmentation is None else {"views": in_words(config.augmentation)}),
+        **({} if isinstance(config.positives, SameInstance) else {"positives": in_words(config.positives)}),
         **_words_of(data),
         "batch size": str(config.batch_size),
         "epochs": str(config.epochs),
-        "optimizer": repr(config.optimizer),
+        "optimizer": in_words(config.optimizer),
         **({} if config.chunk is None else {"chunk": f"{config.chunk} views at a time"}),
-        **({} if config.annealing is None else {"beta": repr(config.annealing)}),
-        **({"negatives": repr(config.negatives)} if isinstance(config.negatives, QueueConfig) else {}),
+        **({} if config.annealing is None else {"annealing": in_words(config.annealing)}),
+        **({"negatives": in_words(config.negatives)} if isinstance(config.negatives, QueueConfig) else {}),
         "seed": str(config.seed),
         **({"10 % and 1 %": draws} if measured and isinstance(data, Images) else {}),
         below: origin,
     }
+
+
+def in_words(part: object) -> str:
+    """Return a part of the settings as one would say it: its name, then its values.
+
+    Example:
+        >>> from tammes.training import Adam, Cosine
+        >>> in_words(Adam(schedule=Cosine(warmup_epochs=1)))
+        'adam: learning rate 0.001, weight decay 1e-06, schedule cosine (warmup epochs 1)'
+    """
+    if isinstance(part, bool):
+        return "yes" if part else "no"
+    if isinstance(part, float):
+        return f"{part:g}"
+    if isinstance(part, tuple):
+        return " ".join(in_words(each) for each in part) or "none"
+    if not is_dataclass(part):
+        return str(part)
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(part).__name__.removesuffix("Config")).lower()
+    said = {
+        field.name.replace("_", " "): getattr(part, field.name)
+        for field in fields(part)
+        if field.init and getattr(part, field.name) is not None
+    }
+    values = ", ".join(
+        f"{key} {in_words(value).replace(': ', ' (', 1)})"
+        if is_dataclass(value) and fields(value)
+        else f"{key} {in_words(value)}"
+        for key, value in said.items()
+    )
+    return f"{name.replace(' net', 'net')}: {values}" if values else name.replace(" net", "net")
 
 
 def _words_of(data: Data) -> dict[str, str]:

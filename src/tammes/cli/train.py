@@ -16,6 +16,7 @@ from tammes.checks import check_integer
 from tammes.cli.conclusion import conclusion
 from tammes.cli.failures import is_first_on_machine
 from tammes.cli.options.data import Split
+from tammes.cli.options.objective import named_recipes
 from tammes.cli.options.training import TrainOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import check_text
@@ -135,10 +136,13 @@ def main(arguments: Sequence[str]) -> None:
     with folder.locked() if machine.launch.count == 1 else nullcontext():
         run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
         if machine.launch.rank == 0:
-            _report(run, folder, command, data, held_out, measure, machine)
+            names = {*named_recipes(), "objective"}
+            name = next(word for word in arguments if word in names)
+            _report(name, run, folder, command, data, held_out, measure, machine)
 
 
 def _report(
+    name: str,
     run: Run,
     folder: RunFolder,
     command: str,
@@ -147,10 +151,10 @@ def _report(
     measure: Measure | None,
     machine: Machine,
 ) -> None:
-    """Measure a trained run, print its scores and write its page."""
+    """Measure a trained run, print its scores and write its page, under the name of its objective."""
     run.model.to(machine.device)
     scores = Scores() if measure is None else measure.scores(encoded(run.model))
-    trial = Trial(name=folder.path.resolve().name, scores=(scores,), runs=(run,))
+    trial = Trial(name=name, scores=(scores,), runs=(run,))
     baselines = () if measure is None else floors(data, [run], measure, machine.device)
     console = Console(markup=False)
     if measure is not None:
