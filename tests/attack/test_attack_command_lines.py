@@ -270,7 +270,7 @@ FRAMES = {
     "compare simclr --data digits --{}": (
         "report={empty} report={file}/below.html report={odd} report={long} seeds=0 seeds=nan seed=-1 "
         "margin=nan temperature=0 alpha=-1 radius=nan epsilon=0 class-prior=1 held-out=1 epochs=0 "
-        "batch-size=1 workers=-1 accelerator=tpu out={empty} "
+        "batch-size=1 workers=-1 accelerator=tpu out={file} "
     ),
 }
 

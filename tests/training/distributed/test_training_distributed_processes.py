@@ -195,6 +195,7 @@ def test_the_command_trains_under_torchrun(tmp_path: Path) -> None:
     assert difference(one.model.state_dict(), two.model.state_dict()) < 1e-4
     assert sorted(file.name for file in (tmp_path / "two").iterdir()) == [
         "checkpoints",
+        "command.json",
         "config.yaml",
         "metrics.csv",
         "model.safetensors",
