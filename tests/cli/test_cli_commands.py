@@ -87,6 +87,12 @@ def test_train_leaves_a_whole_run(trained: Path) -> None:
     assert "The raw pixels: " in page
 
 
+def test_a_recipe_may_be_spelled_with_underscores(data: Path, tmp_path: Path) -> None:
+    words = SIMCLR.replace("simclr", "hcl_ot --epsilon 0.5") + f" {NETWORK}"
+    assert run(f"train {words}", "--data", data, "--out", tmp_path / "run") == 0
+    assert "hcl-ot on" in (tmp_path / "run/report.html").read_text()
+
+
 def test_the_folder_is_named_after_the_data(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

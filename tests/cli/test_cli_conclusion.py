@@ -44,7 +44,9 @@ def test_several_seeds_decide_by_their_differences() -> None:
     floors = (trial("untrained encoder", 0.80, 0.82, 0.81), trial("raw pixels", 0.82))
     assert conclusion(trial("run", 0.85, 0.87, 0.86), floors, 50).startswith("Learned")
     wide = trial("run", 0.70, 0.99, 0.86)
-    assert conclusion(wide, floors, 50).startswith("No better than untrained encoder")
+    assert conclusion(wide, floors, 50).startswith("No better than untrained encoder, as far as 3 seeds tell")
+    close = (trial("untrained encoder", 0.80, 0.82, 0.81), trial("raw pixels", 0.86))
+    assert conclusion(trial("run", 0.85, 0.87, 0.86), close, 50).startswith("Better than untrained, not")
 
 
 def test_collapse_is_named_with_its_sign_whatever_the_accuracy() -> None:

@@ -54,9 +54,10 @@ def conclusion(trial: Trial, baselines: Sequence[Trial], test_rows: int) -> str:
     )
     if behind:
         return f"Below {worst.name}: {found} ({floors}). {remedy}"
-    if len(ours) == 1 and not is_untrained:
+    if not is_untrained:
         return f"Better than untrained, not clearly above {worst.name}: {found} ({floors}). {remedy}"
-    return f"No better than {worst.name}, as far as {test_rows} rows tell: {found} ({floors}). {remedy}"
+    told = f"{test_rows} rows" if len(ours) == 1 else f"{len(ours)} seeds"
+    return f"No better than {worst.name}, as far as {told} tell: {found} ({floors}). {remedy}"
 
 
 def collapse(runs: Sequence[Run]) -> str | None:

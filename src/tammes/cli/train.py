@@ -72,15 +72,18 @@ def changed(words: Sequence[str], added: Sequence[str], dropped: Sequence[str] =
     Example:
         >>> changed(["simclr", "--epochs", "5", "encoder:convnet"], ["--epochs", "9", "--resume"])
         ['simclr', 'encoder:convnet', '--epochs', '9', '--resume']
+        >>> changed(["simclr", "--batch_size=8", "encoder:convnet"], ["--batch-size", "9"])
+        ['simclr', 'encoder:convnet', '--batch-size', '9']
     """
     result = [word for word in words if word not in dropped]
     for at, flag in enumerate(added):
         if not flag.startswith("--"):
             continue
         values = list(takewhile(lambda word: not word.startswith("--"), added[at + 1 :]))
-        while flag in result:
-            place = result.index(flag)
-            del result[place : place + 1 + len(values)]
+        names = [word.partition("=")[0].replace("_", "-") for word in result]
+        for place in reversed([place for place, name in enumerate(names) if name == flag]):
+            more = 0 if "=" in result[place] else len(values)
+            del result[place : place + 1 + more]
     return [*result, *added]
 
 
@@ -132,12 +135,12 @@ def main(arguments: Sequence[str]) -> None:
     every = choice.measure_every or max(1, config.epochs // CURVE_POINTS)
     monitor = None if measure is None else measure.monitor(every=every)
     command = shlex.join(["tammes", "train", *arguments])
+    words = (word.replace("_", "-") for word in arguments)
+    name = next((word for word in words if word in named_recipes()), "objective")
     # Several processes lock the folder while they train, once they have met; one also while it reports.
     with folder.locked() if machine.launch.count == 1 else nullcontext():
         run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
         if machine.launch.rank == 0:
-            names = {*named_recipes(), "objective"}
-            name = next(word for word in arguments if word in names)
             _report(name, run, folder, command, data, held_out, measure, machine)
 
 
