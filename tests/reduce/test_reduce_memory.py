@@ -74,8 +74,12 @@ def peak_bytes(objective: tammes.Objective, pairs: int) -> int:
         # Up to 1,024 pairs Sinkhorn keeps its kernel: see below.
         (recipes.hcl_ot(temperature=0.5, epsilon=1.0), (1280, 2560, 3840, 5120)),
         (recipes.triplet(margin=1.0), (1024, 2048, 3072)),
+        (
+            tammes.Objective(temperature=0.5, selection=tammes.NotAbove(margin=0.1, guide=4)),
+            (1024, 2048, 3072, 4096),
+        ),
     ],
-    ids=["hcl", "hcl_ot", "triplet"],
+    ids=["hcl", "hcl_ot", "triplet", "not_above"],
 )
 def test_objectives_grow_linearly(objective: tammes.Objective, sizes: tuple[int, ...]) -> None:
     peaks = [peak_bytes(objective, pairs) for pairs in sizes]

@@ -100,6 +100,11 @@ CASES = {name: Case(objective=objective) for name, objective in RECIPES.items()}
     "towers_transport": Case(
         objective=RECIPES["hcl_ot"], views=3, towers=TwoTowers(symmetric=True, same_tower=True)
     ),
+    "supcon": Case(objective=recipes.supcon(temperature=0.5), ids=SHARED, shared_ids=True),
+    "sigmoid": Case(objective=recipes.sigmoid(bias=-1.0), towers=TwoTowers()),
+    "not_above": Case(objective=Objective(temperature=0.5, selection=tammes.NotAbove(margin=0.1))),
+    # The last two of six columns are the guide's.
+    "not_above_guide": Case(objective=Objective(temperature=0.5, selection=tammes.NotAbove(guide=2))),
     "learned_temperature": Case(objective=recipes.dcl(temperature=1.0, class_prior=0.1), temperature=0.4),
     "float32": Case(objective=HCL, dtype=torch.float32),
     "bfloat16": Case(objective=HCL, dtype=torch.bfloat16),

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tammes.reduce.key_ranges import KeyRanges
 
-_CHUNK = 1 << 22
+_CHUNK = 1 << 20
 """Number of similarities in memory at a time."""
 _ROUNDING = 64
 """Units in the last place by which equal similarities may differ from one product to another."""
@@ -61,7 +61,7 @@ class Guide:
                 similarity = anchors[rows] @ others.T
                 excluded = ranges.excluded(rows, slice(0, len(others)))
                 if excluded is not None:
-                    similarity = similarity.masked_fill(excluded, torch.inf)
+                    similarity.masked_fill_(excluded, torch.inf)
                 least[rows] = similarity.amin(dim=1)
             threshold = torch.maximum(limit, least) + slack
         return Guide(anchors=anchors, candidates=candidates, threshold=threshold)
