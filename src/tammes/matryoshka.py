@@ -105,7 +105,7 @@ class Matryoshka:
     def module(
         self, *, temperature: LearnedTemperature | None = None, bias: nn.Parameter | None = None
     ) -> ObjectiveModule:
-        """Return this as an `nn.Module`; see `Objective.module`."""
+        """Return the sum as an `nn.Module`, with a temperature or a bias that is learned with it."""
         return ObjectiveModule(self, temperature=temperature, bias=bias)
 
 

@@ -88,7 +88,10 @@ def export(encoder: TrainedEncoder, out: Path) -> float:
     found = _as_onnx(program, out, others) if out.suffix == ".onnx" else _as_program(program, out, others)
     difference = float((found - expected).abs().max())
     if not difference <= 1e-3 * max(1.0, float(expected.abs().max())):
-        raise ValueError(f"{out} computes other features, by up to {difference:.1e}: do not use it")
+        out.unlink()
+        raise ValueError(
+            f"the exported network computes other features, by up to {difference:.1e}: deleted {out}"
+        )
     return difference
 
 

@@ -176,21 +176,26 @@ def in_words(part: object) -> str:
         return f"{part:g}"
     if isinstance(part, tuple):
         return " ".join(in_words(each) for each in part) or "none"
-    if not is_dataclass(part):
+    if not is_dataclass(part) or isinstance(part, type):
         return str(part)
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(part).__name__.removesuffix("Config")).lower()
-    said = {
-        field.name.replace("_", " "): getattr(part, field.name)
-        for field in fields(part)
-        if field.init and getattr(part, field.name) is not None
-    }
-    values = ", ".join(
-        f"{key} {in_words(value).replace(': ', ' (', 1)})"
-        if is_dataclass(value) and fields(value)
-        else f"{key} {in_words(value)}"
-        for key, value in said.items()
-    )
-    return f"{name.replace(' net', 'net')}: {values}" if values else name.replace(" net", "net")
+    name, values = _name_and_values(part)
+    return f"{name}: {values}" if values else name
+
+
+def _name_and_values(part: Any) -> tuple[str, str]:
+    """Return the name of a part, and its values, in which parts have theirs in parentheses."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(part).__name__.removesuffix("Config")).lower()
+    values = []
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if not field.init or value is None:
+            continue
+        said = in_words(value)
+        if is_dataclass(value):
+            name, inner = _name_and_values(value)
+            said = f"{name} ({inner})" if inner else name
+        values.append(f"{field.name.replace('_', ' ')} {said}")
+    return words.replace(" net", "net"), ", ".join(values)
 
 
 def _words_of(data: Data) -> dict[str, str]:

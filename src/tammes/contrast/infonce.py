@@ -77,15 +77,15 @@ class SoftmaxContrast(LogMeanExpContrast):
 class InfoNCE(SoftmaxContrast):
     """-log( e^{l+} / (e^{l+} + Q G) ) with G = sum_j w_j e^{l_j}, averaged over the positives.
 
+    With several positives each has a term, whose denominator holds the negatives and that positive alone:
+    with classes as ids this is the supervised loss of Feeney and Hughes (2023), SINCERE.
+
     Args:
         weight: Q; None for the number of the anchor's negatives, the usual loss.
         limit: whether to take the form for infinitely many negatives, -l+ + log G, which has no Q.
 
     Raises:
         ValueError: a weight that is not positive, or one given with the limit form.
-
-    With several positives each has a term, whose denominator holds the negatives and that positive alone:
-    with classes as ids this is the supervised loss of Feeney and Hughes (2023), SINCERE.
 
     Source: Robinson (2023), eq. 3.1, 3.11 and, for the limit form, 3.14; the limit form is also the
     decoupled loss of Yeh et al. (2022), L_DC, less the constant log N.

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_number
-from tammes.contrast.contrast import Contrast, Shift, check_weight
-from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
-from tammes.reduce.terms import Softened, softplus
+from tammes.contrast.contrast import Shift, check_weight
+from tammes.contrast.softplus import SoftplusContrast
+from tammes.reduce import WeightedNegatives
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sigmoid(Contrast):
+class Sigmoid(SoftplusContrast):
     """softplus(-(l+ + b)), averaged over the positives, plus Q sum_j w_j softplus(l_j + b).
 
     A bias that is learned is given at the call, `objective(..., bias=bias)`, and used instead of b.
@@ -61,29 +60,12 @@ class Sigmoid(Contrast):
         return other
 
     @property
-    def _bias(self) -> Shift:
+    @override
+    def offset(self) -> Shift:
         return self.bias if self._learned is None else self._learned
 
     @override
-    def statistic(self, sample: Sample, positives: WeightedPositives, shift: Shift) -> Float[Tensor, " n"]:
-        return sample.mean(Softened(), shift + self._bias)
-
-    @override
-    def lower_bound(self, logit: Shift) -> Shift:
-        total = logit + self._bias
-        # A plain number would become one of float32, with too few digits for embeddings in float64.
-        return softplus(total if isinstance(total, Tensor) else torch.tensor(total, dtype=torch.double))
-
-    @override
-    def losses(
-        self,
-        statistic: Float[Tensor, " n"],
-        negatives: WeightedNegatives,
-        positives: WeightedPositives,
-        shift: Shift,
-    ) -> Float[Tensor, " n"]:
-        lowered = positives.logit - positives.of_anchor(shift) + self._bias
-        count: Tensor | float | None = self.weight
-        if count is None:
-            count = negatives.negatives.count.to(statistic.dtype)
-        return positives.average(softplus(-lowered)) + count * statistic
+    def factor(self, negatives: WeightedNegatives) -> Tensor | float:
+        if self.weight is not None:
+            return self.weight
+        return negatives.negatives.count.to(negatives.negatives.anchors.dtype)

@@ -1,4 +1,4 @@
-"""The Jensen-Shannon contrast: softplus of the positives and of the negatives."""
+"""Contrasts by softplus of the positives and of the negatives, and the Jensen-Shannon contrast."""
 
 from __future__ import annotations
 
@@ -14,8 +14,45 @@ from tammes.reduce import Sample, WeightedNegatives, WeightedPositives
 from tammes.reduce.terms import Softened, softplus
 
 
+class SoftplusContrast(Contrast):
+    """softplus(-(l+ + b)), averaged over the positives, plus Q sum_j w_j softplus(l_j + b).
+
+    The Jensen-Shannon and the sigmoid contrast are this formula with other b and Q.
+    """
+
+    @property
+    def offset(self) -> Shift:
+        """The bias b, in logits."""
+        return 0.0
+
+    def factor(self, negatives: WeightedNegatives) -> Tensor | float:
+        """Return Q, one number or `(n,)`."""
+        return 1.0
+
+    @override
+    def statistic(self, sample: Sample, positives: WeightedPositives, shift: Shift) -> Float[Tensor, " n"]:
+        return sample.mean(Softened(), shift + self.offset)
+
+    @override
+    def lower_bound(self, logit: Shift) -> Shift:
+        total = logit + self.offset
+        # A plain number would become one of float32, with too few digits for embeddings in float64.
+        return softplus(total if isinstance(total, Tensor) else torch.tensor(total, dtype=torch.double))
+
+    @override
+    def losses(
+        self,
+        statistic: Float[Tensor, " n"],
+        negatives: WeightedNegatives,
+        positives: WeightedPositives,
+        shift: Shift,
+    ) -> Float[Tensor, " n"]:
+        lowered = positives.logit - positives.of_anchor(shift) + self.offset
+        return positives.average(softplus(-lowered)) + self.factor(negatives) * statistic
+
+
 @dataclass(frozen=True, kw_only=True)
-class Softplus(Contrast):
+class Softplus(SoftplusContrast):
     """softplus(-l+), averaged over the positives, plus sum_j w_j softplus(l_j).
 
     Minus twice the Jensen-Shannon estimate of mutual information, up to a constant, with l as the
@@ -27,23 +64,3 @@ class Softplus(Contrast):
         >>> Softplus()
         Softplus()
     """
-
-    @override
-    def statistic(self, sample: Sample, positives: WeightedPositives, shift: Shift) -> Float[Tensor, " n"]:
-        return sample.mean(Softened(), shift)
-
-    @override
-    def lower_bound(self, logit: Shift) -> Shift:
-        # A plain number would become one of float32, with too few digits for embeddings in float64.
-        return softplus(logit if isinstance(logit, Tensor) else torch.tensor(logit, dtype=torch.double))
-
-    @override
-    def losses(
-        self,
-        statistic: Float[Tensor, " n"],
-        negatives: WeightedNegatives,
-        positives: WeightedPositives,
-        shift: Shift,
-    ) -> Float[Tensor, " n"]:
-        lowered = positives.logit - positives.of_anchor(shift)
-        return positives.average(softplus(-lowered)) + statistic

@@ -1,6 +1,7 @@
 """Annealing over the epochs of a run: of the concentration beta of hard negatives, or of the temperature."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 from typing_extensions import override
@@ -10,15 +11,17 @@ from tammes.coupling import Hard
 from tammes.objective import Objective
 
 
-class _OfBeta:
+class BetaAnnealing(ABC):
+    """Schedule of the beta of hard negatives, which changes several times in a run."""
+
     changes: int
 
     def __post_init__(self) -> None:
         check_integer("changes", self.changes)
 
+    @abstractmethod
     def beta(self, beta: float, *, epoch: int, epochs: int) -> float:
         """Return the beta after `epoch` finished epochs, given the beta that is annealed."""
-        raise NotImplementedError
 
     def check(self, objective: Objective, *, epochs: int) -> None:
         """Raise ValueError for an objective without a beta, or for more changes than epochs."""
@@ -41,7 +44,7 @@ class _OfBeta:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Falling(_OfBeta):
+class Falling(BetaAnnealing):
     """Schedule in which beta falls from its value towards 0, by beta / l once every e / l of the e epochs.
 
     With t epochs finished it is beta (1 - floor(t l / e) / l) : hard negatives early on, for informative
@@ -69,7 +72,7 @@ class Falling(_OfBeta):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rising(_OfBeta):
+class Rising(BetaAnnealing):
     """Schedule in which beta rises from 0 towards its value, by beta / l once every e / l of the e epochs.
 
     With t epochs finished it is beta floor(t l / e) / l ; the change that would reach beta falls on the end
@@ -112,7 +115,7 @@ class Oscillating:
     Raises:
         ValueError: unless 0 < low <= high and the period is an integer of at least 1.
 
-    Source: Kukleva et al. (2023), sec. 3.3.
+    Source: Kukleva et al. (2023).
 
     Example:
         >>> schedule = Oscillating(low=0.1, high=1.0, period=4)
@@ -134,7 +137,7 @@ class Oscillating:
         return self.low + (self.high - self.low) * (1 + math.cos(2 * math.pi * epoch / self.period)) / 2
 
     def check(self, objective: Objective, *, epochs: int) -> None:
-        """Raise ValueError for an objective that this cannot anneal; there is none."""
+        """Accept every objective, since each has a temperature."""
 
     def at(self, objective: Objective, *, epoch: int, epochs: int) -> Objective:
         """Return the objective after `epoch` finished epochs."""

@@ -17,8 +17,7 @@ from tammes.training.optimizer import Adam, Cosine
 
 VISITED = 200_000
 """Rows that a training visits, whatever their number: texts in about a minute, small images in about ten."""
-FEWEST_EPOCHS = {Texts: 10, Images: 3}
-MOST_EPOCHS = 100
+FEWEST_EPOCHS_OF_TEXTS, FEWEST_EPOCHS_OF_IMAGES, MOST_EPOCHS = 10, 3, 100
 LARGEST_BATCH, SMALLEST_BATCH = 256, 8
 FEWEST_STEPS = 4
 """Steps of an epoch below which batches are made smaller."""
@@ -75,7 +74,7 @@ def suited(
             positives=Neighbors() if data.labels is None else SameClass(),
             optimizer=Adam(learning_rate=0.1, schedule=Cosine(warmup_epochs=0)),
             batch_size=_batch_size(rows),
-            epochs=_epochs(data),
+            epochs=_epochs(rows, fewest=FEWEST_EPOCHS_OF_TEXTS),
             seed=seed,
         )
     usual = ConvNetConfig() if data.size <= LARGEST_SMALL else ResNetConfig(small_image_stem=False)
@@ -85,7 +84,7 @@ def suited(
         augmentation=suited_augmentation(data, mirrors=mirrors),
         optimizer=Adam(schedule=Cosine(warmup_epochs=1)),
         batch_size=_batch_size(rows),
-        epochs=_epochs(data),
+        epochs=_epochs(rows, fewest=FEWEST_EPOCHS_OF_IMAGES),
         seed=seed,
     )
 
@@ -122,9 +121,8 @@ def even_background(pixels: UInt8[Tensor, "n channels size size"]) -> float | No
     return round(level / 255, 2) if float(even) >= EVEN_BORDER else None
 
 
-def _epochs(data: Data) -> int:
-    fewest = FEWEST_EPOCHS[Texts if isinstance(data, Texts) else Images]
-    return max(fewest, min(MOST_EPOCHS, round(VISITED / len(data))))
+def _epochs(rows: int, *, fewest: int) -> int:
+    return max(fewest, min(MOST_EPOCHS, round(VISITED / rows)))
 
 
 def _batch_size(rows: int) -> int:
