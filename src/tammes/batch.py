@@ -30,7 +30,7 @@ from tammes.reduce.autograd import without_autocast
 from tammes.selection import Selection
 from tammes.sources import InBatch
 from tammes.sources.inbatch import check_views
-from tammes.temperature import LogitScale
+from tammes.temperature import LogitScale, is_for_each_anchor
 
 _SMALL = 512 * 512
 """Entries of a symmetric S up to which it is kept whole: it then stays in a processor's cache."""
@@ -84,9 +84,10 @@ class Batch:
     @cached_property
     def negatives(self) -> Negatives:
         """S and its mask, differentiable in the embeddings and in a learned temperature."""
-        scaled, candidates = self.scale.rows, self.candidates
+        scale, candidates = self.scale, self.candidates
         return self.constant.in_graph(
-            scaled(self.anchors.in_graph()), None if candidates is None else scaled(candidates.in_graph())
+            scale.anchors(self.anchors.in_graph()),
+            None if candidates is None else scale.candidates(candidates.in_graph()),
         )
 
     def samples(self, weight: Exponent) -> Samples:
@@ -156,7 +157,7 @@ def batch_of(
     ids: Integer[Tensor, " batch"] | None,
     labels: Integer[Tensor, " batch"] | None,
     generator: torch.Generator | None,
-    learned: Float[Tensor, ""] | Float[Tensor, " 1"] | None,
+    learned: Float[Tensor, ""] | Float[Tensor, " k"] | None,
     temperature: float,
     selection: Selection,
     normalize: bool,
@@ -171,7 +172,8 @@ def batch_of(
         ids: `(batch,)` integers for views; rows that share an id are positives.
         labels: `(batch,)` integers for views, for selections that need them.
         generator: generator of the random subset; None for torch's own.
-        learned: learned temperature, used instead of the fixed one; or None.
+        learned: learned temperature, one for all or one for each anchor, used instead of the fixed one; or
+            None.
         temperature: fixed temperature.
         selection: who may be a negative.
         normalize: whether to bring embeddings to unit length.
@@ -182,7 +184,8 @@ def batch_of(
     Raises:
         ValueError: wrong views, ids, labels, temperature or generator, on this process or another.
     """
-    pairs = _as_pairs(views, ids, labels, selection)
+    differs = is_for_each_anchor(learned)
+    pairs = _as_pairs(views, ids, labels, selection, plain=not differs)
     given: Tensor = views[0] if pairs is None else pairs.anchors  # type: ignore[assignment]
     candidates: Embeddings | None = None
     with without_autocast(given.device):
@@ -197,8 +200,11 @@ def batch_of(
                 layout = layout_of_views(len(given), len(views), given.device, selection)
                 rows: tuple[Tensor, ...] = views  # type: ignore[assignment]
             else:
+                if differs:
+                    scale, pairs = _for_each_anchor(scale, pairs, len(views)), pairs.with_candidates()
                 pairs = pairs.with_positives() if skip else pairs
                 layout = layout_of(pairs, selection)
+                scale = (scale if pairs.kept is None else scale.taking(pairs.kept.rows)).taking(layout.order)
                 rows = (layout.of_anchors(pairs.anchors),)
             anchors = prepared(*rows, normalize=normalize, name=_anchor_name(pairs, layout, len(views)))
             if pairs is not None and pairs.candidates is not None:
@@ -207,7 +213,7 @@ def batch_of(
             guide = _guide(selection, layout, guides, anchors, candidates)
         bound = anchors.longest * (candidates or anchors).longest
         constant = layout.negatives(
-            anchors.values,
+            scale.detached.anchors(anchors.values),
             None if candidates is None else candidates.values,
             bound=bound if pairs is None else _largest(pairs.group, bound, given.device),
             seed=seed,
@@ -222,6 +228,26 @@ def batch_of(
         engine=engine or choose(constant, given.dtype),
         kept=None if pairs is None else pairs.kept,
     )
+
+
+def _for_each_anchor(scale: LogitScale, pairs: Pairs, views: int) -> LogitScale:
+    """Return the scale of all anchors; those of several views have the temperature of their row.
+
+    Raises:
+        ValueError: another number of temperatures than of rows; pairs in both directions.
+    """
+    assert scale.one is not None
+    given, rows = len(scale.one), len(pairs.ids) // views
+    if pairs.reverse is not None:
+        raise ValueError(
+            "temperature has an entry for each anchor, but the pairs go in both directions, whose anchors "
+            "differ: make the pairs of each direction by themselves, and average the two losses"
+        )
+    if given != rows:
+        raise ValueError(
+            f"temperature must be one number, or one for each of {rows} anchors, got {given} numbers"
+        )
+    return scale.taking(torch.arange(rows, device=scale.one.device).repeat(views))
 
 
 def _without_guide(pairs: Pairs, columns: int) -> tuple[Pairs, tuple[Tensor, Tensor | None]]:
@@ -273,16 +299,22 @@ def _guide(
 
 
 def _as_pairs(
-    views: tuple[Tensor | Pairs, ...], ids: Tensor | None, labels: Tensor | None, selection: Selection
+    views: tuple[Tensor | Pairs, ...],
+    ids: Tensor | None,
+    labels: Tensor | None,
+    selection: Selection,
+    *,
+    plain: bool,
 ) -> Pairs | None:
-    """Return the pairs to evaluate; None for plain views, whose layout is known."""
+    """Return the pairs to evaluate; None for plain views, whose layout is known, unless not `plain`."""
     if len(views) == 1 and isinstance(views[0], Pairs):
         if ids is not None or labels is not None:
             raise ValueError("ids and labels belong to the Pairs: give them to the source that makes them")
         return views[0]
     if Pairs in map(type, views):
         raise ValueError("expected either one Pairs or views, got a mixture")
-    if ids is not None or labels is not None or not selection.keys_are_ids or selection.guide_columns:
+    known = plain and ids is None and labels is None
+    if not known or not selection.keys_are_ids or selection.guide_columns:
         return InBatch()(*views, ids=ids, labels=labels)  # type: ignore[arg-type]
     check_views(views, minimum=2)  # type: ignore[arg-type]
     return None

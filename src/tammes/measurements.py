@@ -14,6 +14,7 @@ from tammes.batch import Samples
 from tammes.coupling import Fit
 from tammes.reduce import Exponent, WeightedNegatives, WeightedPositives
 from tammes.reduce.autograd import without_autocast
+from tammes.temperature import LogitScale
 
 Number = Callable[[], Tensor | float]
 
@@ -77,14 +78,17 @@ class Call:
         loss: the loss, detached.
         make_samples: returns the negatives and the positives, detached.
         fit: the fitted coupling.
-        on_floor: returns `(n,)` where the correction is on its floor, given the samples; None without one.
+        scale: the temperature, without a graph.
+        on_floor: returns `(n,)` where the correction is on its floor, given the samples and the scale; None
+            without a correction.
         skipped: number of anchors left out; None where an anchor without a positive is an error.
     """
 
     loss: Tensor
     make_samples: Callable[[], Samples]
     fit: Fit
-    on_floor: Callable[[WeightedNegatives, WeightedPositives], Tensor] | None
+    scale: LogitScale
+    on_floor: Callable[[WeightedNegatives, WeightedPositives, LogitScale], Tensor] | None
     skipped: int | None = None
 
     def numbers(self) -> dict[str, Number]:
@@ -103,7 +107,7 @@ class Call:
         iterations, error = self.fit.iterations, self.fit.error
         numbers: dict[str, Number] = {
             "loss": lambda: self.loss,
-            "positive_similarity": positives.similarity.mean,
+            "positive_similarity": lambda: self._similarities(positives).mean(),
             "negative_similarity": lambda: self._over_pairs(Exponent()),
             "weighted_negative_similarity": lambda: self._over_pairs(self.fit.weight),
             "negatives": lambda: negatives.negatives.count.double().mean(),
@@ -120,7 +124,12 @@ class Call:
     def _floor_fraction(self) -> Tensor:
         with torch.no_grad(), without_autocast(self.loss.device):
             assert self.on_floor is not None
-            return self.on_floor(*self._samples).double().mean()
+            return self.on_floor(*self._samples, self.scale).double().mean()
+
+    def _similarities(self, positives: WeightedPositives) -> Tensor:
+        """Return `(e,)` the similarity of each positive pair."""
+        one = self.scale.one
+        return positives.similarity if one is None else positives.similarity / positives.of_anchor(one)
 
     @cached_property
     def _samples(self) -> Samples:
@@ -131,4 +140,6 @@ class Call:
         counts = negatives.negatives.count
         with torch.no_grad():
             means = dataclasses.replace(negatives, weight=weight).mean_similarity()
+            if self.scale.one is not None:
+                means = means / self.scale.one
             return (means * counts).sum() / counts.sum()

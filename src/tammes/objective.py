@@ -31,7 +31,7 @@ from tammes.reduce import Dense, Engine, SoftmaxLoss, WeightedNegatives, Weighte
 from tammes.reduce.autograd import without_autocast
 from tammes.selection import All, Selection
 from tammes.temperature import LearnedTemperature, LogitScale
-from tammes.validation import check_combination, check_kinds, check_range, weightless
+from tammes.validation import check_combination, check_kinds, check_range, check_temperatures, weightless
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ class Objective:
         ids: Integer[Tensor, " batch"] | None = None,
         labels: Integer[Tensor, " batch"] | None = None,
         generator: torch.Generator | None = None,
-        temperature: Float[Tensor, ""] | Float[Tensor, " 1"] | None = None,
+        temperature: Float[Tensor, ""] | Float[Tensor, " k"] | None = None,
         bias: Float[Tensor, ""] | Float[Tensor, " 1"] | None = None,
     ) -> Float[Tensor, ""]:
         """Return the loss, a scalar in float32 (float64 for embeddings in float64) even under autocast.
@@ -113,8 +113,9 @@ class Objective:
             ids: `(batch,)` integers, with views only; rows that share an id are positives.
             labels: `(batch,)` integers, with views only; for `OtherLabels`.
             generator: generator of a random subset; by default torch's own.
-            temperature: learned temperature, a tensor of one number that is used instead of the objective's
-                own, and differentiated: `LearnedTemperature` makes one.
+            temperature: learned temperature, used instead of the objective's own, and differentiated: one
+                number, such as `LearnedTemperature` makes, or `(batch,)`, one for each row of the views or
+                each anchor of the pairs.
             bias: learned bias of `Sigmoid`, a tensor of one number that is used instead of the contrast's
                 own, and differentiated.
 
@@ -212,6 +213,7 @@ class Objective:
             loss=loss.detach(),
             make_samples=batch.detached_samples(fit.weight),
             fit=fit,
+            scale=batch.scale.detached,
             on_floor=None if self.correction is None else self._on_floor,
             skipped=batch.skipped if self.without_positive == "skip" else None,
         )
@@ -243,6 +245,7 @@ class Objective:
     def _fitted(self, batch: Batch) -> Fit:
         """Return the coupling fitted to the batch, after a check that no exponent overflows."""
         temperature, shift = batch.scale.temperature, 0.0
+        check_temperatures(self.coupling, batch.scale)
         fit = self.coupling.fit(batch.constant, temperature, batch.engine)
         if self.perturbation is not None:
             shift = float(self.perturbation.shift(batch.anchors.longest, temperature))
@@ -298,9 +301,10 @@ class Objective:
             log_domain=self.contrast.log_domain,
         )
 
-    def _on_floor(self, negatives: WeightedNegatives, positives: WeightedPositives) -> Bool[Tensor, " n"]:
+    def _on_floor(
+        self, negatives: WeightedNegatives, positives: WeightedPositives, scale: LogitScale
+    ) -> Bool[Tensor, " n"]:
         """Return where the correction is on its floor."""
-        scale = LogitScale(temperature=negatives.temperature)
         _, on_floor = self._statistic(negatives, positives, 0.0, scale)
         assert on_floor is not None
         return on_floor

@@ -204,6 +204,25 @@ class Pairs:
             candidates_are_anchors=False,
         )
 
+    def with_candidates(self) -> Pairs:
+        """Return the same pairs with the anchors as explicit candidates, if they have no others.
+
+        Example:
+            >>> pairs = Pairs(anchors=torch.eye(4), ids=torch.tensor([0, 1, 0, 1])).with_candidates()
+            >>> pairs.positives().candidate.tolist()
+            [2, 3, 0, 1]
+        """
+        if self.candidates is not None:
+            return self
+        return replace(
+            self,
+            candidates=self.anchors,
+            candidate_ids=self.ids,
+            candidate_labels=self.labels,
+            own=self._places,
+            candidates_are_anchors=True,
+        )
+
     @property
     def _places(self) -> Int[Tensor, " n"] | None:
         """`(n,)` column of each anchor itself; None where no anchor is a candidate."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tammes.checks import check_number
@@ -66,24 +66,46 @@ class LogitScale:
     so multiplying the logits by the tensor `one` = value / temperature is enough: d loss / d temperature
     arrives through it, and no part needs to know of it.
 
+    With a temperature for each anchor the number is the smallest of them, and `one` has an entry for each
+    anchor, at most 1, by which the anchor's row of S is multiplied. S is then not symmetric.
+
     Args:
         temperature: value of the temperature.
-        one: the tensor value / temperature; None where the temperature is not learned.
+        one: the tensor value / temperature; None where the temperature is the objective's own.
     """
 
     temperature: float
-    one: Float[Tensor, ""] | None = None
+    one: Float[Tensor, ""] | Float[Tensor, " n"] | None = None
 
     @staticmethod
     def of(learned: Tensor) -> LogitScale:
         """Return the scale of a learned temperature.
 
         Raises:
-            ValueError: anything but a tensor of one positive, finite number, whose square is in the range of
-                its type.
+            ValueError: anything but a tensor of one positive, finite number, or of one for each anchor, whose
+                squares are in the range of its type.
         """
-        value = _number(learned)
-        return LogitScale(temperature=value, one=value / learned.reshape(()))
+        value = _smallest(learned)
+        one = value / learned
+        return LogitScale(temperature=value, one=one if is_for_each_anchor(learned) else one.reshape(()))
+
+    @property
+    def differs(self) -> bool:
+        """Whether each anchor has a separate temperature."""
+        return self.one is not None and self.one.ndim == 1
+
+    def taking(self, order: Int[Tensor, " k"]) -> LogitScale:
+        """Return the scale of these anchors, in this order."""
+        if self.one is None or not self.differs:
+            return self
+        return replace(self, one=self.one[order])
+
+    @property
+    def detached(self) -> LogitScale:
+        """The same scale without a graph."""
+        if self.one is None or not self.differs:
+            return LogitScale(temperature=self.temperature)
+        return replace(self, one=self.one.detach())
 
     def logits(self, values: Tensor | float) -> Tensor | float:
         """Return logits computed at the plain temperature, made differentiable in the learned one."""
@@ -91,26 +113,50 @@ class LogitScale:
             return values
         return values * self.one
 
-    def rows(self, rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-        """Return rows whose inner products are those of `rows` times `one`."""
-        return rows if self.one is None else rows * self.one.sqrt().to(rows)
+    def anchors(self, rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Return the anchors; their inner products with `candidates` are those of `rows` times `one`."""
+        if self.one is None:
+            return rows
+        return rows * (self.one[:, None] if self.differs else self.one.sqrt()).to(rows)
+
+    def candidates(self, rows: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
+        """Return the candidates that belong to `anchors`."""
+        return rows if self.one is None or self.differs else rows * self.one.sqrt().to(rows)
 
 
-def _number(temperature: Tensor) -> float:
-    if not isinstance(temperature, Tensor) or temperature.numel() != 1 or not temperature.is_floating_point():
+def is_for_each_anchor(temperature: object) -> bool:
+    """Return whether a temperature given at a call is a tensor with one for each anchor.
+
+    Example:
+        >>> is_for_each_anchor(torch.tensor([0.1, 0.2])), is_for_each_anchor(torch.tensor(0.1))
+        (True, False)
+    """
+    return isinstance(temperature, Tensor) and temperature.numel() > 1
+
+
+def _smallest(temperature: Tensor) -> float:
+    if (
+        not isinstance(temperature, Tensor)
+        or temperature.ndim > 1
+        or not len(temperature.reshape(-1))
+        or not temperature.is_floating_point()
+    ):
         got = repr(temperature)
         if isinstance(temperature, Tensor):
             got = f"{temperature.dtype} of shape {tuple(temperature.shape)}"
-        raise ValueError(f"temperature must be a tensor that holds one positive number, got {got}")
-    value = float(temperature.detach())
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"temperature must be positive and finite, got {value}")
+        raise ValueError(
+            f"temperature must be a tensor that holds one positive number, or one for each anchor, got {got}"
+        )
+    smallest, largest = (float(end) for end in torch.aminmax(temperature.detach()))  # NaN if one is NaN
     number = torch.finfo(temperature.dtype)
     # The gradient divides by the square of the temperature.
-    least, largest = (float(end) ** 0.5 for end in (number.tiny, number.max))
-    if not least <= value <= largest:
-        raise ValueError(
-            f"a learned temperature in {temperature.dtype} must be from {least:.0e} to {largest:.0e}, for "
-            f"its gradient to be finite, got {value}"
-        )
-    return value
+    low, high = (float(end) ** 0.5 for end in (number.tiny, number.max))
+    for value in (smallest, largest):
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"temperature must be positive and finite, got {value}")
+        if not low <= value <= high:
+            raise ValueError(
+                f"a learned temperature in {temperature.dtype} must be from {low:.0e} to {high:.0e}, for "
+                f"its gradient to be finite, got {value}"
+            )
+    return smallest

@@ -15,6 +15,7 @@ from tammes.perturbation import Perturbation
 from tammes.reduce import Engine, Exponent, Negatives
 from tammes.reduce.terms import Clipped
 from tammes.selection import Selection
+from tammes.temperature import LogitScale
 
 
 def check_kinds(parts: Mapping[str, object]) -> None:
@@ -71,6 +72,15 @@ def check_combination(
         )
     if contrast.log_domain and not math.isfinite(correction.least_similarity):
         raise ValueError(f"{contrast!r} has no lower bound: {correction!r} needs a finite least_similarity")
+
+
+def check_temperatures(coupling: Coupling, scale: LogitScale) -> None:
+    """Raise ValueError for a temperature for each anchor where weights depend on similarities themselves."""
+    if scale.differs and not coupling.of_logits:
+        raise ValueError(
+            f"the weights of {coupling!r} follow from similarities, which a temperature for each anchor "
+            "would change with the logits: use Hard(beta=...), or one temperature for all anchors"
+        )
 
 
 def check_range(weight: Exponent, negatives: Negatives, temperature: float, shift: float) -> None:

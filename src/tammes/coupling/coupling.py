@@ -29,6 +29,11 @@ class Coupling(ABC):
     A coupling is first fitted to a batch, and then evaluated wherever its weights are needed.
     """
 
+    @property
+    def of_logits(self) -> bool:
+        """Whether the weights are a function of the logits, so that each anchor may have a temperature."""
+        return True
+
     @abstractmethod
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:
         """Fit `col` and g to a batch; `row`, the normalizer, is computed where the weights are used.

@@ -137,6 +137,11 @@ class Transport(Coupling):
         check_number("tolerance", self.tolerance, above=0)
         check_integer("max_iterations", self.max_iterations)
 
+    @property
+    @override
+    def of_logits(self) -> bool:
+        return False
+
     @override
     def fit(self, negatives: Negatives, temperature: float, engine: Engine) -> Fit:
         kernel = self._kernel()
