@@ -169,7 +169,7 @@ def test_tiles_equal_the_dense_engine() -> None:
             lambda a, b: recipes.simclr(temperature=0.5)(
                 tammes.TwoTowers(symmetric=True)(a, b), temperature=torch.rand(7) + 0.1
             ),
-            "the pairs go in both directions",
+            "with pairs in both directions",
         ),
     ],
 )

@@ -201,7 +201,8 @@ def batch_of(
                 rows: tuple[Tensor, ...] = views  # type: ignore[assignment]
             else:
                 if differs:
-                    scale, pairs = _for_each_anchor(scale, pairs, len(views)), pairs.with_candidates()
+                    scale = scale.of_views(len(pairs.ids), len(views))
+                    pairs = pairs.with_candidates()
                 pairs = pairs.with_positives() if skip else pairs
                 layout = layout_of(pairs, selection)
                 scale = (scale if pairs.kept is None else scale.taking(pairs.kept.rows)).taking(layout.order)
@@ -228,26 +229,6 @@ def batch_of(
         engine=engine or choose(constant, given.dtype),
         kept=None if pairs is None else pairs.kept,
     )
-
-
-def _for_each_anchor(scale: LogitScale, pairs: Pairs, views: int) -> LogitScale:
-    """Return the scale of all anchors; those of several views have the temperature of their row.
-
-    Raises:
-        ValueError: another number of temperatures than of rows; pairs in both directions.
-    """
-    assert scale.one is not None
-    given, rows = len(scale.one), len(pairs.ids) // views
-    if pairs.reverse is not None:
-        raise ValueError(
-            "temperature has an entry for each anchor, but the pairs go in both directions, whose anchors "
-            "differ: make the pairs of each direction by themselves, and average the two losses"
-        )
-    if given != rows:
-        raise ValueError(
-            f"temperature must be one number, or one for each of {rows} anchors, got {given} numbers"
-        )
-    return scale.taking(torch.arange(rows, device=scale.one.device).repeat(views))
 
 
 def _without_guide(pairs: Pairs, columns: int) -> tuple[Pairs, tuple[Tensor, Tensor | None]]:

@@ -124,6 +124,18 @@ class Objective:
                 anchor without a positive or a negative, k above the number of negatives, an anchor whose
                 negatives all have a weight of zero.
         """
+        if torch.compiler.is_compiling():
+            from tammes.uncompiled import evaluate
+
+            return evaluate(
+                self,
+                *views,
+                ids=ids,
+                labels=labels,
+                generator=generator,
+                temperature=temperature,
+                bias=bias,
+            )
         if bias is not None:
             return self._with_bias(bias)(
                 *views, ids=ids, labels=labels, generator=generator, temperature=temperature

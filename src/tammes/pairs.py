@@ -207,11 +207,19 @@ class Pairs:
     def with_candidates(self) -> Pairs:
         """Return the same pairs with the anchors as explicit candidates, if they have no others.
 
+        Raises:
+            ValueError: pairs in both directions, whose anchors differ.
+
         Example:
             >>> pairs = Pairs(anchors=torch.eye(4), ids=torch.tensor([0, 1, 0, 1])).with_candidates()
             >>> pairs.positives().candidate.tolist()
             [2, 3, 0, 1]
         """
+        if self.reverse is not None:
+            raise ValueError(
+                "a temperature for each anchor came with pairs in both directions, whose anchors differ: "
+                "make the pairs of each direction by themselves, and average the two losses"
+            )
         if self.candidates is not None:
             return self
         return replace(

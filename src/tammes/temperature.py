@@ -94,6 +94,20 @@ class LogitScale:
         """Whether each anchor has a separate temperature."""
         return self.one is not None and self.one.ndim == 1
 
+    def of_views(self, anchors: int, views: int) -> LogitScale:
+        """Return the scale of the anchors of several views, one below the other.
+
+        Raises:
+            ValueError: another number of temperatures than of rows of a view.
+        """
+        assert self.one is not None
+        if len(self.one) * views != anchors:
+            raise ValueError(
+                f"temperature must be one number, or one for each of {anchors // views} anchors, got "
+                f"{len(self.one)} numbers"
+            )
+        return replace(self, one=self.one.repeat(views))
+
     def taking(self, order: Int[Tensor, " k"]) -> LogitScale:
         """Return the scale of these anchors, in this order."""
         if self.one is None or not self.differs:

@@ -75,7 +75,7 @@ def check_combination(
 
 
 def check_temperatures(coupling: Coupling, scale: LogitScale) -> None:
-    """Raise ValueError for a temperature for each anchor where weights depend on similarities themselves."""
+    """Raise ValueError for a temperature for each anchor where weights follow from similarities."""
     if scale.differs and not coupling.of_logits:
         raise ValueError(
             f"the weights of {coupling!r} follow from similarities, which a temperature for each anchor "
