@@ -297,7 +297,7 @@ def test_a_description_of_nothing_is_refused(changed: dict[str, Any], words: str
     content = {"architecture": '{"model_type": "bert"}', "tokenizer": None, "mean": [], "deviation": []}
     text = seal({**content, **changed}, format="tammes model 1")
     with pytest.raises(ValueError, match=words):
-        ModelDescription.from_json(text, "here")
+        ModelDescription.from_json(text, "here").build(texts=True)
 
 
 def test_nothing_that_a_configuration_names_is_executed_or_downloaded(tmp_path: Path) -> None:
@@ -484,4 +484,12 @@ def test_a_missing_or_old_version_is_named(
 
     monkeypatch.setattr("tammes.host.version", version)
     with pytest.raises(ImportError, match=words):
+        TransformersConfig(name_or_path="here").describe(texts=True)
+
+
+def test_a_transformers_that_does_not_go_with_other_packages_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ImportError, match="transformers cannot be imported: import of transformers halted"):
         TransformersConfig(name_or_path="here").describe(texts=True)

@@ -85,7 +85,9 @@ class ModelDescription:
         config = _config_of(name_or_path)
         with torch.device("meta"):
             model = _named(name_or_path, lambda: tower(_empty(config), texts=texts))
-        reads = _INPUTS.get(model.main_input_name, model.main_input_name)
+        # The part for images of an older version of CLIP does not say what it reads.
+        reads = getattr(model, "main_input_name", "pixel_values")
+        reads = _INPUTS.get(reads, reads)
         wanted = "texts" if texts else "images"
         if reads != wanted:
             raise ValueError(f"{name_or_path} is a model of {reads}, but the data are {wanted}")
@@ -164,10 +166,13 @@ def import_transformers() -> Any:
     """Return the package transformers.
 
     Raises:
-        ImportError: if it is not installed, or too old.
+        ImportError: if it is not installed, too old, or does not go with other packages.
     """
     require("transformers", minimum="5.0", tested="5.23")
-    return importlib.import_module("transformers")
+    try:
+        return importlib.import_module("transformers")
+    except ImportError as error:
+        raise ImportError(f"transformers cannot be imported: {_in_a_line(error)}") from error
 
 
 @contextmanager
