@@ -54,3 +54,15 @@ def test_what_does_not_fit_together_is_refused(ids, offsets, message) -> None:
 def test_two_devices_are_refused() -> None:
     with pytest.raises(ValueError, match="on one device, got cpu and meta"):
         Tokens(torch.tensor([1]), torch.tensor([0, 1], device="meta"))
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=6))
+def test_rows_with_padding_are_the_same_sentences(sentences: list[list[int]]) -> None:
+    tokens = packed(sentences)
+    rows = tokens.padded()
+    assert rows.shape == (len(sentences), max(map(len, sentences), default=0))
+    assert [[token for token in row if token >= 0] for row in rows.tolist()] == sentences
+    again = Tokens.of_padded(rows)
+    assert torch.equal(again.ids, tokens.ids)
+    assert torch.equal(again.offsets, tokens.offsets)
+    assert torch.equal(tokens.padded(7), rows.where(rows >= 0, 7))

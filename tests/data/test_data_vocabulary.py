@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tammes.data import Vocabulary
+from tammes.data.sealed import seal
 
 
 def cut(text: str, **settings) -> list[str]:
@@ -133,6 +134,23 @@ def test_a_file_that_is_no_vocabulary_is_refused(tmp_path: Path, content: bytes)
     path = tmp_path / "vocabulary.json"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"expected a vocabulary .*vocabulary\.json"):
+        Vocabulary.load(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"words": 3, "lowercase": False}, "expected a list of words in"),
+        ({"words": ["[UNK]", "a"], "lowercase": None}, "expected a list of words in"),
+        ({"words": ["[UNK]", []], "lowercase": False}, "expected strings as words"),
+    ],
+)
+def test_a_correct_checksum_of_something_else_is_refused(
+    tmp_path: Path, content: dict[str, object], message: str
+) -> None:
+    path = tmp_path / "vocabulary.json"
+    path.write_text(seal(content, format="tammes vocabulary 1"))
+    with pytest.raises(ValueError, match=message):
         Vocabulary.load(path)
 
 

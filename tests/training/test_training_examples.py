@@ -24,10 +24,10 @@ def test_images_are_read_as_bytes_and_taken_as_floats() -> None:
 def test_sentences_are_read_by_the_vocabulary() -> None:
     texts = random_texts()
     examples = Examples.for_training(texts, make_text_config())
-    assert examples.vocabulary is not None
-    assert examples.vocabulary == Vocabulary.of(texts.sentences, minimum_count=2)
+    assert isinstance(examples.assets, Vocabulary)
+    assert examples.assets == Vocabulary.of(texts.sentences, minimum_count=2)
     first, second = examples.batch([5, 2]), examples.batch([7])
-    expected = examples.vocabulary.encode([texts.sentences[row] for row in (5, 2, 7)])
+    expected = examples.assets.encode([texts.sentences[row] for row in (5, 2, 7)])
     both = concatenate(first, second)
     assert isinstance(both, Tokens)
     assert torch.equal(both.ids, expected.ids)

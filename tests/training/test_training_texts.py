@@ -56,10 +56,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_keeps_its_vocabulary(whole: Path) -> None:
     assert sorted(file.name for file in whole.iterdir()) == sorted([*FILES, "checkpoints"])
     run = load_run(whole)
-    assert run.model.vocabulary == Vocabulary.of(random_texts().sentences, minimum_count=2)
+    assert run.model.assets == Vocabulary.of(random_texts().sentences, minimum_count=2)
     data = run.config.data
     assert isinstance(data, TextsSummary)
-    assert (data.count, data.documents, data.vocabulary) == (27, 3, len(run.model.vocabulary))
+    assert (data.count, data.documents, data.vocabulary) == (27, 3, len(run.model.assets))
     assert from_yaml(RunConfig, to_yaml(run.config)) == run.config
     assert len(run.metrics) == 4
     assert all(row.knn is not None for row in run.metrics)

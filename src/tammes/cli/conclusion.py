@@ -21,7 +21,7 @@ def conclusion(trial: Trial, baselines: Sequence[Trial], test_rows: int) -> str:
 
     Args:
         trial: the trained objective, with a run for each seed.
-        baselines: the untrained encoder, then features without an encoder.
+        baselines: the encoder before training, then features without an encoder.
         test_rows: number of rows behind each accuracy; 0 if nothing was measured.
     """
     collapsed = collapse(trial.runs)
@@ -55,7 +55,8 @@ def conclusion(trial: Trial, baselines: Sequence[Trial], test_rows: int) -> str:
     if behind:
         return f"Below {worst.name}: {found} ({floors}). {remedy}"
     if not is_untrained:
-        return f"Better than untrained, not clearly above {worst.name}: {found} ({floors}). {remedy}"
+        first = baselines[0].name.removesuffix(" encoder")
+        return f"Better than {first}, not clearly above {worst.name}: {found} ({floors}). {remedy}"
     told = f"{test_rows} rows" if len(ours) == 1 else f"{len(ours)} seeds"
     return f"No better than {worst.name}, as far as {told} tell: {found} ({floors}). {remedy}"
 

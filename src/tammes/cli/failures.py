@@ -18,6 +18,7 @@ FAILED = 2
 
 _FIELDS_OF_FLAGS = {
     "--": "resume overwrite trust patience strict files encoding text_column label_column split",
+    "--encoder.": "max_length name_or_path",
     "--positives.": "candidates refresh warm_up sample freely little",
     "--positives.acceptance.": "lower_bound",
 }
@@ -25,12 +26,13 @@ FLAGS = {
     name: prefix + name.replace("_", "-")
     for prefix, names in _FIELDS_OF_FLAGS.items()
     for name in names.split()
-}
+} | {"pretrained=False": "--encoder.no-pretrained"}
 """Fields and arguments that messages of the library name, and the flags that set them."""
 
 # A field in a message: with a value, with an underscore in its name, or as the first word.
 _FIELD = re.compile(
     r"(?P<off>with (?P<switch>[a-z_]+)=False)"
+    r"|\b(?P<negated>[a-z_]+=False)\b"
     r"|\b(?P<field>[a-z_]+)=(?P<value>True|'[^']*')"
     r"|\b(?P<name>[a-z]+(?:_[a-z]+)+)\b"
     r"|^(?P<first>[a-z]+)(?= must be)"
@@ -50,7 +52,8 @@ def in_words_of_shell(message: str) -> str:
     """
 
     def translated(found: re.Match[str]) -> str:
-        flag = FLAGS.get(found["switch"] or found["field"] or found["name"] or found["first"])
+        named = (found[group] for group in ("switch", "negated", "field", "name", "first"))
+        flag = FLAGS.get(next(name for name in named if name is not None))
         if flag is None:
             return found[0]
         if found["off"] is not None:

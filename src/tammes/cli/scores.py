@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
 from tammes.data import Images, Texts, as_floats
+from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
 from tammes.estimate import Estimate
 from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, LinearProbe, MeanClassifier
 from tammes.report import Floor, Scores
@@ -163,25 +164,37 @@ def weighted_words(train: Texts, dim: int) -> Featurize | None:
 def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
     """Return the trials without a trained encoder: the untrained one, and pixels or weighted words.
 
+    An encoder that was pretrained is measured as it was before the training, unless a resumed run no longer
+    finds its weights.
+
     Args:
         data: data that the runs were trained on.
         runs: a run for each seed, for which the untrained encoders are built.
         measure: measurements of these runs.
         device: device to compute on.
     """
-    models = [build_model(run.config, run.model.vocabulary).to(device) for run in runs]
-    untrained = Trial(
-        name="untrained encoder", scores=tuple(measure.scores(encoded(model)) for model in models)
-    )
+    untrained = _untrained(runs, measure, device)
     if isinstance(data, Texts):
-        dim = models[0].encoder.features
+        dim = runs[0].model.encoder.features
         features = weighted_words(data, dim)
         if features is None:
-            return (untrained,)
-        return untrained, Trial(name=f"tf-idf and SVD, {dim}", scores=(measure.scores(features),))
+            return untrained
+        return *untrained, Trial(name=f"tf-idf and SVD, {dim}", scores=(measure.scores(features),))
     side = LARGEST_SIDE
     name = "raw pixels" if data.size <= side else f"pixels at {side}x{side}"
-    return untrained, Trial(name=name, scores=(measure.scores(pixels),))
+    return *untrained, Trial(name=name, scores=(measure.scores(pixels),))
+
+
+def _untrained(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
+    encoder = runs[0].config.training.encoder
+    is_pretrained = isinstance(encoder, TransformersConfig | TimmConfig) and encoder.pretrained
+    try:
+        scores = tuple(
+            measure.scores(encoded(build_model(run.config, run.model.assets).to(device))) for run in runs
+        )
+    except UnavailableWeightsError:
+        return ()
+    return (Trial(name=f"{'pretrained' if is_pretrained else 'untrained'} encoder", scores=scores),)
 
 
 # Accuracies by the titles of their columns.

@@ -4,7 +4,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
@@ -17,14 +17,15 @@ from tammes.cli.conclusion import conclusion
 from tammes.cli.failures import is_first_on_machine
 from tammes.cli.options.data import Split
 from tammes.cli.options.objective import named_recipes
-from tammes.cli.options.training import TrainOptions
+from tammes.cli.options.training import TrainingOptions, TrainOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import check_text
 from tammes.cli.scores import CURVE_POINTS, Measure, Trial, encoded, floors, score_table
 from tammes.report import Scores
-from tammes.training import Data, Machine, Run, RunFolder, train
+from tammes.training import Data, ImagesSummary, Machine, Run, RunFolder, train
 from tammes.training.command import Command
 from tammes.training.machine import Accelerator
+from tammes.training.run_folder import read_config
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +112,16 @@ def resumed(arguments: Sequence[str]) -> list[str]:
     return changed(command.words, [*arguments[2:], "--resume", "--out", str(path)], ("--overwrite",))
 
 
+def _as_before(training: TrainingOptions, folder: RunFolder) -> TrainingOptions:
+    """Return the settings with the size of the images that a resumed run has, if none was given."""
+    if not (folder.resume and folder.config.exists()):
+        return training
+    images = read_config(folder.config).data
+    if training.size is not None or not isinstance(images, ImagesSummary):
+        return training
+    return replace(training, size=images.size)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Run the command with the words after `tammes train`."""
     arguments = resumed(arguments)
@@ -129,8 +140,9 @@ def main(arguments: Sequence[str]) -> None:
         command=Command(words=tuple(arguments), folder=Path.cwd()),
     )
     check_text(folder.path.resolve().name)  # of the report, and perhaps the name of the current folder
-    data, held_out = choice.training.load(choice.source)
-    config = choice.training.config(data, choice.source.data)
+    training = _as_before(choice.training, folder)
+    data, held_out = training.load(choice.source)
+    config = training.config(data, choice.source.data)
     measure = None if held_out is None else Measure.of(data, held_out)
     every = choice.measure_every or max(1, config.epochs // CURVE_POINTS)
     monitor = None if measure is None else measure.monitor(every=every)

@@ -149,11 +149,15 @@ def _classes(
     return classes, torch.tensor([index[top] for top in tops if top is not None])
 
 
-def usual_shape(path: str | Path) -> tuple[int, Literal[1, 3]]:
+def usual_shape(path: str | Path, *, largest: int | None = None) -> tuple[int, Literal[1, 3]]:
     """Return the size and the channels that suit a folder's images, judged by 128 of them.
 
     The size is the median of their shorter sides, from 8 to 64 pixels. There is one channel if every image
     is gray, whether or not its file has colors. A folder without images has 64 pixels and 3 channels.
+
+    Args:
+        path: the folder.
+        largest: largest size in pixels; None for 64.
 
     Example:
         >>> import tempfile
@@ -180,7 +184,8 @@ def usual_shape(path: str | Path) -> tuple[int, Literal[1, 3]]:
             continue
     if not sides:
         return LARGEST_SIZE, 3
-    return min(max(round(statistics.median(sides)), SMALLEST_SIZE), LARGEST_SIZE), 1 if gray else 3
+    most = LARGEST_SIZE if largest is None else largest
+    return min(max(round(statistics.median(sides)), SMALLEST_SIZE), most), 1 if gray else 3
 
 
 def _without_color(file: Path) -> bool:

@@ -77,6 +77,26 @@ class Tokens:
         offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
         return Tokens(torch.cat([part.ids for part in parts]), offsets)
 
+    def padded(self, padding: int = -1) -> Int64[Tensor, "n longest"]:
+        """Return a row for each sentence, filled up with `padding` to the length of the longest.
+
+        Example:
+            >>> Tokens(torch.tensor([5, 6, 7]), torch.tensor([0, 2, 3])).padded()
+            tensor([[ 5,  6],
+                    [ 7, -1]])
+        """
+        lengths = self.lengths
+        longest = int(lengths.max()) if len(self) else 0
+        rows = self.ids.new_full((len(self), longest), padding)
+        rows[torch.arange(longest, device=rows.device) < lengths[:, None]] = self.ids
+        return rows
+
+    @staticmethod
+    def of_padded(rows: Int64[Tensor, "n longest"]) -> "Tokens":
+        """Return the sentences of such rows, whose padding is negative."""
+        is_token = rows >= 0
+        return Tokens(rows[is_token], torch.nn.functional.pad(is_token.sum(dim=1).cumsum(0), (1, 0)))
+
     def to(self, device: torch.device | str) -> "Tokens":
         """Return the same sentences on another device."""
         return Tokens(self.ids.to(device), self.offsets.to(device))

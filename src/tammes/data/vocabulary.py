@@ -1,7 +1,5 @@
 """The words an encoder knows: sentences become token ids, and all rare words share one id."""
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tammes.checks import check_file, check_integer
+from tammes.checks import check_integer
+from tammes.data.sealed import read_sealed, seal, unseal
 from tammes.data.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class Vocabulary:
             ImportError: If `tokenizers` is not installed.
         """
         check_integer("minimum_count", minimum_count)
-        tokenizers = _tokenizers()
+        tokenizers = import_tokenizers()
         tokenizer = _tokenizer({}, lowercase)
         trainer = tokenizers.trainers.WordLevelTrainer(
             vocab_size=2**31 - 1, min_frequency=minimum_count, special_tokens=[], show_progress=False
@@ -101,29 +100,11 @@ class Vocabulary:
             ValueError: If a sentence has no token, that is, if it is blank.
             ImportError: If `tokenizers` is not installed.
         """
-        parts: list[np.ndarray] = []
-        lengths = np.zeros(len(sentences) + 1, dtype=np.int64)
-        row = 0
-        for start in range(0, len(sentences), CHUNK):
-            chunk = list(sentences[start : start + CHUNK])
-            for encoding in self.tokenizer.encode_batch_fast(chunk, add_special_tokens=False):
-                ids = np.array(encoding.ids, dtype=np.int64)
-                if len(ids) == 0:
-                    raise ValueError(
-                        f"expected words in every sentence, got none in sentence {row}: {sentences[row]!r}; "
-                        "leave empty sentences out"
-                    )
-                row += 1
-                parts.append(ids)
-                lengths[row] = len(ids)
-        ids = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-        return Tokens(torch.from_numpy(ids), torch.from_numpy(lengths.cumsum()))
+        return tokenize(self.tokenizer, sentences)
 
     def to_json(self) -> str:
         """Return the vocabulary as JSON, with a checksum of its words and settings."""
-        content = {"lowercase": self.lowercase, "words": list(self.words)}
-        document = {"format": FORMAT, "sha256": _checksum(content), **content}
-        return json.dumps(document, ensure_ascii=False, indent=0) + "\n"
+        return seal({"lowercase": self.lowercase, "words": list(self.words)}, format=FORMAT)
 
     def save(self, path: str | Path) -> None:
         """Write the vocabulary as JSON."""
@@ -137,11 +118,8 @@ class Vocabulary:
             ValueError: If the file is not a vocabulary, or was changed since it was saved.
             OSError: If the file cannot be read.
         """
-        try:
-            text = check_file(Path(path)).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"expected a vocabulary as JSON in {path}: {error}") from error
-        return Vocabulary.from_json(text, str(path))
+        path = Path(path)
+        return Vocabulary.from_json(read_sealed(path, noun="vocabulary"), str(path))
 
     @staticmethod
     def from_json(text: str, path: str) -> "Vocabulary":
@@ -154,20 +132,10 @@ class Vocabulary:
         Raises:
             ValueError: If it is not a vocabulary, or was changed since it was saved.
         """
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"expected a vocabulary as JSON in {path}: {error}") from error
-        if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise ValueError(f"expected a vocabulary in {path}, with {FORMAT!r} as its format")
-        words, lowercase = document.get("words"), document.get("lowercase")
-        is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
-        is_saved = is_list and document.get("sha256") == _checksum({"lowercase": lowercase, "words": words})
-        if not (is_saved and isinstance(words, list) and isinstance(lowercase, bool)):
-            raise ValueError(
-                f"the vocabulary in {path} was changed since it was saved (its checksum differs): "
-                "restore the file, or build the vocabulary again"
-            )
+        content = unseal(text, format=FORMAT, noun="vocabulary", path=path)
+        words, lowercase = content.get("words"), content.get("lowercase")
+        if not (isinstance(words, list) and isinstance(lowercase, bool)):
+            raise ValueError(f"expected a list of words in {path}, and whether they are in lower case")
         return Vocabulary(words=tuple(words), lowercase=lowercase)
 
     def __len__(self) -> int:
@@ -177,7 +145,42 @@ class Vocabulary:
         return f"Vocabulary({len(self)} words{', lower case' if self.lowercase else ''})"
 
 
-def _tokenizers() -> Any:
+def tokenize(tokenizer: "Tokenizer", sentences: Sequence[str], *, special_tokens: bool = False) -> Tokens:
+    """Return the token ids of each sentence by a `tokenizers.Tokenizer`.
+
+    Args:
+        tokenizer: the tokenizer.
+        sentences: the sentences.
+        special_tokens: whether to add tokens that stand for no word, such as `[CLS]`.
+
+    Raises:
+        ValueError: If a sentence has no token but these.
+    """
+    parts: list[np.ndarray] = []
+    lengths = np.zeros(len(sentences) + 1, dtype=np.int64)
+    row = 0
+    for start in range(0, len(sentences), CHUNK):
+        chunk = list(sentences[start : start + CHUNK])
+        for encoding in tokenizer.encode_batch_fast(chunk, add_special_tokens=special_tokens):
+            ids = np.array(encoding.ids, dtype=np.int64)
+            if len(ids) == sum(encoding.special_tokens_mask):
+                raise ValueError(
+                    f"expected words in every sentence, got none in sentence {row}: {sentences[row]!r}; "
+                    "leave empty sentences out"
+                )
+            row += 1
+            parts.append(ids)
+            lengths[row] = len(ids)
+    ids = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+    return Tokens(torch.from_numpy(ids), torch.from_numpy(lengths.cumsum()))
+
+
+def import_tokenizers() -> Any:
+    """Return the package tokenizers.
+
+    Raises:
+        ImportError: If it is not installed.
+    """
     try:
         import tokenizers
     except ImportError as error:
@@ -186,7 +189,7 @@ def _tokenizers() -> Any:
 
 
 def _tokenizer(ids: dict[str, int], lowercase: bool) -> "Tokenizer":
-    tokenizers = _tokenizers()
+    tokenizers = import_tokenizers()
     normalizers = tokenizers.normalizers
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, unk_token=UNKNOWN))
     steps = [normalizers.NFC(), normalizers.Lowercase()] if lowercase else [normalizers.NFC()]
@@ -211,8 +214,3 @@ def _emptied(tokenizer: "Tokenizer", sentences: Sequence[str], minimum_count: in
         f"sentences (the most frequent, {word!r}, occurs {times} times); choose a minimum_count of at most "
         f"{times}"
     )
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()

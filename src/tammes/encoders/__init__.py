@@ -4,8 +4,11 @@ from tammes.encoders.bag_of_words import BagOfWords, BagOfWordsConfig
 from tammes.encoders.convnet import ConvNet, ConvNetConfig
 from tammes.encoders.encoder import Encoder
 from tammes.encoders.mlp import ProjectionHead, ProjectionHeadConfig
+from tammes.encoders.model_description import ModelDescription
 from tammes.encoders.module import ModuleConfig, ModuleEncoder, TimmConfig
 from tammes.encoders.resnet import ResNet, ResNetConfig
+from tammes.encoders.transformers import TransformersImageEncoder, TransformersTextEncoder
+from tammes.encoders.transformers_config import TransformersConfig, UnavailableWeightsError
 
 __all__ = [
     "BagOfWords",
@@ -13,6 +16,7 @@ __all__ = [
     "ConvNet",
     "ConvNetConfig",
     "Encoder",
+    "ModelDescription",
     "ModuleConfig",
     "ModuleEncoder",
     "ProjectionHead",
@@ -20,4 +24,8 @@ __all__ = [
     "ResNet",
     "ResNetConfig",
     "TimmConfig",
+    "TransformersConfig",
+    "TransformersImageEncoder",
+    "TransformersTextEncoder",
+    "UnavailableWeightsError",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.integrations.host import require
+from tammes.host import require
 from tammes.objective import Objective
 from tammes.pairs import Pairs
 from tammes.temperature import LearnedTemperature

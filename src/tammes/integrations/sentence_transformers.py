@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from tammes.integrations.host import require
+from tammes.host import require
 from tammes.objective import Objective
 from tammes.pairs import Pairs
 from tammes.sources import TwoTowers

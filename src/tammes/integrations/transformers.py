@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 from typing_extensions import override
 
-from tammes.integrations.host import require
+from tammes.host import require
 from tammes.objective import Objective
 from tammes.pairs import Pairs
 

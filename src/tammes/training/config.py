@@ -6,6 +6,7 @@ from typing import Literal
 
 from tammes.checks import check_integer, check_seed
 from tammes.data.images import Images
+from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
 from tammes.encoders import (
@@ -15,6 +16,7 @@ from tammes.encoders import (
     ProjectionHeadConfig,
     ResNetConfig,
     TimmConfig,
+    TransformersConfig,
 )
 from tammes.objective import Objective
 from tammes.positives import (
@@ -33,7 +35,9 @@ from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
 
-EncoderConfig = ConvNetConfig | ResNetConfig | ModuleConfig | TimmConfig | BagOfWordsConfig
+EncoderConfig = (
+    ConvNetConfig | ResNetConfig | ModuleConfig | TimmConfig | TransformersConfig | BagOfWordsConfig
+)
 AugmentationConfig = Photographs | Handwriting | Identity
 PositivesConfig = SameInstance | SameClass | Neighbors | Active | Targeted
 VIEWS_OF_ONE_ROW = SameInstance | Active | Targeted
@@ -52,7 +56,7 @@ class TrainingConfig:
         encoder: Network whose features are wanted.
         head: Small network between features and the embeddings that are compared; None compares the
             features.
-        augmentation: Augmentation of images; None for texts.
+        augmentation: Augmentation of images; None for texts. It decides what a `TransformersConfig` reads.
         positives: What the second view of a pair shows: the image of the first (chosen among several views,
             or made by another augmentation), another row of its class, or the sentence beside it.
         optimizer: Optimizer with its learning rate.
@@ -71,9 +75,9 @@ class TrainingConfig:
 
     Raises:
         ValueError: for numbers outside their ranges, and for parts that do not go together: annealing
-            without a beta, or with more changes than epochs; texts with augmentation, chunks, or a sentence
-            as its own positive; a queue with positives from other rows; a factor for `Targeted` that the
-            augmentation does not have.
+            without a beta, or with more changes than epochs; texts with augmentation; a bag of words with
+            chunks, or with a sentence as its own positive; a queue with positives from other rows; a factor
+            for `Targeted` that the augmentation does not have.
 
     Example:
         >>> import tammes
@@ -114,7 +118,7 @@ class TrainingConfig:
             )
         if self.annealing is not None:
             self.annealing.check(self.objective, epochs=self.epochs)
-        if isinstance(self.encoder, BagOfWordsConfig):
+        if self.takes_texts:
             self._check_texts()
         else:
             self._check_images()
@@ -138,6 +142,8 @@ class TrainingConfig:
                 f"{type(self.positives).__name__} needs augmented views, which texts do not have: choose "
                 "positives=SameClass() or Neighbors()"
             )
+        if not isinstance(self.encoder, BagOfWordsConfig):
+            return
         if isinstance(self.positives, SameInstance):
             raise ValueError(
                 "a sentence that is its own positive teaches nothing, since both views are the same: "
@@ -150,6 +156,8 @@ class TrainingConfig:
             )
 
     def _check_images(self) -> None:
+        if isinstance(self.encoder, TransformersConfig):
+            self.encoder.check_images()
         if self.augmentation is None:
             raise ValueError(
                 "views of images are made by an augmentation, got None: choose Photographs(), Handwriting(), "
@@ -162,6 +170,13 @@ class TrainingConfig:
             )
         if isinstance(self.positives, Targeted):
             self.positives.augmentations(self.augmentation)  # refuses a factor that it does not have
+
+    @property
+    def takes_texts(self) -> bool:
+        """Whether the encoder takes texts; a model of transformers does unless images are augmented."""
+        if isinstance(self.encoder, TransformersConfig):
+            return self.augmentation is None
+        return isinstance(self.encoder, BagOfWordsConfig)
 
     @property
     def augmentations(self) -> tuple[AugmentationConfig | None, AugmentationConfig | None]:
@@ -225,8 +240,8 @@ class TextsSummary:
         source: Origin of the texts in the user's words: a folder, a file, the name of a data set.
         count: Number of sentences.
         documents: Number of documents; 0 if they are not known.
-        vocabulary: Number of words in the vocabulary.
-        digest: Checksum of the sentences, their documents, and the vocabulary.
+        vocabulary: Number of words in the vocabulary, or of tokens that the tokenizer of a model has.
+        digest: Checksum of the sentences, their documents, and the vocabulary or tokenizer.
 
     Example:
         >>> texts = Texts(sentences=("a cat", "a dog"), names=("1", "2"))
@@ -241,9 +256,10 @@ class TextsSummary:
     digest: str
 
     @classmethod
-    def of(cls, texts: Texts, vocabulary: Vocabulary, source: str) -> "TextsSummary":
-        """Describe texts and the vocabulary of their encoder."""
-        content = "\0".join([*vocabulary.words, "", *texts.sentences])
+    def of(cls, texts: Texts, tokenizer: Vocabulary | ModelTokenizer, source: str) -> "TextsSummary":
+        """Describe texts and the tokenizer of their encoder."""
+        words = tokenizer.words if isinstance(tokenizer, Vocabulary) else (tokenizer.file,)
+        content = "\0".join([*words, "", *texts.sentences])
         digest = hashlib.sha256(content.encode(errors="surrogatepass"))
         if texts.labels is not None:
             digest.update(texts.labels.numpy().tobytes())
@@ -251,7 +267,7 @@ class TextsSummary:
             source=source,
             count=len(texts),
             documents=0 if texts.classes is None else len(texts.classes),
-            vocabulary=len(vocabulary),
+            vocabulary=len(tokenizer),
             digest=digest.hexdigest()[:12],
         )
 
@@ -272,6 +288,5 @@ class RunConfig:
     data: ImagesSummary | TextsSummary
 
     def __post_init__(self) -> None:
-        reads_texts = isinstance(self.training.encoder, BagOfWordsConfig)
-        if reads_texts != isinstance(self.data, TextsSummary):
+        if self.training.takes_texts != isinstance(self.data, TextsSummary):
             raise ValueError(f"{self.training.encoder!r} does not take data of this kind: {self.data!r}")

@@ -43,7 +43,7 @@ def embed(model: Model, data: Data, batch_size: int = 512, workers: int = 0) -> 
     check_integer("batch_size", batch_size)
     check_integer("workers", workers, minimum=0)
     device = next(model.parameters()).device
-    loader = row_loader(Examples.of(data, model.vocabulary), batch_size=batch_size, workers=workers)
+    loader = row_loader(Examples.of(data, model.assets), batch_size=batch_size, workers=workers)
     parts = []
     with torch.inference_mode(), evaluating(model), plain_errors():
         for stored in loader:
@@ -76,7 +76,7 @@ def embed_pairs(
         Two tensors (b, dim); float32 on the CPU.
     """
     device = next(model.parameters()).device
-    examples = Examples.of(data, model.vocabulary)
+    examples = Examples.of(data, model.assets)
     views = []
     with torch.inference_mode(), evaluating(model):
         for rows, augmentation, seed in zip(pairs.T.tolist(), augmentations, seeds, strict=True):

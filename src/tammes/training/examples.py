@@ -5,17 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tammes.data.images import Images, as_floats
+from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.texts import Texts
 from tammes.data.tokens import Tokens
-from tammes.data.vocabulary import Vocabulary
-from tammes.encoders import BagOfWordsConfig
+from tammes.training.assets import Assets, new_assets, tokenizer_of
 from tammes.training.config import ImagesSummary, TextsSummary, TrainingConfig
 
 Data = Images | Texts
 Inputs = Tensor | Tokens
+
+
+class CutWarning(UserWarning):
+    """Some sentences are longer than the encoder takes, and lose their ends."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,7 +31,7 @@ class Examples:
 
     Args:
         data: n images or n sentences.
-        vocabulary: vocabulary of the texts; None for images.
+        assets: vocabulary of the texts, or description of the model that reads the data; else None.
         tokens: token ids of the texts; None for images.
 
     Example:
@@ -35,6 +39,7 @@ class Examples:
         >>> examples = Examples.of(digits("train"))
         >>> examples.batch([0, 1]).dtype, to_inputs(examples.batch([0, 1])).shape
         (torch.uint8, torch.Size([2, 1, 8, 8]))
+        >>> from tammes.data import Vocabulary
         >>> texts = Texts(sentences=("a cat", "a dog"), names=("1", "2"))
         >>> examples = Examples.of(texts, Vocabulary.of(texts.sentences, minimum_count=1))
         >>> examples.batch([1, 0, 1])
@@ -42,50 +47,42 @@ class Examples:
     """
 
     data: Data
-    vocabulary: Vocabulary | None = None
+    assets: Assets | None = None
     tokens: Tokens | None = None
 
     @classmethod
-    def of(cls, data: Data, vocabulary: Vocabulary | None = None) -> "Examples":
-        """Prepare data for a model: texts for one with a vocabulary, images for one without.
+    def of(cls, data: Data, assets: Assets | None = None) -> "Examples":
+        """Prepare data for a model: texts for one with a tokenizer, images for one without.
 
         Raises:
             ValueError: for data of the other kind.
         """
+        tokenizer = tokenizer_of(assets)
         if isinstance(data, Texts):
-            if vocabulary is None:
+            if tokenizer is None:
                 raise ValueError(
                     f"this model was trained on images, but the data are {data!r}: give it images"
                 )
-            return cls(data=data, vocabulary=vocabulary, tokens=vocabulary.encode(data.sentences))
-        if vocabulary is not None:
+            return cls(data=data, assets=assets, tokens=tokenizer.encode(data.sentences))
+        if tokenizer is not None:
             raise ValueError(f"this model was trained on texts, but the data are {data!r}: give it texts")
-        return cls(data=data)
+        return cls(data=data, assets=assets)
 
     @classmethod
-    def for_training(cls, data: Data, config: TrainingConfig) -> "Examples":
-        """Prepare data for a new run; the vocabulary of texts is built here.
+    def for_training(cls, data: Data, config: TrainingConfig, assets: Assets | None = None) -> "Examples":
+        """Prepare data for a run.
 
         Args:
             data: images or texts.
             config: configuration of the run, whose encoder takes one or the other.
+            assets: what the run has kept to read them; None for a new run, and for all that is built from
+                the data.
 
         Raises:
-            ValueError: for images if the encoder takes texts, or the other way round; for texts without a
-                word that is frequent enough.
-            ImportError: for texts if `tokenizers` is not installed.
+            ValueError: see `new_assets`.
+            ImportError: if a package that reads the data is not installed.
         """
-        encoder = config.encoder
-        if not isinstance(encoder, BagOfWordsConfig):
-            if isinstance(data, Texts):
-                raise ValueError(
-                    f"{encoder!r} takes images, got {data!r}: choose BagOfWordsConfig() as the encoder"
-                )
-            return cls.of(data)
-        if not isinstance(data, Texts):
-            raise ValueError(f"a bag of words takes texts, got {data!r}: choose an encoder of images")
-        count, lowercase = encoder.minimum_count, encoder.lowercase
-        return cls.of(data, Vocabulary.of(data.sentences, minimum_count=count, lowercase=lowercase))
+        return cls.of(data, new_assets(data, config) if assets is None else assets)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -94,6 +91,16 @@ class Examples:
     def labels(self) -> Tensor | None:
         """int64 (n,), the class of each row; None if the data have no labels."""
         return self.data.labels
+
+    @property
+    def cut(self) -> int:
+        """Number of sentences that are longer than the model takes, and lose their ends."""
+        tokenizer = tokenizer_of(self.assets)
+        if not isinstance(tokenizer, ModelTokenizer):
+            return 0
+        assert isinstance(self.data, Texts)
+        assert self.tokens is not None
+        return tokenizer.count_cut(self.data.sentences, self.tokens)
 
     @property
     def digest(self) -> str:
@@ -114,8 +121,9 @@ class Examples:
         """Return the description of the data that stands in config.yaml."""
         if isinstance(self.data, Images):
             return ImagesSummary.of(self.data, source)
-        assert self.vocabulary is not None
-        return TextsSummary.of(self.data, self.vocabulary, source)
+        tokenizer = tokenizer_of(self.assets)
+        assert tokenizer is not None
+        return TextsSummary.of(self.data, tokenizer, source)
 
 
 def to_inputs(stored: Inputs) -> Inputs:
@@ -130,3 +138,16 @@ def concatenate(first: Inputs, second: Inputs) -> Inputs:
         return Tokens.cat([first, second])
     assert isinstance(second, Tensor)
     return torch.cat([first, second])
+
+
+def to_rows(inputs: Inputs) -> Tensor:
+    """Return inputs as one tensor with a row for each, which `FromRows` turns back: chunks are cut of it."""
+    return inputs if isinstance(inputs, Tensor) else inputs.padded()
+
+
+class FromRows(nn.Module):
+    """First layer of a network that is given the rows of `to_rows`."""
+
+    def forward(self, rows: Tensor) -> Inputs:
+        """Return the inputs: floats are images, integers the tokens of sentences."""
+        return rows if rows.is_floating_point() else Tokens.of_padded(rows)

@@ -17,7 +17,7 @@ from tammes.training.distributed.batch_norm import with_global_batch_norm
 from tammes.training.distributed.group import joined
 from tammes.training.distributed.strategy import LaunchedDDPStrategy
 from tammes.training.distributed.watchdog import watchdog
-from tammes.training.examples import Data, Examples
+from tammes.training.examples import CutWarning, Data, Examples
 from tammes.training.loader import pair_loader, plain_errors
 from tammes.training.log_filters import filtered_logs
 from tammes.training.machine import Machine, shared_settings
@@ -51,7 +51,7 @@ def train(
 
     Args:
         config: settings of the run.
-        data: images or texts to train on; the vocabulary is built from the texts.
+        data: images or texts to train on; the vocabulary of a bag of words is built from the texts.
         source: origin of the data, for config.yaml.
         folder: folder of the run; None keeps the run in memory.
         monitor: measurement of the accuracy over the epochs; None measures nothing.
@@ -79,7 +79,8 @@ def train(
         2
     """
     machine = machine or Machine()
-    examples = Examples.for_training(data, config)
+    kept = None if folder is None else folder.kept_description(config)
+    examples = Examples.for_training(data, config, kept)
     run_config = RunConfig(training=config, data=examples.summary(source))
     launch, settings = machine.launch, {}
     if launch.count > 1:
@@ -113,10 +114,10 @@ def _train(
     steps_per_epoch = len(PairSampler(pairing, shard))  # refuses a batch larger than the data
     if isinstance(config.positives, Active) and config.positives.chooses:
         check_active(config.positives, examples, steps=config.epochs * steps_per_epoch)
-    if pairing.unpaired and group.is_first:
-        message = f"no positive for {pairing.unpaired} of {len(examples)} {pairing.noun}: left out"
-        warnings.warn(message, UnpairedWarning, stacklevel=3)
-    model = build_model(run_config, examples.vocabulary)
+    if group.is_first:
+        _warn_of_rows(pairing, examples)
+    is_restored = folder is not None and folder.resume and folder.has_checkpoint
+    model = build_model(run_config, examples.assets, pretrained=not is_restored)
     if not group.is_single:
         with_global_batch_norm(model, on_gpu=machine.device_type == "gpu")
     module = ContrastiveModule(
@@ -148,6 +149,19 @@ def _train(
     return Run(config=run_config, model=model, metrics=tuple(recorder.rows), seconds=recorder.seconds)
 
 
+def _warn_of_rows(pairing: Pairing, examples: Examples) -> None:
+    """Say how many rows training leaves out, or in part."""
+    if pairing.unpaired:
+        message = f"no positive for {pairing.unpaired} of {len(examples)} {pairing.noun}: left out"
+        warnings.warn(message, UnpairedWarning, stacklevel=4)
+    if examples.cut:
+        message = (
+            f"{examples.cut} of {len(examples)} {pairing.noun} are longer than the encoder takes, and their "
+            "ends are left out: set a larger max_length, if the model takes it"
+        )
+        warnings.warn(message, CutWarning, stacklevel=4)
+
+
 @contextmanager
 def _open(
     folder: RunFolder | None, config: RunConfig, steps_per_epoch: int, module: ContrastiveModule
@@ -170,10 +184,10 @@ def _open(
             stack.enter_context(folder.locked())
             checkpoint = folder.open(config, steps_per_epoch=steps_per_epoch, module=module)
             stack.push(forget)
-            vocabulary = module.model.vocabulary
-            if vocabulary is not None:
+            assets = module.model.assets
+            if assets is not None:
                 # Overwrites the file of a resumed run as well: it has the same words, unless it was damaged.
-                folder.save_vocabulary(vocabulary)
+                folder.save_assets(assets)
             return checkpoint
 
         try:

@@ -1,11 +1,21 @@
-"""The network of a run: an encoder, its projection head, and the vocabulary of a model of texts."""
+"""The network of a run: an encoder, its projection head, and what they need to read texts."""
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
 from tammes.data.tokens import Tokens
-from tammes.data.vocabulary import Vocabulary
-from tammes.encoders import BagOfWordsConfig, Encoder, ProjectionHead
+from tammes.encoders import (
+    BagOfWordsConfig,
+    Encoder,
+    ModelDescription,
+    ProjectionHead,
+    TimmConfig,
+    TransformersConfig,
+)
+from tammes.positives import SameInstance
+from tammes.training.assets import Assets, tokenizer_of
 from tammes.training.config import ImagesSummary, RunConfig
 from tammes.training.seeds import Purpose, derive
 
@@ -16,7 +26,7 @@ class Model(nn.Module):
     Args:
         encoder: network from inputs to features.
         head: network from features to embeddings; None if the objective compares the features.
-        vocabulary: vocabulary of a model of texts; None for images.
+        assets: vocabulary of a bag of words, or description of a model of transformers; else None.
 
     Example:
         >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
@@ -27,14 +37,12 @@ class Model(nn.Module):
         (4, 16)
     """
 
-    def __init__(
-        self, encoder: Encoder, head: ProjectionHead | None, vocabulary: Vocabulary | None = None
-    ) -> None:
+    def __init__(self, encoder: Encoder, head: ProjectionHead | None, assets: Assets | None = None) -> None:
         super().__init__()
         self.encoder = encoder
         self.head = nn.Identity() if head is None else head
         self.dim = encoder.features if head is None else head.dim
-        self.vocabulary = vocabulary
+        self.assets = assets
 
     def forward(self, inputs: Tensor | Tokens) -> tuple[Tensor, Tensor]:
         """Return features (batch, features) and embeddings (batch, dim).
@@ -46,31 +54,50 @@ class Model(nn.Module):
         return features, self.head(features)
 
 
-def build_model(config: RunConfig, vocabulary: Vocabulary | None = None) -> Model:
-    """Build the network of a configuration with its initial weights, which depend on the seed alone.
+def build_model(config: RunConfig, assets: Assets | None = None, *, pretrained: bool = True) -> Model:
+    """Build the network of a configuration with its initial weights.
+
+    They depend on the seed alone, or also on the pretrained weights that the configuration names.
 
     Args:
         config: configuration of the run.
-        vocabulary: vocabulary of a run on texts.
+        assets: vocabulary of a run on texts, or description of its model.
+        pretrained: whether to read pretrained weights; False if others will take their place.
 
     Raises:
-        ValueError: if the encoder cannot take images of this size, or the vocabulary is not the run's.
+        ValueError: if the encoder cannot take images of this size, the tokenizer is not the run's, or
+            pretrained weights cannot be read; if a sentence is its own positive without dropout.
     """
     training = config.training
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(training.seed, Purpose.WEIGHTS))
-        encoder = _build_encoder(config, vocabulary)
+        encoder = _build_encoder(config, assets, pretrained)
         head = None if training.head is None else training.head.build(features=encoder.features)
-        return Model(encoder, head, vocabulary)
+        return Model(encoder, head, assets)
 
 
-def _build_encoder(config: RunConfig, vocabulary: Vocabulary | None) -> Encoder:
+def _build_encoder(config: RunConfig, assets: Assets | None, pretrained: bool) -> Encoder:
     settings, data = config.training.encoder, config.data
+    if isinstance(settings, TransformersConfig | TimmConfig) and not pretrained:
+        settings = replace(settings, pretrained=False)
     if isinstance(data, ImagesSummary):
+        if isinstance(settings, TransformersConfig):
+            assert isinstance(assets, ModelDescription)
+            return settings.build_for_images(assets, channels=data.channels, size=data.size)
         assert not isinstance(settings, BagOfWordsConfig)  # the configuration refuses it
         return settings.build(channels=data.channels, size=data.size)
-    assert isinstance(settings, BagOfWordsConfig)
-    words = 0 if vocabulary is None else len(vocabulary)
+    tokenizer = tokenizer_of(assets)
+    words = 0 if tokenizer is None else len(tokenizer)
     if words != data.vocabulary:
         raise ValueError(f"expected the run's vocabulary of {data.vocabulary} words, got one of {words}")
-    return settings.build(vocabulary_size=words)
+    if isinstance(settings, BagOfWordsConfig):
+        return settings.build(vocabulary_size=words)
+    assert isinstance(settings, TransformersConfig)
+    assert isinstance(assets, ModelDescription)
+    encoder = settings.build_for_texts(assets)
+    if isinstance(config.training.positives, SameInstance) and not encoder.has_dropout():
+        raise ValueError(
+            f"a sentence that is its own positive teaches nothing without dropout, and "
+            f"{settings.name_or_path} has none: choose positives=SameClass() or Neighbors()"
+        )
+    return encoder

@@ -25,7 +25,7 @@ from tammes.training.config import TrainingConfig
 from tammes.training.distributed.batch_norm import has_global_batch_norm
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.distributed.strategy import GradientMaxima
-from tammes.training.examples import Examples, Inputs, concatenate, to_inputs
+from tammes.training.examples import Examples, FromRows, Inputs, concatenate, to_inputs, to_rows
 from tammes.training.loader import PairBatch
 from tammes.training.model import Model
 from tammes.training.momentum import MomentumEncoder, QueueConfig
@@ -183,7 +183,8 @@ class ContrastiveModule(LightningModule):
         network = nn.Sequential(model.encoder, model.head)
         if self.config.chunk is None:
             return tuple(network(view) for view in views)
-        return GradientCache(network, chunk=self.config.chunk)(*views)
+        of_rows = nn.Sequential(FromRows(), network)
+        return GradientCache(of_rows, chunk=self.config.chunk)(*(to_rows(view) for view in views))
 
     def _pairs(self, view_a: Tensor, view_b: Tensor, rows: Tensor) -> Pairs:
         labels = self.examples.labels
@@ -242,7 +243,9 @@ class ContrastiveModule(LightningModule):
     def configure_optimizers(self) -> OptimizerLRScheduler:
         settings = self.config.optimizer
         undecayed = [] if self.temperature is None else list(self.temperature.parameters())
-        optimizer = settings.build(self.model.parameters(), undecayed=undecayed)
+        # Parameters that features do not depend on are frozen, and would have no state to resume from.
+        trained = [each for each in self.model.parameters() if each.requires_grad]
+        optimizer = settings.build(trained, undecayed=undecayed)
         steps = self.config.epochs * self.steps_per_epoch
         factor = settings.rate_factor(steps=steps, steps_per_epoch=self.steps_per_epoch)
         return {

@@ -11,10 +11,12 @@ from lightning.pytorch import LightningModule
 
 from tammes.checks import check_file, check_integer
 from tammes.data.vocabulary import Vocabulary
+from tammes.encoders import ModelDescription, TransformersConfig
+from tammes.training.assets import Assets, load_assets
 from tammes.training.atomic import partial_files, write_atomically
 from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
 from tammes.training.command import Command
-from tammes.training.config import RunConfig, TextsSummary
+from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.config_file import differences, from_yaml, to_yaml
 from tammes.training.lock import LOCK, locked
 from tammes.training.metrics import EpochMetrics, read_csv
@@ -65,8 +67,13 @@ class RunFolder:
 
     @property
     def vocabulary(self) -> Path:
-        """File of the vocabulary of a run on texts."""
+        """File of the vocabulary of a bag of words."""
         return self.path / "vocabulary.json"
+
+    @property
+    def description(self) -> Path:
+        """File of the architecture and the tokenizer of a model of transformers."""
+        return self.path / "model.json"
 
     @property
     def weights(self) -> Path:
@@ -114,6 +121,7 @@ class RunFolder:
             self.previous,
             self.weights,
             self.vocabulary,
+            self.description,
             self.metrics,
             self.report,
             self.command_file,
@@ -220,9 +228,17 @@ class RunFolder:
                 left.unlink()
         write_atomically(self.config, text.encode())
 
-    def save_vocabulary(self, vocabulary: Vocabulary) -> None:
-        """Write the vocabulary of a run on texts."""
-        write_atomically(self.vocabulary, vocabulary.to_json().encode())
+    def save_assets(self, assets: Assets) -> None:
+        """Write the vocabulary of a run on texts, or the description of its model."""
+        file = self.vocabulary if isinstance(assets, Vocabulary) else self.description
+        write_atomically(file, assets.to_json().encode())
+
+    def kept_description(self, config: TrainingConfig) -> ModelDescription | None:
+        """Return the description of the model that a run was started with, if it is there and whole."""
+        if self.resume and isinstance(config.encoder, TransformersConfig):
+            with suppress(ValueError, OSError):
+                return ModelDescription.load(self.description)
+        return None
 
     def forget_unstarted(self) -> None:
         """Delete the files of a run that failed before its first checkpoint, since nothing can be resumed."""
@@ -315,19 +331,7 @@ def load_run(path: Path, *, trust: bool = False) -> Run:
         raise ValueError(
             f"the run in {path} has not finished (no model.safetensors): resume it with resume=True"
         )
-    vocabulary = None
-    if isinstance(config.data, TextsSummary):
-        vocabulary = _vocabulary(folder)
-    model = read_model(folder.weights, config, vocabulary, trust=trust)
+    assets = load_assets(config, vocabulary=folder.vocabulary, description=folder.description)
+    model = read_model(folder.weights, config, assets, trust=trust)
     metrics = read_csv(folder.metrics) if folder.metrics.exists() else ()
     return Run(config=config, model=model, metrics=metrics)
-
-
-def _vocabulary(folder: RunFolder) -> Vocabulary:
-    try:
-        return Vocabulary.load(folder.vocabulary)
-    except FileNotFoundError as error:
-        raise ValueError(
-            f"the run in {folder.path} was trained on texts, but its {folder.vocabulary.name} is missing: "
-            "put it back"
-        ) from error

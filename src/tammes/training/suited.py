@@ -1,6 +1,7 @@
 """Settings that suit the data: what a training takes for everything that its user leaves open."""
 
 import math
+from dataclasses import replace
 
 import torch
 from jaxtyping import UInt8
@@ -8,17 +9,27 @@ from torch import Tensor
 
 from tammes.data.images import Images
 from tammes.data.texts import Texts
-from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ResNetConfig
+from tammes.encoders import (
+    BagOfWordsConfig,
+    ConvNetConfig,
+    ResNetConfig,
+    TimmConfig,
+    TransformersConfig,
+)
 from tammes.objective import Objective
 from tammes.positives import Handwriting, Neighbors, Photographs, SameClass
-from tammes.training.config import TrainingConfig
+from tammes.training.config import EncoderConfig, TrainingConfig
 from tammes.training.examples import Data
 from tammes.training.optimizer import Adam, Cosine
 
 VISITED = 200_000
 """Rows that a training visits, whatever their number: texts in about a minute, small images in about ten."""
 FEWEST_EPOCHS_OF_TEXTS, FEWEST_EPOCHS_OF_IMAGES, MOST_EPOCHS = 10, 3, 100
+VISITED_BY_PRETRAINED = 20_000
+"""Likewise of a pretrained network, which knows most already, and forgets it in a long training."""
+FEWEST_EPOCHS_OF_PRETRAINED, MOST_EPOCHS_OF_PRETRAINED = 1, 10
 LARGEST_BATCH, SMALLEST_BATCH = 256, 8
+LARGEST_BATCH_OF_TRANSFORMERS = 64  # and of pretrained networks
 FEWEST_STEPS = 4
 """Steps of an epoch below which batches are made smaller."""
 
@@ -37,7 +48,8 @@ def suited(
     objective: Objective,
     data: Data,
     *,
-    encoder: ConvNetConfig | ResNetConfig | None = None,
+    encoder: EncoderConfig | None = None,
+    epochs: int | None = None,
     mirrors: bool = True,
     seed: int = 0,
 ) -> TrainingConfig:
@@ -50,11 +62,17 @@ def suited(
     falls along half a cosine after one epoch of warm-up. A training visits about 200,000 rows, in at most
     100 epochs. Small sets have smaller batches.
 
+    A pretrained network, and any of transformers, has batches of at most 64, gradients of a norm of at most
+    1, and a rate that rises for a tenth of the training and then falls along half a cosine. Its peak is 3e-5
+    for a pretrained network, which larger steps would make forget what it knows, and 3e-4 for an untrained
+    one. A pretrained network visits about 20,000 rows, in 1 to 10 epochs. Texts are compared without a head.
+
     Args:
         objective: objective to minimize.
         data: images or texts to train on.
-        encoder: network for images; by default a small one up to 64 pixels, and a ResNet-18 above. Texts
-            have a bag of words.
+        encoder: network; by default a bag of words for texts, a small convolutional network for images up
+            to 64 pixels, and a ResNet-18 above.
+        epochs: number of epochs; by default what is said above.
         mirrors: whether a mirrored photograph means the same.
         seed: random seed of the run.
 
@@ -64,6 +82,26 @@ def suited(
         >>> config.augmentation.background, config.batch_size
         (0.0, 256)
     """
+    config = _suited_to_data(objective, data, mirrors=mirrors, seed=seed)
+    encoder = config.encoder if encoder is None else encoder
+    rows = len(data)
+    is_pretrained = isinstance(encoder, TransformersConfig | TimmConfig) and encoder.pretrained
+    if epochs is None and is_pretrained:
+        usual = round(VISITED_BY_PRETRAINED / rows)
+        epochs = max(FEWEST_EPOCHS_OF_PRETRAINED, min(MOST_EPOCHS_OF_PRETRAINED, usual))
+    config = replace(config, encoder=encoder, epochs=config.epochs if epochs is None else epochs)
+    if not is_pretrained and not isinstance(encoder, TransformersConfig):
+        return config
+    optimizer = Adam(
+        learning_rate=3e-5 if is_pretrained else 3e-4,
+        schedule=Cosine(warmup_epochs=config.epochs / 10),
+        clip_norm=1.0,
+    )
+    batch_size = _batch_size(rows, largest=LARGEST_BATCH_OF_TRANSFORMERS)
+    return replace(config, optimizer=optimizer, batch_size=batch_size)
+
+
+def _suited_to_data(objective: Objective, data: Data, *, mirrors: bool, seed: int) -> TrainingConfig:
     rows = len(data)
     if isinstance(data, Texts):
         return TrainingConfig(
@@ -77,10 +115,9 @@ def suited(
             epochs=_epochs(rows, fewest=FEWEST_EPOCHS_OF_TEXTS),
             seed=seed,
         )
-    usual = ConvNetConfig() if data.size <= LARGEST_SMALL else ResNetConfig(small_image_stem=False)
     return TrainingConfig(
         objective=objective,
-        encoder=usual if encoder is None else encoder,
+        encoder=ConvNetConfig() if data.size <= LARGEST_SMALL else ResNetConfig(small_image_stem=False),
         augmentation=suited_augmentation(data, mirrors=mirrors),
         optimizer=Adam(schedule=Cosine(warmup_epochs=1)),
         batch_size=_batch_size(rows),
@@ -125,7 +162,7 @@ def _epochs(rows: int, *, fewest: int) -> int:
     return max(fewest, min(MOST_EPOCHS, round(VISITED / rows)))
 
 
-def _batch_size(rows: int) -> int:
+def _batch_size(rows: int, *, largest: int = LARGEST_BATCH) -> int:
     """Return the largest power of two that leaves enough steps in an epoch."""
     fitting = 2 ** int(math.log2(max(1, rows // FEWEST_STEPS)))
-    return max(SMALLEST_BATCH, min(LARGEST_BATCH, fitting))
+    return max(SMALLEST_BATCH, min(largest, fitting))

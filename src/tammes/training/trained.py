@@ -80,8 +80,8 @@ def load(path: str | Path, *, trust: bool = False) -> TrainedEncoder:
 
 
 def _from_weights(path: Path, trust: bool) -> TrainedEncoder:
-    config, vocabulary = read_metadata(path)
-    return TrainedEncoder(read_model(path, config, vocabulary, trust=trust), config)
+    config, assets = read_metadata(path)
+    return TrainedEncoder(read_model(path, config, assets, trust=trust), config)
 
 
 class TrainedEncoder(nn.Module, ModelHubMixin):

@@ -1,7 +1,6 @@
 """The file of the weights, which says by itself which network they belong to."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import safetensors.torch
@@ -10,7 +9,8 @@ from safetensors import SafetensorError
 
 from tammes.checks import check_file
 from tammes.data.vocabulary import Vocabulary
-from tammes.encoders import ModuleConfig, TimmConfig
+from tammes.encoders import ModuleConfig, TimmConfig, TransformersConfig
+from tammes.training.assets import Assets, assets_kind
 from tammes.training.atomic import write_atomically
 from tammes.training.config import RunConfig
 from tammes.training.config_file import from_yaml, to_yaml
@@ -32,24 +32,31 @@ def save_weights(path: Path, model: Model, config: RunConfig) -> None:
         OSError: if the disk is full; the old file survives.
     """
     weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
-    vocabulary = None if model.vocabulary is None else model.vocabulary.to_json()
+    content = {"config": to_yaml(config), "vocabulary": None}
+    if model.assets is not None:
+        key = "vocabulary" if isinstance(model.assets, Vocabulary) else "description"
+        content[key] = model.assets.to_json()
     # One entry, because safetensors writes several in an order that differs from one process to the next.
-    metadata = {METADATA: json.dumps({"config": to_yaml(config), "vocabulary": vocabulary})}
+    metadata = {METADATA: json.dumps(content)}
     write_atomically(path, safetensors.torch.save(weights, metadata=metadata))
 
 
-def read_metadata(weights: Path) -> tuple[RunConfig, Vocabulary | None]:
-    """Read the configuration and the vocabulary that `save_weights` wrote beside the weights.
+def read_metadata(weights: Path) -> tuple[RunConfig, Assets | None]:
+    """Read the configuration that `save_weights` wrote beside the weights, and the vocabulary or description.
 
     Raises:
         ValueError: for a file that is damaged, or was not written by `save_weights`.
+        ImportError: if transformers is not installed, and the run's model is one of its.
     """
     try:
         with safetensors.safe_open(check_file(weights), framework="pt") as file:
             content = json.loads((file.metadata() or {})[METADATA])
         config = from_yaml(RunConfig, content["config"])
-        words = content["vocabulary"]
-        return config, None if words is None else Vocabulary.from_json(words, str(weights))
+        kind = assets_kind(config)
+        if kind is None:
+            return config, None
+        key = "vocabulary" if kind is Vocabulary else "description"
+        return config, kind.from_json(content[key], str(weights))
     except (SafetensorError, KeyError, TypeError, json.JSONDecodeError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(
@@ -58,15 +65,13 @@ def read_metadata(weights: Path) -> tuple[RunConfig, Vocabulary | None]:
         ) from error
 
 
-def read_model(
-    weights: Path, config: RunConfig, vocabulary: Vocabulary | None, *, trust: bool = False
-) -> Model:
+def read_model(weights: Path, config: RunConfig, assets: Assets | None, *, trust: bool = False) -> Model:
     """Build the network of a run and read its weights.
 
     Args:
         weights: the .safetensors file.
         config: configuration of the run.
-        vocabulary: vocabulary of a run on texts.
+        assets: vocabulary of a run on texts, or description of its model.
         trust: whether code that the configuration names may be executed.
 
     Raises:
@@ -79,22 +84,18 @@ def read_model(
             f"{weights} belongs to a network that {encoder.factory} builds, and loading it executes that "
             "code: if you trust it, say trust=True"
         )
-    if isinstance(encoder, TimmConfig):
-        if ":" in encoder.name and not trust:
-            raise ValueError(
-                f"{weights} belongs to timm's {encoder.name!r}, whose description timm would download: if "
-                "you trust it, say trust=True"
-            )
-        # The weights are in the file: nothing is downloaded.
-        config = replace(
-            config, training=replace(config.training, encoder=replace(encoder, pretrained=False))
+    if isinstance(encoder, TimmConfig) and ":" in encoder.name and not trust:
+        raise ValueError(
+            f"{weights} belongs to timm's {encoder.name!r}, whose description timm would download: if "
+            "you trust it, say trust=True"
         )
-    foreign = isinstance(encoder, ModuleConfig | TimmConfig)
+    foreign = isinstance(encoder, ModuleConfig | TimmConfig | TransformersConfig)
     try:
         # Without memory until the weights fill it, because a damaged file may ask for a network of any size.
         # Other people's networks may keep numbers that are no weights, and would lose them.
         with torch.device("cpu" if foreign else "meta"):
-            model = build_model(config, vocabulary)
+            # The weights are in the file: nothing is downloaded.
+            model = build_model(config, assets, pretrained=False)
         # Copies, because safetensors maps the file, which may be replaced while the model is in use.
         loaded = safetensors.torch.load_file(check_file(weights))
         types = {name: value.dtype for name, value in model.state_dict().items()}

@@ -67,7 +67,7 @@ def weights(run: Run) -> dict[str, Tensor]:
 def in_float64() -> Iterator[None]:
     """Training in double precision, in which rounding cannot be mistaken for anything else."""
     build, as_floats = loop.build_model, examples.as_floats
-    loop.build_model = lambda *config: build(*config).double()
+    loop.build_model = lambda *config, **how: build(*config, **how).double()
     examples.as_floats = lambda pixels: pixels.double() / 255
     try:
         yield

@@ -16,16 +16,23 @@ def has_own_test_images(data: str) -> bool:
 
 
 def size_and_channels(
-    data: str, size: int | None, channels: Literal[1, 3] | None
+    data: str, size: int | None, channels: Literal[1, 3] | None, largest: int | None = None
 ) -> tuple[int, Literal[1, 3]]:
-    """Return the given size and channels, or else those of the data: the digits are 8x8 and gray."""
+    """Return the given size and channels, or else those of the data: the digits are 8x8 and gray.
+
+    Args:
+        data: the data as named on the command line.
+        size: height and width of the images in pixels, if it was given.
+        channels: channels of the images, if they were given.
+        largest: size to which the images of a folder may go; None for 64.
+    """
     published = _published(data)
     if data == DIGITS:
         usual: tuple[int, Literal[1, 3]] = (DIGITS_SIZE, 1)
     elif published is not None:
         usual = published.size, published.channels
     elif size is None or channels is None:
-        usual = usual_shape(data)
+        usual = usual_shape(data, largest=largest)
     else:
         usual = size, channels
     return usual[0] if size is None else size, channels or usual[1]

@@ -12,7 +12,14 @@ from typing import Annotated, Any
 import tyro
 
 from tammes.cli.failures import in_words_of_shell
-from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ModuleConfig, ResNetConfig, TimmConfig
+from tammes.encoders import (
+    BagOfWordsConfig,
+    ConvNetConfig,
+    ModuleConfig,
+    ResNetConfig,
+    TimmConfig,
+    TransformersConfig,
+)
 from tammes.positives import SameInstance
 from tammes.training import QueueConfig
 from tammes.training.config_file import concrete_classes
@@ -25,6 +32,7 @@ NAMES: Mapping[type, str] = {
     ConvNetConfig: "convnet",
     ModuleConfig: "module",
     TimmConfig: "timm",
+    TransformersConfig: "transformers",
     BagOfWordsConfig: "bag-of-words",
     QueueConfig: "queue",
     SameInstance: "itself",

@@ -23,6 +23,7 @@ from tammes.encoders import (
     BagOfWordsConfig,
     ModuleConfig,
     ProjectionHeadConfig,
+    TransformersConfig,
 )
 from tammes.training import Adam, Constant, Cosine, Data, TrainingConfig, suited
 from tammes.training.config import AugmentationConfig, EncoderConfig, PositivesConfig
@@ -58,13 +59,19 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
 OPTIMIZER: Mapping[str, tuple[Any, str]] = {
     "learning_rate": (
         float | None,
-        "Step size of Adam (by default 1e-3 for images, 0.1 for a bag of words).",
+        "Step size of Adam (by default 1e-3 for images, 0.1 for a bag of words, 3e-5 for a pretrained "
+        "network, 3e-4 for an untrained one of transformers).",
     ),
     "weight_decay": (float | None, "Weight of the L2 penalty added to the gradient (by default 1e-6)."),
-    "clip_norm": (float | None, "Largest norm of the gradient of all weights together (by default none)."),
+    "clip_norm": (
+        float | None,
+        "Largest norm of the gradient of all weights together (by default none; 1 for a pretrained network "
+        "or one of transformers).",
+    ),
     "schedule": (
         Constant | Cosine | None,
-        "Schedule of the learning rate (by default half a cosine, for images after an epoch of warm-up).",
+        "Schedule of the learning rate (by default half a cosine, after a warm-up of an epoch for images and "
+        "of a tenth of the training for a pretrained network or one of transformers).",
     ),
 }
 """Likewise, of the optimizer."""
@@ -120,8 +127,12 @@ class TrainingOptions:
         if source.are_texts:
             self._check_texts(source.data)
             return source.split(None)
-        images = source.split(size_and_channels(source.data, self.size, self.channels))
-        if isinstance(self.settings.get("encoder"), BagOfWordsConfig):
+        encoder = self.settings.get("encoder")
+        largest = None
+        if isinstance(encoder, TransformersConfig) and self.size is None:
+            largest = encoder.image_size()
+        images = source.split(size_and_channels(source.data, self.size, self.channels, largest))
+        if isinstance(encoder, BagOfWordsConfig):
             raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
         return images
 
@@ -129,7 +140,7 @@ class TrainingOptions:
         encoder, augmentation = self.settings.get("encoder"), self.settings.get("augmentation")
         given = {"--size": self.size, "--channels": self.channels, "augmentation:": augmentation}
         for_images = [flag for flag, value in given.items() if value is not None]
-        if encoder is not None and not isinstance(encoder, BagOfWordsConfig):
+        if not isinstance(encoder, BagOfWordsConfig | TransformersConfig | None):
             for_images.append("that encoder:")
         if for_images:
             raise ValueError(f"{', '.join(for_images)} is for images, but {name} holds texts: leave it out")
@@ -145,7 +156,13 @@ class TrainingOptions:
         chosen = {**self.settings, **more}
         if isinstance(chosen.get("encoder"), ModuleConfig):
             find_in_current_folder()
-        usual = suited(chosen.pop("objective"), data, mirrors=mirrors(source))
+        usual = suited(
+            chosen.pop("objective"),
+            data,
+            encoder=chosen.get("encoder"),
+            epochs=chosen.get("epochs"),
+            mirrors=mirrors(source),
+        )
         return replace(usual, optimizer=replace(usual.optimizer, **self.optimizer), **chosen)
 
 

@@ -1,0 +1,86 @@
+"""What a run keeps beside its weights: the vocabulary of its texts, or the description of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tammes.data.images import Images
+from tammes.data.model_tokenizer import ModelTokenizer
+from tammes.data.texts import Texts
+from tammes.data.vocabulary import Vocabulary
+from tammes.encoders import BagOfWordsConfig, ModelDescription, TransformersConfig
+from tammes.training.config import RunConfig, TextsSummary, TrainingConfig
+
+Assets = Vocabulary | ModelDescription
+"""What is needed beside the settings to build a network and to read texts."""
+
+Tokenizer = Vocabulary | ModelTokenizer
+
+
+def new_assets(data: Images | Texts, config: TrainingConfig) -> Assets | None:
+    """Return the assets of a new run: a vocabulary of its texts, or what a model's folder says of the model.
+
+    Args:
+        data: images or texts.
+        config: configuration of the run, whose encoder takes one or the other.
+
+    Raises:
+        ValueError: for images if the encoder takes texts, or the other way round; for texts without a
+            word that is frequent enough; for a model that cannot be read.
+        ImportError: if a package that reads them is not installed.
+    """
+    encoder, are_texts = config.encoder, isinstance(data, Texts)
+    if isinstance(encoder, TransformersConfig):
+        if are_texts != config.takes_texts:
+            kind = "Texts" if config.takes_texts else "Images"
+            raise ValueError(
+                f"expected {kind} with augmentation={config.augmentation!r}, got {data!r}: texts have "
+                "augmentation=None, and images have one"
+            )
+        return encoder.describe(texts=are_texts)
+    if not isinstance(encoder, BagOfWordsConfig):
+        if are_texts:
+            raise ValueError(
+                f"{encoder!r} takes images, got {data!r}: choose BagOfWordsConfig() or TransformersConfig() "
+                "as the encoder"
+            )
+        return None
+    if not isinstance(data, Texts):
+        raise ValueError(f"a bag of words takes texts, got {data!r}: choose an encoder of images")
+    return Vocabulary.of(data.sentences, minimum_count=encoder.minimum_count, lowercase=encoder.lowercase)
+
+
+def tokenizer_of(assets: Assets | None) -> Tokenizer | None:
+    """Return the tokenizer of a model of texts; None for images."""
+    return assets.tokenizer if isinstance(assets, ModelDescription) else assets
+
+
+def assets_kind(config: RunConfig) -> type[Vocabulary] | type[ModelDescription] | None:
+    """Return the class of the assets that a run keeps; None if its settings say everything."""
+    if isinstance(config.training.encoder, TransformersConfig):
+        return ModelDescription
+    return Vocabulary if isinstance(config.data, TextsSummary) else None
+
+
+def load_assets(config: RunConfig, *, vocabulary: Path, description: Path) -> Assets | None:
+    """Read the assets of a run back.
+
+    Args:
+        config: configuration of the run.
+        vocabulary: file of the vocabulary of a bag of words.
+        description: file of the description of a model of transformers.
+
+    Raises:
+        ValueError: for a file that is missing, or was changed since it was saved.
+    """
+    kind = assets_kind(config)
+    if kind is None:
+        return None
+    file = vocabulary if kind is Vocabulary else description
+    try:
+        return kind.load(file)
+    except FileNotFoundError as error:
+        needs = "trained on texts" if kind is Vocabulary else "trained by a model of transformers"
+        raise ValueError(
+            f"the run in {file.parent} was {needs}, but its {file.name} is missing: put it back"
+        ) from error
