@@ -7,6 +7,8 @@ import re
 import pytest
 
 from tammes.cli.main import main
+from tammes.cli.options import parts
+from tammes.encoders import ConvNetConfig
 
 COMMANDS = (
     "train",
@@ -107,6 +109,18 @@ def test_help_lists_parts_and_explains_those_that_are_named(capsys: pytest.Captu
     assert "a multiple of 8" in explanation(named, "--encoder.width")
     assert "Probability of a horizontal flip" in explanation(named, "--augmentation.flip-probability")
     assert "encoder:resnet18" not in named
+
+
+def test_an_installation_without_sources_has_the_options_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(source: object) -> str:
+        raise OSError("could not get source code")
+
+    monkeypatch.setattr(parts.inspect, "getsource", missing)
+    parts._texts.cache_clear()
+    assert list(parts.options_of(ConvNetConfig)) == ["width"]
+    parts._texts.cache_clear()
 
 
 def test_an_objective_may_come_after_other_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import textwrap
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -43,22 +43,28 @@ def options_of(maker: Callable[..., Any]) -> dict[str, Option]:
     """
     hints, texts = typing.get_type_hints(maker), _texts(maker)
     return {
-        name: (Annotated[choice_of(hints[name], default), tyro.conf.arg(help=texts[name])], default)
+        name: (Annotated[choice_of(hints[name], default), tyro.conf.arg(help=texts.get(name))], default)
         for name, default in _defaults(maker)
         if name != "engine"  # it decides how the sums are computed, not what is computed
     }
 
 
+@cache  # a part belongs to many objectives, and reading its source takes milliseconds
 def _texts(maker: Callable[..., Any]) -> dict[str, str]:
     """Return what a docstring says of each parameter, or the string below each field of a dataclass."""
     texts = explanations(inspect.getdoc(maker) or "")
-    if inspect.isclass(maker) and not texts:
-        body = ast.parse(textwrap.dedent(inspect.getsource(maker))).body[0]
-        assert isinstance(body, ast.ClassDef)
-        for field, text in pairwise(body.body):
-            match field, text:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(said))):
-                    texts[name] = " ".join(said.split())
+    if not dataclasses.is_dataclass(maker) or texts:
+        return texts
+    try:
+        source = inspect.getsource(typing.cast(type, maker))
+    except OSError:  # an installation without sources has no such strings
+        return {}
+    body = ast.parse(textwrap.dedent(source)).body[0]
+    assert isinstance(body, ast.ClassDef)
+    for field, text in pairwise(body.body):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(said))):
+                texts[name] = " ".join(said.split())
     return texts
 
 
