@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from tammes.cli.failures import exit_code_of, is_launched
-from tammes.cli.output import check_text
+from tammes.cli.output import check_text, without_reader
 from tammes.cli.signals import Signals
 
 
@@ -64,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signals = Signals()
     with signals.handled(until_exit=arguments is None):
         words = sys.argv[1:] if arguments is None else list(arguments)
+        if arguments is None:
+            sys.stdout, sys.stderr = without_reader(sys.stdout), without_reader(sys.stderr)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 # Better a question mark for a sign that a terminal lacks than no table after hours.
