@@ -6,6 +6,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from tammes.cli.conclusion import conclusion
+from tammes.cli.loading import left_out
 from tammes.cli.options.compare import Compare
 from tammes.cli.outcome import write_report
 from tammes.cli.output import prepare_output
@@ -37,6 +38,8 @@ def main(choice: Compare) -> None:
         console.print(f"{trial.name}: {conclusion(trial, baselines, test_rows)}", highlight=False)
     command = shlex.join(["tammes", "compare", *choice.words])
     write_report(choice.report, command, trials, baselines, data, held_out, measure)
+    if (said := left_out(data, held_out)) is not None:
+        console.print(said, highlight=False)
     console.print(f"open {choice.report}", highlight=False)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from tammes.cli.loading import find_in_current_folder, load, shape_like
+from tammes.cli.loading import find_in_current_folder, left_out, load, shape_like
 from tammes.cli.options.embed import Embed
 from tammes.cli.output import counted, prepare_output
 from tammes.training import Data, Machine, embed, load_run
@@ -29,7 +29,8 @@ def main(choice: Embed) -> None:
     features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))
     write = _parquet if choice.out.suffix == ".parquet" else _npz
     write_atomically(choice.out, write(parts, features, projection))
-    print(f"wrote {counted(len(features), 'row')} to {choice.out}")
+    said = left_out(*parts)
+    print(f"wrote {counted(len(features), 'row')} to {choice.out}{'' if said is None else f'; {said}'}")
 
 
 def _parquet(parts: Sequence[Data], features: np.ndarray, projection: np.ndarray) -> bytes:

@@ -5,7 +5,7 @@ import json
 
 from rich.console import Console
 
-from tammes.cli.loading import find_in_current_folder, load_split, shape_like
+from tammes.cli.loading import find_in_current_folder, left_out, load_split, shape_like, skipped_names
 from tammes.cli.options.evaluate import Evaluate
 from tammes.cli.outcome import pairs_of
 from tammes.cli.scores import Measure, at_most, encoded, score_table
@@ -34,13 +34,20 @@ def main(choice: Evaluate) -> None:
     aligned, uniform = _alignment_and_uniformity(run, test)
     if choice.json:
         measured = {name: value for name, value in dataclasses.asdict(scores).items() if value is not None}
-        numbers = {**measured, "alignment": aligned, "uniformity": uniform}
+        numbers = {
+            **measured,
+            "alignment": aligned,
+            "uniformity": uniform,
+            "left_out": len(skipped_names(train, test)),
+        }
         print(json.dumps({"run": str(choice.run), "data": choice.source.data, **numbers}))
         return
     row = str(choice.run), [scores], ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
     Console(markup=False).print(
         score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"])
     )
+    if (said := left_out(train, test)) is not None:
+        print(said)
 
 
 def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:

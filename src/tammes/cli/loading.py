@@ -8,12 +8,14 @@ from pathlib import Path
 
 import torch
 
+from tammes.cli.failures import print_line
 from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
+from tammes.cli.output import counted
 from tammes.data import Images, Texts, folder, texts
 from tammes.data.image_files import SUFFIXES
-from tammes.data.listing import files_below
+from tammes.data.listing import files_below, listing
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 from tammes.training import Data, ImagesSummary, TextsSummary
@@ -21,6 +23,9 @@ from tammes.training.seeds import Purpose, derive
 
 Shape = tuple[int, int]
 """Height and width of images in pixels, and their channels."""
+
+MANY = 50_000
+"""Files whose decoding takes about half a minute or more, which is said."""
 
 # Suffixes of texts, even of a file that does not exist.
 TEXT_SUFFIXES = TABLES | {".txt"}
@@ -58,7 +63,32 @@ def _part(source: Source, path: str, shape: Shape | None) -> Data:
     if shape is None:
         return load_texts(path, source.format, strict=source.strict)
     size, channels = shape
-    return folder(path, size=size, channels=channels, strict=source.strict)
+    if not source.unchecked:
+        _say_that_it_takes_long(path)
+    return folder(path, size=size, channels=channels, strict=source.strict, unchecked=source.unchecked)
+
+
+def _say_that_it_takes_long(path: str) -> None:
+    count = len(files_below(Path(path))[0]) if Path(path).is_dir() else 0
+    if count >= MANY:
+        print_line(f"decoding {count:,} files once, to leave damaged images out; --unchecked begins sooner")
+
+
+def skipped_names(*parts: Data | None) -> list[str]:
+    """Return the names of what was found beside the data and left out; parts of one folder share them."""
+    skipped = {id(part.skipped): part.skipped for part in parts if part is not None}
+    return [name for names in skipped.values() for name in names]
+
+
+def left_out(*parts: Data | None) -> str | None:
+    """Return a sentence that counts the files that were left out and names some; None if there are none."""
+    names = skipped_names(*parts)
+    if not names:
+        return None
+    are_texts = any(isinstance(part, Texts) for part in parts)
+    noun = ("file or row", "files or rows") if are_texts else ("file", "files")
+    was = "was" if len(names) == 1 else "were"
+    return f"{counted(len(names), *noun)} that cannot be used {was} left out: {listing(names)}"
 
 
 def load_texts(path: str, format: TextFormat, *, strict: bool) -> Texts:

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tammes.cli.conclusion import conclusion
+from tammes.cli.loading import left_out
 from tammes.cli.options.objective import named_recipes
 from tammes.cli.options.train import Train
 from tammes.cli.outcome import write_report
@@ -68,4 +69,6 @@ def _report(
         )
     console.print(conclusion(trial, baselines, 0 if measure is None else len(measure.test)), highlight=False)
     write_report(folder.report, command, [trial], baselines, data, held_out, measure)
+    if (said := left_out(data, held_out)) is not None:
+        console.print(said, highlight=False)
     console.print(f"The run is in {folder.path}; open {folder.report}", highlight=False)

@@ -25,12 +25,15 @@ class Source:
             a folder of plain-text files, each a document with a sentence a line, one such file, a table
             (CSV, TSV, JSONL, parquet), or a Hugging Face data set (hub:owner/name, or a folder where it was
             saved).
-        strict: Refuse a folder or table that holds anything else, instead of leaving it out.
-        format: Format of texts.
+        strict: Refuse a folder or table that holds anything else, or a damaged image, instead of leaving it
+            out.
+        unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a
+            damaged image ends it.
     """
 
     data: str
     strict: bool = False
+    unchecked: bool = False
     format: TextFormat = field(default_factory=TextFormat)
 
 
