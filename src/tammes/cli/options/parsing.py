@@ -22,7 +22,7 @@ from tammes.cli.failures import in_words_of_shell, is_first_on_machine
 
 NO_DEFAULT = inspect.Parameter.empty
 Option = tuple[Any, Any]
-"""Type and default value of an option, for tyro; the default is `NO_DEFAULT` if it must be given."""
+"""Type of an option with its explanation (`Annotated`), and its default: `NO_DEFAULT` if it must be given."""
 
 MARKERS = (tyro.conf.CascadeSubcommandArgs, tyro.conf.FlagCreatePairsOff)
 HELP, HELP_ALL = ("-h", "--help"), "--help-all"
@@ -236,9 +236,7 @@ def _sorted(options: Mapping[str, Option]) -> dict[str, Option]:
 
 def _is_part(annotation: Any) -> bool:
     """Return whether an option has options itself, which its value chooses, or a prefix of its name."""
-    metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
-    kind = typing.get_args(annotation)[0] if metadata else annotation
-    return any(isinstance(each, Words) for each in metadata) or dataclasses.is_dataclass(kind)
+    return bool(words_of(annotation)) or dataclasses.is_dataclass(typing.get_args(annotation)[0])
 
 
 def _shown(annotation: Any, default: Any) -> Any:
@@ -276,8 +274,6 @@ def _indented(words: Iterable[str]) -> list[str]:
 
 def words_of(annotation: Any) -> tuple[str, ...]:
     """Return the words that choose a part, without the name of the option; none for a number or the like."""
-    if typing.get_origin(annotation) is not Annotated:
-        return ()
     return next((each.names for each in typing.get_args(annotation)[1:] if isinstance(each, Words)), ())
 
 

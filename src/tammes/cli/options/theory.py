@@ -68,9 +68,9 @@ def parse(words: Sequence[str]) -> TheoryNegatives | TheoryPositives:
     app = tyro.extras.SubcommandApp()
     for name, kind in OF.items():
         app.command(name=name)(kind)
-    shown: TheoryNegatives | TheoryPositives = app.cli(
+    # This explains them, or refuses an option that belongs to one of them.
+    return app.cli(
         prog="tammes theory",
         description="Numbers from theory for your data, before anything is trained.",
         args=with_plain_help(words) or ["--help"],
     )
-    return shown
