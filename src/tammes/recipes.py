@@ -36,7 +36,8 @@ def dcl(*, temperature: float, class_prior: float, selection: Selection = All())
 
     Args:
         temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
-        class_prior: tau+, the probability that a candidate is a false negative.
+        class_prior: probability tau+ that a candidate is a false negative; 0.1 for ten classes, equally
+            likely.
         selection: rule for the negatives.
 
     Source: Robinson (2023), eq. 3.7-3.8, after Chuang et al. (2020).
@@ -60,7 +61,7 @@ def hcl(
     Args:
         temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
         beta: concentration, a factor of the logit inside the weights; 1.0 is a good start.
-        class_prior: tau+, the probability that a candidate is a false negative.
+        class_prior: probability tau+ that a candidate is a false negative.
         selection: rule for the negatives.
 
     Source: Robinson (2023), eq. 3.10-3.12.
@@ -90,7 +91,7 @@ def hcl_ot(
     Args:
         temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
         epsilon: weight of the entropy, in the unit of the cost; small is hard, 0.3 a good start.
-        class_prior: tau+, the probability that a candidate is a false negative.
+        class_prior: probability tau+ that a candidate is a false negative.
         cost: ground cost as a function of the similarity.
         selection: rule for the negatives.
 
@@ -122,7 +123,7 @@ def bcl(
     Args:
         temperature: divisor of the cosine similarities; 1 in the paper.
         coupling: weights of the negatives.
-        class_prior: tau+, the probability that a candidate is a false negative.
+        class_prior: probability tau+ that a candidate is a false negative.
         selection: rule for the negatives.
 
     Source: Jiang et al. (2023), eq. 9.
@@ -151,7 +152,7 @@ def triplet(
         max(0, |x - x+|^2 - |x - x_j|^2 + margin)
 
     Args:
-        margin: in squared distance.
+        margin: margin in squared distance; 0.5 is a good start.
         coupling: weights of the negatives.
         selection: rule for the negatives.
 
@@ -175,7 +176,7 @@ def logistic(
         log(1 + (q/m) sum_j e^{f(x).(f(x_j) - f(x+))})
 
     Args:
-        weight: q; None for the number of negatives, log(1 + sum_j e^{-v_j}).
+        weight: factor q; by default the number of negatives, log(1 + sum_j e^{-v_j}).
         coupling: weights of the negatives.
         selection: rule for the negatives; `Subset(k)` decouples their number from the batch.
 
@@ -222,7 +223,7 @@ def ifm(
 
     Args:
         temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
-        epsilon: radius of the ball, in similarity.
+        epsilon: radius of the ball, in similarity; 0.1 is a good start.
         alpha: weight of the worst case.
         selection: rule for the negatives.
 
@@ -249,9 +250,9 @@ def jsd(
     """Return the Jensen-Shannon estimator on raw inner products, with hard negatives.
 
     Args:
-        beta: concentration of the negatives' weights e^{beta l_j}.
-        class_prior: tau+, the probability that a candidate is a false negative.
-        clip: inside the weights, logits are cut to [-clip, clip].
+        beta: concentration of the negatives' weights e^{beta l_j}; 1.0 is a good start.
+        class_prior: probability tau+ that a candidate is a false negative.
+        clip: bound of the logits inside the weights, which are cut to [-clip, clip].
         selection: rule for the negatives.
 
     Source: Robinson (2023), appendix A.2. Differs: the published code reverses the sign of beta.
@@ -326,7 +327,7 @@ def sigmoid(
 
     Args:
         temperature: divisor of the cosine similarities; learned from 0.1 on in the paper.
-        bias: b; learned from -10 on in the paper.
+        bias: bias b of the logits; learned from -10 on in the paper.
         coupling: weights of the negatives.
         selection: rule for the negatives.
 

@@ -64,12 +64,15 @@ class Case:
 
 def picture(name: str, mode: str = "RGB", **options: Any) -> Case:
     image = Image.fromarray(NOISE[:2].reshape(32, 64, 3)[:24]).convert(mode)
-    return Case(
-        f"image {name}",
-        name,
-        lambda root: image.save(root / name, **options),
-        lambda root: folder(root, size=8).batch([0]),
-    )
+    return Case(f"image {name}", name, lambda root: image.save(root / name, **options), read_pictures)
+
+
+def read_pictures(root: Path) -> object:
+    images = folder(root, size=8)
+    try:
+        return images.batch([0])
+    except ValueError as error:
+        raise AssertionError(f"the folder took an image that cannot be decoded: {error}") from error
 
 
 def table(name: str, write: Callable[[Path], object]) -> Case:

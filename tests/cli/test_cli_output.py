@@ -1,10 +1,13 @@
+import io
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tammes.cli.main import main
-from tammes.cli.output import prepare_output
+from tammes.cli.output import prepare_output, without_reader
 
 
 def test_folders_are_made_and_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
@@ -66,3 +69,60 @@ def test_a_run_is_not_named_for_a_place_that_is_not_utf_8(
     assert main(["train", "simclr", "--temperature", "0.5", "--data", "digits", "--out", "."]) == 2
     assert r"caf\udce9" in capsys.readouterr().err
     assert not list(place.iterdir())
+
+
+def without_readers(words: str, *, errors_too: bool = False) -> tuple[int, bytes | None]:
+    """The exit code of a command whose output nobody reads from the start, and what it says of errors."""
+    reader, writer = os.pipe()
+    errors = writer if errors_too else subprocess.PIPE
+    process = subprocess.Popen([sys.executable, "-m", "tammes", *words.split()], stdout=writer, stderr=errors)
+    os.close(writer)
+    os.close(reader)  # before Python has started
+    said = process.communicate(timeout=300)[1]
+    return process.returncode, said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--help",
+        "--version",
+        "reproduce --list",
+        "solve --help-all",
+        "theory negatives --classes 1000",
+        "theory positives --dimension 64",
+        "train --help",
+    ],
+)
+def test_a_reader_that_leaves_is_no_error(words: str) -> None:
+    assert without_readers(words) == (0, b"")
+
+
+def test_a_training_goes_on_without_a_reader(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    words = f"train simclr --temperature 0.5 --data digits --epochs 3 --out {out} --accelerator cpu"
+    assert without_readers(words) == (0, b"")
+    assert (out / "report.html").exists()
+    assert without_readers(words, errors_too=True) == (
+        2,
+        None,
+    )  # there is a run: the code is all that is left
+
+
+def test_a_reader_may_leave_in_the_middle() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w") as stream:
+        pipe = without_reader(stream)
+        print("first", file=pipe, flush=True)
+        assert os.read(reader, 100) == b"first\n"
+        os.close(reader)
+        for _ in range(3):
+            print("second", file=pipe, flush=True)
+        pipe.close()
+
+
+def test_only_pipes_are_replaced(tmp_path: Path) -> None:
+    memory = io.TextIOWrapper(io.BytesIO())
+    with open(tmp_path / "file", "w") as file:
+        for stream in (file, memory, io.StringIO()):
+            assert without_reader(stream) is stream

@@ -11,7 +11,8 @@ import torch
 
 from tammes.cli import solve
 from tammes.cli.main import main
-from tammes.cli.solver_choice import Solve
+from tammes.cli.options.solve import Solve
+from tammes.cli.solver_choice import approach_of
 from tammes.extensions import clique_penalty
 
 QUICK = ("--epochs", "2", "--width", "8", "--layers", "1")
@@ -86,7 +87,7 @@ def test_one_graph_of_the_user_s_own(
     file = tmp_path / "friends.edgelist"
     file.write_text("ann bob\nbob cy\nann cy\ncy dan\ndan eve\n")
     words = ["solve", "max-clique", "--graph", str(file), "--epochs", "60", "--width", "16", *answers]
-    assert Solve(problem="max-clique", graph=file, exact_objective=True).approach("lovasz").clique == (
+    assert approach_of(Solve(problem="max-clique", graph=file, exact_objective=True), "lovasz").clique == (
         clique_penalty()
     )
     assert main([*words, "--extension", "lovasz", "erdos", "--json", "--exact-objective"]) == 0
@@ -147,7 +148,7 @@ def test_only_downloads_need_torch_geometric(
 
 def test_what_is_refused(toys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = ("--data", str(toys))
-    assert "invalid choice" in fails(capsys, "shortest-path", *data)
+    assert "there is no problem shortest-path; there is max-clique" in fails(capsys, "shortest-path", *data)
     assert "with --data or one to solve with --graph" in fails(capsys, "max-clique")
     assert "say with --k how many nodes" in fails(capsys, "k-clique", *data)
     assert "say with --k" in fails(capsys, "max-cut", *data, "--extension", "bounded-lovasz")

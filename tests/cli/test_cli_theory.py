@@ -1,8 +1,6 @@
 """The calculator as a user calls it: what it says, what it draws, what it refuses."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -145,20 +143,3 @@ def test_wrong_words_end_with_a_line_and_2(
 @pytest.mark.parametrize("words", ["", "--help", "negatives --help"])
 def test_help_says_what_there_is(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "usage: tammes theory" in said(capsys, words)
-
-
-def test_it_starts_without_anything_heavy() -> None:
-    """Of its own: what `import tammes` brings is left out here."""
-    script = (
-        "import sys; sys.modules['tammes'] = type(sys)('tammes'); "
-        "import pathlib; "
-        "sys.modules['tammes'].__path__ = [str(pathlib.Path(sys.argv[1]))]; "
-        "from tammes.cli.main import main; "
-        "code = main(['theory', 'negatives', '--classes', '1000', '--batch', '512']); "
-        "heavy = {'torch', 'lightning', 'kornia', 'sklearn', 'scipy', 'matplotlib'} & set(sys.modules); "
-        "assert code == 0 and not heavy, heavy"
-    )
-    package = Path(sys.modules["tammes"].__file__ or "").parent
-    subprocess.run(
-        [sys.executable, "-c", script, str(package)], check=True, stdout=subprocess.DEVNULL, timeout=60
-    )

@@ -84,6 +84,30 @@ def test_what_is_no_image_is_counted_in_one_warning(tmp_path: Path) -> None:
         folder(tmp_path, size=8, strict=True)
 
 
+def damaged_inside(path: Path) -> Path:
+    """Damage the middle of a file, whose header and end stay whole."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.gif"])
+def test_an_image_that_is_damaged_inside_is_left_out(tmp_path: Path, name: str) -> None:
+    for each in ("0.png", name):
+        Image.fromarray(noise(40, 40)).save(tmp_path / each)
+    damaged_inside(tmp_path / name)
+    with pytest.warns(SkippedFilesWarning, match=rf"1 of 2 files .*: {name}; left out"):
+        images = folder(tmp_path, size=8)
+    assert (images.names, images.skipped) == (("0.png",), (name,))
+    with pytest.raises(ValueError, match=f"{name}; remove them"):
+        folder(tmp_path, size=8, strict=True)
+    taken = folder(tmp_path, size=8, unchecked=True, strict=True)
+    assert len(taken) == 2
+    with pytest.raises(ValueError, match=f"expected an image that can be decoded, got .*{name}"):
+        taken.batch([0, 1])
+
+
 def test_hidden_files_and_litter_are_passed_over(tmp_path: Path) -> None:
     picture(tmp_path / "a" / "1.png")
     picture(tmp_path / ".hidden" / "1.png")
@@ -153,9 +177,9 @@ def test_images_of_too_many_pixels_are_left_out(tmp_path: Path, side: int) -> No
     assert not is_image(path)
     with pytest.raises(ValueError, match=r"bomb\.png: it has .* 120,000,000"):
         decode(path, size=4, channels=3)
-    assert is_image(with_room)  # without Pillow's warning of 89 million pixels and more
+    assert is_image(with_room, unchecked=True)  # without Pillow's warning of 89 million pixels and more
     with pytest.warns(SkippedFilesWarning, match="at most 120,000,000 pixels: bomb.png"):
-        assert folder(tmp_path, size=8).names == ("photograph.png",)
+        assert folder(tmp_path, size=8, unchecked=True).names == ("photograph.png",)
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGBA", "CMYK", "I;16", "RGB"])

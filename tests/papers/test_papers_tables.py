@@ -131,7 +131,7 @@ def test_a_table_of_an_earlier_version_loads(name: str, tmp_path: Path) -> None:
 def test_settings_of_a_run_on_latents_are_written_as_before(tmp_path: Path) -> None:
     """They are one column: another wording would be another run, to be trained again."""
     from tammes.papers.entry import Request
-    from tammes.papers.weber.table_1 import ENTRY
+    from tammes.papers.weber import POSITIVES_TABLE_1 as ENTRY
     from tammes.papers.weber.table_1 import plan as plan_1
     from tammes.papers.weber.table_2 import plan as plan_2
 

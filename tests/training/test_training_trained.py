@@ -197,7 +197,7 @@ def test_a_name_on_the_hub_is_asked_for(run: Path, images: Images, monkeypatch: 
 
 def test_without_huggingface_hub_only_the_hub_is_missing(run: Path) -> None:
     program = (
-        "import sys, tammes.training\n"  # of the packages imported here, some may need it
+        "import sys, tammes.training.loop\n"  # of the packages imported here, some may need it
         "sys.modules['huggingface_hub'] = None\n"
         f"encoder = tammes.load({str(run)!r})\n"
         "try:\n    encoder.push_to_hub('me/digits')\nexcept ImportError as error:\n    print(error)\n"

@@ -2,71 +2,35 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-import tyro
 
-from tammes.checks import check_integer
-from tammes.cli.options.data import Source
-from tammes.cli.options.parts import find_in_current_folder
+from tammes.cli.loading import find_in_current_folder, left_out, load, shape_like
+from tammes.cli.options.embed import Embed
 from tammes.cli.output import counted, prepare_output
 from tammes.training import Data, Machine, embed, load_run
 from tammes.training.atomic import write_atomically
-from tammes.training.machine import Accelerator
 
 
-@dataclass(frozen=True, kw_only=True)
-class Embed:
-    """Write the features and embeddings of images or texts to a file, a row for each image or sentence.
-
-    tammes embed runs/mine --data FOLDER --out embeddings.parquet
-
-    Args:
-        run: Folder of the run.
-        source: Data to embed.
-        out: File to write: .parquet has the columns name, label (the name of the class), features and
-            projection; .npz has arrays of these names, labels as numbers, and classes.
-        batch_size: Rows at a time.
-        workers: Processes that decode images.
-        accelerator: Device to compute on; auto takes a GPU if there is one.
-        trust: Build the network by the code that the run names (encoder:module), which is executed.
-    """
-
-    run: tyro.conf.Positional[Path]
-    source: Annotated[Source, tyro.conf.arg(name="")]
-    out: Path
-    batch_size: int = 512
-    workers: int = 0
-    accelerator: Accelerator = "auto"
-    trust: bool = False
-
-    def __post_init__(self) -> None:
-        check_integer("--batch-size", self.batch_size)
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Run the command with the words after `tammes embed`."""
-    choice = tyro.cli(Embed, prog="tammes embed", args=arguments, config=(tyro.conf.FlagCreatePairsOff,))
-    if choice.out.suffix not in (".parquet", ".npz"):
-        raise ValueError(f"--out must end in .parquet or .npz, got {choice.out}")
+def main(choice: Embed) -> None:
+    """Embed the data, and write the file."""
     machine = Machine(accelerator=choice.accelerator, workers=choice.workers)
     prepare_output(choice.out)
     if choice.trust:
         find_in_current_folder()
     run = load_run(choice.run, trust=choice.trust)
     model = run.model.to(machine.device)
-    parts = choice.source.load(choice.source.shape_like(run.config.data))
+    parts = load(choice.source, shape_like(choice.source, run.config.data))
     embedded = [embed(model, part, batch_size=choice.batch_size, workers=choice.workers) for part in parts]
     features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))
     write = _parquet if choice.out.suffix == ".parquet" else _npz
     write_atomically(choice.out, write(parts, features, projection))
-    print(f"wrote {counted(len(features), 'row')} to {choice.out}")
+    said = left_out(*parts)
+    print(f"wrote {counted(len(features), 'row')} to {choice.out}{'' if said is None else f'; {said}'}")
 
 
 def _parquet(parts: Sequence[Data], features: np.ndarray, projection: np.ndarray) -> bytes:

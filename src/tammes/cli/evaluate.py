@@ -2,60 +2,27 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
-import tyro
 from rich.console import Console
 
-from tammes.cli.options.data import Split
-from tammes.cli.options.parts import find_in_current_folder
+from tammes.cli.loading import find_in_current_folder, left_out, load_split, shape_like, skipped_names
+from tammes.cli.options.evaluate import Evaluate
 from tammes.cli.outcome import pairs_of
 from tammes.cli.scores import Measure, at_most, encoded, score_table
 from tammes.diagnostics import alignment, uniformity
 from tammes.training import Data, Machine, Run, embed, load_run
 from tammes.training.embedding import embed_pairs
-from tammes.training.machine import Accelerator
 from tammes.training.seeds import Purpose, derive
 
 MOST_PAIRS = 2_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evaluate:
-    """Measure a trained encoder on labeled images or texts.
-
-    tammes evaluate runs/mine --data FOLDER --test FOLDER
-
-    The classifiers learn from the rows of --data and are tested on those of --test, or on the part that is
-    held out of --data. A training on the same data with the same --held-out has left out the same rows.
-
-    Args:
-        run: Folder of the run.
-        source: Data to measure on.
-        json: Print one JSON object instead of a table.
-        accelerator: Device to compute on; auto takes a GPU if there is one.
-        trust: Build the network by the code that the run names (encoder:module), which is executed.
-    """
-
-    run: tyro.conf.Positional[Path]
-    source: Annotated[Split, tyro.conf.arg(name="")]
-    json: bool = False
-    accelerator: Accelerator = "auto"
-    trust: bool = False
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Run the command with the words after `tammes evaluate`."""
-    choice = tyro.cli(
-        Evaluate, prog="tammes evaluate", args=arguments, config=(tyro.conf.FlagCreatePairsOff,)
-    )
+def main(choice: Evaluate) -> None:
+    """Measure the encoder, and print its scores."""
     if choice.trust:
         find_in_current_folder()
     run = load_run(choice.run, trust=choice.trust)
-    train, test = choice.source.split(choice.source.shape_like(run.config.data))
+    train, test = load_split(choice.source, shape_like(choice.source, run.config.data))
     if test is None:
         raise ValueError(
             f"there is nothing to measure on: {choice.source.data} has no labels (a folder for each class of "
@@ -67,13 +34,20 @@ def main(arguments: Sequence[str]) -> None:
     aligned, uniform = _alignment_and_uniformity(run, test)
     if choice.json:
         measured = {name: value for name, value in dataclasses.asdict(scores).items() if value is not None}
-        numbers = {**measured, "alignment": aligned, "uniformity": uniform}
+        numbers = {
+            **measured,
+            "alignment": aligned,
+            "uniformity": uniform,
+            "left_out": len(skipped_names(train, test)),
+        }
         print(json.dumps({"run": str(choice.run), "data": choice.source.data, **numbers}))
         return
     row = str(choice.run), [scores], ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
     Console(markup=False).print(
         score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"])
     )
+    if (said := left_out(train, test)) is not None:
+        print(said)
 
 
 def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:

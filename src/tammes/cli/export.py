@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-import tyro
 
-from tammes.cli.options.parts import find_in_current_folder
+from tammes.cli.loading import find_in_current_folder
+from tammes.cli.options.export import Export
 from tammes.cli.output import prepare_output
 from tammes.training.config import ImagesSummary
 from tammes.training.trained import TrainedEncoder, load
@@ -18,33 +16,8 @@ EXAMPLES = 2
 """Images of the example that is traced; the exported network takes any number."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Export:
-    """Write the encoder of a run for other programs: ONNX, or PyTorch's own format.
-
-    tammes export runs/mine --out encoder.onnx
-
-    The network takes images (batch, channels, size, size), float32 in [0, 1], scaled and cropped as in
-    training, and returns features (batch, features); the batch may have any size.
-
-    Args:
-        run: Folder of the run, or its model.safetensors.
-        out: File to write: .onnx, which needs the packages onnx and onnxscript, or .pt2 (torch.export).
-        trust: Build the network by the code that the run names (encoder:module), which is executed.
-    """
-
-    run: tyro.conf.Positional[Path]
-    out: Path
-    trust: bool = False
-
-    def __post_init__(self) -> None:
-        if self.out.suffix not in (".onnx", ".pt2"):
-            raise ValueError(f"--out must end in .onnx or .pt2, got {self.out}")
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Run the command with the words after `tammes export`."""
-    choice = tyro.cli(Export, prog="tammes export", args=arguments, config=(tyro.conf.FlagCreatePairsOff,))
+def main(choice: Export) -> None:
+    """Export the encoder, and compare what was written with it."""
     prepare_output(choice.out)
     if choice.trust:
         find_in_current_folder()

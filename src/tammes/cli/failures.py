@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1]
 FAILED = 2
 
 _FIELDS_OF_FLAGS = {
-    "--": "resume overwrite trust patience strict files encoding text_column label_column split",
+    "--": "resume overwrite trust patience strict unchecked files encoding text_column label_column split",
     "--encoder.": "max_length name_or_path",
     "--positives.": "candidates refresh warm_up sample freely little",
     "--positives.acceptance.": "lower_bound",
@@ -84,14 +84,14 @@ def exit_code_of(command: Callable[[], None], received: Callable[[], int | None]
         with _warnings_in_a_line():
             command()
     except KeyboardInterrupt as interrupt:
-        _print_line(str(interrupt) or "stopped")
+        print_line(str(interrupt) or "stopped")
         return 128 + (_signal_of(interrupt) or received() or signal.SIGINT)
     except Exception as error:
         number = received()
         if number is None:
             return _failure(error)
         # Code in C and some libraries turn a KeyboardInterrupt into an error of another kind.
-        _print_line("stopped")
+        print_line("stopped")
         return 128 + number
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -101,9 +101,9 @@ def exit_code_of(command: Callable[[], None], received: Callable[[], int | None]
 def _failure(error: Exception) -> int:
     """Print what the user can mend; raise any other error again."""
     if isinstance(error, OSError):
-        _print_line(_sentence(error))
+        print_line(_sentence(error))
     elif isinstance(error, ValueError | ImportError) and _is_ours(error.__traceback__):
-        _print_line(str(error))
+        print_line(str(error))
     else:
         raise error
     return FAILED
@@ -129,7 +129,8 @@ def _sentence(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
 
 
-def _print_line(message: str) -> None:
+def print_line(message: str) -> None:
+    """Print a line on stderr, once for all processes of a command, in the words of the shell."""
     line = " ".join(in_words_of_shell(message).split())
     if _is_first_to_print(line):
         sys.stderr.write(f"tammes: {line}\n")  # in one call: other processes may write there as well
@@ -144,7 +145,7 @@ def _warnings_in_a_line() -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if category not in seen:
             seen.add(category)
-            _print_line(f"warning: {message} (further warnings of this kind are not shown)")
+            print_line(f"warning: {message} (further warnings of this kind are not shown)")
 
     with warnings.catch_warnings():
         warnings.showwarning = show

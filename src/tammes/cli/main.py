@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from tammes.cli.failures import exit_code_of, is_launched
-from tammes.cli.output import check_text
+from tammes.cli.output import check_text, without_reader
 from tammes.cli.signals import Signals
 
 
@@ -64,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signals = Signals()
     with signals.handled(until_exit=arguments is None):
         words = sys.argv[1:] if arguments is None else list(arguments)
+        if arguments is None:
+            sys.stdout, sys.stderr = without_reader(sys.stdout), without_reader(sys.stderr)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 # Better a question mark for a sign that a terminal lacks than no table after hours.
@@ -78,34 +80,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str], signals: Signals) -> None:
     for word in words:
         check_text(word)
-    names = [command.__name__ for command in COMMANDS]
-    if words and words[0] in names:
-        # The commands import torch and lightning, which takes seconds; a look at the help should not.
-        module = importlib.import_module(f"tammes.cli.{words[0]}")
-        if words[0] != "train" and is_launched():
-            raise ValueError(
-                f"tammes {words[0]} runs in one process, but {os.environ['WORLD_SIZE']} were started: leave "
-                "torchrun out, or start one (only tammes train shares its work)"
-            )
-        signals.begin_work()
-        try:
-            module.main(words[1:])
-        finally:
-            signals.end_work()
+    if not words or words[0].startswith("-"):
+        _explain(words)
         return
-    # These take a tenth of a second to import, when the signals are handled already.
-    from importlib import metadata
+    command = words[0]
+    # They take a tenth of a second to import, when the signals are handled already.
+    from tammes.cli.options.parsing import check_word
 
-    import tyro
+    check_word("command", command, [each.__name__ for each in COMMANDS])
+    if command != "train" and is_launched():
+        raise ValueError(
+            f"tammes {command} runs in one process, but {os.environ['WORLD_SIZE']} were started: leave "
+            "torchrun out, or start one (only tammes train shares its work)"
+        )
+    choice = importlib.import_module(f"tammes.cli.options.{command}").parse(words[1:])
+    # The work imports torch and lightning, which takes seconds: help and wrong words should not.
+    work = importlib.import_module(f"tammes.cli.{command}")
+    signals.begin_work()
+    try:
+        work.main(choice)
+    finally:
+        signals.end_work()
 
+
+def _explain(words: list[str]) -> None:
+    """Print the version or the commands, or refuse an option that is neither."""
     if words == ["--version"]:
+        from importlib import metadata
+
         print(f"tammes {metadata.version('tammes')}")
         return
+    import tyro
+
+    from tammes.cli.options.parsing import with_plain_help, wrapped
 
     choice = tyro.extras.SubcommandApp()
     for command in COMMANDS:
         choice.command(command)
-    choice.cli(prog="tammes", args=words or ["--help"], description=DESCRIPTION)
+    choice.cli(prog="tammes", args=with_plain_help(words) or ["--help"], description=wrapped(DESCRIPTION))
 
 
 DESCRIPTION = (

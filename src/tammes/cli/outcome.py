@@ -13,6 +13,7 @@ from torch import Tensor
 
 from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
 from tammes.data import Images, Texts
+from tammes.data.listing import listing
 from tammes.objective import Objective
 from tammes.positives import SameInstance
 from tammes.report import Comparison, Curve, Outcome, Pictures, Sample, Sentences, write_comparison
@@ -150,6 +151,7 @@ def report_settings(
         **({} if config.augmentation is None else {"views": in_words(config.augmentation)}),
         **({} if isinstance(config.positives, SameInstance) else {"positives": in_words(config.positives)}),
         **_words_of(data),
+        **({"left out": f"{len(data.skipped):,}: {listing(data.skipped)}"} if data.skipped else {}),
         "batch size": str(config.batch_size),
         "epochs": str(config.epochs),
         "optimizer": in_words(config.optimizer),

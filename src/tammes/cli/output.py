@@ -1,7 +1,53 @@
-"""Output of a command: the file that it writes at its end, and names and numbers in its messages."""
+"""Output of a command: its pipes, the file that it writes at its end, and names and numbers in messages."""
 
+import io
 import os
+import stat
 from pathlib import Path
+from typing import TextIO
+
+from typing_extensions import Buffer, override
+
+
+class Pipe(io.FileIO):
+    """Pipe whose reader may leave, as `head` does: what is written after that is dropped.
+
+    The work of a command goes on, since what it leaves in files matters more than what it prints.
+    """
+
+    @override
+    def write(self, content: Buffer, /) -> int:
+        try:
+            return super().write(content)
+        except BrokenPipeError:
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, self.fileno())
+            os.close(nothing)
+            return super().write(content)
+
+
+def without_reader(stream: TextIO) -> TextIO:
+    """Return a stream to the same place that can be written to when nobody reads it any more.
+
+    Args:
+        stream: standard output or standard error; returned as it is unless it goes to a pipe.
+    """
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except OSError:  # a program that calls `main` may hold the output in memory
+        return stream
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return stream
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(Pipe(stream.fileno(), "w", closefd=False)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 def prepare_output(path: Path) -> None:

@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import tyro
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from tammes.cli.options.solve import ApproachName, Solve
 from tammes.cli.output import counted
-from tammes.cli.solver_choice import ApproachName, Solve
+from tammes.cli.solver_choice import (
+    approach_of,
+    cache_of,
+    fit_config,
+    is_rising,
+    network_config,
+    network_of,
+    problem_constructor,
+)
 from tammes.estimate import Estimate
 from tammes.extensions import edge_list, exact_answers, tu_graphs
 from tammes.extensions.solvers import (
@@ -34,9 +42,10 @@ SHOWN = 40
 GREEDY = "greedy, by degree"
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Run the command with the words after `tammes solve`."""
-    choice = tyro.cli(Solve, prog="tammes solve", args=arguments, config=(tyro.conf.FlagCreatePairsOff,))
+def main(choice: Solve) -> None:
+    """Train networks on graphs, and print what they find."""
+    # These check their own fields, before graphs are read, which may take long.
+    _ = fit_config(choice), network_config(choice)
     if choice.graph is not None:
         _solve_one(choice, choice.graph)
     else:
@@ -50,14 +59,14 @@ def _solve_many(choice: Solve) -> None:
     except ImportError as error:
         raise ValueError(str(error)) from error
     train, test, validation = split(graphs, seed=choice.seed)
-    plain = choice.problem_constructor(approaches.lovasz())
-    optima, bounds = optimal_scores(plain, test, cache=choice.cache, seconds=choice.seconds)
-    known, _ = optimal_scores(plain, validation, cache=choice.cache, seconds=choice.seconds)
-    rows = [_result(GREEDY, greedy_scores(plain, test, rising=choice.rising), optima, None)]
+    plain = problem_constructor(choice, approaches.lovasz())
+    optima, bounds = optimal_scores(plain, test, cache=cache_of(choice), seconds=choice.seconds)
+    known, _ = optimal_scores(plain, validation, cache=cache_of(choice), seconds=choice.seconds)
+    rows = [_result(GREEDY, greedy_scores(plain, test, rising=is_rising(choice)), optima, None)]
     for name in choice.extension:
-        approach = choice.approach(name)
-        make_problem, started = choice.problem_constructor(approach), time.perf_counter()
-        network = choice.network(approach)
+        approach = approach_of(choice, name)
+        make_problem, started = problem_constructor(choice, approach), time.perf_counter()
+        network = network_of(choice, approach)
         with _steps(choice, name) as done:
             fit(
                 network,
@@ -65,7 +74,7 @@ def _solve_many(choice: Solve) -> None:
                 make_problem,
                 train,
                 validation,
-                choice.fit_config,
+                fit_config(choice),
                 optima=known,
                 on_epoch=done,
             )
@@ -126,20 +135,22 @@ def _show(choice: Solve, rows: Sequence[dict[str, Any]], train: int, test: int, 
 
 def _solve_one(choice: Solve, path: Path) -> None:
     graph, names = edge_list(path)
-    plain = choice.problem_constructor(approaches.lovasz())
-    (answer,) = exact_answers(plain(graph), cache=choice.cache, seconds=choice.seconds)
+    plain = problem_constructor(choice, approaches.lovasz())
+    (answer,) = exact_answers(plain(graph), cache=cache_of(choice), seconds=choice.seconds)
     found: list[tuple[str, float, list[str]]] = []
 
     def add(method: str, score: float, members: torch.Tensor) -> None:
         found.append((method, score, [names[node] for node in members.nonzero().flatten().tolist()]))
 
-    (score,), members = greedy_by_degree(plain, graph, rising=choice.rising)
+    (score,), members = greedy_by_degree(plain, graph, rising=is_rising(choice))
     add(GREEDY, score.item(), members)
     for name in choice.extension:
-        approach = choice.approach(name)
-        make_problem, network = choice.problem_constructor(approach), choice.network(approach)
+        approach = approach_of(choice, name)
+        make_problem, network = problem_constructor(choice, approach), network_of(choice, approach)
         with _steps(choice, name) as done:
-            add(name, *search(network, approach.method, make_problem, graph, choice.fit_config, on_step=done))
+            add(
+                name, *search(network, approach.method, make_problem, graph, fit_config(choice), on_step=done)
+            )
     exact = "exact" if answer.proved else f"best in {choice.seconds:g} s (at most {answer.bound:g})"
     found.append((exact, answer.score, [names[node] for node in answer.members]))
     if choice.json:

@@ -1,17 +1,15 @@
 """`tammes theory`: numbers from theory for your data, before anything is trained."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 from tammes.checks import check_number
 from tammes.cli.negatives_table import NegativesTable
 from tammes.cli.options.labels import read_labels
+from tammes.cli.options.theory import TheoryNegatives, TheoryPositives
 from tammes.cli.output import prepare_output
 from tammes.theory import ClassDistribution, SampleComplexity
 
@@ -20,85 +18,32 @@ MOST = 10**9
 """Most classes and pairs, far more than data have; the search for the best k then takes 2 s."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TheoryNegatives:
-    """Show how likely negatives are false, and how many the bounds prefer.
-
-    tammes theory negatives --classes 1000 --batch 512
-
-    tammes theory negatives --labels labels.csv --figure bounds.svg
-
-    Args:
-        classes: Number of classes, taken to be equally likely.
-        labels: File with the class of each example instead: a CSV with a column of labels, or a label on
-            each line.
-        column: Column of the CSV that has the labels (by default, the one named label).
-        batch: Pairs in a batch, to add its negatives.
-        figure: File to draw the bounds in: .svg, .png or .pdf.
-        json: Print numbers for other programs instead of a table and words.
-    """
-
-    classes: int | None = None
-    labels: Path | None = None
-    column: str | None = None
-    batch: int | None = None
-    figure: Path | None = None
-    json: bool = False
-
-    def distribution(self) -> ClassDistribution:
-        """Return the distribution of the classes, given by their number or by labels."""
-        if (self.classes is None) == (self.labels is None):
-            raise ValueError("say how many classes there are with --classes, or give --labels; one of them")
-        if self.labels is not None:
-            labels = read_labels(self.labels, column=self.column)
-            if len(set(labels)) == len(labels) > 1:
-                raise ValueError(
-                    f"all {len(labels):,} labels in {self.labels} differ, as names of examples do: "
-                    "name the column of classes with --column"
-                )
-            return ClassDistribution.of_labels(labels)
-        assert self.classes is not None
-        if self.column is not None:
-            raise ValueError("--column names a column of the file of --labels, and there is none")
-        if not 1 <= self.classes <= MOST:
-            raise ValueError(f"--classes must be from 2 to {MOST:,}, got {self.classes}")
-        return ClassDistribution.uniform(self.classes)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TheoryPositives:
-    """Show how many samples separate two classes, drawn at random or near the current boundary.
-
-    tammes theory positives --dimension 64 --error 0.001
-
-    Args:
-        dimension: Dimension of the embeddings.
-        error: Share of directions that may be on the wrong side.
-        delta: Probability of failing.
-        json: Print numbers for other programs instead of a table and words.
-    """
-
-    dimension: int
-    error: float = 0.01
-    delta: float = 0.05
-    json: bool = False
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Run the command with the words after `tammes theory`."""
-    app = tyro.extras.SubcommandApp()
-    app.command(name="negatives")(TheoryNegatives)
-    app.command(name="positives")(TheoryPositives)
-    choice = app.cli(
-        prog="tammes theory",
-        description="Numbers from theory for your data, before anything is trained.",
-        args=list(arguments) or ["--help"],
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+def main(choice: TheoryNegatives | TheoryPositives) -> None:
+    """Print the table, or draw it."""
     if isinstance(choice, TheoryPositives):
         _print_positives(choice)
     else:
         _print_negatives(choice)
+
+
+def distribution_of(choice: TheoryNegatives) -> ClassDistribution:
+    """Return the distribution of the classes, given by their number or by labels."""
+    if (choice.classes is None) == (choice.labels is None):
+        raise ValueError("say how many classes there are with --classes, or give --labels; one of them")
+    if choice.labels is not None:
+        labels = read_labels(choice.labels, column=choice.column)
+        if len(set(labels)) == len(labels) > 1:
+            raise ValueError(
+                f"all {len(labels):,} labels in {choice.labels} differ, as names of examples do: "
+                "name the column of classes with --column"
+            )
+        return ClassDistribution.of_labels(labels)
+    assert choice.classes is not None
+    if choice.column is not None:
+        raise ValueError("--column names a column of the file of --labels, and there is none")
+    if not 1 <= choice.classes <= MOST:
+        raise ValueError(f"--classes must be from 2 to {MOST:,}, got {choice.classes}")
+    return ClassDistribution.uniform(choice.classes)
 
 
 def _print_negatives(choice: TheoryNegatives) -> None:
@@ -108,7 +53,7 @@ def _print_negatives(choice: TheoryNegatives) -> None:
         prepare_output(choice.figure)
     if choice.batch is not None and choice.batch > MOST:
         raise ValueError(f"--batch must be at most {MOST:,} pairs, got {choice.batch}")
-    classes = choice.distribution()
+    classes = distribution_of(choice)
     negatives = NegativesTable(classes=classes, pairs=choice.batch)
     if choice.figure is not None:
         # Matplotlib takes longer to import than all the rest to compute.

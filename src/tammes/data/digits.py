@@ -2,8 +2,6 @@
 
 import numpy as np
 import torch
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
 from tammes.data.images import Images, TensorPixels
 from tammes.data.published_files import DIGITS, Split, check_part
@@ -32,6 +30,10 @@ def digits(split: Split) -> Images:
         >>> digits("train"), digits("test")
         (Images(1437 images, 1x8x8, 10 classes), Images(360 images, 1x8x8, 10 classes))
     """
+    # scikit-learn takes a second to import, which other data can do without.
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
     check_part("split", split)
     scans = load_digits()
     parts = train_test_split(

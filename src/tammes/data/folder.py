@@ -56,7 +56,9 @@ class FilePixels:
         return FilePixels(root=self.root, names=names, channels=self.channels, size=self.size)
 
 
-def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = False) -> Images:
+def folder(
+    path: str | Path, *, size: int, channels: int = 3, strict: bool = False, unchecked: bool = False
+) -> Images:
     """Load the images in a folder, in the order of their names.
 
     If every image lies in a subfolder, these subfolders are the classes, in the order of their names; deeper
@@ -64,10 +66,11 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
     PNG, JPEG, WebP, BMP, GIF and TIFF files of any mode and of up to `MAX_PIXELS` pixels are read; see
     `decode`.
 
-    The header and the end of each file are read once, here, so that a file that was cut off is found before
-    the training. Hidden files, Thumbs.db and desktop.ini are ignored; any other
-    file that is not such an image, and each entry that `files_below` finds unusable, is left out and counted
-    in one warning, or refused if `strict`.
+    Each file is decoded once, here, so that a damaged one is found before the training: all epochs, a resumed
+    run and all processes then have the same images. That takes at most the time of one epoch's decoding.
+
+    Hidden files, Thumbs.db and desktop.ini are ignored; any other file that is not such an image, and each
+    entry that `files_below` finds unusable, is left out and counted in one warning, or refused if `strict`.
 
     Args:
         path: path of the folder.
@@ -75,6 +78,8 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
             cropped to its center.
         channels: number of channels, 1 (gray) or 3 (red, green, blue).
         strict: whether anything but images is an error.
+        unchecked: whether to look at the header and the end of each file only, which is quicker: an image
+            that is damaged in between is then an error when it is decoded.
 
     Raises:
         ValueError: If there is no such folder, or no image in it; if `strict`, and a file is not an image, or
@@ -106,7 +111,7 @@ def folder(path: str | Path, *, size: int, channels: int = 3, strict: bool = Fal
     names: list[str] = []
     files, skipped = files_below(root)
     for name in files:
-        (names if is_image(root / name) else skipped).append(name)
+        (names if is_image(root / name, unchecked=unchecked) else skipped).append(name)
     if not names:
         wanted = " ".join(sorted(SUFFIXES))
         found = f"only {listing(skipped)}" if skipped else "no files"

@@ -33,10 +33,13 @@ DAMAGE = (
 BAND = 2**22
 
 
-def is_image(path: Path) -> bool:
-    """Return whether a file is an image that `decode` reads, judged by its name, its header and its end.
+def is_image(path: Path, *, unchecked: bool = False) -> bool:
+    """Return whether a file is an image that `decode` reads, which is tried.
 
-    The pixels are read only where the end is not that of a whole file.
+    Args:
+        path: path of the file.
+        unchecked: whether name, header and end of the file are enough; the pixels are then read only where
+            the end is not that of a whole file.
 
     Example:
         >>> is_image(Path("notes.txt"))
@@ -49,7 +52,7 @@ def is_image(path: Path) -> bool:
             if not _has_known_white(image):
                 return False
             kind = image.format or ""
-        return _ends(path, kind) or _decodes(path)
+        return (unchecked and _ends(path, kind)) or _decodes(path)
     except DAMAGE:
         return False
 
@@ -77,6 +80,7 @@ def _ends(path: Path, kind: str) -> bool:
 
 
 def _decodes(path: Path) -> bool:
+    # An image of one pixel is the cheapest, and fails where a larger one would: the whole file is read.
     try:
         decode(path, size=1, channels=1)
     except ValueError:

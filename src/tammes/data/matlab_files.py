@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 from tammes.checks import check_file
 
@@ -134,6 +133,8 @@ class _Matrix:
     def _dense(self) -> NDArray[Any]:
         if int(np.prod(self.shape, dtype=object)) > LARGEST:
             raise ValueError(f"{self.name} has the shape {self.shape}, more than {LARGEST:,} numbers")
+        from scipy.sparse import csc_array  # imported late, since few files have such a matrix
+
         rows, starts, numbers = (self._numbers(part) for part in range(3))
         used = int(starts[-1])
         matrix = csc_array((numbers[:used].astype("f8"), rows[:used], starts), shape=self.shape)

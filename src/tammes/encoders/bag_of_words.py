@@ -39,7 +39,7 @@ class BagOfWords(Encoder):
 
 @dataclass(frozen=True, kw_only=True)
 class BagOfWordsConfig:
-    """Settings of a `BagOfWords` and of its vocabulary.
+    """Settings of a `BagOfWords`, the mean of the embeddings of words, and of its vocabulary.
 
     Raises:
         ValueError: the width or the count is below 1.

@@ -65,7 +65,7 @@ class ConvNet(Encoder):
 
 @dataclass(frozen=True, kw_only=True)
 class ConvNetConfig:
-    """Settings of a `ConvNet`.
+    """Settings of a `ConvNet`, a small network for images of 8 to 64 pixels.
 
     Raises:
         ValueError: the width is no positive multiple of 8.

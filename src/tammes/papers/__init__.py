@@ -1,6 +1,6 @@
 """Experiments of the papers that `tammes reproduce` can redo, in a folder for each document.
 
-A module that defines ENTRY is one experiment.
+The folder's `__init__.py` says what the experiments try, each of which is a module with a function `run`.
 """
 
 from tammes.papers.entry import Entry, entries

@@ -148,18 +148,35 @@ class Request:
         )
 
 
+def run_of(module: str) -> Callable[[Request], None]:
+    """Return the function `run` of a module, which is imported at the first call.
+
+    So the list of entries imports none of the experiments, which bring torch.
+
+    Args:
+        module: name of the module of the experiment.
+    """
+
+    def run(request: Request) -> None:
+        vars(importlib.import_module(module))["run"](request)
+
+    run.__module__ = module
+    return run
+
+
 def entries() -> tuple[Entry, ...]:
-    """Return all entries by name: each module of `tammes.papers` that defines ENTRY offers one.
+    """Return all entries by name: each folder of `tammes.papers` has those of its document.
 
     Example:
         >>> "transport-degeneracy" in [entry.name for entry in entries()]
         True
     """
-    modules = [
+    documents = [
         importlib.import_module(found.name)
-        for found in pkgutil.walk_packages(tammes.papers.__path__, prefix="tammes.papers.")
+        for found in pkgutil.iter_modules(tammes.papers.__path__, prefix="tammes.papers.")
+        if found.ispkg
     ]
-    found = [vars(module)["ENTRY"] for module in modules if "ENTRY" in vars(module)]
+    found = [each for document in documents for each in vars(document).values() if isinstance(each, Entry)]
     return tuple(sorted(found, key=lambda entry: entry.name))
 
 

@@ -1,13 +1,14 @@
-"""The classes between which active positives look for a boundary: those of labels, or clusters."""
+"""The classes between which active positives look for a boundary: those of labels, or clusters.
+
+The functions that need scikit-learn import it: their settings need none.
+"""
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int64
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 from torch import Tensor
 
@@ -78,6 +79,8 @@ class Labels:
         """
         assert labels is not None
         check_class_numbers(labels)
+        from sklearn.linear_model import LogisticRegression
+
         z = _finite(embeddings)
         classifier = LogisticRegression(fit_intercept=False, max_iter=300, tol=1e-3)
         _fit(classifier, z.double(), labels)
@@ -141,13 +144,18 @@ class Clusters:
         Raises:
             ValueError: embeddings that are not finite.
         """
+        from sklearn.cluster import KMeans
+
         z = _finite(embeddings)
         clusters = KMeans(self.number, n_init=1, random_state=seed % 2**32)
         _fit(clusters, z)
         return Boundary.between(torch.from_numpy(clusters.cluster_centers_).to(z.dtype))
 
 
-def _fit(model: LogisticRegression | KMeans, z: Tensor, labels: Tensor | None = None) -> None:
+def _fit(model: Any, z: Tensor, labels: Tensor | None = None) -> None:
+    """Fit a classifier or a clustering of scikit-learn."""
+    from sklearn.exceptions import ConvergenceWarning
+
     # One thread, since several would sum the centers in an order that changes from run to run. No warnings: a
     # nearly optimal boundary serves until the next round, and centers of coinciding embeddings coincide.
     with threadpool_limits(1), warnings.catch_warnings():

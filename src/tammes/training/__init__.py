@@ -1,19 +1,46 @@
 """Training: one loop on lightning's Trainer, and the folder of a run."""
 
+import importlib
+from typing import TYPE_CHECKING
+
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.caching import GradientCache
 from tammes.training.config import ImagesSummary, RunConfig, TextsSummary, TrainingConfig
 from tammes.training.embedding import embed
 from tammes.training.examples import Data
-from tammes.training.loop import train
-from tammes.training.machine import Machine
-from tammes.training.metrics import EpochMetrics, Monitor
 from tammes.training.model import Model, build_model
 from tammes.training.momentum import MomentumEncoder, QueueConfig
 from tammes.training.optimizer import Adam, Constant, Cosine
-from tammes.training.run_folder import Run, RunFolder, load_run
-from tammes.training.stop import Stopped
 from tammes.training.suited import suited
+
+if TYPE_CHECKING:
+    from tammes.training.loop import train
+    from tammes.training.machine import Machine
+    from tammes.training.metrics import EpochMetrics, Monitor
+    from tammes.training.run_folder import Run, RunFolder, load_run
+    from tammes.training.stop import Stopped
+else:
+    # The modules of these names import lightning, which takes seconds: settings, networks and embeddings
+    # can do without.
+    _OF_LOOP = {
+        "EpochMetrics": "metrics",
+        "Machine": "machine",
+        "Monitor": "metrics",
+        "Run": "run_folder",
+        "RunFolder": "run_folder",
+        "Stopped": "stop",
+        "load_run": "run_folder",
+        "train": "loop",
+    }
+
+    def __getattr__(name: str) -> object:
+        """Import a name of the loop when it is first used."""
+        if name not in _OF_LOOP:
+            raise AttributeError(f"module 'tammes.training' has no attribute {name!r}")
+        found = vars(importlib.import_module(f"tammes.training.{_OF_LOOP[name]}"))[name]
+        globals()[name] = found
+        return found
+
 
 __all__ = [
     "Adam",

@@ -6,6 +6,7 @@ import tyro
 import tammes
 from tammes import recipes
 from tammes.cli.options.objective import named_recipes, objective_type
+from tammes.cli.options.parts import summary_of
 
 
 def parse(*words: str) -> Any:
@@ -89,12 +90,11 @@ def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_help_explains_every_word_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     top = help_of(capsys)
     for name, recipe in named_recipes().items():
-        assert recipe.__doc__ is not None
-        assert " ".join(recipe.__doc__.split("\n")[0].split()) in top, name
+        assert summary_of(recipe) in top, name
     spelled_out = help_of(capsys, "objective")
     for part in ("coupling:transport", "selection:subset", "correction:debias", "contrast:softplus"):
         assert part in spelled_out
-    assert "tau+, the probability that a candidate is a false negative" in help_of(capsys, "hcl")
+    assert "Probability tau+ that a candidate is a false negative" in help_of(capsys, "hcl")
     assert "engine" not in spelled_out
 
 

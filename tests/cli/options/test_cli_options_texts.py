@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from tammes.cli.loading import hold_out, looks_like_texts
 from tammes.cli.main import main
-from tammes.cli.options.data import hold_out
-from tammes.cli.options.texts import TextFormat, looks_like_texts
+from tammes.cli.options.texts import TextFormat
 from tammes.data import Texts
 from tammes.positives import Neighbors, SameClass
 from tammes.training import load_run

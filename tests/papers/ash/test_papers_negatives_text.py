@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from tammes.papers.ash import NEGATIVES_TEXT as ENTRY
 from tammes.papers.ash import text as module
 from tammes.papers.ash import text_training as training_module
 from tammes.papers.ash.accuracies import linear, mean
-from tammes.papers.ash.text import ENTRY
 from tammes.papers.ash.text_corpus import load_corpus
 from tammes.papers.ash.text_findings import findings
 from tammes.papers.ash.text_plan import AN_HOUR, PLANS, Plan, cells, plan_of

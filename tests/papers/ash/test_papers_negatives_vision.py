@@ -11,10 +11,11 @@ import torch
 
 from tammes.data import Images, TensorPixels
 from tammes.papers import entries
+from tammes.papers.ash import NEGATIVES_VISION as ENTRY
 from tammes.papers.ash import vision as module
 from tammes.papers.ash import vision_training
 from tammes.papers.ash.accuracies import linear
-from tammes.papers.ash.vision import ENTRY, cells, findings, grid, load
+from tammes.papers.ash.vision import cells, findings, grid, load
 from tammes.papers.ash.vision_training import (
     BATCH_SIZES,
     COUNTS,

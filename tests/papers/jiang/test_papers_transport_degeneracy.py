@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from tammes.papers.jiang import TRANSPORT_DEGENERACY as ENTRY
 from tammes.papers.jiang.minmax import EncoderScore
-from tammes.papers.jiang.transport_degeneracy import ADVERSARIES, ENTRY, UNTRAINED, findings
+from tammes.papers.jiang.transport_degeneracy import ADVERSARIES, UNTRAINED, findings
 
 SPREAD = EncoderScore(
     loss=0.65,

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from tammes.papers.entry import Entry
-from tammes.papers.robinson_sets import combinatorial, eigenvectors, k_clique
+from tammes.papers.robinson_sets import (
+    SETS_COMBINATORIAL,
+    SETS_EIGENVECTORS,
+    SETS_K_CLIQUE,
+    combinatorial,
+)
 from tammes.papers.robinson_sets.combinatorial import EXACT, METHODS, cells
 from tammes.papers.robinson_sets.training import (
     CLIQUE,
@@ -21,7 +26,7 @@ from tammes.papers.robinson_sets.training import (
 )
 from tiny import write_graphs
 
-ON_GRAPHS = [combinatorial.ENTRY, k_clique.ENTRY, eigenvectors.ENTRY]
+ON_GRAPHS = [SETS_COMBINATORIAL, SETS_K_CLIQUE, SETS_EIGENVECTORS]
 
 
 @pytest.fixture

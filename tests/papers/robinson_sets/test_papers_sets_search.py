@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tammes.papers.robinson_sets import SETS_SEARCH as ENTRY
 from tammes.papers.robinson_sets import search as module
-from tammes.papers.robinson_sets.search import BATCHES, ENTRY, LAYERS, METHODS, WIDTHS, rounds, search
+from tammes.papers.robinson_sets.search import BATCHES, LAYERS, METHODS, WIDTHS, rounds, search
 from tammes.papers.robinson_sets.training import CLIQUE, INDEPENDENT, GraphData, GraphScore, GraphTraining
 from tammes.papers.study import Results
 from tiny import write_graphs

@@ -14,6 +14,7 @@ import torch
 
 from tammes.data import Images
 from tammes.data.images import TensorPixels
+from tammes.papers.robinson_sets import SETS_TRAINING_ERROR as ENTRY
 from tammes.papers.robinson_sets.loss_training import (
     CONSTANT,
     LOSSES,
@@ -23,7 +24,7 @@ from tammes.papers.robinson_sets.loss_training import (
     LossScore,
     LossTraining,
 )
-from tammes.papers.robinson_sets.training_error import ENTRY, RATES, best_of, cells, findings, page, parts
+from tammes.papers.robinson_sets.training_error import RATES, best_of, cells, findings, page, parts
 
 CELL = LossTraining(
     data="MNIST",

@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 from tammes.papers.entry import Entry
-from tammes.papers.robinson_sets import combinatorial, eigenvectors, k_clique, search, training_error
+from tammes.papers.robinson_sets import (
+    SETS_COMBINATORIAL,
+    SETS_EIGENVECTORS,
+    SETS_K_CLIQUE,
+    SETS_SEARCH,
+    SETS_TRAINING_ERROR,
+    combinatorial,
+    eigenvectors,
+    k_clique,
+    search,
+    training_error,
+)
 from tammes.papers.robinson_sets.loss_training import (
     CONSTANT,
     LOSSES,
@@ -22,7 +33,7 @@ from tammes.papers.robinson_sets.loss_training import (
 from tammes.papers.robinson_sets.training import CLIQUE, GREEDY, RANDOM
 from tiny import write_graphs
 
-ON_GRAPHS = [combinatorial.ENTRY, search.ENTRY, k_clique.ENTRY, eigenvectors.ENTRY]
+ON_GRAPHS = [SETS_COMBINATORIAL, SETS_SEARCH, SETS_K_CLIQUE, SETS_EIGENVECTORS]
 ONE_SEED, UNLEARNED = "one seed: no verdict", "no verdict: not above the control"
 
 
@@ -45,7 +56,7 @@ def write_mnist(folder: Path, images: int = 60) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("entry", [*ON_GRAPHS, training_error.ENTRY], ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", [*ON_GRAPHS, SETS_TRAINING_ERROR], ids=lambda entry: entry.name)
 def test_without_learning_no_verdict_is_yes(
     entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

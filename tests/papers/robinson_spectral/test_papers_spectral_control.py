@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from tammes.papers import Entry
 from tammes.papers.robinson_spectral import (
-    filters,
-    multiplicities,
+    SPECTRAL_FILTERS,
+    SPECTRAL_MULTIPLICITIES,
+    SPECTRAL_PROPERTIES,
+    SPECTRAL_SUBSTRUCTURES,
+    SPECTRAL_TEXTURE,
+    SPECTRAL_ZINC,
     properties,
-    substructures,
     texture,
     texture_training,
-    zinc,
 )
 
 pytest.importorskip("torch_geometric")
 
 
 @pytest.mark.parametrize(
-    ("module", "folder", "budget"),
+    ("entry", "folder", "budget"),
     [
-        (zinc, "graph_folder", 1e-4),
-        (substructures, "random_folder", 0.004),
-        (properties, None, 0.004),
-        (filters, "image_folder", 1e-4),
-        (multiplicities, "graph_folder", 1.0),
-        (texture, "mesh_folder", 1e-7),
+        (SPECTRAL_ZINC, "graph_folder", 1e-4),
+        (SPECTRAL_SUBSTRUCTURES, "random_folder", 0.004),
+        (SPECTRAL_PROPERTIES, None, 0.004),
+        (SPECTRAL_FILTERS, "image_folder", 1e-4),
+        (SPECTRAL_MULTIPLICITIES, "graph_folder", 1.0),
+        (SPECTRAL_TEXTURE, "mesh_folder", 1e-7),
     ],
 )
 def test_no_verdict_is_yes_without_learning(
-    module: ModuleType,
+    entry: Entry,
     folder: str | None,
     budget: float,
     tmp_path: Path,
@@ -44,9 +46,9 @@ def test_no_verdict_is_yes_without_learning(
     monkeypatch.setattr(texture_training, "SIDE", 64)
     monkeypatch.setattr(texture, "PAGE_SIDE", 64)
     data = None if folder is None else request.getfixturevalue(folder)
-    if module is zinc:
+    if entry is SPECTRAL_ZINC:
         data = data / "zinc"
-    module.ENTRY.reproduce(tmp_path / "out", budget=budget, seed=0, seeds=3, data=data, learning=False)
+    entry.reproduce(tmp_path / "out", budget=budget, seed=0, seeds=3, data=data, learning=False)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "<td>yes</td>" not in page
-    assert ("no verdict: not above the control" in page) == (module is not multiplicities)
+    assert ("no verdict: not above the control" in page) == (entry is not SPECTRAL_MULTIPLICITIES)

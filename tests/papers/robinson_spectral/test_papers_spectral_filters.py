@@ -11,7 +11,7 @@ import torch
 
 from tammes.data.filter_images import FILTERS, filter_images
 from tammes.papers.figures import FLOOR, grouped_dots
-from tammes.papers.robinson_spectral import filters
+from tammes.papers.robinson_spectral import SPECTRAL_FILTERS
 from tammes.papers.robinson_spectral.filter_networks import (
     ARMA,
     BASISNET,
@@ -51,7 +51,7 @@ def grid(data: Path) -> Grid:
 
 
 def test_the_entry_writes_a_table_a_figure_and_a_page(data: Path, tmp_path: Path) -> None:
-    entry, out = filters.ENTRY, tmp_path / "out"
+    entry, out = SPECTRAL_FILTERS, tmp_path / "out"
     entry.reproduce(out, budget=0.0005, seed=0, data=data)
     with (out / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -183,7 +183,7 @@ def test_verdicts_follow_from_images_and_controls(
 
 def test_more_seeds_than_images_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at most 3 seeds, one for each image, got 4"):
-        filters.ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, seeds=4, data=data)
+        SPECTRAL_FILTERS.reproduce(tmp_path / "out", budget=0.001, seed=0, seeds=4, data=data)
 
 
 def test_small_errors_are_drawn_at_the_floor() -> None:

@@ -13,7 +13,15 @@ from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.papers.entry import Request
 from tammes.papers.page import write_page
 from tammes.papers.protocol import Protocol
-from tammes.papers.robinson_spectral import multiplicities, properties, substructures, zinc
+from tammes.papers.robinson_spectral import (
+    SPECTRAL_MULTIPLICITIES,
+    SPECTRAL_PROPERTIES,
+    SPECTRAL_SUBSTRUCTURES,
+    SPECTRAL_ZINC,
+    properties,
+    substructures,
+    zinc,
+)
 from tammes.papers.robinson_spectral.figure_7_3 import ENCODINGS as ENCODED
 from tammes.papers.robinson_spectral.figure_7_3 import Experiment
 from tammes.papers.robinson_spectral.figure_7_3 import cells as encoding_cells
@@ -61,7 +69,7 @@ def read(out: Path) -> list[dict[str, str]]:
 
 
 def test_multiplicities_are_counted(data: Path, tmp_path: Path) -> None:
-    entry, out = multiplicities.ENTRY, tmp_path / "out"
+    entry, out = SPECTRAL_MULTIPLICITIES, tmp_path / "out"
     entry.reproduce(out, budget=1, seed=0, data=data)
     rows = {row["data"]: row for row in read(out)}
     assert set(rows) == {"ZINC", "PROTEINS"}
@@ -164,7 +172,7 @@ def test_molecules_that_are_not_there_are_refused_before_anything_is_written(
     out = tmp_path / "out"
     (data / "zinc" / "zinc_test.npz").unlink()
     with pytest.raises(ValueError, match=r"expected ZINC 12k at .*zinc_test\*\.npz; found neither"):
-        zinc.ENTRY.reproduce(out, budget=0.01, seed=0, data=data / "zinc")
+        SPECTRAL_ZINC.reproduce(out, budget=0.01, seed=0, data=data / "zinc")
     assert not out.exists()
 
 
@@ -229,7 +237,7 @@ def test_the_page_on_molecules_is_written(data: Path, tmp_path: Path) -> None:
     np.save(tmp_path / zinc.DRAWING, np.random.default_rng(0).random((25, 8)))
     shown = zinc.page(results, training="zinc_REBUILT.npz", fluorescein=figure_e5(tmp_path / zinc.DRAWING))
     protocol = Protocol(seeds=[0, 1], controls=["untrained network"], measured_on="test molecules")
-    write_page(shown, Request(entry=zinc.ENTRY, out=tmp_path, budget=1.0, seed=0, data=data), protocol)
+    write_page(shown, Request(entry=SPECTRAL_ZINC, out=tmp_path, budget=1.0, seed=0, data=data), protocol)
     page = (tmp_path / "report.html").read_text()
     assert "zinc_REBUILT.npz" in page
     assert "component 4" in page
@@ -238,7 +246,7 @@ def test_the_page_on_molecules_is_written(data: Path, tmp_path: Path) -> None:
 
 
 def test_substructures_are_trained_and_written(random_folder: Path, tmp_path: Path) -> None:
-    entry, out = substructures.ENTRY, tmp_path / "substructures"
+    entry, out = SPECTRAL_SUBSTRUCTURES, tmp_path / "substructures"
     entry.reproduce(out, budget=0.004, seed=0, data=random_folder)
     rows = read(out)
     assert [row["encoding"] for row in rows] == list(ENCODED)  # one seed, where the budget is small
@@ -253,7 +261,7 @@ def test_substructures_are_trained_and_written(random_folder: Path, tmp_path: Pa
 def test_properties_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, count in (("VALIDATION", 8), ("TEST", 8), ("TRAIN", 80)):
         monkeypatch.setattr(properties, name, count)
-    properties.ENTRY.reproduce(tmp_path, budget=0.004, seed=0, data=None)
+    SPECTRAL_PROPERTIES.reproduce(tmp_path, budget=0.004, seed=0, data=None)
     rows = read(tmp_path)
     assert [row["encoding"] for row in rows] == list(ENCODED)
     assert {row["graphs"] for row in rows} == {"5"}

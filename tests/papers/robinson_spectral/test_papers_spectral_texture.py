@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tammes.papers.robinson_spectral.texture import ENTRY, findings
+from tammes.papers.robinson_spectral import SPECTRAL_TEXTURE as ENTRY
+from tammes.papers.robinson_spectral.texture import findings
 from tammes.papers.robinson_spectral.texture_networks import (
     CONSTANT,
     CONTROLS,

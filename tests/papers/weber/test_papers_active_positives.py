@@ -9,7 +9,7 @@ from tammes.papers import entries
 from tammes.papers.ash.vision_training import Parts, balanced
 from tammes.papers.entry import Request
 from tammes.papers.study import Results
-from tammes.papers.weber import active
+from tammes.papers.weber import POSITIVES_REAL_DATA
 from tammes.papers.weber.active import PROBE, arms_of, findings, page, study
 from tammes.papers.weber.active_training import (
     SETTINGS,
@@ -84,7 +84,7 @@ def test_the_arms_are_what_they_are_called_and_go_with_the_views(data: str) -> N
 
 def test_a_smaller_budget_has_fewer_seeds_then_fewer_epochs_then_fewer_images() -> None:
     scales = {
-        budget: scale_of(Request(entry=active.ENTRY, out=Path("out"), budget=budget, seed=0))
+        budget: scale_of(Request(entry=POSITIVES_REAL_DATA, out=Path("out"), budget=budget, seed=0))
         for budget in (1.0, 0.6, 0.4, 0.2, 0.01, 0.001)
     }
     assert [len(scale.seeds) for scale in scales.values()] == [5, 3, 2, 2, 2, 2]
@@ -109,7 +109,7 @@ def test_random_positives_are_trained_on_for_as_long_as_active_ones_take() -> No
 
 def test_the_study_goes_on_and_writes_its_page(tmp_path: Path) -> None:
     scale = ActiveScale(images=60, test_images=60, width=8, batch_size=30, part=0.01, seeds=range(1))
-    request = Request(entry=active.ENTRY, out=tmp_path, budget=0.1, seed=0, data=Path("x"))
+    request = Request(entry=POSITIVES_REAL_DATA, out=tmp_path, budget=0.1, seed=0, data=Path("x"))
     study(small_sets(), scale).run(request)
     known = Results(tmp_path / "table.csv", ActiveRun, ActiveScore).known
     assert len(known) == 6
@@ -141,4 +141,4 @@ def test_differences_are_paired_and_a_gain_above_the_noise_is_clear() -> None:
 
 def test_without_data_it_says_what_it_needs(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="needs data"):
-        active.ENTRY.reproduce(tmp_path, budget=0.1, seed=0, data=None)
+        POSITIVES_REAL_DATA.reproduce(tmp_path, budget=0.1, seed=0, data=None)

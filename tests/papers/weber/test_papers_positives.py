@@ -12,7 +12,14 @@ import pytest
 
 from tammes.papers.entry import Entry, Request, entries
 from tammes.papers.page import PaperPage, write_page
-from tammes.papers.weber import figure_3, table_1, table_2
+from tammes.papers.weber import (
+    POSITIVES_FIGURE_3,
+    POSITIVES_TABLE_1,
+    POSITIVES_TABLE_2,
+    figure_3,
+    table_1,
+    table_2,
+)
 from tammes.papers.weber.settings import (
     ACTIVE,
     BASELINE,
@@ -35,7 +42,7 @@ TINY = 1e-3
 
 def requested(budget: float, seed: int = 0, *, seeds: int | None = None, learning: bool = True) -> Request:
     return Request(
-        entry=table_1.ENTRY, out=Path("out"), budget=budget, seed=seed, seeds=seeds, learning=learning
+        entry=POSITIVES_TABLE_1, out=Path("out"), budget=budget, seed=seed, seeds=seeds, learning=learning
     )
 
 
@@ -92,7 +99,7 @@ def test_the_papers_rows_are_ours() -> None:
 
 
 def test_table_2_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table_2.ENTRY.reproduce(tmp_path, budget=TINY, seed=3, data=None)
+    POSITIVES_TABLE_2.reproduce(tmp_path, budget=TINY, seed=3, data=None)
     table = rows(tmp_path)
     assert len(table) == 5 * (1 + 4) * 2
     assert {row["updates"] for row in table if row["strategy"] == UNTRAINED} == {"0"}
@@ -109,7 +116,7 @@ def test_table_2_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "measured",
         lambda runs, *, training: trained.append(runs.settings.row) or measured(runs, training=training),
     )
-    table_2.ENTRY.reproduce(tmp_path, budget=TINY, seed=3, data=None)
+    POSITIVES_TABLE_2.reproduce(tmp_path, budget=TINY, seed=3, data=None)
     assert trained == [list(TABLE_2)[-1].row]
     assert (tmp_path / "table.csv").read_bytes() == before
 
@@ -131,7 +138,7 @@ def test_table_1_counts_tries(tmp_path: Path) -> None:
             assert 0.2 < measured.missed < 0.8
         if cell.strategy == SIGNED:
             assert measured.missed < 0.05
-    assert "Positives near the boundary" in written(table_1.page(work, table), table_1.ENTRY, tmp_path)
+    assert "Positives near the boundary" in written(table_1.page(work, table), POSITIVES_TABLE_1, tmp_path)
 
 
 def verdicts(module: ModuleType, accuracy: Mapping[str, float], *, seeds: int = 10) -> list[str]:
@@ -203,7 +210,7 @@ def test_figure_3_shows_the_perturbation_and_every_setting(tmp_path: Path) -> No
         for runs in work
         for cell in runs.cells()
     }
-    page = written(figure_3.page(table, perturbed, varied), figure_3.ENTRY, tmp_path)
+    page = written(figure_3.page(table, perturbed, varied), POSITIVES_FIGURE_3, tmp_path)
     assert page.count("<svg") == 1 + len(varied)
     values = sum(len(by_value) for by_value in varied.values())
     others = "(by chance 0.65); the panels and the table show the other"

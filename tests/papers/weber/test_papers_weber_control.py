@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from tammes.data import digits
-from tammes.papers import study
+from tammes.papers import Entry, study
 from tammes.papers.ash.vision_training import balanced
 from tammes.papers.page import PaperPage
-from tammes.papers.weber import active, figure_3, table_1, table_2
+from tammes.papers.weber import (
+    POSITIVES_FIGURE_3,
+    POSITIVES_REAL_DATA,
+    POSITIVES_TABLE_1,
+    POSITIVES_TABLE_2,
+    active,
+    figure_3,
+)
 
 
-@pytest.mark.parametrize("module", [table_1, table_2, figure_3, active], ids=lambda module: module.ENTRY.name)
+@pytest.mark.parametrize(
+    "entry",
+    [POSITIVES_TABLE_1, POSITIVES_TABLE_2, POSITIVES_FIGURE_3, POSITIVES_REAL_DATA],
+    ids=lambda entry: entry.name,
+)
 def test_nothing_is_confirmed_without_learning(
-    module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages: list[PaperPage] = []
     monkeypatch.setattr(study, "write_page", lambda page, request, protocol: pages.append(page))
@@ -24,8 +34,8 @@ def test_nothing_is_confirmed_without_learning(
     monkeypatch.setattr(active, "load", lambda data: {})
     small = balanced(digits("train"), 60, seed=0)
     monkeypatch.setattr(active, "digits", lambda part: small)
-    data = None if module.ENTRY.data is None else tmp_path
-    module.ENTRY.reproduce(tmp_path / "out", budget=1e-4, seed=0, seeds=3, data=data, learning=False)
+    data = None if entry.data is None else tmp_path
+    entry.reproduce(tmp_path / "out", budget=1e-4, seed=0, seeds=3, data=data, learning=False)
     (page,) = pages
     stated = [finding for finding in page.findings if finding.verdict != "–"]
     assert stated

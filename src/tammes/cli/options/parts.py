@@ -1,17 +1,20 @@
 """Functions and dataclasses of the library as choices on the command line, read off their signatures."""
 
+import ast
 import dataclasses
 import inspect
-import sys
+import re
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
+from itertools import pairwise
 from typing import Annotated, Any
 
 import tyro
 
-from tammes.cli.failures import in_words_of_shell
+from tammes.cli.options.parsing import NO_DEFAULT, Option, Words, constructor_of, explanations
 from tammes.encoders import (
     BagOfWordsConfig,
     ConvNetConfig,
@@ -24,7 +27,6 @@ from tammes.positives import SameInstance
 from tammes.training import QueueConfig
 from tammes.training.config_file import concrete_classes
 
-NO_DEFAULT = inspect.Parameter.empty
 DEPTHS = (18, 34, 50)
 
 # Names of parts on the command line; a part that is missing here is named for its class.
@@ -39,16 +41,6 @@ NAMES: Mapping[type, str] = {
 }
 
 
-Option = tuple[Any, Any]
-"""Type and default value of an option, for tyro; the default is `NO_DEFAULT` if it must be given."""
-
-
-def find_in_current_folder() -> None:
-    """Let modules of the current folder be imported, after all that are installed."""
-    if "" not in sys.path:
-        sys.path.append("")
-
-
 def options_of(maker: Callable[..., Any]) -> dict[str, Option]:
     """Return the parameters of a function or a dataclass as options.
 
@@ -57,54 +49,52 @@ def options_of(maker: Callable[..., Any]) -> dict[str, Option]:
         >>> list(options_of(recipes.dcl))[:2]
         ['temperature', 'class_prior']
     """
-    hints = typing.get_type_hints(maker)
+    hints, texts = typing.get_type_hints(maker), _texts(maker)
     return {
-        name: (choice_of(hints[name], default), default)
+        name: (Annotated[choice_of(hints[name], default), tyro.conf.arg(help=texts.get(name))], default)
         for name, default in _defaults(maker)
         if name != "engine"  # it decides how the sums are computed, not what is computed
     }
 
 
-def constructor_of(make: Callable[..., Any], options: Mapping[str, Option], text: str) -> Callable[..., Any]:
-    """Return a constructor for tyro, whose signature consists of the options.
-
-    Args:
-        make: function that takes the values of the options by name.
-        options: options by name.
-        text: docstring, of which the help shows the summary and the arguments.
-    """
-
-    def construct(**values: Any) -> Any:
-        try:
-            return make(**values)
-        except ValueError as error:
-            raise ValueError(in_words_of_shell(str(error))) from error
-
-    parameters = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, (annotation, default) in options.items()
-    ]
-    sections = inspect.cleandoc(text).split("\n\n")
-    arguments = (section for section in sections[1:] if section.startswith("Args:"))
-    construct.__doc__ = "\n\n".join([sections[0], *arguments])
-    construct.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    construct.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return construct
+@cache  # a part belongs to many objectives, and reading its source takes milliseconds
+def _texts(maker: Callable[..., Any]) -> dict[str, str]:
+    """Return what a docstring says of each parameter, or the string below each field of a dataclass."""
+    texts = explanations(inspect.getdoc(maker) or "")
+    if not dataclasses.is_dataclass(maker) or texts:
+        return texts
+    try:
+        source = inspect.getsource(typing.cast(type, maker))
+    except OSError:  # an installation without sources has no such strings
+        return {}
+    body = ast.parse(textwrap.dedent(source)).body[0]
+    assert isinstance(body, ast.ClassDef)
+    for field, text in pairwise(body.body):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(said))):
+                texts[name] = " ".join(said.split())
+    return texts
 
 
-def subcommand(maker: Callable[..., Any], name: str | None = None, default: Any = NO_DEFAULT) -> Any:
+def subcommand(maker: Callable[..., Any], name: str, default: Any = NO_DEFAULT) -> Any:
     """Return tyro's mark of a subcommand that calls a function or makes a dataclass."""
-    return _subcommand(maker, options_of(maker), inspect.getdoc(maker) or "", name, default)
+    return _subcommand(maker, options_of(maker), summary_of(maker), name, default)
 
 
 def _subcommand(
-    make: Callable[..., Any], options: Mapping[str, Option], text: str, name: str | None, default: Any
+    make: Callable[..., Any], options: Mapping[str, Option], summary: str, name: str, default: Any
 ) -> Any:
-    constructor = constructor_of(make, options, text)
+    constructor = constructor_of(make, options, summary)
     constructor.__name__ = getattr(make, "__name__", "part")
-    summary = text.split("\n")[0]
     given = {} if default is NO_DEFAULT else {"default": default}
     return tyro.conf.subcommand(name, description=summary, constructor=constructor, **given)
+
+
+def summary_of(maker: Callable[..., Any]) -> str:
+    """Return the first sentence of a docstring, as one would say it of a choice."""
+    summary = (inspect.getdoc(maker) or "").split("\n")[0]
+    said = re.sub(r"^Return (the )?", "", summary)
+    return said if said == summary else said[:1].upper() + said[1:]
 
 
 def choice_of(
@@ -117,34 +107,53 @@ def choice_of(
         default: its default value.
         none: name and description of the subcommand for None.
     """
+    named = dict(_named(annotation, default, none))
+    return choice(named) if named else annotation
+
+
+def choice(named: Mapping[str, Any]) -> Any:
+    """Return the union of subcommands, with their names for those who list them."""
+    return Annotated[typing.Union[tuple(named.values())], Words(tuple(named))]  # noqa: UP007
+
+
+def _named(annotation: Any, default: Any, none: tuple[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield the choices of a type that has parts, by their names; none for numbers and words."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         members = [m for m in typing.get_args(annotation) if typing.get_origin(m) is not Callable]
         if any(_is_part(member) for member in members):
-            return _union(choice_of(member, default, none=none) for member in members)
+            for member in members:
+                yield from _named(member, default, none)
     elif annotation is types.NoneType:
         name, description = none
-        return Annotated[None, tyro.conf.subcommand(name, default=None, description=description)]
+        yield name, Annotated[None, tyro.conf.subcommand(name, default=None, description=description)]
     elif annotation is ResNetConfig:
-        return _union(Annotated[ResNetConfig, _resnet(depth)] for depth in DEPTHS)
+        for depth in DEPTHS:
+            yield f"resnet{depth}", Annotated[ResNetConfig, _resnet(depth)]
     elif _is_part(annotation) and inspect.isabstract(annotation):
-        return _union(choice_of(cls, default) for cls in concrete_classes(annotation))
+        for cls in concrete_classes(annotation):
+            yield from _named(cls, default, none)
     elif _is_part(annotation):
+        name = NAMES.get(annotation) or _with_hyphens(annotation.__name__)
         given = default if type(default) is annotation else NO_DEFAULT
-        return Annotated[annotation, subcommand(annotation, NAMES.get(annotation), given)]
-    return annotation
+        yield name, Annotated[annotation, subcommand(annotation, name, given)]
 
 
-def _union(members: Iterator[Any] | typing.Iterable[Any]) -> Any:
-    return typing.Union[tuple(members)]  # noqa: UP007
+def _with_hyphens(name: str) -> str:
+    """Return the name of a class as a word of the shell.
+
+    Example:
+        >>> _with_hyphens("InfoNCE"), _with_hyphens("SameClass"), _with_hyphens("BCL")
+        ('info-nce', 'same-class', 'bcl')
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
 
 
 def _resnet(depth: int) -> Any:
     options = options_of(ResNetConfig)
     del options["depth"]
-    text = (inspect.getdoc(ResNetConfig) or "").split("\n\n")
-    text[0] = f"Residual network of {depth} layers."
     make = partial(ResNetConfig, depth=depth)
-    return _subcommand(make, options, "\n\n".join(text), f"resnet{depth}", ResNetConfig(depth=depth))
+    summary = f"Residual network of {depth} layers."
+    return _subcommand(make, options, summary, f"resnet{depth}", ResNetConfig(depth=depth))
 
 
 def _defaults(maker: Callable[..., Any]) -> Iterator[tuple[str, Any]]:

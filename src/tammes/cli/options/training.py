@@ -2,23 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
 from tammes import recipes
 from tammes.checks import check_integer, check_seed
+from tammes.cli.images import mirrors, size_and_channels
+from tammes.cli.loading import are_texts, find_in_current_folder, load_split
 from tammes.cli.options.data import Split
-from tammes.cli.options.images import mirrors, size_and_channels
-from tammes.cli.options.objective import objective_type
-from tammes.cli.options.parts import (
-    NO_DEFAULT,
-    Option,
-    choice_of,
-    constructor_of,
-    find_in_current_folder,
-    options_of,
-)
+from tammes.cli.options.parsing import Option, constructor_of, fields_of
+from tammes.cli.options.parts import choice_of, options_of
 from tammes.encoders import (
     BagOfWordsConfig,
     ModuleConfig,
@@ -79,12 +73,21 @@ OPTIMIZER: Mapping[str, tuple[Any, str]] = {
 NUMBERS = ("batch_size", "epochs", "seed", "chunk")
 """Fields whose values the data do not change."""
 
-MORE_ARGUMENTS = """
-        no_head: Leave the head out, and compare the features themselves.
-        size: Height and width that images are scaled and cropped to, in pixels (by default that of most
-            images of a folder, up to 64).
-        channels: 3 for color, 1 for gray (by default those of a folder's images).
-"""
+IN_WORDS_OF_SHELL: Mapping[str, str] = {
+    "chunk": "Number of views that go through the network at a time, for a batch that does not fit into "
+    "memory (by default all at once). It costs one more forward pass, and the residual networks' BatchNorm "
+    "then takes the statistics of a chunk instead of the batch.",
+    "annealing": "Change of the beta of hard negatives, or of the temperature, over the epochs.",
+    "learn_temperature": "Learn the temperature with the network, from the objective's on.",
+}
+"""Explanations of fields that in the library's words speak of None or of whether."""
+
+RARE = frozenset(
+    {
+        *("augmentation", "positives", "encoder", "annealing", "negatives", "schedule", "head", "no_head"),
+        *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels"),
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +103,22 @@ class HeadOptions:
     dim: int | None = None
     hidden: int | None = None
     layers: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageOptions:
+    """Options of images and of the head that are no fields of `TrainingConfig`.
+
+    Args:
+        no_head: Leave the head out, and compare the features themselves.
+        size: Height and width that images are scaled and cropped to, in pixels (by default that of most
+            images of a folder, up to 64).
+        channels: 3 for color, 1 for gray (by default those of a folder's images).
+    """
+
+    no_head: bool = False
+    size: int | None = None
+    channels: Literal[1, 3] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,14 +143,14 @@ class TrainingOptions:
         Raises:
             ValueError: for settings of images if the data are texts, or the other way round.
         """
-        if source.are_texts:
+        if are_texts(source):
             self._check_texts(source.data)
-            return source.split(None)
+            return load_split(source, None)
         encoder = self.settings.get("encoder")
         largest = None
         if isinstance(encoder, TransformersConfig) and self.size is None:
             largest = encoder.image_size()
-        images = source.split(size_and_channels(source.data, self.size, self.channels, largest))
+        images = load_split(source, size_and_channels(source.data, self.size, self.channels, largest))
         if isinstance(encoder, BagOfWordsConfig):
             raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
         return images
@@ -166,34 +185,27 @@ class TrainingOptions:
         return replace(usual, optimizer=replace(usual.optimizer, **self.optimizer), **chosen)
 
 
-def training_options(changed: Mapping[str, Option], *, without: tuple[str, ...] = ()) -> Any:
-    """Return `TrainingOptions` for tyro, with an option for each field of `TrainingConfig`.
-
-    Args:
-        changed: options that differ from their field.
-        without: fields that are no options.
-    """
+def training_options() -> dict[str, Option]:
+    """Return the options of a training: one for each field of `TrainingConfig` but for its objective."""
     options = options_of(TrainingConfig)
-    del options["optimizer"]
+    del options["optimizer"], options["objective"]
+    for name, text in IN_WORDS_OF_SHELL.items():
+        annotation, default = options[name]
+        options[name] = Annotated[annotation, tyro.conf.arg(help=text)], default
     options |= {
         name: (Annotated[choice_of(kind, none=USUAL), tyro.conf.arg(help=text)], None)
         for name, (kind, text) in {**FROM_DATA, **OPTIMIZER}.items()
     }
-    options |= {
-        "head": (HeadOptions, HeadOptions()),
-        "no_head": (bool, False),
-        "size": (int | None, None),
-        "channels": (Literal[1, 3] | None, None),
-        **changed,
-    }
-    for name in without:
-        del options[name]
-    text = (TrainingConfig.__doc__ or "").split("\n\n    Raises:")[0] + MORE_ARGUMENTS
-    constructor = constructor_of(_make, options, text)
-    return Annotated[TrainingOptions, tyro.conf.arg(name="", constructor=constructor)]
+    return {**options, "head": _head(), **fields_of(ImageOptions)}
 
 
-def _make(
+def _head() -> Option:
+    text = "Small network between the features and the embeddings that are compared."
+    constructor = constructor_of(HeadOptions, fields_of(HeadOptions), text)
+    return Annotated[HeadOptions, tyro.conf.arg(constructor=constructor)], HeadOptions()
+
+
+def made_training(
     *,
     size: int | None,
     channels: Literal[1, 3] | None,
@@ -201,6 +213,18 @@ def _make(
     no_head: bool,
     **settings: Any,
 ) -> TrainingOptions:
+    """Return the settings that were chosen, after the checks that need no data.
+
+    Args:
+        size: height and width of images in pixels, or None.
+        channels: channels of images, or None.
+        head: settings of the head that were chosen.
+        no_head: whether the head is left out.
+        settings: the other options of `training_options`, by their names, and the objective, if it is known.
+
+    Raises:
+        ValueError: for numbers outside their ranges, or settings that exclude each other.
+    """
     check_seed("seed", settings["seed"])
     chosen = {name: value for name, value in settings.items() if name not in FROM_DATA or value is not None}
     optimizer = {name: chosen.pop(name) for name in OPTIMIZER}
@@ -217,13 +241,3 @@ def _make(
     numbers = {name: chosen[name] for name in NUMBERS if name in chosen}
     TrainingConfig(objective=objective, optimizer=Adam(**optimizer), **numbers)
     return TrainingOptions(settings=chosen, optimizer=optimizer, size=size, channels=channels)
-
-
-if TYPE_CHECKING:
-    TrainOptions = TrainingOptions
-    CompareOptions = TrainingOptions
-else:
-    TrainOptions = training_options(
-        {"objective": (Annotated[objective_type(), tyro.conf.arg(name="")], NO_DEFAULT)}
-    )
-    CompareOptions = training_options({}, without=("objective",))

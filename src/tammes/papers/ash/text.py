@@ -26,7 +26,7 @@ from tammes.papers.ash.text_findings import best_count, count_with_range, findin
 from tammes.papers.ash.text_plan import cells, plan_of
 from tammes.papers.ash.text_summary import Summary
 from tammes.papers.ash.text_training import CLIP, LEARNING_RATE, TextScore, measure
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.page import Figure, Numbers, PaperPage
 from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study
@@ -190,17 +190,3 @@ def _numbers(summary: Summary) -> Numbers:
         f"{listed([str(k) for k in summary.counts])}. Accuracies with 95 % intervals; in round brackets the "
         "k that the best is not resolved from. Every run of the study is in table.csv.",
     )
-
-
-ENTRY = Entry(
-    name="negatives-text",
-    statement="For a given number of classes, accuracy improves with the number of negatives and then slowly "
-    "decays; the optimal number increases with the number of classes. Removing collisions helps, most where "
-    "classes are few. Batch size and number of negatives play different roles: the largest batch is best, "
-    "with an intermediate number of negatives.",
-    source="Ash, Goel, Krishnamurthy and Misra, Investigating the Role of Negatives in Contrastive "
-    "Representation Learning, arXiv:2106.09943, section 4, Fig. 3, 5, 6 and 7, Table 1",
-    run=run,
-    data="documents with many sentences each, a sentence a line: a folder with a text file for each "
-    "(Wiki-3029), or a table",
-)

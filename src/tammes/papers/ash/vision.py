@@ -15,6 +15,7 @@ from pathlib import Path
 from tammes.data import Published, published_at
 from tammes.data.published import CIFAR10, MNIST, SVHN
 from tammes.estimate import Estimate
+from tammes.papers.ash import NEGATIVES_VISION
 from tammes.papers.ash.accuracies import (
     in_points,
     linear,
@@ -40,7 +41,7 @@ from tammes.papers.ash.vision_training import (
     scale_of,
 )
 from tammes.papers.ash.vision_trends import VisionArm, arms, heat_panels, line_panels, overview
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.finding import Finding, within
 from tammes.papers.page import Figure, Numbers, PaperPage
 from tammes.papers.protocol import Protocol
@@ -105,7 +106,7 @@ def load(data: Path) -> Mapping[str, Parts]:
             at.setdefault(found, place)
     wanted = (CIFAR10, SVHN if SVHN in at else MNIST)
     if not any(each in at for each in wanted):
-        raise ValueError(f"expected in {data} or a folder in it {ENTRY.data}; found none of them")
+        raise ValueError(f"expected in {data} or a folder in it {NEGATIVES_VISION.data}; found none of them")
     return {
         each.name: (each.load(at[each], "train"), each.load(at[each], "test"))
         for each in wanted
@@ -318,16 +319,3 @@ def _counts_in_words(arm: VisionArm) -> str:
         f"{arm.name}, k from 1 to all of the batch: {arm.by_count(linear).points} (mean classifier "
         f"{arm.by_count(mean).points}); from {few} to all: {arm.by_count(linear, since=few).points}."
     )
-
-
-ENTRY = Entry(
-    name="negatives-vision",
-    statement="With augmented positives, accuracy tends to improve with batch size and with the number of "
-    "negatives. With real positives it hardly depends on either on SVHN, and on CIFAR-10 it tends to "
-    "increase as the batch gets smaller.",
-    source="Ash, Goel, Krishnamurthy and Misra, Investigating the Role of Negatives in Contrastive "
-    "Representation Learning, arXiv:2106.09943, section 4, Fig. 4 and 8, Table 2",
-    run=run,
-    data="CIFAR-10 (cifar-10-binary.tar.gz or cifar-10-batches-bin), and SVHN (train_32x32.mat, "
-    "test_32x32.mat) or MNIST (its four idx files) in its place",
-)

@@ -1,1 +1,13 @@
 """Jiang, Ishwar and Aeron, "Hard Negative Sampling via Regularized Optimal Transport"."""
+
+from tammes.papers.entry import Entry, run_of
+
+TRANSPORT_DEGENERACY = Entry(
+    name="transport-degeneracy",
+    statement="If negatives are the worst that marginal constraints allow, a constant map is optimal: the "
+    "min-max value of E[f(x)·f(x⁻) − f(x)·f(x⁺)] is 0 and that of the loss is ψ(0, …, 0). Regularizing the "
+    "coupling, by entropy and without self-coupling, is meant to preclude this.",
+    source="Jiang, Ishwar and Aeron, Hard Negative Sampling via Regularized Optimal Transport for "
+    "Contrastive Representation Learning, arXiv:2111.03169, Lemma 2, Theorem 1, Section VI",
+    run=run_of("tammes.papers.jiang.transport_degeneracy"),
+)

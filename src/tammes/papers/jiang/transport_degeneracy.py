@@ -42,7 +42,7 @@ from matplotlib.figure import Figure as Drawing
 from tammes.coupling import Transport, Uniform
 from tammes.data import digits
 from tammes.estimate import Estimate
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.finding import Check, Effect, Finding, within
 from tammes.papers.jiang import minmax
 from tammes.papers.jiang.minmax import Adversary, EncoderScore, Trained, logistic
@@ -331,14 +331,3 @@ def _over_seeds(field: str, scores: Sequence[EncoderScore]) -> Estimate:
 
 def _difference(field: str, more: Sequence[EncoderScore], less: Sequence[EncoderScore]) -> Estimate:
     return Estimate.of_difference(_values(field, more), _values(field, less))
-
-
-ENTRY = Entry(
-    name="transport-degeneracy",
-    statement="If negatives are the worst that marginal constraints allow, a constant map is optimal: the "
-    "min-max value of E[f(x)·f(x⁻) − f(x)·f(x⁺)] is 0 and that of the loss is ψ(0, …, 0). Regularizing the "
-    "coupling, by entropy and without self-coupling, is meant to preclude this.",
-    source="Jiang, Ishwar and Aeron, Hard Negative Sampling via Regularized Optimal Transport for "
-    "Contrastive Representation Learning, arXiv:2111.03169, Lemma 2, Theorem 1, Section VI",
-    run=run,
-)

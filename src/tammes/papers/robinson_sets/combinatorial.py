@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from tammes.estimate import Estimate
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Effect, Finding, within
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
@@ -317,14 +317,3 @@ def _sorted(ratios: Ratios) -> list[Task]:
         return problem != CLIQUE, label != method, METHODS.index(method)
 
     return sorted(ratios, key=place)
-
-
-ENTRY = Entry(
-    name="sets-combinatorial",
-    statement="Networks trained through neural set function extensions find larger cliques and independent "
-    "sets than those trained through scalar ones, and compare well with other methods.",
-    source="Robinson (2023), section 8.5.1, Table 8.1, and Figure 8-5",
-    data="a folder with unpacked archives of the TU collection in it: MUTAG, ENZYMES, IMDB-BINARY, PROTEINS, "
-    "COLLAB, or some of them",
-    run=run,
-)

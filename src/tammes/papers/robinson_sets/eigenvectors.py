@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from tammes.estimate import Estimate
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.figures import curves
 from tammes.papers.finding import Effect, Finding, within
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
@@ -204,13 +204,3 @@ def _drawn(numbers: Series, label: str) -> Drawing:
         across="eigenvectors",
         up=label,
     )
-
-
-ENTRY = Entry(
-    name="sets-eigenvectors",
-    statement="A neural extension needs few eigenvectors: performance saturates around four, and the "
-    "spectrum of X falls rapidly.",
-    source="Robinson (2023), section 8.5.4, Figure 8-3",
-    data="a folder with unpacked archives of the TU collection in it: ENZYMES, PROTEINS, or one of them",
-    run=run,
-)

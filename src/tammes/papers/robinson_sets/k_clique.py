@@ -7,7 +7,7 @@ answers yes by showing a clique, so precision is 1, and F1 says how many of the 
 from collections.abc import Mapping, Sequence
 
 from tammes.estimate import Estimate
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
@@ -129,13 +129,3 @@ def findings(f1: F1, places: Mapping[str, Place]) -> tuple[Finding, ...]:
         )
         for other in OTHERS
     )
-
-
-ENTRY = Entry(
-    name="sets-k-clique",
-    statement="An extension that looks at sets of at most k elements is better at telling whether a graph "
-    "has a clique of size k than the Lovász extension and REINFORCE.",
-    source="Robinson (2023), section 8.5.2, Figure 8-2",
-    data="a folder with unpacked archives of the TU collection in it: ENZYMES, PROTEINS, or one of them",
-    run=run,
-)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import product
 
 from tammes.estimate import Estimate
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.page import Numbers, PaperPage, write_page
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_sets import combinatorial, training
@@ -228,13 +228,3 @@ def _line(task: Task) -> str:
 
 def _words(values: Sequence[int]) -> str:
     return " or ".join(map(str, values))
-
-
-ENTRY = Entry(
-    name="sets-search",
-    statement="With the best of 27 settings, networks trained through neural set function extensions find "
-    "larger cliques and independent sets than those trained through scalar ones.",
-    source="Robinson (2023), section 8.5.1, Table 8.1, and appendix F.6",
-    data=f"a folder with unpacked archives of the TU collection in it: {', '.join(DATA)}, or some",
-    run=run,
-)

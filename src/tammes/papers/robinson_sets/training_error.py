@@ -12,12 +12,12 @@ from matplotlib.figure import Figure as Drawing
 
 from tammes.data import Images, published_at
 from tammes.estimate import Estimate
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.figures import curves
 from tammes.papers.finding import Effect, Finding, within
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
-from tammes.papers.robinson_sets import loss_training
+from tammes.papers.robinson_sets import SETS_TRAINING_ERROR, loss_training
 from tammes.papers.robinson_sets.loss_training import (
     CONSTANT,
     LOSSES,
@@ -50,7 +50,7 @@ def run(request: Request) -> None:
     data, budget, seeds = request.required_data(), request.budget, request.seed_range(SEEDS)
     published = published_at(data)
     if published is None:
-        raise ValueError(f"expected {ENTRY.data} at {data}; found none")
+        raise ValueError(f"expected {SETS_TRAINING_ERROR.data} at {data}; found none")
     most = max(LEAST, round(PART * min(1.0, budget / SMALL))) if budget < 1 else None
     train, validation = parts(published.load(data, "train"), most, seed=request.seed)
     test = published.load(data, "test")
@@ -267,13 +267,3 @@ def _drawn(loss: str, series: Sequence[Curve]) -> Drawing:
         for place, name in enumerate(("loss", "error"))
     }
     return curves(lines, across="epoch", up=loss)
-
-
-ENTRY = Entry(
-    name="sets-training-error",
-    statement="The singleton extension of the training error, used as a loss, follows the error at its own "
-    "scale, and can be used to minimize it.",
-    source="Robinson (2023), section 8.5.3, Figure 8-4",
-    data="CIFAR-10, SVHN or MNIST as published",
-    run=run,
-)

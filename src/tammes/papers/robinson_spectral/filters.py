@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tammes.data.filter_images import FILTERS, FilterImages, filter_images
 from tammes.estimate import Estimate
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.figures import grouped_dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
@@ -302,16 +302,3 @@ def numbers(results: Mapping[FilterRun, FilterScore]) -> Numbers:
         "parentheses, the paper's mean and standard deviation over 50 images. Seconds for all five filters "
         "of an image, one setting.",
     )
-
-
-ENTRY = Entry(
-    name="spectral-filters",
-    statement="Without message passing, SignNet and BasisNet learn spectral graph convolutions. They beat "
-    "the spectral networks GPR-GNN and ARMA on all five filters, says the text; Table E.6 says so but for "
-    "SignNet with DeepSets on the high-pass filter, and BasisNet with a Transformer on the low- and "
-    "high-pass filters.",
-    source="Robinson (2023), section E.10.3, Table E.6",
-    data="the folder of the 50 images on a grid of 32 by 32 (a .mat file) and of their targets "
-    "(labels/y_low.npy and others)",
-    run=run,
-)

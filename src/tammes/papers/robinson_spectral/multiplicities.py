@@ -14,7 +14,7 @@ from tammes.data.filter_images import filter_images
 from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.data.zinc import zinc
 from tammes.extensions import tu_graphs
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Check, Finding
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
@@ -252,14 +252,3 @@ def read(folder: Path, cell: GraphSet) -> list[Graph]:
 def _graphs(packed: LabeledGraphs) -> list[Graph]:
     edges = packed.edges.split(packed.edge_starts.diff().tolist(), dim=1)
     return list(zip(edges, packed.node_starts.diff().tolist(), strict=True))
-
-
-ENTRY = Entry(
-    name="spectral-multiplicities",
-    statement="Real graphs have repeated eigenvalues: most graphs of most sets do, and their eigenspaces can "
-    "be large, so that invariance to signs is not enough.",
-    source="Robinson (2023), section E.3.2, Tables E.2 and E.3",
-    data="a folder with unpacked archives of the TU collection in it (PROTEINS, IMDB-MULTI, COLLAB, COIL-DEL "
-    "and others), zinc, filters, or some of them",
-    run=run,
-)

@@ -10,7 +10,7 @@ from math import log10
 import numpy as np
 
 from tammes.data.graph_properties import PROPERTIES, graph_properties
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.robinson_spectral.figure_7_3 import Experiment, Graphs
 from tammes.papers.robinson_spectral.graph_regression import standardized
 
@@ -52,12 +52,3 @@ def run(request: Request) -> None:
 
     words = f"{training:,} to train on (the paper's: {TRAIN:,}), {testing:,} to test on"
     EXPERIMENT.run(request, graphs=graphs, training_graphs=training, data=words)
-
-
-ENTRY = Entry(
-    name="spectral-properties",
-    statement="Laplacian eigenvectors with random flips do not improve the regression of properties of "
-    "graphs; processed by SignNet, they do so significantly.",
-    source="Robinson (2023), section 7.3.2, Figure 7-3",
-    run=run,
-)

@@ -4,7 +4,7 @@ Robinson (2023), section 7.3.2, Figure 7-3.
 """
 
 from tammes.data.substructures import COUNTED, substructures
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.robinson_spectral.figure_7_3 import Experiment
 from tammes.papers.robinson_spectral.graph_regression import standardized
 
@@ -33,14 +33,3 @@ def run(request: Request) -> None:
         training_graphs=len(train),
         data=f"{len(train):,} random graphs to train on, {len(test):,} to test on",
     )
-
-
-ENTRY = Entry(
-    name="spectral-substructures",
-    statement="Laplacian eigenvectors with random flips improve the counting of substructures by a graph "
-    "isomorphism network; processed by SignNet, they do so significantly, for all of them.",
-    source="Robinson (2023), section 7.3.2, Figure 7-3",
-    data="the random graphs with their counts (NAME_parsed.npz) and split (NAME_train.txt, NAME_val.txt, "
-    "NAME_test.txt)",
-    run=run,
-)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Drawing
 from torch import Tensor
 
 from tammes.estimate import Estimate
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.finding import Check, Effect, Finding
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
@@ -329,13 +329,3 @@ def numbers(scores: Scores) -> Numbers:
         note="PSNR in dB, higher is better; a hundred times DSSIM, lower is better; means over seeds with "
         "95 % intervals. The paper's: PSNR, DSSIM.",
     )
-
-
-ENTRY = Entry(
-    name="spectral-texture",
-    statement="A neural field on the eigenfunctions of a mesh learns its texture better when SignNet takes "
-    "care of their signs, with no more parameters; with random flips it is far behind.",
-    source="Robinson (2023), section 7.3.3, Table 7.3",
-    data="a folder with a textured mesh in it: one .obj file with places on a picture, one .png or .jpg",
-    run=run,
-)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Drawing
 
 from tammes.data.zinc import part_of_zinc
 from tammes.estimate import Estimate
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.figures import grouped_dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
@@ -293,14 +293,3 @@ def _name(setting: Setting) -> str:
 def _encoding(setting: Setting) -> str:
     _, encoding, eigenvectors = setting
     return encoding if encoding == NONE else f"{encoding}, {eigenvectors or 'all'}"
-
-
-ENTRY = Entry(
-    name="spectral-zinc",
-    statement="For every base network, encodings by SignNet yield the least error on ZINC, less than "
-    "Laplacian eigenvectors with random flips or other choices of signs, and less than no encoding.",
-    source="Robinson (2023), sections 7.3.1 and E.10.1, Tables 7.1, 7.2 and E.4",
-    data="ZINC 12k: the folder that torch_geometric.datasets.ZINC(path, subset=True) has filled, or one of "
-    "zinc_train*.npz, zinc_val*.npz and zinc_test*.npz",
-    run=run,
-)

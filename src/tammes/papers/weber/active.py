@@ -18,7 +18,7 @@ from tammes.data import digits
 from tammes.estimate import Estimate
 from tammes.papers.ash.vision import load
 from tammes.papers.ash.vision_training import Parts
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
@@ -336,14 +336,3 @@ def _mark(axes: Axes, place: float, difference: Estimate, color: str, *, filled:
         markerfacecolor=color if filled else "none",
         linewidth=1.4,
     )
-
-
-ENTRY = Entry(
-    name="positives-real-data",
-    statement="Positives near the boundary of a classifier in the embedding, and positives that vary little "
-    "in what matters and freely in the rest, are more effective than random ones. (Stated for latents; here "
-    "on images.)",
-    source="Weber and Bachman (2022), sections III and IV, Tables I and II",
-    run=run,
-    data="CIFAR-10 (cifar-10-binary.tar.gz or cifar-10-batches-bin) or MNIST (its four idx files), or both",
-)

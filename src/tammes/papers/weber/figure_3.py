@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from tammes.latent import algorithm_2
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.figures import curves
 from tammes.papers.finding import BY_CHANCE, Finding
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
@@ -193,12 +193,3 @@ def numbers(results: Results, varied: Varied) -> Numbers:
         ),
         note="kNN accuracy, means over seeds with 95 % intervals; differences are paired by seed.",
     )
-
-
-ENTRY = Entry(
-    name="positives-figure-3",
-    statement="Even small differences between the perturbations of informative and of other latents improve "
-    "over equal ones.",
-    source="Weber and Bachman (2022), Figure 3 and supplement, sec. E",
-    run=run,
-)

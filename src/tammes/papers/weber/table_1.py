@@ -9,7 +9,7 @@ from functools import partial
 from statistics import fmean
 
 from tammes.estimate import Estimate
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.page import Numbers, PaperPage
 from tammes.papers.weber.settings import (
@@ -162,12 +162,3 @@ def numbers(results: Results, work: Sequence[Runs]) -> Numbers:
         "to the mean of its own class. Tries: candidates for an active positive. Missed: how often none was "
         "accepted. Deeper: adversarial positives that lie deeper in the class of the anchor than it does.",
     )
-
-
-ENTRY = Entry(
-    name="positives-table-1",
-    statement="Positives that are augmented until they lie near the boundary of a classifier on the current "
-    "embedding recover latent classes better than random augmentations.",
-    source="Weber and Bachman (2022), Table I",
-    run=run,
-)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from tammes.papers.entry import Entry, Request
+from tammes.papers.entry import Request
 from tammes.papers.finding import Finding, within
 from tammes.papers.page import Numbers, PaperPage
 from tammes.papers.weber.settings import (
@@ -132,12 +132,3 @@ def numbers(results: Results, work: Sequence[Runs]) -> Numbers:
         note="kNN accuracy, means over seeds with 95 % intervals; the paper's in parentheses, which has no "
         "errors. True latents: fraction that is nearest to the mean of its own class.",
     )
-
-
-ENTRY = Entry(
-    name="positives-table-2",
-    statement="Small perturbations of the informative latents with the others drawn anew, or only perturbed "
-    "more, make better positives than perturbations of equal size.",
-    source="Weber and Bachman (2022), Table II",
-    run=run,
-)

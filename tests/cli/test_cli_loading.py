@@ -3,20 +3,21 @@ from pathlib import Path
 
 import pytest
 
-from tammes.cli.options.data import Source, Split, hold_out
-from tammes.cli.options.images import mirrors, size_and_channels
+from tammes.cli.images import mirrors, size_and_channels
+from tammes.cli.loading import are_texts, hold_out, load, load_split
+from tammes.cli.options.data import Source, Split
 from tiny import random_images, write_images
 
 
 def test_the_digits_have_their_own_split() -> None:
-    train, test = Split(data="digits").split((8, 1))
+    train, test = load_split(Split(data="digits"), (8, 1))
     assert (len(train), len(test or ())) == (1437, 360)
-    assert sum(len(part) for part in Source(data="digits").load((8, 1))) == 1797
+    assert sum(len(part) for part in load(Source(data="digits"), (8, 1))) == 1797
 
 
 def test_a_labeled_folder_is_split_class_by_class(tmp_path: Path) -> None:
     write_images(tmp_path, "cat", "dog", "owl", count=10)
-    train, test = Split(data=str(tmp_path), held_out=0.2).split((8, 3))
+    train, test = load_split(Split(data=str(tmp_path), held_out=0.2), (8, 3))
     assert test is not None
     assert sorted(train.names + test.names) == sorted(
         f"{name}/{i}.png" for name in ("cat", "dog", "owl") for i in range(10)
@@ -45,15 +46,15 @@ def test_a_class_of_one_is_trained_on() -> None:
 def test_without_labels_or_wish_nothing_is_held_out(tmp_path: Path) -> None:
     write_images(tmp_path / "labeled", "cat", "dog")
     write_images(tmp_path / "flat", ".", count=4)
-    assert Split(data=str(tmp_path / "labeled"), held_out=0).split((8, 3))[1] is None
-    assert Split(data=str(tmp_path / "flat")).split((8, 3))[1] is None
+    assert load_split(Split(data=str(tmp_path / "labeled"), held_out=0), (8, 3))[1] is None
+    assert load_split(Split(data=str(tmp_path / "flat")), (8, 3))[1] is None
 
 
 def test_a_folder_of_test_images_is_used_as_it_is(tmp_path: Path) -> None:
     write_images(tmp_path / "train", "cat", "dog")
     write_images(tmp_path / "test", "cat", "dog", count=3)
     split = Split(data=str(tmp_path / "train"), test=tmp_path / "test")
-    train, test = split.split((8, 3))
+    train, test = load_split(split, (8, 3))
     assert (len(train), len(test or ())) == (12, 6)
 
 
@@ -63,17 +64,17 @@ def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
     write_images(tmp_path / "one", "cat")
     train = str(tmp_path / "train")
     with pytest.raises(ValueError, match="too few images to hold some out of each class"):
-        Split(data=train).split((8, 3))
+        load_split(Split(data=train), (8, 3))
     with pytest.raises(ValueError, match="these differ: dog, owl"):
-        Split(data=train, test=tmp_path / "other").split((8, 3))
+        load_split(Split(data=train, test=tmp_path / "other"), (8, 3))
     with pytest.raises(ValueError, match="at least two classes"):
-        Split(data=str(tmp_path / "one")).split((8, 3))
+        load_split(Split(data=str(tmp_path / "one")), (8, 3))
     with pytest.raises(ValueError, match=r"--held-out must be a finite number .* got 1\.5"):
-        Split(data=str(tmp_path / "other"), held_out=1.5).split((8, 3))
+        load_split(Split(data=str(tmp_path / "other"), held_out=1.5), (8, 3))
     with pytest.raises(ValueError, match="digits has its own test images"):
-        Split(data="digits", test=tmp_path).split((8, 1))
+        load_split(Split(data="digits", test=tmp_path), (8, 1))
     with pytest.raises(ValueError, match="the digits are 8x8 pixels and gray"):
-        Split(data="digits").split((16, 1))
+        load_split(Split(data="digits"), (16, 1))
 
 
 def write_mnist(folder: Path) -> str:
@@ -99,14 +100,14 @@ def test_published_sets_have_their_own_split_and_shape(tmp_path: Path) -> None:
     mnist, cifar10 = write_mnist(tmp_path / "mnist"), write_cifar10(tmp_path / "cifar")
     for data, size, channels, counts in ((mnist, 28, 1, (2, 2)), (cifar10, 32, 3, (10, 2))):
         split = Split(data=data)
-        assert not split.are_texts
+        assert not are_texts(split)
         assert size_and_channels(data, None, None) == (size, channels)
-        train, test = split.split((size, channels))
+        train, test = load_split(split, (size, channels))
         assert (len(train), len(test or ())) == counts
         with pytest.raises(ValueError, match="has its own test images: leave --test out"):
-            Split(data=data, test=tmp_path).split((size, channels))
+            load_split(Split(data=data, test=tmp_path), (size, channels))
         with pytest.raises(ValueError, match=rf"{size}x{size} pixels and (gray|in color): leave --size"):
-            split.split((16, channels))
+            load_split(split, (16, channels))
 
 
 def test_published_digits_are_not_mirrored(tmp_path: Path) -> None:

@@ -1,0 +1,223 @@
+"""Loading of the data that the command line names, and the part of them held out for measuring."""
+
+import os
+import sys
+from dataclasses import replace
+from fnmatch import fnmatch
+from pathlib import Path
+
+import torch
+
+from tammes.cli.failures import print_line
+from tammes.cli.images import has_own_test_images, load_parts
+from tammes.cli.options.data import Source, Split
+from tammes.cli.options.texts import TextFormat
+from tammes.cli.output import counted
+from tammes.data import Images, Texts, folder, texts
+from tammes.data.image_files import SUFFIXES
+from tammes.data.listing import files_below, listing
+from tammes.data.tables import HUB, is_saved_data_set
+from tammes.data.tables import SUFFIXES as TABLES
+from tammes.training import Data, ImagesSummary, TextsSummary
+from tammes.training.seeds import Purpose, derive
+
+Shape = tuple[int, int]
+"""Height and width of images in pixels, and their channels."""
+
+MANY = 50_000
+"""Files whose decoding takes about half a minute or more, which is said."""
+
+# Suffixes of texts, even of a file that does not exist.
+TEXT_SUFFIXES = TABLES | {".txt"}
+
+
+def find_in_current_folder() -> None:
+    """Let modules of the current folder be imported, after all that are installed."""
+    if "" not in sys.path:
+        sys.path.append("")
+
+
+def are_texts(source: Source) -> bool:
+    """Return whether the data are texts, judged by their files."""
+    return not has_own_test_images(source.data) and looks_like_texts(source.data, source.format)
+
+
+def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
+    """Load all data: two parts of the digits or a published set, one part of texts or a folder.
+
+    Args:
+        source: data as the command line names them.
+        shape: size in pixels and channels of images; None for texts.
+
+    Raises:
+        ValueError: for data that cannot be loaded, or options of texts given for images.
+    """
+    if shape is not None:
+        source.format.check_unused(f"{source.data} holds images")
+        if has_own_test_images(source.data):
+            return load_parts(source.data, *shape)
+    return (_part(source, source.data, shape),)
+
+
+def _part(source: Source, path: str, shape: Shape | None) -> Data:
+    if shape is None:
+        return load_texts(path, source.format, strict=source.strict)
+    size, channels = shape
+    if not source.unchecked:
+        _say_that_it_takes_long(path)
+    return folder(path, size=size, channels=channels, strict=source.strict, unchecked=source.unchecked)
+
+
+def _say_that_it_takes_long(path: str) -> None:
+    count = len(files_below(Path(path))[0]) if Path(path).is_dir() else 0
+    if count >= MANY:
+        print_line(f"decoding {count:,} files once, to leave damaged images out; --unchecked begins sooner")
+
+
+def skipped_names(*parts: Data | None) -> list[str]:
+    """Return the names of what was found beside the data and left out; parts of one folder share them."""
+    skipped = {id(part.skipped): part.skipped for part in parts if part is not None}
+    return [name for names in skipped.values() for name in names]
+
+
+def left_out(*parts: Data | None) -> str | None:
+    """Return a sentence that counts the files that were left out and names some; None if there are none."""
+    names = skipped_names(*parts)
+    if not names:
+        return None
+    are_texts = any(isinstance(part, Texts) for part in parts)
+    noun = ("file or row", "files or rows") if are_texts else ("file", "files")
+    was = "was" if len(names) == 1 else "were"
+    return f"{counted(len(names), *noun)} that cannot be used {was} left out: {listing(names)}"
+
+
+def load_texts(path: str, format: TextFormat, *, strict: bool) -> Texts:
+    """Load the texts at a path.
+
+    Raises:
+        ValueError: for a path without texts, or without the columns.
+    """
+    return texts(
+        path,
+        text_column=format.text_column,
+        label_column=format.label_column,
+        split=format.split,
+        prose=format.prose,
+        files=format.files or "*.txt",
+        encoding=format.encoding or "utf-8",
+        strict=strict,
+    )
+
+
+def looks_like_texts(path: str, format: TextFormat) -> bool:
+    """Return whether the data at a path are texts.
+
+    A file is, unless its name is an image's; so is a folder with more plain-text files than images.
+
+    Args:
+        path: a file, a folder, or the name of a data set.
+        format: says which files of a folder are texts.
+    """
+    place = Path(path)
+    if path.startswith(HUB):
+        return True
+    if not place.is_dir():
+        suffix = place.suffix.lower()
+        return suffix in TEXT_SUFFIXES or (place.is_file() and suffix not in SUFFIXES)
+    if is_saved_data_set(place) or format.files is not None:
+        return True
+    names, _ = files_below(place)
+    images = sum(os.path.splitext(name)[1].lower() in SUFFIXES for name in names)
+    return sum(fnmatch(name, "*.txt") for name in names) > images
+
+
+def shape_like(source: Source, summary: ImagesSummary | TextsSummary) -> Shape | None:
+    """Return the shape of the images that a run was trained on; None for texts.
+
+    Raises:
+        ValueError: for data of the other kind, or no data.
+    """
+    data, now_texts = source.data, are_texts(source)
+    trained_on_texts = isinstance(summary, TextsSummary)
+    if trained_on_texts != now_texts:
+        if not (now_texts or has_own_test_images(data) or Path(data).exists()):
+            raise ValueError(f"found nothing at {data}")
+        kinds = "texts", "images"
+        was, now = kinds if trained_on_texts else kinds[::-1]
+        raise ValueError(f"the run was trained on {was}, but {data} holds {now}: name {was}")
+    return None if isinstance(summary, TextsSummary) else (summary.size, summary.channels)
+
+
+def load_split(source: Split, shape: Shape | None) -> tuple[Data, Data | None]:
+    """Load training data and, if they have labels, test data.
+
+    Args:
+        source: data as the command line names them.
+        shape: size in pixels and channels of images; None for texts.
+
+    Raises:
+        ValueError: for data that cannot be loaded or split like this.
+    """
+    train, *own_test = load(source, shape)
+    if source.test is None:
+        return (train, own_test[0]) if own_test else _hold_out(train, source.held_out)
+    if own_test:
+        raise ValueError(f"{source.data} has its own test images: leave --test out")
+    return train, _same_classes(train, _part(source, str(source.test), shape))
+
+
+def _hold_out(data: Data, fraction: float) -> tuple[Data, Data | None]:
+    if data.labels is None or fraction == 0:
+        return data, None
+    try:
+        data.required_labels()
+    except ValueError as error:
+        raise ValueError(f"{error}; to train on all of them and measure nothing, --held-out 0") from error
+    return hold_out(data, fraction)
+
+
+def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
+    """Split labeled data, class by class, in the same way every time.
+
+    Args:
+        data: labeled data.
+        fraction: share of each class to hold out, in (0, 1), rounded; at least one row of each class that
+            keeps enough for training: an image, or a pair of sentences.
+
+    Returns:
+        The training data, and the data held out.
+
+    Raises:
+        ValueError: for a fraction outside (0, 1), or if one of the two would be empty.
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"fraction must be above 0 and below 1, got {fraction}")
+    labels = data.required_labels()
+    kept = 1 if isinstance(data, Images) else 2
+    held: list[int] = []
+    for label in labels.unique().tolist():
+        rows = (labels == label).nonzero()[:, 0]
+        generator = torch.Generator().manual_seed(derive(0, Purpose.HOLDOUT, label))
+        count = max(0, min(max(1, round(fraction * len(rows))), len(rows) - kept))
+        held += rows[torch.randperm(len(rows), generator=generator)[:count]].tolist()
+    chosen = set(held)
+    if len(labels[held].unique()) < 2:
+        noun = "images" if isinstance(data, Images) else "sentences"
+        raise ValueError(
+            f"too few {noun} to hold some out of each class: name others by --test, or use --held-out 0"
+        )
+    rest = [row for row in range(len(data)) if row not in chosen]
+    return data.subset(rest), data.subset(sorted(held))
+
+
+def _same_classes(data: Data, test: Data) -> Data:
+    test.required_labels()
+    if data.classes is None or test.classes is None or data.classes == test.classes:
+        return test
+    odd = sorted(set(data.classes) ^ set(test.classes))
+    if odd:
+        raise ValueError(f"the test data must have the same classes; these differ: {', '.join(odd)}")
+    assert isinstance(test, Texts)  # the classes of images are in the order of their names
+    assert test.labels is not None
+    numbers = torch.tensor([data.classes.index(name) for name in test.classes])
+    return replace(test, labels=numbers[test.labels], classes=data.classes)

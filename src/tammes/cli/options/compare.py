@@ -1,0 +1,95 @@
+"""Options of `tammes compare`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from tammes.checks import check_seeds
+from tammes.cli.options import training
+from tammes.cli.options.data import RARE, Accelerator, Split
+from tammes.cli.options.objective import RecipeSettings, named_recipes
+from tammes.cli.options.parsing import Options, check_word, fields_of, made, text_of
+from tammes.cli.options.training import TrainingOptions, made_training, training_options
+from tammes.training import Data, TrainingConfig
+
+if TYPE_CHECKING:
+    Name = str
+else:
+    Name = Literal[tuple(named_recipes())]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare:
+    """Train several objectives on the same data with the same seed and budget, and compare them.
+
+    tammes compare simclr dcl hcl hcl-ot --data digits
+
+    Args:
+        objectives: Objectives to compare, of those that `tammes train --help` explains.
+        report: Page to write.
+        seeds: Number of seeds, from --seed on; with one, no objective is called best.
+        out: Folder in which each training is kept as a run, NAME/seed-0 and so on. After a stop the same
+            command goes on there, and repeats nothing that has finished (by default nothing is kept).
+        accelerator: Device to compute on; auto takes a GPU if there is one.
+        workers: Processes that decode images.
+    """
+
+    objectives: Annotated[
+        tuple[Name, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="OBJECTIVES", help_behavior_hint="(required)"),
+    ]
+    training: TrainingOptions
+    source: Split
+    settings: RecipeSettings
+    report: Path = Path("report.html")
+    seeds: int = 1
+    out: Path | None = None
+    accelerator: Accelerator = "auto"
+    workers: int = 0
+    words: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.objectives:
+            raise ValueError("name at least one objective, as in: tammes compare simclr hcl --data digits")
+        twice = {name for name in self.objectives if self.objectives.count(name) > 1}
+        if twice:
+            raise ValueError(f"{', '.join(sorted(twice))} was named twice: name each objective once")
+        check_seeds(self.training.settings["seed"], self.seeds)
+
+    def config(self, name: str, data: Data) -> TrainingConfig:
+        """Return the settings of the first training of an objective."""
+        objective = self.settings.objective(name)
+        return self.training.config(data, self.source.data, objective=objective)
+
+
+def parse(words: Sequence[str]) -> Compare:
+    """Return what the words after `tammes compare` choose."""
+    for word in takewhile(lambda word: not word.startswith("-") and ":" not in word, words):
+        check_word("objective", word, named_recipes())
+    choice: Compare = options().parse("compare", words)
+    return replace(choice, words=tuple(words))
+
+
+def options() -> Options:
+    """Return the options: which objectives, on what data, and how they are trained."""
+    return Options(
+        make=_made,
+        options={
+            **fields_of(Split),
+            **fields_of(RecipeSettings),
+            **training_options(),
+            **fields_of(Compare, without=("training", "source", "settings")),
+        },
+        text=text_of(Compare),
+        rare=RARE | training.RARE | {"epsilon", "margin", "radius", "alpha"},
+    )
+
+
+def _made(**given: Any) -> Compare:
+    settings = {name: given.pop(name) for name in training_options()}
+    return made(Compare, {**given, "training": made_training(**settings)})

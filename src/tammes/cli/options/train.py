@@ -1,0 +1,156 @@
+"""Options of `tammes train`."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from tammes.checks import check_integer
+from tammes.cli.options import training
+from tammes.cli.options.data import RARE, Accelerator, Split
+from tammes.cli.options.objective import makers, named_recipes, objective_type
+from tammes.cli.options.parsing import NO_DEFAULT, Options, check_word, fields_of, made, text_of, words_of
+from tammes.cli.options.parts import options_of, summary_of
+from tammes.cli.options.training import TrainingOptions, made_training, training_options
+from tammes.objective import Objective
+from tammes.training.command import Command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """Train an encoder on your own images or texts: name an objective, then settings in any order.
+
+    `tammes train OBJECTIVE --help` shows what an objective must be given.
+
+    tammes train hcl --data FOLDER --temperature 0.2 --beta 1
+
+    tammes train --resume runs/FOLDER
+
+    Args:
+        out: Folder of the run: config.yaml, model.safetensors, checkpoints, metrics.csv, report.html, and for
+            texts vocabulary.json (by default runs/ and the name of the data).
+        resume: Resume the run in that folder; it ends as if it had never stopped.
+        overwrite: Replace the run in that folder.
+        accelerator: Device to compute on; auto takes a GPU if there is one.
+        workers: Processes that decode images, for each process that trains.
+        patience: Seconds to wait for another of several processes that train together (see torchrun).
+        checkpoint_every: Steps between checkpoints within an epoch.
+        measure_every: Epochs between measurements of the nearest-neighbor accuracy (by default, so that
+            there are about 20).
+    """
+
+    training: TrainingOptions
+    source: Split
+    out: Path | None = None
+    resume: bool = False
+    overwrite: bool = False
+    accelerator: Accelerator = "auto"
+    workers: int = 0
+    patience: float = 600.0
+    checkpoint_every: int = 500
+    measure_every: int | None = None
+    words: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.measure_every is not None:
+            check_integer("--measure-every", self.measure_every)
+
+
+FEW_NEED = frozenset({"overwrite", "patience", "checkpoint_every", "measure_every"})
+
+
+def parse(words: Sequence[str]) -> Train:
+    """Return what the words after `tammes train` choose."""
+    words = resumed(words)
+    if words and not words[0].startswith("-"):
+        name = words[0].replace("_", "-")
+        check_word("objective", name, makers())
+        choice: Train = options(makers()[name]).parse(f"train {name}", words[1:])
+    else:  # the objective comes later, or nothing but help is wanted
+        choice = options().parse("train", words)
+    return replace(choice, words=tuple(words))
+
+
+def options(maker: Callable[..., Objective] | None = None) -> Options:
+    """Return the options: what data, how they are trained on, and where the run goes.
+
+    Args:
+        maker: function whose parameters are options too, and which makes the objective of them; None for an
+            option that chooses one.
+    """
+    of_training, text = training_options(), text_of(Train)
+    if maker is None:
+        kind: Any = Annotated[objective_type(), tyro.conf.arg(name="", help="Objective to minimize.")]
+        of_objective = {"objective": (kind, NO_DEFAULT)}
+    else:
+        of_objective, text = options_of(maker), summary_of(maker)
+
+    def make(**given: Any) -> Train:
+        settings = {name: given.pop(name) for name in of_training}
+        chosen = {name: given.pop(name) for name in of_objective}
+        objective = chosen["objective"] if maker is None else maker(**chosen)
+        return made(Train, {**given, "training": made_training(objective=objective, **settings)})
+
+    parts = {name for name, (annotation, _) in of_objective.items() if words_of(annotation)}
+    return Options(
+        make=make,
+        options={
+            **fields_of(Split),
+            **of_objective,
+            **of_training,
+            **fields_of(Train, without=("training", "source")),
+        },
+        text=text,
+        rare=RARE | training.RARE | FEW_NEED | (parts if maker in named_recipes().values() else set()),
+    )
+
+
+def changed(words: Sequence[str], added: Sequence[str], dropped: Sequence[str] = ()) -> list[str]:
+    """Return the words of a command with further options, which take the place of those of their name.
+
+    Example:
+        >>> changed(["simclr", "--epochs", "5", "encoder:convnet"], ["--epochs", "9", "--resume"])
+        ['simclr', 'encoder:convnet', '--epochs', '9', '--resume']
+        >>> changed(["simclr", "--batch_size=8", "encoder:convnet"], ["--batch-size", "9"])
+        ['simclr', 'encoder:convnet', '--batch-size', '9']
+    """
+    result = [word for word in words if word not in dropped]
+    for at, flag in enumerate(added):
+        if not flag.startswith("--"):
+            continue
+        values = list(takewhile(lambda word: not word.startswith("--"), added[at + 1 :]))
+        names = [word.partition("=")[0].replace("_", "-") for word in result]
+        for place in reversed([place for place, name in enumerate(names) if name == flag]):
+            more = 0 if "=" in result[place] else len(values)
+            del result[place : place + 1 + more]
+    return [*result, *added]
+
+
+def resumed(arguments: Sequence[str]) -> list[str]:
+    """Return the words that resume a run: for `--resume FOLDER` those that started it, and any that follow.
+
+    Their paths are relative to the folder where the run was started, so this becomes the current one.
+
+    Raises:
+        ValueError: a folder without a run, or without the command of one.
+    """
+    if len(arguments) < 2 or arguments[0] != "--resume" or arguments[1].startswith("-"):
+        return list(arguments)
+    from tammes.training import RunFolder  # with lightning, which is needed by now
+
+    path = Path(arguments[1]).resolve()
+    if not RunFolder(path=path).config.exists():
+        raise ValueError(f"there is no run to resume in {arguments[1]} (no config.yaml)")
+    command = Command.load(RunFolder(path=path).command_file)
+    try:
+        os.chdir(command.folder)
+    except OSError as error:
+        raise ValueError(
+            f"the run was started in {command.folder}, which its paths are relative to, and which cannot be "
+            f"entered ({error.strerror}): repeat the command that started the run and add --resume"
+        ) from error
+    return changed(command.words, [*arguments[2:], "--resume", "--out", str(path)], ("--overwrite",))
