@@ -87,7 +87,7 @@ def test_a_run_is_a_folder(whole: Path) -> None:
         "model.safetensors",
     ]
     lines = (whole / "metrics.csv").read_text().splitlines()
-    assert lines[0].startswith("epoch,step,loss,knn,positive_similarity")
+    assert lines[0].startswith("epoch,step,loss,knn,learning_rate,gradient_norm,positive_similarity")
     assert [line.split(",")[:2] for line in lines[1:]] == [["0", "0"], ["1", "5"], ["2", "10"], ["3", "15"]]
 
 
