@@ -75,6 +75,7 @@ def test_train_leaves_a_whole_run(trained: Path) -> None:
         "checkpoints",
         "command.json",
         "config.yaml",
+        "environment.yaml",
         "metrics.csv",
         "model.safetensors",
         "report.html",

@@ -73,6 +73,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
         lambda c: c["callbacks"]["Metrics"]["rows"].append([9, 45, 1.0, None, {}]),
         "a row of metrics is of step 45, after global_step 15",
     ),
+    "a record of no machine": (
+        lambda c: c["callbacks"]["Environment"].update({"environment.yaml": "parts: [{cores: 2}]"}),
+        "missing key",
+    ),
     "negative steps": (
         lambda c: c.update(global_step=-5),
         "global_step must be an integer of at least 0, got -5",

@@ -83,6 +83,7 @@ def test_a_run_is_a_folder(whole: Path) -> None:
     assert sorted(file.name for file in whole.iterdir()) == [
         "checkpoints",
         "config.yaml",
+        "environment.yaml",
         "metrics.csv",
         "model.safetensors",
     ]

@@ -16,6 +16,8 @@ from typing_extensions import override
 
 from tammes.checks import check_file, check_integer, check_number
 from tammes.training.atomic import write_atomically
+from tammes.training.distributed.group import ProcessGroup
+from tammes.training.environment import STATE_KEY, EnvironmentRecorder
 from tammes.training.metrics import LEADING_COLUMNS, MetricsRecorder
 from tammes.training.stop import StopRequest
 
@@ -153,6 +155,9 @@ def _check_resumable(path: Path, checkpoint: dict[str, Any], module: LightningMo
         _check_weights(checkpoint["state_dict"], module.state_dict())
         _check_optimizer(checkpoint["optimizer_states"], module)
         _check_metrics(checkpoint["callbacks"], checkpoint["global_step"])
+        if STATE_KEY in checkpoint["callbacks"]:  # older versions did not record it
+            recorder = EnvironmentRecorder(None, MetricsRecorder(None, None), ProcessGroup())
+            recorder.load_state_dict(checkpoint["callbacks"][STATE_KEY])
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} in its structure"
         raise ValueError(

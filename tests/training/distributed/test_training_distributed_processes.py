@@ -199,6 +199,7 @@ def test_the_command_trains_under_torchrun(tmp_path: Path) -> None:
         "checkpoints",
         "command.json",
         "config.yaml",
+        "environment.yaml",
         "metrics.csv",
         "model.safetensors",
         "report.html",
