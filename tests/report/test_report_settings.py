@@ -115,11 +115,13 @@ def test_settings_that_differ_are_named_with_their_values():
         "temperature": ["0.5", "0.2"],
         "coupling": ["uniform", "hard"],
         "coupling beta": ["–", "1"],
-        "coupling detach": ["–", "no"],
-        "coupling clip": ["–", "none"],
         "augmentation hue": ["0.1", "0"],
         "optimizer clip norm": ["none", "2.5"],
         "data size": ["8", "16"],
     }
+    # What only one of the couplings has is said if it is unusual.
+    clipped = replace(other, objective=replace(other.objective, coupling=tammes.Hard(beta=1.0, clip=5.0)))
+    configs = [RunConfig(training=each, data=DATA) for each in (CONFIG, clipped)]
+    assert differing_settings(configs)["coupling clip"] == ["–", "5"]
     seeds = [RunConfig(training=replace(CONFIG, seed=seed), data=DATA) for seed in (0, 1)]
     assert differing_settings(seeds) == {}

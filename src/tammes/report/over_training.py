@@ -7,7 +7,7 @@ import numpy as np
 
 from tammes.report.curve import Curve
 from tammes.report.figures.curves import accuracy_over_epochs, over_epochs
-from tammes.report.markup import Panel, inline_svg, percent
+from tammes.report.markup import Panel, inline_svg, listed, percent
 from tammes.report.palette import INK, css_color, objective_color
 
 
@@ -74,8 +74,8 @@ def over_training(
         words.append("The training loss, the mean over the steps of an epoch.")
     if losses and len({each.loss_kind for each in series}) > 1:
         words.append(
-            "Losses of different objectives are different quantities, so only the shapes of their curves can "
-            "be compared."
+            "Losses of different objectives or batches are different quantities, so only the shapes of their "
+            "curves can be compared."
         )
     if gradients:
         words.append("The norm of the gradient before clipping, also a mean over the steps.")
@@ -117,9 +117,9 @@ def _losses(series: Sequence[Series]) -> list[Panel]:
         figure = over_epochs(list(curves.values()), list(map(objective_color, places)), label="training loss")
         long = "; ".join(_change(f"Training loss of {series[place].name}", curves[place]) for place in places)
         svg = inline_svg(figure, name=f"loss-{places[0]}", description=f"{long}.")
-        alone = len(places) == 1 and len(series) > 1
-        name = series[places[0]].name if alone else ""
-        panels.append(Panel(name=name, color=css_color(places[0]) if alone else "", svg=svg))
+        name = listed([series[place].name for place in places]) if len(kinds) > 1 else ""
+        color = css_color(places[0]) if name and len(places) == 1 else ""
+        panels.append(Panel(name=name, color=color, svg=svg))
     return panels
 
 

@@ -1,8 +1,8 @@
 """Settings of a training in words: as the pages show them, and where those of several runs differ."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from tammes.positives import SameInstance
@@ -112,7 +112,7 @@ def differing_settings(configs: Sequence[RunConfig]) -> dict[str, list[str]]:
     """Return every setting that is not the same in all configurations, with its value in each.
 
     A part is named by its kind, and its own settings follow, with a dash where another kind does not have
-    them. Seeds are left out.
+    them; one that is as usual wherever it exists is left out. So are seeds.
 
     Example:
         >>> import tammes
@@ -124,34 +124,46 @@ def differing_settings(configs: Sequence[RunConfig]) -> dict[str, list[str]]:
         >>> found["coupling"], found["coupling beta"]
         (['uniform', 'hard'], ['–', '1'])
     """
-    flat = [_flat(config) for config in configs]
-    names = dict.fromkeys(name for each in flat for name in each)
-    found = {name: [each.get(name, "–") for each in flat] for name in names if name != SEED}
-    return {name: values for name, values in found.items() if len(set(values)) > 1}
-
-
-def _flat(config: RunConfig) -> Mapping[str, str]:
-    """Return every setting by its path in words; the objective's have none before them."""
+    flat = [
+        {
+            **dict(_settings(config.training.objective, "")),
+            **{name: setting for name, setting in _settings(config.training, "") if name != "objective"},
+            **dict(_settings(config.data, "data")),
+        }
+        for config in configs
+    ]
     return {
-        **dict(_settings(config.training.objective, "")),
-        **{
-            name: value
-            for field in fields(config.training)
-            if field.name != "objective"
-            for name, value in _settings(getattr(config.training, field.name), _spaced(field.name))
-        },
-        **dict(_settings(config.data, "data")),
+        name: [each[name].words if name in each else "–" for each in flat]
+        for name in dict.fromkeys(name for each in flat for name in each)
+        if name != SEED and _differs([each.get(name) for each in flat])
     }
 
 
-def _settings(value: object, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the settings of a value: itself, or the name of a part and then its fields."""
-    if not _is_part(value):
-        yield path, _value(value)
-        return
-    if path:
-        yield path, _name(value)
-    for field in fields(value):  # type: ignore[arg-type]
-        if field.init:
-            name = _spaced(field.name)
-            yield from _settings(getattr(value, field.name), f"{path} {name}" if path else name)
+@dataclass(frozen=True, kw_only=True)
+class _Setting:
+    """Value in words, and whether it is the default of its field."""
+
+    words: str
+    is_usual: bool
+
+
+def _differs(settings: Sequence[_Setting | None]) -> bool:
+    """Return whether values differ, or are unusual where only some configurations have the setting."""
+    known = [setting for setting in settings if setting is not None]
+    if len({setting.words for setting in known}) > 1:
+        return True
+    return len(known) < len(settings) and not all(setting.is_usual for setting in known)
+
+
+def _settings(part: Any, path: str) -> Iterator[tuple[str, _Setting]]:
+    """Yield the settings of a part by their paths in words; a part within it has its name before its own."""
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if not field.init:
+            continue
+        where = f"{path} {_spaced(field.name)}".strip()
+        usual = value == field.default
+        yield where, _Setting(words=_name(value) if _is_part(value) else _value(value), is_usual=usual)
+        # The objective's settings have their own names, without a word before them.
+        if _is_part(value) and where != "objective":
+            yield from _settings(value, where)

@@ -103,7 +103,7 @@ def draw_over_epochs(
     for place, (curve, color) in enumerate(zip(curves, colors, strict=True)):
         if curve.low is not None and curve.high is not None:
             band = scale * curve.low, scale * curve.high
-            axes.fill_between(curve.epochs, *band, color=color, alpha=0.15, linewidth=0)
+            axes.fill_between(curve.epochs, *band, color=color, alpha=0.12, linewidth=0)
         repeats = list(colors[:place]).count(color)
         axes.plot(
             curve.epochs,
