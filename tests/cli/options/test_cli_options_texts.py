@@ -172,7 +172,7 @@ def test_compare_sets_objectives_side_by_side(
     page = re.sub(r"<[^>]+>|\s+", " ", (tmp_path / "report.html").read_text())
     assert re.search(r"sentences +54 of \d documents, \d+ words +encoder +bag of words", page)
     assert re.search(r"positives +neighbors +batch size", page)
-    assert "As what a linear classifier, trained with all labels, classifies" in page
+    assert "How a linear classifier, trained with all labels, classifies the" in page
 
 
 @pytest.mark.parametrize(
