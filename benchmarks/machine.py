@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import torch
 
+from tammes.training.environment import processor
 from timing import side_by_side
 
 _PACKAGES = (
@@ -53,16 +54,6 @@ def matmul_rate(dim: int) -> Rate:
         budget=0.4,
     )
     return Rate(tile=2 * _TILE**2 * dim / times["tile"].median, large=2 * _LARGE**3 / times["large"].median)
-
-
-def processor() -> str:
-    """Return the processor's name as the system reports it."""
-    try:
-        with open("/proc/cpuinfo") as file:
-            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
-    except OSError:
-        names = []
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def description() -> str:

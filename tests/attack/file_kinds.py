@@ -213,6 +213,7 @@ CASES = (
     ),
     Case("vocabulary", "run/vocabulary.json", write_text_run, lambda root: load_run(root / "run")),
     Case("metrics", "run/metrics.csv", write_run, lambda root: load_run(root / "run")),
+    Case("environment", "run/environment.yaml", write_run, lambda root: load_run(root / "run")),
     table("rows.csv", write_lines("rows.csv", f"text,topic\n{LINES}\n")),
     table("rows.tsv", write_lines("rows.tsv", "text\ttopic\nIt is.\ta\nSo.\tb\n")),
     table(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from tammes import Hard
 from tammes.cli.main import main
 from tammes.cli.outcome import objective_at_the_end
 from tammes.training import atomic, load_run
+from tammes.training.environment import processor
 from tammes.training.lock import LOCK, locked
 from tiny import write_images
 
@@ -75,6 +77,7 @@ def test_train_leaves_a_whole_run(trained: Path) -> None:
         "checkpoints",
         "command.json",
         "config.yaml",
+        "environment.yaml",
         "metrics.csv",
         "model.safetensors",
         "report.html",
@@ -372,8 +375,28 @@ def test_compare_sets_objectives_side_by_side(
         assert name in table
     page = report.read_text()
     assert "Transport(epsilon=0.5" in page
-    assert "0 to 1: scores are means" in page
+    assert "0 to 1; figures of embeddings and negatives are of the first" in page
     assert "Trained 2 times, with different seeds" in page
+    # The curve ends at the number of the table, which is a mean over the seeds.
+    rows = re.findall(r"</span>(simclr|hcl-ot)</th><td[^>]*>([\d.]+)<", page)
+    assert [name for name, _ in rows] == ["simclr", "hcl-ot"]
+    ends = ", ".join(f"{name} ends at {accuracy}\xa0%" for name, accuracy in rows)
+    assert f"kNN accuracy over epochs: {ends}." in page
+    assert "on the 6 test images of the table" in page
+    assert "Confusion matrix of hcl-ot" in page
+    assert "4 runs, trained on " in page
+
+
+def test_the_page_names_the_machine_that_trained(
+    trained: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = shutil.copytree(trained, tmp_path / "run")
+    monkeypatch.setattr("tammes.training.environment.processor", lambda: "Abacus")
+    (out / "report.html").unlink()
+    assert run(f"train {SIMCLR} {NETWORK} --data {data} --out {out} --resume") == 0
+    page = (out / "report.html").read_text()
+    assert f"on {processor()} (" in page
+    assert "Abacus" not in page
 
 
 def test_compare_goes_on_where_it_was_stopped(
@@ -450,7 +473,7 @@ def test_reproduce_lists_and_redoes(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    "command", ["", "train", "embed", "evaluate", "compare", "reproduce", "theory", "solve"]
+    "command", ["", "train", "embed", "evaluate", "compare", "report", "reproduce", "theory", "solve"]
 )
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(f"{command} --help") == 0

@@ -51,6 +51,8 @@ def ending(words: str) -> tuple[str, list[str]]:
         ("evaluate run --data digits --held-out 2", "2"),
         ("export --help", "0"),
         ("export run", "2"),
+        ("report --help", "0"),
+        ("report", "2"),
         ("reproduce --list", "0"),
         ("reproduce --help", "0"),
         ("reproduce nonsense", "2"),

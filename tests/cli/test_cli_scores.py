@@ -1,10 +1,12 @@
+import pytest
 import torch
 
+from tammes.cli.outcome import confusion
 from tammes.cli.scores import LARGEST_SIDE, Measure, Trial, at_most, floors, pixels
 from tammes.data import Images, TensorPixels, as_floats
 from tammes.report import Scores
 from tammes.training import ImagesSummary, Run, RunConfig, build_model
-from tiny import make_config, random_images
+from tiny import make_config, random_images, random_texts
 
 
 def test_the_mean_is_over_what_was_measured() -> None:
@@ -23,6 +25,31 @@ def test_floors_are_one_untrained_encoder_for_each_seed_and_the_pixels() -> None
     assert untrained.scores[0] == untrained.scores[1]
     # One class is brighter in its upper half, which a linear map of the pixels sees.
     assert raw.scores[0].probe == 1.0
+
+
+def test_accuracies_are_those_of_the_labels_that_are_given() -> None:
+    images, texts = random_images(60), random_texts()
+    for train, test in ((images, random_images(20, seed=1)), (texts, random_texts(seed=1))):
+        measure = Measure(train=train, test=test)
+        generator = torch.Generator().manual_seed(0)
+        rows = {id(data): torch.randn(len(data), 6, generator=generator) for data in (train, test)}
+        scores, labels = measure.scores_and_labels(lambda data, rows=rows: rows[id(data)])
+        counts = confusion([labels, labels], test)
+        classes = len(test.classes or ())
+        assert counts.shape == (classes, classes)
+        assert counts.sum(axis=1).tolist() == (2 * test.required_labels().bincount()).tolist()
+        right = scores.probe if isinstance(test, Images) else scores.linear
+        assert counts.trace() / counts.sum() == pytest.approx(right)
+        assert 0 < counts.trace() < counts.sum()
+
+
+def test_a_measure_of_a_part_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    images = random_images(40)
+    assert Measure.of(images, images).extent is None
+    assert Measure(train=images, test=images).extent is None
+    monkeypatch.setattr("tammes.cli.scores.MOST_MEASURED", 10)
+    part = Measure.of(images, random_images(8))
+    assert part.extent == "on 8 of 8 held-out rows, with 10 of 40 rows to learn from, drawn at random"
 
 
 def test_small_images_are_their_own_features_and_large_ones_are_averaged() -> None:

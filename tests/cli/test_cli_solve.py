@@ -13,7 +13,7 @@ from tammes.cli import solve
 from tammes.cli.main import main
 from tammes.cli.options.solve import Solve
 from tammes.cli.solver_choice import approach_of
-from tammes.extensions import clique_penalty
+from tammes.extensions import Answer, clique_penalty
 
 QUICK = ("--epochs", "2", "--width", "8", "--layers", "1")
 
@@ -68,6 +68,7 @@ def test_every_problem_has_a_row_for_each_method(
     assert all(0 <= row["ratio"] <= 1 for row in found["rows"])
     assert found["test_graphs"] == 4
     assert found["unproved"] == 0
+    assert 0 < found["exact_seconds"] < 60
 
 
 def test_the_table_says_what_it_shows(
@@ -78,6 +79,8 @@ def test_the_table_says_what_it_shows(
     assert "approximation ratio" in words
     assert "neural-lovasz" in words
     assert "after training on 7 others" in words
+    assert "exact │ 1.000 │ 100 % proved" in words
+    assert "was quicker than training neural-lovasz (" in words
     assert (toys.parent / "answers.jsonl").exists()
 
 
@@ -92,11 +95,16 @@ def test_one_graph_of_the_user_s_own(
     )
     assert main([*words, "--extension", "lovasz", "erdos", "--json", "--exact-objective"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
+    exact = rows[-1].pop("seconds")
     assert rows[-1] == {"method": "exact", "score": 3.0, "nodes": ["ann", "bob", "cy"]}
+    assert rows[0]["seconds"] is None
+    assert all(row["seconds"] > exact > 0 for row in rows[1:-1])
     assert [row["method"] for row in rows[:-1]] == ["greedy, by degree", "lovasz", "erdos"]
     assert [row["score"] for row in rows[:-1]] == [3.0, 3.0, 3.0]
     assert main(words) == 0
-    assert "5 nodes, 5 edges" in " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().out.split())
+    assert "5 nodes, 5 edges" in said
+    assert f"The exact answer ({solve._in_words(exact)} s) was quicker than training neural-lovasz (" in said
 
 
 @pytest.mark.parametrize(
@@ -118,8 +126,39 @@ def test_one_node_or_edge_is_called_one(
 def test_counts_below_the_table_agree_with_their_nouns(
     unproved: int, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    solve._show(Solve(problem="max-cut", data="TOYS"), [], 1, 1, unproved)
+    solve._show(Solve(problem="max-cut", data="TOYS"), [], 1, 1, unproved, None)
     assert words in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_exact_answer_is_called_quick_only_if_it_was() -> None:
+    seconds = {"a": 30.2, "b": 0.5, "c": None}
+    rows = [{"method": method, "seconds": each} for method, each in seconds.items()]
+    assert solve._remark(0.05, rows) == (
+        "The exact answer (0.05 s) was quicker than training a (30 s), b (0.5 s)."
+    )
+    assert solve._remark(0.0001, rows[:1]) == "The exact answer (<0.01 s) was quicker than training a (30 s)."
+    assert solve._remark(1.234, rows) == "The exact answer (1.2 s) was quicker than training a (30 s)."
+    assert solve._remark(40.0, rows) == ""
+    assert solve._remark(None, rows) == ""
+
+
+def test_answers_of_an_older_file_have_no_time(
+    tmp_path: Path, answers: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "friends.edgelist"
+    file.write_text("ann bob\nbob cy\nann cy\ncy dan\n")
+    words = ["solve", "max-clique", "--graph", str(file), *QUICK, *answers]
+    assert main(words) == 0
+    assert "was quicker" in " ".join(capsys.readouterr().out.split())
+    kept = Path(answers[1])
+    entry = json.loads(kept.read_text())
+    assert entry.pop("seconds") > 0
+    kept.write_text(json.dumps(entry) + "\n")
+    assert main(words) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "│ exact │ 3 │ - │ ann bob cy │" in said
+    assert "was quicker" not in said
+    assert solve._total_seconds([Answer(score=1.0, bound=1.0, members=())]) is None
 
 
 def test_out_of_time_the_bound_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,6 +171,7 @@ def test_out_of_time_the_bound_is_told(tmp_path: Path, capsys: pytest.CaptureFix
     assert main([*words, "--answers", str(tmp_path / "none.jsonl")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "best in 0.1 s" in said
+    assert "was quicker" not in said
     assert not (tmp_path / "none.jsonl").exists()
 
 

@@ -20,6 +20,15 @@ def test_separate_classes_are_told_apart() -> None:
     assert LinearProbe().accuracy(clusters(300, 0), clusters(90, 1)) > 0.95
 
 
+def test_labels_are_predicted_as_the_accuracy_counts_them() -> None:
+    train, test = clusters(300, 0), clusters(90, 1, spread=1.0)
+    found = LinearProbe().predict(train, test.features)
+    assert set(found.tolist()) == {0, 1, 2}
+    accuracy = LinearProbe().accuracy(train, test)
+    assert accuracy == (found == test.labels).sum() / 90
+    assert 0.5 < accuracy < 1
+
+
 def test_shuffled_labels_are_not() -> None:
     train = clusters(300, 0)
     shuffled = train.labels[torch.randperm(300, generator=torch.Generator().manual_seed(0))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import networkx
@@ -143,6 +144,10 @@ def test_the_format_of_the_file_stays(tmp_path: Path) -> None:
     cache.add({"a": answer})
     first, second = path.read_text().splitlines()
     assert first == second
+    cache.add({"b": replace(answer, seconds=1.5)})
+    assert cache.load()["b"].seconds == 1.5
+    path.write_text(path.read_text().replace("1.5", "-1"))
+    assert cache.load()["b"].seconds is None
 
 
 @pytest.mark.parametrize(

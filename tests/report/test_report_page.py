@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 
-from tammes.report import Comparison, Pictures, Scores, write_comparison
+from tammes.report import Comparison, Curve, Pictures, Scores, write_comparison
 
 VOID = {"meta", "link", "img", "br"}
 HOSTILE = "<script>alert(1)</script> $x^{ & \"'"
@@ -100,14 +101,20 @@ def test_page_says_what_was_compared_and_how_to_redo_it(page: Reader, comparison
 
 def test_page_has_every_figure_once_per_objective(page: Reader):
     labels = [drawing["aria-label"] for drawing in page.of("svg")]
+    assert sum(label.startswith("Gradient norm of simclr over epochs, from 3 ") for label in labels) == 1
+    assert sum(label.startswith("Learning rate of simclr over epochs, ") for label in labels) == 1
     assert sum(label.startswith("kNN accuracy over epochs") for label in labels) == 1
     assert sum(label.startswith("Alignment and uniformity: simclr ") for label in labels) == 1
     for name in ("simclr", "hcl"):
         assert sum(label.startswith(f"Training loss of {name} ") for label in labels) == 1
         assert sum(label.startswith(f"Cosine similarities under {name},") for label in labels) == 1
-        assert sum(f"to the anchor under {name}:" in label for label in labels) == 1
+        assert sum(label.startswith(f"Confusion matrix of {name}. ") for label in labels) == 1
         assert sum(label.startswith(f"t-SNE map of the features of {name} ") for label in labels) == 1
-    assert len(labels) == 10
+    # The weights of simclr are all the same.
+    assert sum("to the anchor under hcl:" in label for label in labels) == 1
+    assert not any("to the anchor under simclr" in label for label in labels)
+    assert "The weights under simclr are uniform" in page.words
+    assert len(labels) == 13
 
 
 def test_collisions_are_marked_where_the_label_is_the_anchors(page: Reader, comparison: Comparison):
@@ -164,11 +171,10 @@ def test_without_labels_the_page_says_so(comparison: Comparison, make_outcome, t
     check_self_contained(reader)
     check_accessible(reader)
     assert "There are no test labels" in reader.words
-    assert "Without test labels there is no accuracy to draw" in reader.words
-    assert "classes cannot be shown" in reader.words
-    assert "same class" not in reader.words
+    for absent in ("same class", "Confused", "table", "Colors are", "false negative", "Weight against"):
+        assert absent not in reader.words
     assert not any(entry.get("class") == "collision" for entry in reader.of("li"))
-    assert len(reader.of("svg")) == 5  # loss, similarity, alignment, weights, map
+    assert len(reader.of("svg")) == 5  # loss, gradient, learning rate, similarity, map
 
 
 def test_one_objective_is_a_run(comparison: Comparison, tmp_path):
@@ -179,6 +185,8 @@ def test_one_objective_is_a_run(comparison: Comparison, tmp_path):
     assert "the highest of each column" not in reader.words
     assert "different objectives" not in reader.words
     assert "all objectives" not in reader.words
+    assert not any("lignment" in drawing["aria-label"] for drawing in reader.of("svg"))
+    assert "Alignment, the mean squared distance between two views of one picture, is" in reader.words
 
 
 def test_many_classes_and_many_objectives(comparison: Comparison, make_outcome, tmp_path):
@@ -186,11 +194,13 @@ def test_many_classes_and_many_objectives(comparison: Comparison, make_outcome, 
     sample = replace(
         comparison.sample, labels=np.arange(size) % 20, classes=tuple(f"class-{k}" for k in range(20))
     )
-    outcomes = tuple(make_outcome(f"objective {index}") for index in range(9))
+    outcomes = tuple(
+        replace(make_outcome(f"objective {index}"), confusion=np.eye(20, dtype=int)) for index in range(9)
+    )
     write_comparison(tmp_path / "report.html", replace(comparison, sample=sample, outcomes=outcomes))
     reader = read(tmp_path / "report.html")
     check_accessible(reader)
-    assert "the ten most frequent classes are colored" in reader.words
+    assert "Colors are the ten most frequent classes" in reader.words
     assert "objective 0, objective 1" in reader.words
 
 
@@ -199,6 +209,58 @@ def test_classes_of_one_picture_each_compare_views_instead(comparison: Compariso
     write_comparison(tmp_path / "report.html", replace(comparison, sample=sample))
     labels = [drawing["aria-label"] for drawing in read(tmp_path / "report.html").of("svg")]
     assert sum("two views and other pictures" in label for label in labels) == 2
+
+
+def test_one_epoch_without_accuracy_has_no_curves(comparison: Comparison, make_outcome, tmp_path):
+    once = Curve(epochs=np.array([1]), values=np.array([5.0]))
+    outcome = replace(
+        make_outcome("hcl", Scores(), knn=False), loss=once, learning_rate=once, gradient_norm=once
+    )
+    sample = replace(comparison.sample, labels=None, classes=None)
+    run = replace(comparison, sample=sample, outcomes=(outcome,), floors=(), test_size=0)
+    write_comparison(tmp_path / "report.html", run)
+    words = read(tmp_path / "report.html").words
+    assert "The training loss was 5 for hcl" in words
+    assert "Over training" not in words
+    assert "epoch " not in words.replace("epochs 3", "")
+
+
+def test_uniform_weights_alone_have_no_figure_and_no_numbers(comparison: Comparison, tmp_path):
+    write_comparison(tmp_path / "report.html", replace(comparison, outcomes=comparison.outcomes[:1]))
+    words = read(tmp_path / "report.html").words
+    assert "All negatives have the same weight" in words
+    assert "Weight against similarity" not in words
+    assert "1.0×" not in words
+
+
+def test_what_is_zero_or_constant_is_left_out(comparison: Comparison, tmp_path):
+    outcome = comparison.outcomes[1]
+    zero = Curve(epochs=np.array([1, 2]), values=np.zeros(2))
+    same = Curve(epochs=np.array([1, 2]), values=np.full(2, 1e-3))
+    outcome = replace(outcome, loss=zero, learning_rate=same, gradient_norm=None)
+    write_comparison(tmp_path / "report.html", replace(comparison, outcomes=(outcome,)))
+    reader = read(tmp_path / "report.html")
+    for absent in ("training loss", "learning rate", "gradient"):
+        assert absent not in reader.words.lower()
+    assert "kNN accuracy" in " ".join(drawing["aria-label"] for drawing in reader.of("svg"))
+
+
+def test_means_over_seeds_say_so(comparison: Comparison, tmp_path):
+    seeds = (Scores(knn=0.9, probe=0.92), Scores(knn=0.8, probe=0.9))
+    outcome = replace(comparison.outcomes[0], seeds=seeds)
+    write_comparison(tmp_path / "report.html", replace(comparison, outcomes=(outcome,)))
+    words = read(tmp_path / "report.html").words
+    assert "Curves are means over the seeds; bands, cut off" in words
+    assert "The 2 seeds are counted together" in words
+
+
+def test_the_foot_says_where_the_runs_come_from(comparison: Comparison, tmp_path):
+    sentence = "Trained on 2026-01-31 at 12:00 UTC in 41.3 seconds, on Xeon."
+    write_comparison(tmp_path / "report.html", replace(comparison, origin=(sentence,)))
+    assert read(tmp_path / "report.html").words.endswith(
+        f"{sentence} Written by tammes {version('tammes')}. This file is self-contained: it needs no network "
+        "and can be mailed or printed. "
+    )
 
 
 def test_a_collapsed_encoder_has_a_page_too(comparison: Comparison, sample: Pictures, tmp_path):
@@ -211,4 +273,9 @@ def test_a_collapsed_encoder_has_a_page_too(comparison: Comparison, sample: Pict
         view_b=np.ones_like(outcome.view_b),
     )
     write_comparison(tmp_path / "report.html", replace(comparison, outcomes=(collapsed,)))
-    assert "AUC 50.0 %" in read(tmp_path / "report.html").words
+    words = read(tmp_path / "report.html").words
+    assert "AUC 50.0 %" in words
+    assert "A map of the features" not in words
+    both = replace(comparison, outcomes=(collapsed, comparison.outcomes[1]))
+    write_comparison(tmp_path / "report.html", both)
+    assert "Features that are all equal have no map" in read(tmp_path / "report.html").words

@@ -55,7 +55,8 @@ def test_a_page_of_sentences_speaks_of_no_pictures(
     floors = comparison.floors
     if not labeled:
         texts, floors = replace(texts, labels=None, classes=None), ()
-        outcomes = tuple(replace(each, scores=Scores(), knn=None) for each in comparison.outcomes)
+        bare = {"scores": Scores(), "knn": None, "confusion": None}
+        outcomes = tuple(replace(each, **bare) for each in comparison.outcomes)
         comparison = replace(comparison, outcomes=outcomes, floors=floors, test_size=0, sample=texts)
     else:
         outcomes = tuple(

@@ -61,9 +61,21 @@ CHANGES: dict[str, tuple[Change, str]] = {
         lambda c: c["callbacks"]["Metrics"]["rows"].append([1, 5, "low", None, {}]),
         "loss of a row of metrics must be a number, got 'low'",
     ),
+    "a gradient of text": (
+        lambda c: c["callbacks"]["Metrics"]["rows"].append([1, 5, 1.0, None, 1e-3, "steep", {}]),
+        "gradient_norm of a row of metrics must be a number, got 'steep'",
+    ),
+    "a negative sum": (
+        lambda c: c["callbacks"]["Metrics"].update(gradient_norm_sum=-1.0),
+        "gradient_norm_sum must be a finite number at least 0, got -1.0",
+    ),
     "a row of later": (
         lambda c: c["callbacks"]["Metrics"]["rows"].append([9, 45, 1.0, None, {}]),
         "a row of metrics is of step 45, after global_step 15",
+    ),
+    "a record of no machine": (
+        lambda c: c["callbacks"]["Environment"].update({"environment.yaml": "parts: [{cores: 2}]"}),
+        "missing key",
     ),
     "negative steps": (
         lambda c: c.update(global_step=-5),

@@ -83,11 +83,12 @@ def test_a_run_is_a_folder(whole: Path) -> None:
     assert sorted(file.name for file in whole.iterdir()) == [
         "checkpoints",
         "config.yaml",
+        "environment.yaml",
         "metrics.csv",
         "model.safetensors",
     ]
     lines = (whole / "metrics.csv").read_text().splitlines()
-    assert lines[0].startswith("epoch,step,loss,knn,positive_similarity")
+    assert lines[0].startswith("epoch,step,loss,knn,learning_rate,gradient_norm,positive_similarity")
     assert [line.split(",")[:2] for line in lines[1:]] == [["0", "0"], ["1", "5"], ["2", "10"], ["3", "15"]]
 
 

@@ -70,7 +70,7 @@ def test_overwriting_deletes_what_a_run_writes_and_nothing_else(tmp_path: Path) 
     folder = RunFolder(path=tmp_path, overwrite=True)
     folder.open(run_config(), steps_per_epoch=5)
     save(folder, run_config(), step=3)
-    for file in (folder.weights, folder.metrics, folder.report, tmp_path / "notes.txt"):
+    for file in (folder.weights, folder.metrics, folder.environment, folder.report, tmp_path / "notes.txt"):
         file.write_text("old")
     other = replace(run_config(), training=replace(run_config().training, seed=7))
     assert folder.open(other, steps_per_epoch=5) is None

@@ -54,7 +54,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_keeps_its_vocabulary(whole: Path) -> None:
-    assert sorted(file.name for file in whole.iterdir()) == sorted([*FILES, "checkpoints"])
+    written = [*FILES, "environment.yaml", "checkpoints"]
+    assert sorted(file.name for file in whole.iterdir()) == sorted(written)
     run = load_run(whole)
     assert run.model.assets == Vocabulary.of(random_texts().sentences, minimum_count=2)
     data = run.config.data

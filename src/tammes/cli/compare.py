@@ -49,7 +49,7 @@ def _train(
     """Train and measure one objective, once for each seed."""
     every = max(1, config.epochs // CURVE_POINTS)
     monitor = None if measure is None else measure.monitor(every=every)
-    runs, scores = [], []
+    runs, scores, labels = [], [], []
     for seed in range(config.seed, config.seed + choice.seeds):
         seeded = replace(config, seed=seed)
         folder = None
@@ -59,5 +59,10 @@ def _train(
         run = train(seeded, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
         run.model.to(machine.device)
         runs.append(run)
-        scores.append(Scores() if measure is None else measure.scores(encoded(run.model)))
-    return Trial(name=name, scores=tuple(scores), runs=tuple(runs))
+        if measure is None:
+            scores.append(Scores())
+            continue
+        measured, found = measure.scores_and_labels(encoded(run.model))
+        scores.append(measured)
+        labels.append(found)
+    return Trial(name=name, scores=tuple(scores), runs=tuple(runs), labels=tuple(labels))

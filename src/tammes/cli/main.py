@@ -31,6 +31,10 @@ def compare() -> None:
     """Train several objectives with the same settings, and compare them in a table and a report."""
 
 
+def report() -> None:
+    """Lay the curves of several runs over each other in a page, with the settings that differ."""
+
+
 def reproduce() -> None:
     """Repeat an experiment of the papers, and show its numbers beside ours."""
 
@@ -43,7 +47,7 @@ def solve() -> None:
     """Find cliques, independent sets, cuts or covers in graphs, by networks trained without solutions."""
 
 
-COMMANDS = (train, embed, evaluate, export, compare, reproduce, theory, solve)
+COMMANDS = (train, embed, evaluate, export, compare, report, reproduce, theory, solve)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,11 +1,10 @@
 """The report's view of trained runs: sample, settings, curves, embeddings and weights."""
 
-import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,10 +14,11 @@ from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
 from tammes.data import Images, Texts
 from tammes.data.listing import listing
 from tammes.objective import Objective
-from tammes.positives import SameInstance
 from tammes.report import Comparison, Curve, Outcome, Pictures, Sample, Sentences, write_comparison
+from tammes.report.origin import origin
+from tammes.report.settings import SEED, data_settings, training_settings
 from tammes.selection import OtherLabels, Subset
-from tammes.training import Data, EpochMetrics, QueueConfig, Run, TrainingConfig, embed
+from tammes.training import Data, Run, RunConfig, TrainingConfig, embed
 from tammes.training.config import VIEWS_OF_ONE_ROW
 from tammes.training.embedding import embed_pairs
 from tammes.training.pairing import Pairing
@@ -81,18 +81,21 @@ def write_report(
     runs = trials[0].runs
     config = runs[0].config
     exhibit = choose_sample(train, held_out, config.training)
-    settings = report_settings(config.training, train, exhibit, measured=measure is not None)
+    settings = report_settings(config, exhibit, measure)
+    if train.skipped:
+        settings["left out"] = f"{len(train.skipped):,}: {listing(train.skipped)}"
     if len(runs) > 1:
         first, last = config.training.seed, runs[-1].config.training.seed
-        settings["seed"] = f"{first} to {last}: scores are means, the figures are of the first"
+        settings[SEED] = f"{first} to {last}; figures of embeddings and negatives are of the first"
     page = Comparison(
         data=config.data.source,
         settings=settings,
         command=command,
         sample=exhibit.sample,
-        outcomes=tuple(report_outcome(trial, exhibit) for trial in trials),
+        outcomes=tuple(report_outcome(trial, exhibit, measure) for trial in trials),
         floors=tuple(trial.floor for trial in baselines),
         test_size=0 if measure is None else len(measure.test),
+        origin=origin([run.environments for trial in trials for run in trial.runs]),
     )
     write_comparison(path, page)
 
@@ -131,89 +134,35 @@ def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
         return torch.zeros(0, 2, dtype=torch.int64)
 
 
-def report_settings(
-    config: TrainingConfig, data: Data, exhibit: Exhibit, *, measured: bool
-) -> dict[str, str]:
+def report_settings(config: RunConfig, exhibit: Exhibit, measure: Measure | None) -> dict[str, str]:
     """Return the settings of the training as the report shows them, in order.
 
     Args:
-        config: settings of the training.
-        data: training data.
+        config: settings of the training and the description of its data.
         exhibit: rows that the figures show.
-        measured: whether accuracies were measured.
+        measure: measurements of the trials; None if nothing was measured.
     """
-    draws = f"means over {DRAWS} draws of labels, the same for all; their variation is not in the intervals"
-    below = f"{exhibit.sample.many} below"
+    settings = {**data_settings(config.data), **training_settings(config.training)}
+    if measure is not None and measure.extent is not None:
+        settings["measured"] = measure.extent
+    if measure is not None and isinstance(exhibit.data, Images):
+        settings["10 % and 1 %"] = (
+            f"means over {DRAWS} draws of labels, the same for all; their variation is not in the intervals"
+        )
     origin = "held out of training" if exhibit.is_held_out else f"from the training {exhibit.sample.data}"
-    return {
-        "encoder": in_words(config.encoder),
-        **({} if config.head is not None else {"head": "none"}),
-        **({} if config.augmentation is None else {"views": in_words(config.augmentation)}),
-        **({} if isinstance(config.positives, SameInstance) else {"positives": in_words(config.positives)}),
-        **_words_of(data),
-        **({"left out": f"{len(data.skipped):,}: {listing(data.skipped)}"} if data.skipped else {}),
-        "batch size": str(config.batch_size),
-        "epochs": str(config.epochs),
-        "optimizer": in_words(config.optimizer),
-        **({} if config.chunk is None else {"chunk": f"{config.chunk} views at a time"}),
-        **({} if config.annealing is None else {"annealing": in_words(config.annealing)}),
-        **({"negatives": in_words(config.negatives)} if isinstance(config.negatives, QueueConfig) else {}),
-        "seed": str(config.seed),
-        **({"10 % and 1 %": draws} if measured and isinstance(data, Images) else {}),
-        below: origin,
-    }
+    return {**settings, f"{exhibit.sample.many} below": origin}
 
 
-def in_words(part: object) -> str:
-    """Return a part of the settings as one would say it: its name, then its values.
-
-    Example:
-        >>> from tammes.training import Adam, Cosine
-        >>> in_words(Adam(schedule=Cosine(warmup_epochs=1)))
-        'adam: learning rate 0.001, weight decay 1e-06, schedule cosine (warmup epochs 1)'
-    """
-    if isinstance(part, bool):
-        return "yes" if part else "no"
-    if isinstance(part, float):
-        return f"{part:g}"
-    if isinstance(part, tuple):
-        return " ".join(in_words(each) for each in part) or "none"
-    if not is_dataclass(part) or isinstance(part, type):
-        return str(part)
-    name, values = _name_and_values(part)
-    return f"{name}: {values}" if values else name
-
-
-def _name_and_values(part: Any) -> tuple[str, str]:
-    """Return the name of a part, and its values, in which parts have theirs in parentheses."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(part).__name__.removesuffix("Config")).lower()
-    values = []
-    for field in fields(part):
-        value = getattr(part, field.name)
-        if not field.init or value is None:
-            continue
-        said = in_words(value)
-        if is_dataclass(value):
-            name, inner = _name_and_values(value)
-            said = f"{name} ({inner})" if inner else name
-        values.append(f"{field.name.replace('_', ' ')} {said}")
-    return words.replace(" net", "net"), ", ".join(values)
-
-
-def _words_of(data: Data) -> dict[str, str]:
-    if isinstance(data, Images):
-        return {"images": f"{len(data)}, {data.channels}x{data.size}x{data.size}"}
-    documents = "" if data.classes is None else f" of {len(data.classes)} documents"
-    return {"sentences": f"{len(data)}{documents}"}
-
-
-def report_outcome(trial: Trial, exhibit: Exhibit) -> Outcome:
-    """Return one trained objective for the report; the figures show its first seed.
+def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> Outcome:
+    """Return one trained objective for the report; the figures of its embeddings show its first seed.
 
     Args:
         trial: a run for each seed.
         exhibit: rows that the figures show.
+        measure: measurements of the trial; None if nothing was measured.
     """
+    loss = _curve(trial, "loss")
+    assert loss is not None  # every epoch has one
     run = trial.runs[0]
     training = run.config.training
     objective = objective_at_the_end(run)
@@ -234,14 +183,37 @@ def report_outcome(trial: Trial, exhibit: Exhibit) -> Outcome:
         scores=trial.mean,
         seeds=trial.scores,
         seconds=statistics.mean(run.seconds or 0.0 for run in trial.runs),
-        loss=_curve(run.metrics, "loss"),
-        knn=None if all(row.knn is None for row in run.metrics) else _curve(run.metrics, "knn"),
+        loss=loss,
+        knn=_curve(trial, "knn"),
+        learning_rate=_curve(trial, "learning_rate"),
+        gradient_norm=_curve(trial, "gradient_norm"),
+        confusion=None if measure is None else confusion(trial.labels, measure.test),
         features=features.numpy(),
         embeddings=embeddings.numpy(),
         view_a=view_a.numpy(),
         view_b=view_b.numpy(),
         weights=weights.numpy(),
     )
+
+
+def _curve(trial: Trial, name: str) -> Curve | None:
+    """Return a number over the epochs, as the mean over the seeds."""
+    return Curve.over_seeds([Curve.of(run.metrics, name) for run in trial.runs])
+
+
+def confusion(labels: Sequence[Tensor], test: Data) -> np.ndarray:
+    """Return the number (classes, classes) of test rows of each class that were given each label.
+
+    Args:
+        labels: labels that were given to the test rows, for each seed.
+        test: labeled test data.
+    """
+    true, names = test.required_labels(), test.classes
+    assert names is not None  # labels have names
+    counts = np.zeros((len(names), len(names)), dtype=np.int64)
+    for found in labels:
+        np.add.at(counts, (true.numpy(), found.cpu().numpy()), 1)
+    return counts
 
 
 def _fitting(objective: Objective, pairs: int, labels: Tensor | None) -> Objective:
@@ -265,9 +237,3 @@ def objective_at_the_end(run: Run) -> Objective:
     row = run.metrics[-1]
     objective = run.config.training.objective_at(row.epoch - 1)
     return replace(objective, temperature=row.last.get("temperature", objective.temperature))
-
-
-def _curve(rows: Sequence[EpochMetrics], name: Literal["loss", "knn"]) -> Curve:
-    """Return a number over the epochs after which it was measured."""
-    points = [(row.epoch, vars(row)[name]) for row in rows if vars(row)[name] is not None]
-    return Curve(epochs=np.array([e for e, _ in points]), values=np.array([v for _, v in points]))

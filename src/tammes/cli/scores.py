@@ -37,15 +37,24 @@ class Measure:
     Args:
         train: labeled data that the classifiers learn from.
         test: labeled data that the classifiers are tested on.
+        train_rows: number of rows that `train` was drawn from; 0 if it is all of them.
+        test_rows: number of rows that `test` was drawn from; 0 if it is all of them.
     """
 
     train: Data
     test: Data
+    train_rows: int = 0
+    test_rows: int = 0
 
     @classmethod
     def of(cls, data: Data, held_out: Data) -> "Measure":
         """Measure on at most 5,000 rows to learn from, and 5,000 of those held out."""
-        return cls(train=at_most(data, MOST_MEASURED), test=at_most(held_out, MOST_MEASURED))
+        return cls(
+            train=at_most(data, MOST_MEASURED),
+            test=at_most(held_out, MOST_MEASURED),
+            train_rows=len(data),
+            test_rows=len(held_out),
+        )
 
     def monitor(self, *, every: int) -> Monitor:
         """Return the monitor of a training, which measures on the same rows as the scores.
@@ -61,18 +70,46 @@ class Measure:
         Args:
             features: function from n rows of data to (n, features).
         """
+        return self.scores_and_labels(features)[0]
+
+    def scores_and_labels(self, features: Featurize) -> tuple[Scores, Tensor]:
+        """Return the accuracies, and the label that the linear classifier gives each row of the test data.
+
+        That classifier is the linear probe with all labels, and for texts the linear classifier.
+
+        Args:
+            features: function from n rows of data to (n, features).
+        """
         train = LabeledFeatures(features=features(self.train), labels=self.train.required_labels())
         test = LabeledFeatures(features=features(self.test), labels=self.test.required_labels())
         knn = KNN(neighbors=min(NEIGHBORS, len(train))).accuracy(train, test)
         if isinstance(self.test, Texts):
-            means, linear = (each.accuracy(train, test) for each in (MeanClassifier(), LinearClassifier()))
-            return Scores(knn=knn, means=means, linear=linear)
-        return Scores(
+            found = LinearClassifier().predict(train, test.features)
+            means = MeanClassifier().accuracy(train, test)
+            return Scores(knn=knn, means=means, linear=_share_right(found, test)), found
+        found = LinearProbe().predict(train, test.features)
+        scores = Scores(
             knn=knn,
-            probe=LinearProbe().accuracy(train, test),
+            probe=_share_right(found, test),
             probe_10_percent=_few_labels(0.1, train, test),
             probe_1_percent=_few_labels(0.01, train, test),
         )
+        return scores, found
+
+    @property
+    def extent(self) -> str | None:
+        """Numbers of rows in words, if only a part of the data is measured on."""
+        if self.train_rows <= len(self.train) and self.test_rows <= len(self.test):
+            return None
+        test, train = (
+            f"{len(part):,} of {rows:,}"
+            for part, rows in ((self.test, self.test_rows), (self.train, self.train_rows))
+        )
+        return f"on {test} held-out rows, with {train} rows to learn from, drawn at random"
+
+
+def _share_right(found: Tensor, test: LabeledFeatures) -> float:
+    return float((found.cpu() == test.labels.cpu()).to(torch.float64).mean())
 
 
 def _few_labels(fraction: float, train: LabeledFeatures, test: LabeledFeatures) -> float:
@@ -113,6 +150,13 @@ def shuffled_rows(data: Data) -> list[int]:
 class Trial:
     """An objective, or a floor that any objective must beat: a score and a run for each seed.
 
+    Args:
+        name: its name.
+        scores: accuracies of each seed.
+        runs: run of each seed; empty for a floor.
+        labels: labels (rows,) that the linear classifier of each seed gives the test data; empty if nothing
+            was measured.
+
     Example:
         >>> Trial(name="hcl", scores=(Scores(knn=0.5), Scores(knn=0.75))).mean.knn
         0.625
@@ -121,6 +165,7 @@ class Trial:
     name: str
     scores: tuple[Scores, ...]
     runs: tuple[Run, ...] = ()
+    labels: tuple[Tensor, ...] = ()
 
     @property
     def mean(self) -> Scores:

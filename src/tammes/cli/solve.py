@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from tammes.cli.solver_choice import (
     problem_constructor,
 )
 from tammes.estimate import Estimate
-from tammes.extensions import edge_list, exact_answers, tu_graphs
+from tammes.extensions import Answer, Graphs, edge_list, exact_answers, tu_graphs
 from tammes.extensions.solvers import (
     approaches,
     approximation_ratios,
@@ -60,7 +60,9 @@ def _solve_many(choice: Solve) -> None:
         raise ValueError(str(error)) from error
     train, test, validation = split(graphs, seed=choice.seed)
     plain = problem_constructor(choice, approaches.lovasz())
-    optima, bounds = optimal_scores(plain, test, cache=cache_of(choice), seconds=choice.seconds)
+    answers = exact_answers(plain(Graphs.join(test)), cache=cache_of(choice), seconds=choice.seconds)
+    optima = torch.tensor([answer.score for answer in answers], dtype=torch.float64)
+    exact = _total_seconds(answers)
     known, _ = optimal_scores(plain, validation, cache=cache_of(choice), seconds=choice.seconds)
     rows = [_result(GREEDY, greedy_scores(plain, test, rising=is_rising(choice)), optima, None)]
     for name in choice.extension:
@@ -81,11 +83,36 @@ def _solve_many(choice: Solve) -> None:
         spent = time.perf_counter() - started
         scores = solve(network, approach.method, make_problem, test, batch_size=choice.batch_size)
         rows.append(_result(name, scores, optima, spent))
-    unproved = int((bounds > optima).sum())
+    unproved = sum(answer.bound > answer.score for answer in answers)
     if choice.json:
-        print(json.dumps({"test_graphs": len(test), "unproved": unproved, "rows": rows}))
+        counts = {"test_graphs": len(test), "unproved": unproved}
+        print(json.dumps({**counts, "exact_seconds": exact, "rows": rows}))
         return
-    _show(choice, rows, len(train), len(test), unproved)
+    _show(choice, rows, len(train), len(test), unproved, exact)
+
+
+def _total_seconds(answers: Sequence[Answer]) -> float | None:
+    """Return the time of all exact answers; None if the time of one is not known."""
+    seconds = [answer.seconds for answer in answers if answer.seconds is not None]
+    return sum(seconds) if len(seconds) == len(answers) else None
+
+
+def _in_words(seconds: float | None) -> str:
+    """Return seconds with two digits, or a dash if they are not known."""
+    if seconds is None:
+        return "-"
+    if seconds < 0.01:
+        return "<0.01"
+    return f"{seconds:.0f}" if seconds >= 9.5 else f"{seconds:.2g}"
+
+
+def _remark(exact: float | None, rows: Sequence[dict[str, Any]]) -> str:
+    """Return the sentence that exact answers were quicker than training, if they were; else nothing."""
+    slower = [row for row in rows if exact is not None and (row["seconds"] or 0) > exact]
+    if not slower:
+        return ""
+    trained = ", ".join(f"{row['method']} ({_in_words(row['seconds'])} s)" for row in slower)
+    return f"The exact answer ({_in_words(exact)} s) was quicker than training {trained}."
 
 
 @contextmanager
@@ -111,7 +138,14 @@ def _result(method: str, scores: torch.Tensor, optima: torch.Tensor, seconds: fl
     }
 
 
-def _show(choice: Solve, rows: Sequence[dict[str, Any]], train: int, test: int, unproved: int) -> None:
+def _show(
+    choice: Solve,
+    rows: Sequence[dict[str, Any]],
+    train: int,
+    test: int,
+    unproved: int,
+    exact: float | None,
+) -> None:
     trained = counted(train, "other")
     caption = f"{choice.problem} on {counted(test, 'graph')}, after training on {trained}"
     if unproved:
@@ -128,41 +162,59 @@ def _show(choice: Solve, rows: Sequence[dict[str, Any]], train: int, test: int, 
         if row["interval"] is not None:
             low, high = row["interval"]
             ratio = Estimate(mean=row["ratio"], low=low, high=high).text()
-        seconds = "-" if row["seconds"] is None else f"{row['seconds']:.0f}"
-        table.add_row(row["method"], ratio, solved, seconds)
-    Console().print(table)
+        table.add_row(row["method"], ratio, solved, _in_words(row["seconds"]))
+    table.add_section()
+    # Of graphs without a proof the ratio is to the best set found, which is this row's.
+    table.add_row("exact", "1.000", f"{100 * (test - unproved) / test:.0f} % proved", _in_words(exact))
+    console = Console()
+    console.print(table)
+    remark = _remark(exact if not unproved else None, rows)
+    if remark:
+        console.print(remark, highlight=False)
 
 
 def _solve_one(choice: Solve, path: Path) -> None:
     graph, names = edge_list(path)
     plain = problem_constructor(choice, approaches.lovasz())
     (answer,) = exact_answers(plain(graph), cache=cache_of(choice), seconds=choice.seconds)
-    found: list[tuple[str, float, list[str]]] = []
+    rows: list[dict[str, Any]] = []
 
-    def add(method: str, score: float, members: torch.Tensor) -> None:
-        found.append((method, score, [names[node] for node in members.nonzero().flatten().tolist()]))
+    def add(method: str, score: float, members: Iterable[int], seconds: float | None) -> None:
+        nodes = [names[node] for node in members]
+        rows.append({"method": method, "score": score, "nodes": nodes, "seconds": seconds})
 
     (score,), members = greedy_by_degree(plain, graph, rising=is_rising(choice))
-    add(GREEDY, score.item(), members)
+    add(GREEDY, score.item(), _places(members), None)
     for name in choice.extension:
         approach = approach_of(choice, name)
         make_problem, network = problem_constructor(choice, approach), network_of(choice, approach)
+        started = time.perf_counter()
         with _steps(choice, name) as done:
-            add(
-                name, *search(network, approach.method, make_problem, graph, fit_config(choice), on_step=done)
-            )
+            found = search(network, approach.method, make_problem, graph, fit_config(choice), on_step=done)
+        add(name, found[0], _places(found[1]), time.perf_counter() - started)
     exact = "exact" if answer.proved else f"best in {choice.seconds:g} s (at most {answer.bound:g})"
-    found.append((exact, answer.score, [names[node] for node in answer.members]))
+    remark = _remark(answer.seconds if answer.proved else None, rows)
+    add(exact, answer.score, answer.members, answer.seconds)
     if choice.json:
-        rows = [{"method": name, "score": score, "nodes": nodes} for name, score, nodes in found]
         print(json.dumps({"bound": answer.bound, "rows": rows}))
         return
     sizes = f"{counted(len(names), 'node')}, {counted(graph.edges.shape[1], 'edge')}"
     table = Table(caption=f"{choice.problem} of {path}: {sizes}")
     table.add_column("method")
     table.add_column("score", justify="right")
+    table.add_column("seconds", justify="right")
     table.add_column("nodes", overflow="fold")
-    for method, score, nodes in found:
+    for row in rows:
+        nodes = row["nodes"]
         more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
-        table.add_row(method, f"{score:g}", " ".join(nodes[:SHOWN]) + more)
-    Console().print(table)
+        shown = " ".join(nodes[:SHOWN]) + more
+        table.add_row(row["method"], f"{row['score']:g}", _in_words(row["seconds"]), shown)
+    console = Console()
+    console.print(table)
+    if remark:
+        console.print(remark, highlight=False)
+
+
+def _places(members: torch.Tensor) -> list[int]:
+    """Return the numbers of the nodes in a set."""
+    return members.nonzero().flatten().tolist()

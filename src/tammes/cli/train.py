@@ -72,8 +72,10 @@ def _report(
 ) -> None:
     """Measure a trained run, print its scores and write its page, under the name of its objective."""
     run.model.to(machine.device)
-    scores = Scores() if measure is None else measure.scores(encoded(run.model))
-    trial = Trial(name=name, scores=(scores,), runs=(run,))
+    trial = Trial(name=name, scores=(Scores(),), runs=(run,))
+    if measure is not None:
+        scores, labels = measure.scores_and_labels(encoded(run.model))
+        trial = replace(trial, scores=(scores,), labels=(labels,))
     baselines = () if measure is None else floors(data, [run], measure, machine.device)
     console = Console(markup=False)
     if measure is not None:

@@ -4,6 +4,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -66,6 +68,18 @@ class LinearProbe:
             ProbeNotConvergedWarning: the solver ran out of iterations.
         """
         check_comparable(train, test)
+        return float((self._labels(train, test.features) == test.labels.cpu()).to(torch.float64).mean())
+
+    def predict(self, train: LabeledFeatures, features: Float[Tensor, "m features"]) -> Int[Tensor, " m"]:
+        """Return the predicted label of each row of `features`, on the CPU.
+
+        Warns:
+            ProbeNotConvergedWarning: the solver ran out of iterations.
+        """
+        return self._labels(train, features)
+
+    def _labels(self, train: LabeledFeatures, features: Tensor) -> Tensor:
+        """Return the labels; a warning names the caller of the method that calls this one."""
         labels = train.labels.cpu().numpy()
         rows = draw_labels(labels, self.fraction, np.random.default_rng(self.seed))
         # In float64: the stopping rule of the solver is below the rounding errors of float32.
@@ -85,10 +99,9 @@ class LinearProbe:
                 f"the linear probe on {len(rows)} labels did not converge in {self.iterations} iterations: "
                 "its accuracy may be too low; allow more iterations, or regularize more",
                 ProbeNotConvergedWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        score = classifier.score(test.features.detach().cpu().double().numpy(), test.labels.cpu().numpy())
-        return float(score)
+        return torch.from_numpy(classifier.predict(features.detach().cpu().double().numpy()))
 
 
 def linear_probe(

@@ -1,8 +1,9 @@
 """Combinatorial problems: objectives and scores of sets, with exact solvers."""
 
 import math
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -110,7 +111,7 @@ class Problem:
 def exact_answers(
     problem: Problem, *, cache: SolutionCache | None = None, seconds: float = math.inf
 ) -> list[Answer]:
-    """Return the exact answer of every input; answers in the cache are not solved again.
+    """Return the exact answer of every input, with its time; answers in the cache are not solved again.
 
     Args:
         problem: problem with an exact solver and a key.
@@ -129,7 +130,9 @@ def exact_answers(
     for index in range(problem.ground.inputs):
         key = problem.key(index)
         if key not in known:
-            known[key] = new[key] = problem.exact(index, seconds)
+            started = time.perf_counter()
+            answer = problem.exact(index, seconds)
+            known[key] = new[key] = replace(answer, seconds=time.perf_counter() - started)
         answers.append(known[key])
     cache.add(new)
     return answers

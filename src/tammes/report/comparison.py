@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tammes.checks import check_integer, check_number, check_shape
+from tammes.report.curve import Curve
 from tammes.report.sample import Sample
-from tammes.report.scores import Curve, Floats, Floor, Scores, check_finite
+from tammes.report.scores import Floats, Floor, Integers, Scores, check_finite
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -18,11 +19,15 @@ class Outcome:
         name: the user's name for it: "hcl", or "hcl-ot epsilon=0.3" to distinguish two settings.
         objective: its repr, which shows all parts.
         scores: accuracies on the test images; means if there are several seeds.
-        seeds: accuracies of each seed; their variation is known only with two or more. Curves, embeddings and
-            weights are those of one seed.
+        seeds: accuracies of each seed; their variation is known only with two or more. Curves are means over
+            them, embeddings and weights are those of one seed.
         seconds: wall-clock time of the training alone.
         loss: training loss over epochs.
         knn: nearest-neighbor accuracy over epochs, starting at epoch 0 if possible; or None.
+        learning_rate: learning rate over epochs; or None.
+        gradient_norm: norm of the gradient over epochs; or None.
+        confusion: (classes, classes) test rows of each class that the linear probe (for texts, the linear
+            classifier) with all labels classifies as each class, summed over the seeds; or None.
         features: (n, features) the encoder's features of the sample, which are used downstream.
         embeddings: (n, dim) embeddings of the same sample behind the projection head, which the objective
             compares.
@@ -52,6 +57,9 @@ class Outcome:
     seconds: float
     loss: Curve = field(repr=False)
     knn: Curve | None = field(default=None, repr=False)
+    learning_rate: Curve | None = field(default=None, repr=False)
+    gradient_norm: Curve | None = field(default=None, repr=False)
+    confusion: Integers | None = field(default=None, repr=False)
     features: Floats = field(repr=False)
     embeddings: Floats = field(repr=False)
     view_a: Floats = field(repr=False)
@@ -80,11 +88,24 @@ class Outcome:
                 f"{where}.weights expected non-negative rows that sum to one, got sums from {sums.min():.4g} "
                 f"to {sums.max():.4g}: pass objective.weights(view_a, view_b)"
             )
+        if self.confusion is not None:
+            _check_confusion(f"{where}.confusion", self.confusion)
 
     @property
     def pairs(self) -> int:
         """Number b of pairs."""
         return len(self.view_a)
+
+    @property
+    def relative_weights(self) -> np.ndarray:
+        """Weights (2b, 2b) as multiples of the weight that all negatives of an anchor would share equally."""
+        return self.weights * np.count_nonzero(self.weights, axis=1)[:, None]
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all negatives of an anchor have the same weight."""
+        relative = self.relative_weights
+        return bool(np.all(np.abs(relative[relative > 0] - 1) < 1e-3))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,6 +122,8 @@ class Comparison:
         outcomes: one outcome for each objective, with different names, in the user's order.
         floors: the untrained encoder and, for images, raw pixels; may be empty.
         test_size: number of test rows behind each accuracy, for its interval; 0 without labels.
+        origin: when, for how long, on which machine and with which versions the runs were trained, a
+            sentence each; may be empty.
 
     Raises:
         ValueError: If there is no outcome, two have the same name, or one belongs to another sample.
@@ -113,6 +136,7 @@ class Comparison:
     outcomes: tuple[Outcome, ...]
     floors: tuple[Floor, ...] = ()
     test_size: int = 0
+    origin: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.outcomes:
@@ -141,8 +165,19 @@ def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:
         check_shape(
             f"{where}.view_b, one for each partner,", outcome.view_b.shape, (len(sample.partners), None)
         )
-    if outcome.scores != Scores():
+    if outcome.scores != Scores() or outcome.confusion is not None:
         check_integer("test_size", test_size, reason=f"{outcome.name!r} has accuracies on test rows")
+    if outcome.confusion is not None and sample.classes is not None:
+        count = len(sample.classes)
+        check_shape(f"{where}.confusion, a row for each class,", outcome.confusion.shape, (count, count))
+
+
+def _check_confusion(name: str, counts: Integers) -> None:
+    """Raise ValueError for anything but a square matrix of counts."""
+    check_shape(name, counts.shape, (None, None))
+    check_shape(name, counts.shape, (len(counts), len(counts)))
+    if not np.issubdtype(counts.dtype, np.integer) or counts.min() < 0:
+        raise ValueError(f"{name} expected counts, got {counts.dtype} from {counts.min()}: count test rows")
 
 
 def _check_directions(name: str, vectors: Floats) -> None:

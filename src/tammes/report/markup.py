@@ -20,6 +20,8 @@ from tammes.report.palette import DARK, LIGHT, VARIABLES
 
 DOTS = "points"
 """Id of the group of dots in the drawing of a map, by which the page gives each dot a title."""
+LARGEST_SCALE = 1.25
+"""Factor up to which the page enlarges a figure, so that its text is not larger than that of the page."""
 LARGEST = 96
 """Longer side in pixels above which a picture is scaled down: the page shows it no larger."""
 SMALL = 32
@@ -62,7 +64,7 @@ def render(template: str, context: Mapping[str, object]) -> str:
         >>> "<title>a &lt; b</title>" in render("base.html.jinja", {"title": "a < b"})
         True
     """
-    shared = {"light": LIGHT, "dark": DARK, "version": version("tammes")}
+    shared = {"light": LIGHT, "dark": DARK, "version": version("tammes"), "listed": listed}
     return _TEMPLATES.get_template(template).render({**shared, **context})
 
 
@@ -95,9 +97,10 @@ def inline_svg(figure: Figure, *, name: str, description: str, titles: Sequence[
         text = re.sub(color + r"\b", variable, text, flags=re.IGNORECASE)
     if titles:
         text = _with_titles(text, f"{name}-{DOTS}", titles)
-    size = re.search(r'viewBox="[^"]*"', text)
-    assert size is not None  # matplotlib always writes one
-    head = f'<svg role="img" aria-label="{escape(description)}" {size.group()}>'
+    size = re.search(r'viewBox="0 0 ([0-9.]+) [^"]*"', text)
+    assert size is not None  # matplotlib always writes one, in points
+    widest = f"max-width: {LARGEST_SCALE * float(size[1]) / 72 * 6:.1f}rem"
+    head = f'<svg role="img" aria-label="{escape(description)}" style="{widest}" {size[0]}>'
     return Markup(head + text[text.index(">") + 1 :])
 
 

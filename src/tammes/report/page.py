@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from tammes.diagnostics import alignment, uniformity
 from tammes.report.comparison import Comparison, Outcome
-from tammes.report.figures.curves import accuracy_over_epochs, loss_over_epochs
+from tammes.report.confusion import confusions
 from tammes.report.figures.map import embedding_map, project
 from tammes.report.figures.similarity import (
     alignment_uniformity,
@@ -19,6 +19,7 @@ from tammes.report.figures.similarity import (
 )
 from tammes.report.markup import Panel, inline_svg, listed, percent, render
 from tammes.report.negatives import effective_negatives
+from tammes.report.over_training import OverTraining, Series, over_training
 from tammes.report.palette import CLASSES, css_color, objective_color
 from tammes.report.sample import Sentences
 from tammes.report.similarities import by_label, by_view, cosine, separation
@@ -27,38 +28,32 @@ from tammes.report.table import score_table
 from tammes.report.verdict import verdict
 from tammes.training.atomic import write_atomically
 
+TOGETHER = "all objectives"
 LARGEST_SAMPLE = 600
 """Number of rows in the map and the histograms; more rows take time and space and look the same."""
 
 
-def accuracy_panel(comparison: Comparison) -> Panel | None:
-    """Return the accuracy over epochs of the objectives that have it; None if there are none."""
-    curves = {outcome.name: outcome.knn for outcome in comparison.outcomes if outcome.knn is not None}
-    if not curves:
-        return None
-    colors = [
-        objective_color(index) for index, outcome in enumerate(comparison.outcomes) if outcome.knn is not None
+def training_section(comparison: Comparison) -> OverTraining | None:
+    """Return the curves of all objectives over the epochs; None if there is nothing to see."""
+    series = [
+        Series(
+            name=outcome.name,
+            loss_kind=outcome.name,
+            knn=outcome.knn,
+            loss=outcome.loss,
+            gradient_norm=outcome.gradient_norm,
+            learning_rate=outcome.learning_rate,
+            seeds=max(1, len(outcome.seeds)),
+        )
+        for outcome in comparison.outcomes
     ]
     floors = {floor.name: floor.scores.knn for floor in comparison.floors if floor.scores.knn is not None}
-    ends = ", ".join(f"{name} ends at {percent(curve.last)}" for name, curve in curves.items())
-    figure = accuracy_over_epochs(curves, colors, floors=floors)
-    svg = inline_svg(figure, name="accuracy", description=f"kNN accuracy over epochs: {ends}.")
-    return Panel(name="all objectives" if len(comparison.outcomes) > 1 else "", svg=svg)
-
-
-def loss_panels(comparison: Comparison) -> list[Panel]:
-    """Return the training loss of each objective."""
-    panels = []
-    for index, outcome in enumerate(comparison.outcomes):
-        first, last = outcome.loss.values[0], outcome.loss.last
-        figure = loss_over_epochs(outcome.loss, objective_color(index))
-        words = f"Training loss of {outcome.name} over epochs, from {first:.3g} to {last:.3g}."
-        panels.append(_panel(outcome, index, figure, name="loss", description=words))
-    return panels
+    test_rows = f"the {comparison.test_size:,} test {comparison.sample.data} of the table"
+    return over_training(series, together=TOGETHER, test_rows=test_rows, floors=floors)
 
 
 def _panel(
-    outcome: Outcome,
+    comparison: Comparison,
     index: int,
     figure: Figure,
     *,
@@ -67,9 +62,11 @@ def _panel(
     caption: str = "",
     titles: Sequence[str] = (),
 ) -> Panel:
-    """Return a figure of one objective as a panel in its color."""
+    """Return a figure of one of the objectives as a panel in its color; a single one need not be named."""
     svg = inline_svg(figure, name=f"{name}-{index}", description=description, titles=titles)
-    return Panel(name=outcome.name, color=css_color(index), svg=svg, caption=caption)
+    if len(comparison.outcomes) == 1:
+        return Panel(svg=svg, caption=caption)
+    return Panel(name=comparison.outcomes[index].name, color=css_color(index), svg=svg, caption=caption)
 
 
 def similarity_panels(comparison: Comparison) -> list[Panel]:
@@ -88,45 +85,58 @@ def similarity_panels(comparison: Comparison) -> list[Panel]:
         caption = f"medians {medians}; AUC {percent(separation(*split))}".replace("-", "\N{MINUS SIGN}")
         figure = similarity_histogram(*split, objective_color(index), words=words)
         long = f"Cosine similarities under {outcome.name}, {words[0]} and {words[1]}: {caption}."
-        panels.append(_panel(outcome, index, figure, name="similarity", description=long, caption=caption))
+        panels.append(_panel(comparison, index, figure, name="similarity", description=long, caption=caption))
     return panels
 
 
-def alignment_panel(comparison: Comparison) -> Panel:
-    """Return alignment against uniformity of all objectives."""
-    points = {outcome.name: _alignment_uniformity(outcome) for outcome in comparison.outcomes}
+def alignment_panel(comparison: Comparison) -> Panel | None:
+    """Return alignment against uniformity of all objectives; None for one, whose two numbers say as much."""
+    points = {outcome.name: alignment_uniformity_of(outcome) for outcome in comparison.outcomes}
+    if len(points) == 1:
+        return None
     colors = [objective_color(index) for index in range(len(points))]
     words = "; ".join(f"{name} {align:.2f}, {uniform:.2f}" for name, (align, uniform) in points.items())
     figure = alignment_uniformity(points, colors)
     return Panel(svg=inline_svg(figure, name="alignment", description=f"Alignment and uniformity: {words}."))
 
 
-def _alignment_uniformity(outcome: Outcome) -> tuple[float, float]:
+def alignment_uniformity_of(outcome: Outcome) -> tuple[float, float]:
+    """Return alignment of the views and uniformity of the embeddings of one objective."""
     close = alignment(torch.tensor(outcome.view_a), torch.tensor(outcome.view_b))
     return close, uniformity(torch.tensor(outcome.embeddings))
 
 
 def weight_panels(comparison: Comparison) -> list[Panel]:
-    """Return the weight of negatives against their similarity for each objective, on a common scale."""
-    scatters = [_weights_and_similarities(outcome) for outcome in comparison.outcomes]
-    limits = _weight_limits([weight for _, weight in scatters])
+    """Return the weight of negatives against their similarity, on a common scale.
+
+    Objectives that weight all negatives alike are left out: theirs would be a straight line.
+    """
+    scatters = {
+        index: _weights_and_similarities(outcome)
+        for index, outcome in enumerate(comparison.outcomes)
+        if not outcome.is_uniform
+    }
+    if not scatters:
+        return []
+    limits = _weight_limits([weight for _, weight in scatters.values()])
     panels = []
-    for index, (outcome, (similarity, weight)) in enumerate(zip(comparison.outcomes, scatters, strict=True)):
+    for index, (similarity, weight) in scatters.items():
+        outcome = comparison.outcomes[index]
         caption = f"{effective_negatives(outcome):.0f} effective negatives of {2 * outcome.pairs - 2}"
         figure = weight_against_similarity(similarity, weight, objective_color(index), limits=limits)
         long = (
             f"Weight of negatives against their similarity to the anchor under {outcome.name}: from "
             f"{weight.min():.2g} to {weight.max():.2g} times the uniform weight, {caption}."
         )
-        panels.append(_panel(outcome, index, figure, name="weights", description=long, caption=caption))
+        panels.append(_panel(comparison, index, figure, name="weights", description=long, caption=caption))
     return panels
 
 
 def _weights_and_similarities(outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
     """Return the similarity and the relative weight of every negative, (negatives,) each."""
     views = np.concatenate([outcome.view_a, outcome.view_b])
-    counted = outcome.weights > 0
-    relative = outcome.weights * counted.sum(axis=1, keepdims=True)
+    relative = outcome.relative_weights
+    counted = relative > 0
     return cosine(views, views)[counted], relative[counted]
 
 
@@ -138,17 +148,20 @@ def _weight_limits(weights: list[np.ndarray]) -> tuple[float, float]:
 
 
 def map_panels(comparison: Comparison) -> list[Panel]:
-    """Return a map of the features of each objective."""
+    """Return a map of the features of each objective; features that are all equal have none."""
     sample = comparison.sample
     labels = None if sample.labels is None else sample.labels[:LARGEST_SAMPLE]
     classes = [] if labels is None else [sample.class_name(label) for label in range(int(labels.max()) + 1)]
     titles = [sample.title(row) for row in range(min(sample.size, LARGEST_SAMPLE))]
+    width = 4.0 if len(comparison.outcomes) == 1 else 2.4
     panels = []
     for index, outcome in enumerate(comparison.outcomes):
         places = project(outcome.features[:LARGEST_SAMPLE])
-        figure = embedding_map(places, labels, classes, color=objective_color(index))
+        if not places.any():
+            continue
+        figure = embedding_map(places, labels, classes, color=objective_color(index), width=width)
         words = f"t-SNE map of the features of {outcome.name} for {len(places)} {sample.many}."
-        panels.append(_panel(outcome, index, figure, name="map", description=words, titles=titles))
+        panels.append(_panel(comparison, index, figure, name="map", description=words, titles=titles))
     return panels
 
 
@@ -161,32 +174,36 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
             them.
     """
     colors = tuple(css_color(index) for index in range(len(comparison.outcomes)))
-    names = [outcome.name for outcome in comparison.outcomes]
-    labels = comparison.sample.labels
+    outcomes, sample = comparison.outcomes, comparison.sample
+    names = [outcome.name for outcome in outcomes]
     lead, note = verdict(comparison)
+    maps = map_panels(comparison)
     context = {
         "kicker": "Comparison" if len(names) > 1 else "Run",
         "title": f"{listed(names)} on {comparison.data}",
         "comparison": comparison,
-        "sample": comparison.sample,
-        "lines": isinstance(comparison.sample, Sentences),
+        "sample": sample,
+        "lines": isinstance(sample, Sentences),
         "lead": lead,
         "note": note,
         "table": score_table(comparison, colors),
-        "accuracy": accuracy_panel(comparison),
-        "losses": loss_panels(comparison),
+        "training": training_section(comparison),
+        "confusions": confusions(comparison),
         "similarities": similarity_panels(comparison),
         "alignment": alignment_panel(comparison),
+        "align_uniform": alignment_uniformity_of(outcomes[0]),
         "anchors": anchor_strips(comparison),
-        "nearest": nearest_strips(comparison) if isinstance(comparison.sample, Sentences) else [],
+        "nearest": nearest_strips(comparison) if isinstance(sample, Sentences) else [],
         "weights": weight_panels(comparison),
-        "maps": map_panels(comparison),
-        "map_size": min(comparison.sample.size, LARGEST_SAMPLE),
-        "labeled": labels is not None,
-        "many_classes": labels is not None and len(np.unique(labels)) > len(CLASSES),
+        "uniform": [outcome.name for outcome in outcomes if outcome.is_uniform],
+        "maps": maps,
+        "map_size": min(sample.size, LARGEST_SAMPLE),
+        "labeled": sample.labels is not None,
+        "many_classes": sample.labels is not None and len(np.unique(sample.labels)) > len(CLASSES),
         "objectives": [
             {"name": outcome.name, "color": color, "text": outcome.objective}
-            for outcome, color in zip(comparison.outcomes, colors, strict=True)
+            for outcome, color in zip(outcomes, colors, strict=True)
         ],
+        "origin": comparison.origin,
     }
     write_atomically(path, render("comparison.html.jinja", context).encode("utf-8", "replace"))

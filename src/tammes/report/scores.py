@@ -1,4 +1,4 @@
-"""Measurements of one encoder: accuracies with their intervals, and curves over training."""
+"""Accuracies of one encoder, with their intervals."""
 
 import dataclasses
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tammes.checks import check_number, check_shape
+from tammes.checks import check_number
 from tammes.estimate import Estimate
 
 Floats = npt.NDArray[np.floating]
@@ -20,41 +20,6 @@ def check_finite(name: str, array: np.ndarray) -> None:
     bad = ~np.isfinite(array)
     if bad.any():
         raise ValueError(f"{name} must be finite, got {array[bad][0]} in row {np.argwhere(bad)[0][0]}")
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Curve:
-    """One number over training.
-
-    Args:
-        epochs: (points,) increasing; 0 is before the first step, 1.5 is half way through the second epoch.
-        values: (points,) value at each of them.
-
-    Raises:
-        ValueError: If the two differ in length, are empty or not finite, or the epochs do not increase.
-
-    Example:
-        >>> Curve(epochs=np.array([0, 1]), values=np.array([5.1, 4.2])).last
-        4.2
-    """
-
-    epochs: Floats | Integers
-    values: Floats
-
-    def __post_init__(self) -> None:
-        check_shape("Curve.epochs", self.epochs.shape, (None,))
-        check_shape("Curve.values", self.values.shape, (len(self.epochs),))
-        if len(self.epochs) == 0:
-            raise ValueError("Curve expected at least one point, got none: pass None instead of a curve")
-        check_finite("Curve.epochs", self.epochs)
-        check_finite("Curve.values", self.values)
-        if np.any(np.diff(self.epochs) <= 0):
-            raise ValueError(f"Curve.epochs must increase, got {self.epochs.tolist()}: sort them")
-
-    @property
-    def last(self) -> float:
-        """Value at the last point."""
-        return float(self.values[-1])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,12 +48,14 @@ AnchorStrips = tuple[Item, list[Strip]]
 def anchor_strips(comparison: Comparison) -> list[AnchorStrips]:
     """Return the first anchors of different classes, each with its hardest negatives under each objective."""
     sample, first = comparison.sample, comparison.outcomes[0]
+    words = "{:.1f} times the uniform weight", "{:.1f}×"
+    if all(outcome.is_uniform for outcome in comparison.outcomes):
+        words = "", ""  # the same number everywhere would say nothing
     shown = []
     for anchor in anchors(sample.labels, first.pairs, ANCHORS):
         ranked = {("drawn uniformly", ""): uniform_draw(first, anchor, LENGTH)}
         for index, outcome in enumerate(comparison.outcomes):
             ranked[outcome.name, css_color(index)] = hardest(outcome, sample, anchor, LENGTH)
-        words = "{:.1f} times the uniform weight", "{:.1f}×"
         strips = [_strip(*key, rows, sample, anchor, *words) for key, rows in ranked.items()]
         shown.append((_item(sample, anchor), strips))
     return shown

@@ -38,9 +38,10 @@ class ScoreRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreTable:
-    """Table of a comparison.
+    """Table of a comparison, or of runs.
 
     Args:
+        first: title of the column of names.
         leading: titles of the columns before the linear probes.
         probes: titles of the columns of linear probes.
         trailing: titles of the columns after them.
@@ -48,6 +49,7 @@ class ScoreTable:
         note: explanation of the columns.
     """
 
+    first: str
     leading: tuple[str, ...]
     probes: tuple[str, ...]
     trailing: tuple[str, ...]
@@ -86,6 +88,7 @@ def score_table(comparison: Comparison, colors: tuple[str, ...]) -> ScoreTable:
         cells += [ScoreCell(text="–")] * len(trailing)
         rows.append(ScoreRow(name=floor.name, color="", cells=tuple(cells)))
     return ScoreTable(
+        first="objective",
         leading=tuple(each.title for each in shown if not each.is_probe),
         probes=tuple(each.title for each in shown if each.is_probe),
         trailing=trailing,

@@ -158,13 +158,17 @@ def _floors(judge: Accuracy, comparison: Comparison) -> str:
 
 
 def _without_accuracy(comparison: Comparison) -> tuple[str, str]:
+    outcomes = comparison.outcomes
+    went = "went" if len(outcomes[0].loss.values) > 1 else "was"
     losses = [
         f"from {outcome.loss.values[0]:.3g} to {outcome.loss.last:.3g} for {outcome.name}"
-        for outcome in comparison.outcomes
+        if went == "went"
+        else f"{outcome.loss.last:.3g} for {outcome.name}"
+        for outcome in outcomes
     ]
     compare = ", and losses of different objectives cannot be compared" if len(losses) > 1 else ""
     return (
-        f"The training loss went {listed(losses)}, which does not tell how good the features are.",
+        f"The training loss {went} {listed(losses)}, which does not tell how good the features are.",
         f"There are no test labels, so there is no accuracy{compare}. The figures below show the geometry of "
         "the embeddings and the hardest negatives.",
     )

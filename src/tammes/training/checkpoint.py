@@ -1,6 +1,7 @@
 """Checkpoints: when and how they are written, and how they are read without executing anything."""
 
 import io
+import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing_extensions import override
 
 from tammes.checks import check_file, check_integer, check_number
 from tammes.training.atomic import write_atomically
-from tammes.training.metrics import MetricsRecorder
+from tammes.training.distributed.group import ProcessGroup
+from tammes.training.environment import STATE_KEY, EnvironmentRecorder
+from tammes.training.metrics import LEADING_COLUMNS, MetricsRecorder
 from tammes.training.stop import StopRequest
 
 CONFIG = "tammes_config"
@@ -152,6 +155,9 @@ def _check_resumable(path: Path, checkpoint: dict[str, Any], module: LightningMo
         _check_weights(checkpoint["state_dict"], module.state_dict())
         _check_optimizer(checkpoint["optimizer_states"], module)
         _check_metrics(checkpoint["callbacks"], checkpoint["global_step"])
+        if STATE_KEY in checkpoint["callbacks"]:  # older versions did not record it
+            recorder = EnvironmentRecorder(None, MetricsRecorder(None, None), ProcessGroup())
+            recorder.load_state_dict(checkpoint["callbacks"][STATE_KEY])
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} in its structure"
         raise ValueError(
@@ -222,12 +228,14 @@ def _check_metrics(callbacks: dict[str, Any], step: int) -> None:
         raise ValueError(f"callbacks lacks the state of {recorder.state_key}")
     recorder.load_state_dict(callbacks[recorder.state_key])
     check_number("loss_sum", recorder.loss_sum)
+    if not math.isnan(recorder.gradient_norm_sum):  # NaN: part of the epoch was not recorded
+        check_number("gradient_norm_sum", recorder.gradient_norm_sum, minimum=0)
     check_integer("steps", recorder.steps, minimum=0)
     check_number("seconds", recorder.seconds_before, minimum=0)
     for row in recorder.rows:
         check_integer("epoch of a row of metrics", row.epoch, minimum=0)
         check_integer("step of a row of metrics", row.step, minimum=0)
-        for name, number in {"loss": row.loss, "knn": row.knn, **row.last}.items():
+        for name, number in {**{name: vars(row)[name] for name in LEADING_COLUMNS}, **row.last}.items():
             if not isinstance(number, float | int | None):
                 raise ValueError(f"{name} of a row of metrics must be a number, got {number!r}")
         if row.step > step:

@@ -17,6 +17,7 @@ from tammes.training.distributed.batch_norm import with_global_batch_norm
 from tammes.training.distributed.group import joined
 from tammes.training.distributed.strategy import LaunchedDDPStrategy
 from tammes.training.distributed.watchdog import watchdog
+from tammes.training.environment import EnvironmentRecorder
 from tammes.training.examples import CutWarning, Data, Examples
 from tammes.training.loader import pair_loader, plain_errors
 from tammes.training.log_filters import filtered_logs
@@ -128,13 +129,14 @@ def _train(
         sampler = PairSampler(pairing, shard, first_step=first_step)
         loader = pair_loader(examples, sampler, workers=machine.workers)
         recorder = MetricsRecorder(None if folder is None else folder.metrics, monitor, group)
+        place = EnvironmentRecorder(None if folder is None else folder.environment, recorder, group)
         saver = SaveCheckpoint(
             None if folder is None else folder.checkpoint,
             every=1 if folder is None else folder.checkpoint_every,
             config="" if folder is None else to_yaml(run_config),
             request=request,
         )
-        trainer = _trainer(module, machine, checkpoint, recorder, [request, recorder, saver])
+        trainer = _trainer(module, machine, checkpoint, recorder, [request, recorder, place, saver])
         try:
             with filtered_logs(), plain_errors():
                 trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
@@ -146,7 +148,13 @@ def _train(
             raise KeyboardInterrupt from None
         if folder is not None:
             group.on_first(lambda: save_weights(folder.weights, model, run_config))
-    return Run(config=run_config, model=model, metrics=tuple(recorder.rows), seconds=recorder.seconds)
+    return Run(
+        config=run_config,
+        model=model,
+        metrics=tuple(recorder.rows),
+        seconds=recorder.seconds,
+        environments=place.parts,
+    )
 
 
 def _warn_of_rows(pairing: Pairing, examples: Examples) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,9 @@ from tammes.training.examples import Data
 from tammes.training.model import Model
 from tammes.training.module import ContrastiveModule
 
-LEADING_COLUMNS = ("epoch", "step", "loss", "knn")
+LEADING_COLUMNS = ("epoch", "step", "loss", "knn", "learning_rate", "gradient_norm")
+FORMER_COLUMNS = ("epoch", "step", "loss", "knn")
+"""The leading columns of checkpoints before Tammes recorded the learning rate and the gradient."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,6 +73,9 @@ class EpochMetrics:
         step: number of steps taken.
         loss: mean over the steps of the epoch.
         knn: nearest-neighbor accuracy on held-out data; None if it was not measured.
+        learning_rate: learning rate of the epoch's last step.
+        gradient_norm: Euclidean norm of the gradient of all weights together, averaged over the processes and
+            before clipping; mean over the steps of the epoch. None for an epoch that an older version began.
         last: `objective.last` after the last step of the epoch, with the annealed `beta` and the learned
             `temperature` of a run that has them.
     """
@@ -78,6 +84,8 @@ class EpochMetrics:
     step: int
     loss: float | None = None
     knn: float | None = None
+    learning_rate: float | None = None
+    gradient_norm: float | None = None
     last: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -102,6 +110,7 @@ class MetricsRecorder(Callback):
         self.group = group or ProcessGroup()
         self.rows: list[EpochMetrics] = []
         self.loss_sum = 0.0
+        self.gradient_norm_sum = 0.0
         self.steps = 0
         self.seconds_before = 0.0
         self.start: float | None = None
@@ -129,9 +138,11 @@ class MetricsRecorder(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
+        assert isinstance(pl_module, ContrastiveModule)
         loss = outputs["loss"]
         assert isinstance(loss, Tensor)
         self.loss_sum += loss.item()
+        self.gradient_norm_sum += pl_module.gradient_norm
         self.steps += 1
 
     @override
@@ -139,28 +150,39 @@ class MetricsRecorder(Callback):
         assert isinstance(pl_module, ContrastiveModule)
         epoch = trainer.current_epoch + 1
         last = self.group.means(pl_module.numbers(), weight=pl_module.shard.size)
+        gradient_norm = self.gradient_norm_sum / self.steps
         row = EpochMetrics(
             epoch=epoch,
             step=trainer.global_step,
             loss=self.loss_sum / self.steps,
             knn=self._measure(pl_module, epoch),
+            learning_rate=pl_module.learning_rate,
+            gradient_norm=None if math.isnan(gradient_norm) else gradient_norm,
             last={name: value for name, value in last.items() if name not in LEADING_COLUMNS},
         )
         self.rows.append(row)
-        self.loss_sum, self.steps = 0.0, 0
+        self.loss_sum, self.gradient_norm_sum, self.steps = 0.0, 0.0, 0
         self._write()
 
     @override
     def state_dict(self) -> dict[str, Any]:
         # Plain numbers, so that a checkpoint loads with `weights_only=True`.
-        rows = [[row.epoch, row.step, row.loss, row.knn, dict(row.last)] for row in self.rows]
-        return {"rows": rows, "loss_sum": self.loss_sum, "steps": self.steps, "seconds": self.seconds}
+        rows = [[*(vars(row)[name] for name in LEADING_COLUMNS), dict(row.last)] for row in self.rows]
+        return {
+            "rows": rows,
+            "loss_sum": self.loss_sum,
+            "gradient_norm_sum": self.gradient_norm_sum,
+            "steps": self.steps,
+            "seconds": self.seconds,
+        }
 
     @override
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        names = (*LEADING_COLUMNS, "last")
-        self.rows = [EpochMetrics(**dict(zip(names, row, strict=True))) for row in state_dict["rows"]]
+        self.rows = [_from_numbers(row) for row in state_dict["rows"]]
         self.loss_sum, self.steps = state_dict["loss_sum"], state_dict["steps"]
+        # An older version left no sum of the steps it took, so the mean of this epoch stays unknown.
+        unknown = math.nan if self.steps else 0.0
+        self.gradient_norm_sum = state_dict.get("gradient_norm_sum", unknown)
         self.seconds_before = state_dict["seconds"]
 
     def _measure(self, module: ContrastiveModule, epoch: int) -> float | None:
@@ -177,6 +199,12 @@ class MetricsRecorder(Callback):
         file = self.file
         if file is not None:
             self.group.on_first(lambda: write_atomically(file, to_csv(self.rows).encode()))
+
+
+def _from_numbers(numbers: Sequence[Any]) -> EpochMetrics:
+    """Return the row of a checkpoint: its leading columns in order, then a mapping of all others."""
+    names = FORMER_COLUMNS if len(numbers) == len(FORMER_COLUMNS) + 1 else LEADING_COLUMNS
+    return EpochMetrics(**dict(zip((*names, "last"), numbers, strict=True)))
 
 
 def to_csv(rows: Sequence[EpochMetrics]) -> str:
@@ -214,8 +242,7 @@ def _from_cells(path: Path, cells: dict[str, str]) -> EpochMetrics:
         return EpochMetrics(
             epoch=int(numbers.pop("epoch")),
             step=int(numbers.pop("step")),
-            loss=numbers.pop("loss", None),
-            knn=numbers.pop("knn", None),
+            **{name: numbers.pop(name, None) for name in LEADING_COLUMNS[2:]},
             last=numbers,
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:

@@ -54,6 +54,9 @@ class ContrastiveModule(LightningModule):
         keys: momentum encoder that embeds the second views if negatives come from a queue; else None.
         active: active positives, which choose the second view among several candidates; else None.
         local_maxima: largest gradient entries of this process, filled by the DDP strategy.
+        learning_rate: learning rate of the last step; 0 before the first.
+        gradient_norm: Euclidean norm of the last step's gradient, averaged over the processes and not yet
+            clipped; 0 before the first step.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class ContrastiveModule(LightningModule):
         self.keys = MomentumEncoder(model) if isinstance(self.source, Queue) else None
         self.active = self._build_active()
         self.local_maxima: GradientMaxima = {}
+        self.learning_rate = self.gradient_norm = 0.0
         self.temperature = None
         if config.learn_temperature:
             self.temperature = LearnedTemperature(initial=config.objective.temperature)
@@ -217,13 +221,22 @@ class ContrastiveModule(LightningModule):
     @override
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         gradients = [p.grad for p in self.parameters() if p.grad is not None]
-        norm = torch.nn.utils.get_total_norm(gradients)
-        if not self.group.is_single and not torch.isfinite(norm):
+        # The check needs this number on the host before the weights change, so recording it costs no further
+        # synchronization.
+        norm = torch.nn.utils.get_total_norm(gradients).item()
+        if not math.isfinite(norm):
+            self._raise_for_gradient()
+        self.gradient_norm = norm
+        self.learning_rate = float(optimizer.param_groups[0]["lr"])
+
+    def _raise_for_gradient(self) -> None:
+        error = _not_finite("gradient", self.global_step)
+        if not self.group.is_single:
             # DDP has averaged the NaN into every process; the local maxima tell which one produced it.
             with self.group.failing_together():
                 if not all(torch.isfinite(maximum) for maximum in self.local_maxima.values()):
-                    _check_finite("gradient", norm, self.global_step)
-        _check_finite("gradient", norm, self.global_step)
+                    raise error
+        raise error
 
     @override
     def optimizer_step(
@@ -260,8 +273,12 @@ class ContrastiveModule(LightningModule):
 def _check_finite(name: str, values: Tensor, step: int) -> None:
     """Raise ValueError if a value is NaN or infinite, before it reaches the weights or a checkpoint."""
     if not torch.isfinite(values).all():
-        raise ValueError(
-            f"the {name} became NaN or infinite at step {step} (steps count from 0): "
-            "lower the learning rate, raise the temperature, or look for odd data; "
-            "the last checkpoint was saved before this step"
-        )
+        raise _not_finite(name, step)
+
+
+def _not_finite(name: str, step: int) -> ValueError:
+    return ValueError(
+        f"the {name} became NaN or infinite at step {step} (steps count from 0): "
+        "lower the learning rate, raise the temperature, or look for odd data; "
+        "the last checkpoint was saved before this step"
+    )

@@ -18,6 +18,7 @@ from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint
 from tammes.training.command import Command
 from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.config_file import differences, from_yaml, to_yaml
+from tammes.training.environment import FILE, Environment, read_environments
 from tammes.training.lock import LOCK, locked
 from tammes.training.metrics import EpochMetrics, read_csv
 from tammes.training.model import Model
@@ -86,6 +87,11 @@ class RunFolder:
         return self.path / "metrics.csv"
 
     @property
+    def environment(self) -> Path:
+        """File that says when and on which machine the run was computed."""
+        return self.path / FILE
+
+    @property
     def report(self) -> Path:
         """File of the report."""
         return self.path / "report.html"
@@ -123,6 +129,7 @@ class RunFolder:
             self.vocabulary,
             self.description,
             self.metrics,
+            self.environment,
             self.report,
             self.command_file,
         )
@@ -303,13 +310,15 @@ class Run:
         config: settings of the run, and the description of its data.
         model: trained encoder and head, on the CPU.
         metrics: metrics of each epoch.
-        seconds: wall-clock time of training, without measuring accuracies; None for a run read back.
+        seconds: wall-clock time of training, without measuring accuracies; None if it is not recorded.
+        environments: when and on which machine each part of the run was computed; empty if not recorded.
     """
 
     config: RunConfig
     model: Model = field(repr=False)
     metrics: tuple[EpochMetrics, ...] = field(repr=False)
     seconds: float | None = None
+    environments: tuple[Environment, ...] = ()
 
 
 def load_run(path: Path, *, trust: bool = False) -> Run:
@@ -334,4 +343,6 @@ def load_run(path: Path, *, trust: bool = False) -> Run:
     assets = load_assets(config, vocabulary=folder.vocabulary, description=folder.description)
     model = read_model(folder.weights, config, assets, trust=trust)
     metrics = read_csv(folder.metrics) if folder.metrics.exists() else ()
-    return Run(config=config, model=model, metrics=metrics)
+    environments = read_environments(folder.environment)
+    seconds = environments[-1].seconds if environments else None
+    return Run(config=config, model=model, metrics=metrics, seconds=seconds, environments=environments)

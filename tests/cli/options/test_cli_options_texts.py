@@ -65,6 +65,7 @@ def test_train_leaves_a_whole_run(trained: Path) -> None:
         "checkpoints",
         "command.json",
         "config.yaml",
+        "environment.yaml",
         "metrics.csv",
         "model.safetensors",
         "report.html",
@@ -169,7 +170,9 @@ def test_compare_sets_objectives_side_by_side(
     assert "no positive for 1 of 54 sentences: left out" in said
     assert all(name in printed for name in ("simclr", "logistic", "hcl", "untrained encoder", "means"))
     page = re.sub(r"<[^>]+>|\s+", " ", (tmp_path / "report.html").read_text())
-    assert re.search(r"positives +neighbors +sentences", page)
+    assert re.search(r"sentences +54 of \d documents, \d+ words +encoder +bag of words", page)
+    assert re.search(r"positives +neighbors +batch size", page)
+    assert "How a linear classifier, trained with all labels, classifies the" in page
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 from tammes.report import Curve
-from tammes.report.figures.curves import accuracy_over_epochs, lines_over_steps, loss_over_epochs
+from tammes.report.figures.confusion import confusion_matrix
+from tammes.report.figures.curves import accuracy_over_epochs, lines_over_steps, over_epochs
 from tammes.report.figures.map import embedding_map, project
 from tammes.report.figures.similarity import (
     alignment_uniformity,
@@ -37,18 +38,64 @@ def test_accuracies_are_drawn_in_per_cent_with_their_floors():
     assert [to_hex(text.get_color()) for text in axes.texts] == [*COLORS, MUTED]
 
 
-def test_loss_is_drawn_as_it_is():
-    axes = loss_over_epochs(CURVES["a"], COLORS[0]).axes[0]
+def test_a_number_is_drawn_as_it_is():
+    axes = over_epochs([CURVES["a"]], COLORS[:1], label="training loss").axes[0]
     assert labeled(axes)
     np.testing.assert_allclose(axes.lines[0].get_ydata(), CURVES["a"].values)
+    assert axes.get_yscale() == "linear"
 
 
-def test_the_loss_of_one_epoch_is_a_dot_at_that_epoch():
-    once = Curve(epochs=np.array([3]), values=np.array([4.2]))
-    axes = loss_over_epochs(once, COLORS[0]).axes[0]
-    assert axes.lines[0].get_marker() == "o"
-    assert axes.get_xticks().tolist() == [3]
-    assert loss_over_epochs(CURVES["a"], COLORS[0]).axes[0].lines[0].get_marker() == ""
+def test_only_a_wide_range_is_logarithmic():
+    wide = Curve(epochs=np.array([1, 2]), values=np.array([0.1, 10]))
+    assert over_epochs([wide], COLORS[:1], label="gradient norm").axes[0].get_yscale() == "linear"
+    for curve, scale in ((wide, "log"), (CURVES["a"], "linear")):
+        axes = over_epochs([curve], COLORS[:1], label="gradient norm", may_be_log=True).axes[0]
+        assert axes.get_yscale() == scale
+        low, high = axes.get_ylim()
+        assert low < curve.values.min() < curve.values.max() < high
+
+
+def test_a_mean_over_seeds_has_a_band_that_does_not_flatten_it():
+    two = [Curve(epochs=np.array([1, 2]), values=np.array(v)) for v in ([0.5, 0.7], [0.6, 0.72])]
+    mean = Curve.over_seeds(two)
+    axes = over_epochs([mean], COLORS[:1], label="loss").axes[0]
+    band = axes.collections[0].get_paths()[0].vertices
+    np.testing.assert_allclose([band[:, 1].min(), band[:, 1].max()], [mean.low.min(), mean.high.max()])
+    assert axes.get_ylim()[1] < mean.high.max()
+    assert not over_epochs(two, COLORS, label="loss").axes[0].collections
+
+
+def test_the_second_line_of_a_color_is_dashed():
+    axes = over_epochs(list(CURVES.values()), COLORS[:1] * 2, label="loss").axes[0]
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "--"]
+
+
+def test_long_names_at_the_ends_stay_apart():
+    long = {f"{'x' * 40}{end}": CURVES["a"] for end in "ab"}
+    names = [text.get_text() for text in accuracy_over_epochs(long, COLORS).axes[0].texts]
+    assert names == ["x" * 10 + "…" + "x" * 10 + end for end in "ab"]
+    middle = {f"{'x' * 20}{place}{'x' * 20}": CURVES["a"] for place in "ab"}
+    names = [text.get_text() for text in accuracy_over_epochs(middle, COLORS).axes[0].texts]
+    assert names == list(middle)
+
+
+def test_a_matrix_shades_and_numbers_its_cells():
+    shares = np.array([[0.75, 0.25, 0], [0, 1, 0], [0, 0, 0]])
+    axes = confusion_matrix(shares, ("a", "b", "c"), color=COLORS[0]).axes[0]
+    assert labeled(axes)
+    shades = axes.collections[0].get_facecolor()
+    assert len(shades) == 3  # a cell without rows is left empty
+    assert {to_hex(shade) for shade in shades} == {COLORS[0]}
+    np.testing.assert_allclose(shades[:, 3] / shades[2, 3], np.sqrt([0.75, 0.25, 1]))
+    assert [text.get_text() for text in axes.texts] == ["75", "25", "100"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
+
+
+def test_many_or_rare_cells_have_no_numbers():
+    assert not confusion_matrix(np.eye(11), [f"class {k}" for k in range(11)], color=COLORS[0]).axes[0].texts
+    rare = np.array([[0.999, 0.001], [0, 1]])
+    texts = confusion_matrix(rare, ("a", "b"), color=COLORS[0]).axes[0].texts
+    assert [text.get_text() for text in texts] == ["100", "100"]
 
 
 def test_lines_have_their_level():
@@ -113,7 +160,7 @@ def test_map_without_labels_has_the_color_of_the_objective():
 
 def test_long_class_names_are_cut():
     axes = embedding_map(np.zeros((1, 2)), np.array([0]), ["x" * 40], color=COLORS[0]).axes[0]
-    assert axes.texts[0].get_text() == "x" * 15 + "…"
+    assert axes.texts[0].get_text() == "x" * 7 + "…" + "x" * 8
 
 
 @pytest.mark.equal_bits

@@ -48,6 +48,7 @@ from tammes.training.sampler import Shard
 from tiny import make_config, make_text_config, random_images, random_texts
 
 RANK = int(os.environ.get("RANK", "0"))
+NUMBERS = ("knn", "gradient_norm")
 CONFIG = replace(make_config(), batch_size=5)  # of which two processes take three and two
 
 
@@ -150,7 +151,10 @@ def spoil_gradient(module: ContrastiveModule) -> None:
 def whole(folder: Path) -> dict[str, Tensor]:
     """A run that nothing interrupts; every process has its weights and its numbers."""
     run = train_in(folder / "whole")
-    return weights(run) | {"knn": torch.tensor([row.knn for row in run.metrics])}
+    return weights(run) | {
+        name: torch.tensor([vars(row)[name] for row in run.metrics[1:]], dtype=torch.float64)
+        for name in NUMBERS
+    }
 
 
 def a_few_steps(folder: Path) -> dict[str, Tensor]:

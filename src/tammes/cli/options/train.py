@@ -31,8 +31,8 @@ class Train:
     tammes train --resume runs/FOLDER
 
     Args:
-        out: Folder of the run: config.yaml, model.safetensors, checkpoints, metrics.csv, report.html, and for
-            texts vocabulary.json (by default runs/ and the name of the data).
+        out: Folder of the run: config.yaml, model.safetensors, checkpoints, metrics.csv, environment.yaml,
+            report.html, and for texts vocabulary.json (by default runs/ and the name of the data).
         resume: Resume the run in that folder; it ends as if it had never stopped.
         overwrite: Replace the run in that folder.
         accelerator: Device to compute on; auto takes a GPU if there is one.

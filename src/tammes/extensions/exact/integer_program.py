@@ -5,7 +5,7 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +26,13 @@ class Answer:
         score: score of the set.
         bound: upper bound of all scores.
         members: elements of the set, counted from 0 in the input.
+        seconds: time that the solver took, perhaps in an earlier process; None if it was not measured.
     """
 
     score: float
     bound: float
     members: tuple[int, ...]
+    seconds: float | None = field(default=None, compare=False, repr=False)
 
     @property
     def proved(self) -> bool:
@@ -150,6 +152,7 @@ class SolutionCache:
                     score=float(entry["worth"]),
                     bound=float(entry["bound"]),
                     members=tuple(int(each) for each in entry["members"]),
+                    seconds=_time(entry.get("seconds")),
                 )
             except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 continue
@@ -161,12 +164,7 @@ class SolutionCache:
         Raises:
             OSError: if the file cannot be written.
         """
-        # The score is the entry "worth": files that exist keep their format.
-        lines = [
-            json.dumps({"key": key, "worth": each.score, "bound": each.bound, "members": each.members})
-            for key, each in answers.items()
-            if each.proved
-        ]
+        lines = [json.dumps(_entry(key, each)) for key, each in answers.items() if each.proved]
         if self.path is None or not lines:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,6 +172,18 @@ class SolutionCache:
             file.write("\n".join(lines) + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+def _entry(key: str, answer: Answer) -> dict[str, object]:
+    """Return an answer as an entry of the file."""
+    # The score is the entry "worth": files that exist keep their format.
+    entry = {"key": key, "worth": answer.score, "bound": answer.bound, "members": answer.members}
+    return entry if answer.seconds is None else {**entry, "seconds": answer.seconds}
+
+
+def _time(seconds: object) -> float | None:
+    """Return the seconds in a line of the file, which older lines do not have."""
+    return float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < math.inf else None
 
 
 def key_of(problem: str, size: int, pairs: Sequence[tuple[int, int]]) -> str:

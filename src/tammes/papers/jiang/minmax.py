@@ -17,7 +17,7 @@ from tammes.diagnostics import effective_rank
 from tammes.evaluation import knn_accuracy
 from tammes.objective import Objective
 from tammes.positives.augmentation import Handwriting
-from tammes.report.scores import Curve
+from tammes.report.curve import Curve
 
 PAIRS, DIM, HIDDEN, LEARNING_RATE = 64, 3, 128, 1e-3
 

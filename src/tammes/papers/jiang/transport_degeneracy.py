@@ -49,11 +49,11 @@ from tammes.papers.jiang.minmax import Adversary, EncoderScore, Trained, logisti
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study, grouped
+from tammes.report.curve import Curve
 from tammes.report.figures.curves import draw_lines, lines_over_steps
 from tammes.report.figures.sphere import draw_sphere, sphere_map
 from tammes.report.markup import percent
 from tammes.report.palette import MUTED, css_color, objective_color
-from tammes.report.scores import Curve
 
 STEPS, SEEDS = 400, 10
 LOSS_OF_A_POINT = math.log(2)

@@ -38,6 +38,19 @@ def quiet(axes: Axes) -> None:
     axes.yaxis.label.set(color=INK, fontsize=TEXT)
 
 
+def shortened(name: str, longest: int = 22) -> str:
+    """Return a name without its middle if it has more than `longest` characters: both ends may tell it apart.
+
+    Example:
+        >>> shortened("digits-with-a-long-name/seed-0", 16)
+        'digits-…e/seed-0'
+    """
+    if len(name) <= longest:
+        return name
+    start = (longest - 1) // 2
+    return f"{name[:start]}…{name[start + 1 - longest :]}"
+
+
 def spread(values: Sequence[float] | np.ndarray, *, gap: float) -> np.ndarray:
     """Return positions (n,) of labels near their values, with no two closer than `gap`.
 

@@ -8,9 +8,9 @@ from matplotlib.patheffects import withStroke
 from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 
-from tammes.report.figures.canvas import TEXT, canvas
+from tammes.report.figures.canvas import TEXT, canvas, shortened
 from tammes.report.markup import DOTS
-from tammes.report.palette import CLASSES, MUTED, PAPER
+from tammes.report.palette import CLASSES, INK, MUTED, PAPER
 from tammes.report.scores import Floats, Integers
 
 LONGEST_NAME = 16
@@ -49,21 +49,23 @@ def embedding_map(
     classes: Sequence[str],
     *,
     color: str,
+    width: float = 2.4,
 ) -> Figure:
     """Draw one dot per row, with the ten most frequent classes in color and named at their medoids.
 
     Args:
         places: (n, 2) coordinates.
         labels: (n,) labels; or None, and all dots have one color.
-        classes: names of the labels, cut after sixteen characters; empty without labels.
+        classes: names of the labels, shortened to sixteen characters; empty without labels.
         color: color of the dots without labels.
+        width: width and height of the figure in inches.
 
     Example:
         >>> figure = embedding_map(np.zeros((3, 2)), np.array([0, 0, 1]), ("cat", "dog"), color="#0072b2")
         >>> [text.get_text() for text in figure.axes[0].texts]
         ['cat', 'dog']
     """
-    figure, axes = canvas(width=2.6, height=2.6)
+    figure, axes = canvas(width=width, height=width)
     axes.set_axis_off()
     frequent = np.array([], dtype=int) if labels is None else _most_frequent(labels, len(CLASSES))
     inks = [color if labels is None else MUTED] * len(places)
@@ -77,20 +79,17 @@ def embedding_map(
         text = axes.text(
             across,
             up,
-            _cut(classes[label]),
+            shortened(classes[label], LONGEST_NAME),
             ha="center",
             va="center",
             fontsize=TEXT + 1,
             fontweight="bold",
+            color=INK,
             parse_math=False,
         )
         text.set_path_effects([withStroke(linewidth=2.5, foreground=PAPER)])
     axes.set_aspect("equal", adjustable="datalim")
     return figure
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def _most_frequent(labels: Integers, count: int) -> np.ndarray:

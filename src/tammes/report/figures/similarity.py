@@ -27,7 +27,7 @@ def similarity_histogram(
         >>> similarity_histogram(np.array([0.9]), np.array([-0.1, 0.0]), "#0072b2").axes[0].get_xlabel()
         'cosine similarity'
     """
-    figure, axes = canvas(width=2.35, height=1.8)
+    figure, axes = canvas(width=2.2, height=1.75)
     for similarities, ink, opacity in ((apart, MUTED, 0.28), (together, color, 0.35)):
         density, edges = np.histogram(similarities, bins=60, range=(-1, 1), density=True)
         axes.stairs(density, edges, fill=True, color=ink, alpha=opacity)
@@ -102,7 +102,7 @@ def weight_against_similarity(
         >>> figure.axes[0].get_yscale()
         'log'
     """
-    figure, axes = canvas(width=2.35, height=2.0)
+    figure, axes = canvas(width=2.2, height=1.9)
     chosen = np.random.default_rng(0).permutation(len(similarity))[:1500]
     dots: dict[str, Any] = {"s": 4, "alpha": 0.18, "linewidths": 0, "rasterized": True}
     axes.scatter(similarity[chosen], relative_weight[chosen], color=color, **dots)
@@ -112,7 +112,7 @@ def weight_against_similarity(
     axes.axhline(1, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
     axes.set_yscale("log")
     axes.set(xlim=(-1, 1), ylim=limits, xlabel="similarity to the anchor", ylabel="weight / uniform weight")
-    axes.text(-0.98, 1.08, "uniform", color=MUTED, fontsize=TEXT - 1, va="bottom")
+    axes.text(-0.98, 1.08, "uniform", color=MUTED, fontsize=TEXT, va="bottom")
     axes.set_xticks([-1, 0, 1])
     axes.yaxis.set_major_locator(LogLocator(numticks=6))
     axes.yaxis.set_minor_locator(NullLocator())
