@@ -13,9 +13,9 @@ from tammes.checks import check_number
 from tammes.cli.negatives_table import NegativesTable
 from tammes.cli.options.labels import read_labels
 from tammes.cli.output import prepare_output
+from tammes.cli.packing import FIGURES, TheoryPacking, print_packing
 from tammes.theory import ClassDistribution, SampleComplexity
 
-FIGURES = (".svg", ".png", ".pdf")
 MOST = 10**9
 """Most classes and pairs, far more than data have; the search for the best k then takes 2 s."""
 
@@ -89,6 +89,7 @@ def main(arguments: Sequence[str]) -> None:
     app = tyro.extras.SubcommandApp()
     app.command(name="negatives")(TheoryNegatives)
     app.command(name="positives")(TheoryPositives)
+    app.command(name="packing")(TheoryPacking)
     choice = app.cli(
         prog="tammes theory",
         description="Numbers from theory for your data, before anything is trained.",
@@ -97,6 +98,8 @@ def main(arguments: Sequence[str]) -> None:
     )
     if isinstance(choice, TheoryPositives):
         _print_positives(choice)
+    elif isinstance(choice, TheoryPacking):
+        print_packing(choice)
     else:
         _print_negatives(choice)
 

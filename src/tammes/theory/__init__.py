@@ -1,4 +1,4 @@
-"""Theory of the number of negatives and of positives near a boundary, as functions of numbers."""
+"""Theory of negatives, of positives near a boundary and of points far apart, as functions of numbers."""
 
 from tammes.theory.batch import collision_probability_in_batch
 from tammes.theory.best_k import best_k, closed_form_best_k, log_bound, near_best_k
@@ -15,6 +15,7 @@ from tammes.theory.collision import collision_probability, coverage, negatives_u
 from tammes.theory.coupon import expected_draws, expected_draws_bound, harmonic_number
 from tammes.theory.floor import hinge_floor, logistic_floor
 from tammes.theory.margin import margin_loss, margin_risk, margins
+from tammes.theory.packing import Optimum, Packing, fejes_toth_bound, optimum, pack, simplex_is_optimal
 from tammes.theory.sample_complexity import Round, SampleComplexity, consistent_samples
 from tammes.theory.transfer import (
     covering_draws,
@@ -27,6 +28,8 @@ from tammes.theory.two_representations import TwoRepresentations
 __all__ = [
     "ClassDistribution",
     "ClassificationBound",
+    "Optimum",
+    "Packing",
     "Round",
     "SampleComplexity",
     "TwoRepresentations",
@@ -44,6 +47,7 @@ __all__ = [
     "covering_rounds",
     "expected_draws",
     "expected_draws_bound",
+    "fejes_toth_bound",
     "harmonic_number",
     "hinge_floor",
     "log_bound",
@@ -54,6 +58,9 @@ __all__ = [
     "margins",
     "near_best_k",
     "negatives_until_collision",
+    "optimum",
+    "pack",
+    "simplex_is_optimal",
     "sphere_area",
     "transfer_coefficient",
 ]
