@@ -13,9 +13,27 @@ from tammes.theory.class_distribution import ClassDistribution
 from tammes.theory.classification_bound import ClassificationBound
 from tammes.theory.collision import collision_probability, coverage, negatives_until_collision
 from tammes.theory.coupon import expected_draws, expected_draws_bound, harmonic_number
+from tammes.theory.debiasing import (
+    DebiasingBound,
+    DebiasingError,
+    OnePositive,
+    biased_gap,
+    debiasing_error,
+    one_positive,
+)
 from tammes.theory.floor import hinge_floor, logistic_floor
+from tammes.theory.hard_limit import (
+    NearestMedoid,
+    NearestNeighborBound,
+    hard_loss,
+    limit_loss,
+    nearest_medoid,
+    worst_case_loss,
+)
+from tammes.theory.hard_sampling import HardSample, acceptance_rate, sample_hard
 from tammes.theory.margin import margin_loss, margin_risk, margins
 from tammes.theory.packing import Optimum, Packing, fejes_toth_bound, optimum, pack, simplex_is_optimal
+from tammes.theory.population import Population
 from tammes.theory.sample_complexity import Round, SampleComplexity, consistent_samples
 from tammes.theory.transfer import (
     covering_draws,
@@ -28,14 +46,23 @@ from tammes.theory.two_representations import TwoRepresentations
 __all__ = [
     "ClassDistribution",
     "ClassificationBound",
+    "DebiasingBound",
+    "DebiasingError",
+    "HardSample",
+    "NearestMedoid",
+    "NearestNeighborBound",
+    "OnePositive",
     "Optimum",
     "Packing",
+    "Population",
     "Round",
     "SampleComplexity",
     "TwoRepresentations",
+    "acceptance_rate",
     "band_probability",
     "band_probability_bound",
     "best_k",
+    "biased_gap",
     "cap_area",
     "cap_probability",
     "closed_form_best_k",
@@ -45,11 +72,14 @@ __all__ = [
     "coverage",
     "covering_draws",
     "covering_rounds",
+    "debiasing_error",
     "expected_draws",
     "expected_draws_bound",
     "fejes_toth_bound",
+    "hard_loss",
     "harmonic_number",
     "hinge_floor",
+    "limit_loss",
     "log_bound",
     "log_transfer_coefficient",
     "logistic_floor",
@@ -57,10 +87,14 @@ __all__ = [
     "margin_risk",
     "margins",
     "near_best_k",
+    "nearest_medoid",
     "negatives_until_collision",
+    "one_positive",
     "optimum",
     "pack",
+    "sample_hard",
     "simplex_is_optimal",
     "sphere_area",
     "transfer_coefficient",
+    "worst_case_loss",
 ]
