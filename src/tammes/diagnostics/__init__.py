@@ -1,6 +1,7 @@
 """Measures of embeddings: alignment, uniformity, spectrum, collisions, hard negatives and rotations."""
 
 from tammes.diagnostics.alignment import alignment, uniformity
+from tammes.diagnostics.class_prior import alpha_max, class_prior_alpha_max, class_prior_pen_l1
 from tammes.diagnostics.collisions import collision_share, weighted_collision_share
 from tammes.diagnostics.histograms import CosineHistograms, cosine_histograms
 from tammes.diagnostics.negatives import AnchorNegatives, hardest_negatives, uniform_negatives
@@ -20,7 +21,10 @@ __all__ = [
     "Composition",
     "CosineHistograms",
     "alignment",
+    "alpha_max",
     "best_rotation",
+    "class_prior_alpha_max",
+    "class_prior_pen_l1",
     "collision_share",
     "composition",
     "cosine_histograms",
