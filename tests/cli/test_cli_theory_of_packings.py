@@ -68,13 +68,13 @@ def test_the_seed_changes_the_starts(capsys: pytest.CaptureFixture[str]) -> None
     assert points[0] == points[1] != points[2]
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf", ".html"])
 def test_a_figure_is_drawn_on_request(
     suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / f"new/packing{suffix}"
     assert "The figure is in" in said(capsys, "--classes 12 --dim 3 --figure", file)
-    begins = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}[suffix]
+    begins = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF", ".html": b"<!DOCTYPE html>"}[suffix]
     assert file.read_bytes().startswith(begins)
 
 
@@ -90,7 +90,8 @@ def test_a_figure_is_drawn_on_request(
         ("--classes 3 --dim 2 --seed -1", "--seed must be an integer from 0 to"),
         ("--classes 3 --dim 2 --weights 1 2", "--weights must have a number for each of 3 classes, got 2"),
         ("--classes 2 --dim 2 --weights 1 0", "--weights must be a finite number above 0, got 0"),
-        ("--classes 3 --dim 2 --figure x.gif", "--figure must end in .svg, .png, .pdf, got x.gif"),
+        ("--classes 3 --dim 2 --figure x.gif", "--figure must end in .svg, .png, .pdf, .html, got x.gif"),
+        ("--classes 3 --dim 2 --figure x.html", "--figure .html is a sphere to turn, for --dim 3: got 2"),
         ("--classes many --dim 2", "--classes"),
     ],
 )

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tammes.theory import DebiasingBound, Population, biased_gap, debiasing_error, one_positive
+from tammes.theory import (
+    DebiasedGeneralization,
+    DebiasingBound,
+    Population,
+    biased_gap,
+    debiasing_error,
+    one_positive,
+)
 
 
 def population(
@@ -152,6 +159,42 @@ def test_aligned_positives_do_not_vary() -> None:
     assert near.bound == pytest.approx(far.bound / 100, rel=0.1)
 
 
+def debiased(a: np.ndarray, b: np.ndarray, prior: float) -> float:
+    """The loss of theorem 5's proof, of a = e^{l(u) - l+} and b = e^{l(v) - l+}, above the floor."""
+    return math.log1p(len(a) * (a.mean() - prior * b.mean()) / (1 - prior))
+
+
+@given(n=st.integers(1, 30), m=st.integers(1, 30), prior=st.floats(0, 0.9), seed=st.integers(0, 10**6))
+def test_theorem_5_the_loss_and_its_gradient_are_bounded(n: int, m: int, prior: float, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    constants = DebiasedGeneralization(negatives=n, positives=m, class_prior=prior)
+    positive = generator.uniform(-1, 1)
+    a, b = (np.exp(generator.uniform(-1, 1, size) - positive) for size in (n, m))
+    if (a.mean() - prior * b.mean()) / (1 - prior) < math.exp(-2):
+        return  # on the floor, where the loss is constant
+    assert debiased(a, b, prior) <= constants.largest
+    gradient = []
+    for values in (a, b):
+        for i in range(len(values)):
+            middle = values[i]
+            ends = []
+            for step in (-1e-6, 1e-6):
+                values[i] = middle + step
+                ends.append(debiased(a, b, prior))
+            values[i] = middle
+            gradient.append((ends[1] - ends[0]) / 2e-6)
+    bound = math.exp(2) * constants.corrected_lambda / math.sqrt(n + m)
+    assert np.linalg.norm(gradient) <= bound * (1 + 1e-6)
+
+
+def test_theorem_5_the_printed_lambda_is_exceeded() -> None:
+    constants = DebiasedGeneralization(negatives=100, positives=1, class_prior=0.9)
+    value = 0.5
+    slope = 100 / (1 + 100 * value) * 0.9 / 0.1  # by the only positive
+    assert slope > math.exp(2) * constants.printed_lambda / math.sqrt(101)
+    assert slope < math.exp(2) * constants.corrected_lambda / math.sqrt(101)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -182,3 +225,5 @@ def test_numbers_out_of_range_are_refused() -> None:
         debiasing_error(them, negatives=1, positives=1, draws=1, generator=generator)
     with pytest.raises(ValueError, match="class_prior must be a finite number at least 0 and below 1"):
         DebiasingBound(negatives=1, positives=1, class_prior=1.0)
+    with pytest.raises(ValueError, match="positives must be an integer of at least 1"):
+        DebiasedGeneralization(negatives=1, positives=0, class_prior=0.5)

@@ -13,6 +13,7 @@ from tammes.cli.output import counted, prepare_output
 from tammes.theory import Packing, fejes_toth_bound, pack
 
 FIGURES = (".svg", ".png", ".pdf")
+PAGE = ".html"
 MOST = 1000
 """Most points and dimensions; a search with a thousand points takes minutes."""
 
@@ -29,7 +30,8 @@ class TheoryPacking:
         weights: Frequency of each class, for the weighted problem; without them, Tammes' problem.
         restarts: Random starts of the search (by default, fewer for more points).
         seed: Random seed of the starts.
-        figure: File to draw the points and their contacts in: .svg, .png or .pdf.
+        figure: File to draw the points and their contacts in: .svg, .png or .pdf, or .html for a sphere to
+            turn.
         json: Print numbers and points for other programs instead of words.
     """
 
@@ -53,10 +55,7 @@ def print_packing(choice: TheoryPacking) -> None:
         generator=np.random.default_rng(choice.seed),
     )
     if choice.figure is not None:
-        # Matplotlib takes longer to import than a small packing to find.
-        from tammes.report.figures.packing import packing_figure
-
-        packing_figure(packing).savefig(choice.figure, facecolor="white", dpi=200)
+        _draw(packing, choice.figure)
     if choice.json:
         print(json.dumps(_numbers(packing)))
         return
@@ -65,6 +64,18 @@ def print_packing(choice: TheoryPacking) -> None:
         console.print(paragraph, markup=False)
     if choice.figure is not None:
         console.print(f"The figure is in {choice.figure}", markup=False)
+
+
+def _draw(packing: Packing, file: Path) -> None:
+    # Matplotlib takes longer to import than a small packing to find.
+    if file.suffix == PAGE:
+        from tammes.report.packing import packing_page
+
+        file.write_text(packing_page(packing, _paragraphs(packing)), encoding="utf-8")
+    else:
+        from tammes.report.figures.packing import packing_figure
+
+        packing_figure(packing).savefig(file, facecolor="white", dpi=200)
 
 
 def _check(choice: TheoryPacking) -> None:
@@ -83,8 +94,12 @@ def _check(choice: TheoryPacking) -> None:
     for weight in choice.weights or ():
         check_number("--weights", weight, above=0)
     if choice.figure is not None:
-        if choice.figure.suffix not in FIGURES:
-            raise ValueError(f"--figure must end in {', '.join(FIGURES)}, got {choice.figure}")
+        if choice.figure.suffix not in (*FIGURES, PAGE):
+            raise ValueError(f"--figure must end in {', '.join((*FIGURES, PAGE))}, got {choice.figure}")
+        if choice.figure.suffix == PAGE and choice.dim != 3:
+            raise ValueError(
+                f"--figure {PAGE} is a sphere to turn, for --dim 3: got {choice.dim}; draw an .svg"
+            )
         prepare_output(choice.figure)
 
 

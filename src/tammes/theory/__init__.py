@@ -15,6 +15,7 @@ from tammes.theory.classification_bound import ClassificationBound
 from tammes.theory.collision import collision_probability, coverage, negatives_until_collision
 from tammes.theory.coupon import expected_draws, expected_draws_bound, harmonic_number
 from tammes.theory.debiasing import (
+    DebiasedGeneralization,
     DebiasingBound,
     DebiasingError,
     OnePositive,
@@ -59,6 +60,7 @@ __all__ = [
     "ClassDistribution",
     "ClassTerms",
     "ClassificationBound",
+    "DebiasedGeneralization",
     "DebiasingBound",
     "DebiasingError",
     "HardSample",

@@ -161,6 +161,64 @@ def biased_gap(population: Population) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DebiasedGeneralization:
+    """Constants of the bound on the supervised loss of an encoder trained on T samples of the debiased loss.
+
+        L_sup  <=  L  +  O( 1/tau- sqrt(1/N) + tau+/tau- sqrt(1/M) + lambda R / T + B sqrt(log(1/delta) / T) )
+
+    The loss log(1 + N e^{-l+} max(g, 1/e)) is at most B, and its gradient by the exponentials of the logits
+    less l+ is at most e^2 lambda / sqrt(N + M) long. Differs: the text has tau+ in lambda where the loss has
+    tau+ / tau-, since its proof leaves out that positives are divided by tau-, too; so the gradient can be
+    longer than it says.
+
+    Args:
+        negatives: number N of candidates, at least 1.
+        positives: number M of positives that estimate the false negatives, at least 1.
+        class_prior: probability tau+ of a false negative, at least 0 and below 1.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Source: Robinson (2023), Theorem 5 and Lemma A.4, for unit vectors and temperature 1.
+
+    Example:
+        >>> of = DebiasedGeneralization(negatives=64, positives=16, class_prior=0.5)
+        >>> round(of.printed_lambda, 2), round(of.corrected_lambda, 2), round(of.largest, 2)
+        (2.5, 3.16, 6.78)
+    """
+
+    negatives: int
+    positives: int
+    class_prior: float
+
+    def __post_init__(self) -> None:
+        check_integer("negatives", self.negatives)
+        check_integer("positives", self.positives)
+        check_number("class_prior", self.class_prior, minimum=0, below=1)
+
+    @property
+    def printed_lambda(self) -> float:
+        """Factor lambda of eq. 3.19."""
+        return self._lambda(self.class_prior)
+
+    @property
+    def corrected_lambda(self) -> float:
+        """The same with tau+ / tau- in place of tau+."""
+        return self._lambda(self.class_prior / (1 - self.class_prior))
+
+    @property
+    def largest(self) -> float:
+        """Largest value B of the loss, where all candidates are at the anchor and all positives opposite."""
+        prior = self.class_prior
+        most = (math.e - prior / math.e) / (1 - prior)
+        return math.log1p(self.negatives * math.e * max(most, 1 / math.e))
+
+    def _lambda(self, ratio: float) -> float:
+        n, m = self.negatives, self.positives
+        return math.sqrt((m / n + 1) / (1 - self.class_prior) ** 2 + (n / m + 1) * ratio**2)
+
+
+@dataclass(frozen=True, kw_only=True)
 class OnePositive:
     """Variance of the exponential logit of one hard positive, and its bound by the alignment.
 
