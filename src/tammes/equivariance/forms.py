@@ -81,14 +81,16 @@ class Minkowski(Form):
 
     @override
     def check(self, rows: Float[Tensor, "n d"], precision: float, name: str) -> None:
+        if rows.shape[1] < 2:
+            raise ValueError(f"a hyperboloid has at least two dimensions, got {rows.shape[1]} in {name}")
         time = rows[:, 0]
         # x_0^2 and the rest are rounded before they cancel, often in float32: the error is relative
         # to x_0^2.
         error = (self.applied(rows) * rows).sum(dim=1) + 1
         allowed = max(1e-5, 16 * precision)
         off = (error.abs() > allowed * time.square().clamp(min=1)) | (time <= 0)
-        if rows.shape[1] < 2 or bool(off.any()):
-            row = int(off.nonzero()[0]) if bool(off.any()) else 0
+        if bool(off.any()):
+            row = int(off.nonzero()[0])
             raise ValueError(
                 f"expected points of the hyperboloid, -x_0^2 + x_1^2 + ... = -1 with x_0 > 0; "
                 f"{int(off.sum())} of {len(rows)} rows of {name} are off it, first row {row} with "
