@@ -60,6 +60,7 @@ def ending(words: str) -> tuple[str, list[str]]:
         ("solve --help", "0"),
         ("solve max-clique", "2"),
         ("theory --help", "0"),
+        ("theory packing --help", "0"),
         ("theory negatives --help", "0"),
         ("theory negatives --classes 1000 --batch 512", "0"),
         ("theory negatives --classes 1", "2"),

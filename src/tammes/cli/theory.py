@@ -9,19 +9,21 @@ from rich.table import Table
 from tammes.checks import check_number
 from tammes.cli.negatives_table import NegativesTable
 from tammes.cli.options.labels import read_labels
-from tammes.cli.options.theory import TheoryNegatives, TheoryPositives
+from tammes.cli.options.theory import Choice, TheoryNegatives, TheoryPacking, TheoryPositives
 from tammes.cli.output import prepare_output
+from tammes.cli.packing import FIGURES, print_packing
 from tammes.theory import ClassDistribution, SampleComplexity
 
-FIGURES = (".svg", ".png", ".pdf")
 MOST = 10**9
 """Most classes and pairs, far more than data have; the search for the best k then takes 2 s."""
 
 
-def main(choice: TheoryNegatives | TheoryPositives) -> None:
+def main(choice: Choice) -> None:
     """Print the table, or draw it."""
     if isinstance(choice, TheoryPositives):
         _print_positives(choice)
+    elif isinstance(choice, TheoryPacking):
+        print_packing(choice)
     else:
         _print_negatives(choice)
 

@@ -1,21 +1,41 @@
-"""Measures of embeddings: alignment, uniformity, spectrum, collisions and hard negatives."""
+"""Measures of embeddings: alignment, uniformity, spectrum, collisions, hard negatives and rotations."""
 
 from tammes.diagnostics.alignment import alignment, uniformity
+from tammes.diagnostics.class_prior import alpha_max, class_prior_alpha_max, class_prior_pen_l1
 from tammes.diagnostics.collisions import collision_share, weighted_collision_share
 from tammes.diagnostics.histograms import CosineHistograms, cosine_histograms
 from tammes.diagnostics.negatives import AnchorNegatives, hardest_negatives, uniform_negatives
+from tammes.diagnostics.rotations import (
+    Composition,
+    best_rotation,
+    composition,
+    cosine_variance,
+    invariance,
+    relative_equivariance,
+    wahba_error,
+)
 from tammes.diagnostics.spectrum import effective_rank, singular_values
 
 __all__ = [
     "AnchorNegatives",
+    "Composition",
     "CosineHistograms",
     "alignment",
+    "alpha_max",
+    "best_rotation",
+    "class_prior_alpha_max",
+    "class_prior_pen_l1",
     "collision_share",
+    "composition",
     "cosine_histograms",
+    "cosine_variance",
     "effective_rank",
     "hardest_negatives",
+    "invariance",
+    "relative_equivariance",
     "singular_values",
     "uniform_negatives",
     "uniformity",
+    "wahba_error",
     "weighted_collision_share",
 ]

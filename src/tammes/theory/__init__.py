@@ -1,4 +1,4 @@
-"""Theory of the number of negatives and of positives near a boundary, as functions of numbers."""
+"""Theory of negatives, of positives near a boundary and of points far apart, as functions of numbers."""
 
 from tammes.theory.batch import collision_probability_in_batch
 from tammes.theory.best_k import best_k, closed_form_best_k, log_bound, near_best_k
@@ -10,11 +10,43 @@ from tammes.theory.cap import (
     sphere_area,
 )
 from tammes.theory.class_distribution import ClassDistribution
+from tammes.theory.class_terms import ClassTerms, class_terms, log_partition
 from tammes.theory.classification_bound import ClassificationBound
 from tammes.theory.collision import collision_probability, coverage, negatives_until_collision
 from tammes.theory.coupon import expected_draws, expected_draws_bound, harmonic_number
+from tammes.theory.debiasing import (
+    DebiasedGeneralization,
+    DebiasingBound,
+    DebiasingError,
+    OnePositive,
+    biased_gap,
+    debiasing_error,
+    one_positive,
+)
 from tammes.theory.floor import hinge_floor, logistic_floor
+from tammes.theory.hard_limit import (
+    NearestMedoid,
+    NearestNeighborBound,
+    hard_loss,
+    limit_loss,
+    nearest_medoid,
+    worst_case_loss,
+)
+from tammes.theory.hard_sampling import HardSample, acceptance_rate, sample_hard
 from tammes.theory.margin import margin_loss, margin_risk, margins
+from tammes.theory.packing import Optimum, Packing, fejes_toth_bound, optimum, pack, simplex_is_optimal
+from tammes.theory.population import Population
+from tammes.theory.refined import (
+    NceLosses,
+    RefinedBound,
+    hinge,
+    intra_class_deviation,
+    logistic,
+    mean_classifier_risk,
+    rademacher_complexity,
+    simulate_nce,
+    uniform_deviation,
+)
 from tammes.theory.sample_complexity import Round, SampleComplexity, consistent_samples
 from tammes.theory.transfer import (
     covering_draws,
@@ -26,15 +58,31 @@ from tammes.theory.two_representations import TwoRepresentations
 
 __all__ = [
     "ClassDistribution",
+    "ClassTerms",
     "ClassificationBound",
+    "DebiasedGeneralization",
+    "DebiasingBound",
+    "DebiasingError",
+    "HardSample",
+    "NceLosses",
+    "NearestMedoid",
+    "NearestNeighborBound",
+    "OnePositive",
+    "Optimum",
+    "Packing",
+    "Population",
+    "RefinedBound",
     "Round",
     "SampleComplexity",
     "TwoRepresentations",
+    "acceptance_rate",
     "band_probability",
     "band_probability_bound",
     "best_k",
+    "biased_gap",
     "cap_area",
     "cap_probability",
+    "class_terms",
     "closed_form_best_k",
     "collision_probability",
     "collision_probability_in_batch",
@@ -42,18 +90,37 @@ __all__ = [
     "coverage",
     "covering_draws",
     "covering_rounds",
+    "debiasing_error",
     "expected_draws",
     "expected_draws_bound",
+    "fejes_toth_bound",
+    "hard_loss",
     "harmonic_number",
+    "hinge",
     "hinge_floor",
+    "intra_class_deviation",
+    "limit_loss",
     "log_bound",
+    "log_partition",
     "log_transfer_coefficient",
+    "logistic",
     "logistic_floor",
     "margin_loss",
     "margin_risk",
     "margins",
+    "mean_classifier_risk",
     "near_best_k",
+    "nearest_medoid",
     "negatives_until_collision",
+    "one_positive",
+    "optimum",
+    "pack",
+    "rademacher_complexity",
+    "sample_hard",
+    "simplex_is_optimal",
+    "simulate_nce",
     "sphere_area",
     "transfer_coefficient",
+    "uniform_deviation",
+    "worst_case_loss",
 ]

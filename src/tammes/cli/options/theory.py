@@ -54,16 +54,46 @@ class TheoryPositives:
     json: bool = False
 
 
-OF: dict[str, type] = {"negatives": TheoryNegatives, "positives": TheoryPositives}
+@dataclass(frozen=True, kw_only=True)
+class TheoryPacking:
+    """Place points on a sphere as far apart as can be, as classes stand in the limit of hard negatives.
+
+    tammes theory packing --classes 10 --dim 3 --figure packing.svg
+
+    Args:
+        classes: Number of points, one for each class.
+        dim: Dimension of the space, that of the embeddings.
+        weights: Frequency of each class, for the weighted problem; without them, Tammes' problem.
+        restarts: Random starts of the search (by default, fewer for more points).
+        seed: Random seed of the starts.
+        figure: File to draw the points and their contacts in: .svg, .png or .pdf, or .html for a sphere to
+            turn.
+        json: Print numbers and points for other programs instead of words.
+    """
+
+    classes: int
+    dim: int
+    weights: tuple[float, ...] | None = None
+    restarts: int | None = None
+    seed: int = 0
+    figure: Path | None = None
+    json: bool = False
 
 
-def parse(words: Sequence[str]) -> TheoryNegatives | TheoryPositives:
+OF: dict[str, type] = {
+    "negatives": TheoryNegatives,
+    "positives": TheoryPositives,
+    "packing": TheoryPacking,
+}
+
+Choice = TheoryNegatives | TheoryPositives | TheoryPacking
+
+
+def parse(words: Sequence[str]) -> Choice:
     """Return what the words after `tammes theory` choose; without any, show which tables there are."""
     if words and not words[0].startswith("-"):
         check_word("table", words[0], OF)
-        choice: TheoryNegatives | TheoryPositives = Options.of(OF[words[0]]).parse(
-            f"theory {words[0]}", words[1:]
-        )
+        choice: Choice = Options.of(OF[words[0]]).parse(f"theory {words[0]}", words[1:])
         return choice
     app = tyro.extras.SubcommandApp()
     for name, kind in OF.items():
