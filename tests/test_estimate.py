@@ -90,6 +90,8 @@ def test_the_number_of_seeds_needed_is_the_first_whose_interval_excludes_zero() 
         (lambda: Estimate.of_difference([1.0], [1.0, 2.0]), "same seeds, got 1 and 2"),
         (lambda: Estimate.of_share(1.5, 10), "share from 0 to 1"),
         (lambda: Estimate.of_share(0.5, 0), "at least one trial"),
+        (lambda: Estimate.of_outcomes([True], [True, False]), "the same trials, got 1 and 2"),
+        (lambda: Estimate.of_outcomes([], []), "at least one trial"),
     ],
 )
 def test_wrong_input_is_refused(make, message: str) -> None:
@@ -97,17 +99,42 @@ def test_wrong_input_is_refused(make, message: str) -> None:
         make()
 
 
-def test_the_difference_of_two_shares_is_newcombes() -> None:
-    """Wilson's ends of 56/70 and 48/80 give 0.0524 to 0.3339 in Newcombe (1998), Table II, method 10."""
-    more, less = Estimate.of_share(56 / 70, 70), Estimate.of_share(48 / 80, 80)
-    low = 0.2 - math.hypot(56 / 70 - more.low, less.high - 48 / 80)
-    high = 0.2 + math.hypot(more.high - 56 / 70, 48 / 80 - less.low)
-    assert (round(low, 4), round(high, 4)) == (0.0524, 0.3339)
-    # The same with as many trials of both.
-    difference, one, two = (
-        Estimate.of_shares(0.8, 0.6, 70),
-        Estimate.of_share(0.8, 70),
-        Estimate.of_share(0.6, 70),
-    )
-    assert difference.low == pytest.approx(0.2 - math.hypot(0.8 - one.low, two.high - 0.6))
-    assert difference.high == pytest.approx(0.2 + math.hypot(one.high - 0.8, 0.6 - two.low))
+def outcomes(both: int, first: int, second: int, neither: int) -> tuple[list[bool], list[bool]]:
+    """Return paired outcomes with these numbers of trials in which both, one or neither succeeds."""
+    counts = ((True, True, both), (True, False, first), (False, True, second), (False, False, neither))
+    pairs = [(one, other) for one, other, count in counts for _ in range(count)]
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+@pytest.mark.parametrize(
+    ("counts", "low", "high"),
+    [((36, 12, 2, 0), 0.0569, 0.3404), ((20, 12, 2, 16), 0.0562, 0.3292)],
+)
+def test_the_difference_of_paired_outcomes_is_newcombes(counts, low: float, high: float) -> None:
+    """The numbers are those of the method's table, for 50 pairs."""
+    difference = Estimate.of_outcomes(*outcomes(*counts))
+    assert difference.mean == pytest.approx(0.2)
+    assert (round(difference.low, 4), round(difference.high, 4)) == (low, high)
+
+
+@given(counts=st.tuples(*[st.integers(0, 30)] * 4).filter(any))
+def test_the_paired_difference_is_antisymmetric_and_holds_its_mean(counts) -> None:
+    one, other = outcomes(*counts)
+    difference, reverse = Estimate.of_outcomes(one, other), Estimate.of_outcomes(other, one)
+    assert (reverse.low, reverse.high) == pytest.approx((-difference.high, -difference.low))
+    assert -1 - 1e-9 <= difference.low <= difference.mean <= difference.high <= 1 + 1e-9
+
+
+def test_agreement_makes_the_interval_short() -> None:
+    """The same two shares, in trials on which they agree as often as possible, and as seldom."""
+    alike, apart = (Estimate.of_outcomes(*outcomes(*counts)) for counts in ((70, 10, 0, 20), (50, 30, 20, 0)))
+    assert alike.mean == apart.mean == pytest.approx(0.1)
+    assert alike.high - alike.low < (apart.high - apart.low) / 2
+    assert alike.above_zero
+    assert not apart.above_zero
+
+
+def test_opposite_outcomes_have_a_wide_interval() -> None:
+    difference = Estimate.of_outcomes([True, False] * 10, [False, True] * 10)
+    assert difference.low < -0.3
+    assert difference.high > 0.3

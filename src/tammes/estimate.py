@@ -32,7 +32,7 @@ class Estimate:
         high: upper end of the interval; infinity if it is unknown.
         values: value of each seed; empty for a share.
 
-    Source: Student (1908); Wilson (1927).
+    Source: Student (1908); Wilson (1927); Newcombe (1998).
 
     Example:
         >>> print(Estimate.over_seeds([0.51, 0.52, 0.53]))
@@ -112,31 +112,42 @@ class Estimate:
         return Estimate(mean=share, low=min(low, share), high=max(high, share))
 
     @staticmethod
-    def of_shares(more: float, less: float, trials: int) -> Estimate:
-        """Return the difference of two shares of as many trials, by Newcombe's method.
+    def of_outcomes(more: Sequence[bool], less: Sequence[bool]) -> Estimate:
+        """Return the difference of two shares of successes in the same trials, by Newcombe's method.
 
-            d - sqrt((p - l)^2 + (u' - p')^2)  to  d + sqrt((u - p)^2 + (p' - l')^2) ,        d = p - p'
+            d - sqrt(a^2 - 2 phi a b' + b'^2)  to  d + sqrt(b^2 - 2 phi b a' + a'^2) ,        d = p - p'
 
-        with Wilson's intervals [l, u] of p and [l', u'] of p'. Two classifiers on the same test rows agree on
-        many of them, for which this interval is wider than it need be.
+        with a = p - l and b = u - p of Wilson's interval [l, u] of p, a' and b' likewise, and the correlation
+        phi of the outcomes. Two classifiers agree on most rows, which makes phi large and the interval short.
 
         Args:
-            more: the share p.
-            less: the share p' that is subtracted.
-            trials: number of trials of each.
+            more: outcome of each trial, of which p is the share of successes.
+            less: outcome of the same trials, in the same order; their share p' is subtracted.
 
-        Source: Newcombe (1998), method 10.
+        Raises:
+            ValueError: different numbers of trials, or none.
+
+        Source: Newcombe (1998), paired data, method 10.
 
         Example:
-            >>> print(Estimate.of_shares(0.95, 0.85, 360))
-            0.100 [0.057, 0.144]
+            >>> right, wrong = [True] * 80 + [False] * 20, [True] * 70 + [False] * 30
+            >>> print(Estimate.of_outcomes(right, wrong))
+            0.100 [0.038, 0.165]
         """
-        first, second = Estimate.of_share(more, trials), Estimate.of_share(less, trials)
-        mean = more - less
+        n = len(more)
+        if n != len(less):
+            raise ValueError(f"a paired difference needs the same trials, got {n} and {len(less)}")
+        first, second = (Estimate.of_share(sum(each) / max(n, 1), n) for each in (more, less))
+        phi = _correlation(more, less)
+
+        def half(one: float, other: float) -> float:
+            return math.sqrt(one**2 - 2 * phi * one * other + other**2)
+
+        mean = first.mean - second.mean
         return Estimate(
             mean=mean,
-            low=mean - math.hypot(more - first.low, second.high - less),
-            high=mean + math.hypot(first.high - more, less - second.low),
+            low=mean - half(first.mean - first.low, second.high - second.mean),
+            high=mean + half(first.high - first.mean, second.mean - second.low),
         )
 
     @staticmethod
@@ -249,6 +260,15 @@ class Estimate:
 
     def __str__(self) -> str:
         return self.text()
+
+
+def _correlation(one: Sequence[bool], other: Sequence[bool]) -> float:
+    """Return the correlation of paired outcomes, corrected for continuity where it is positive."""
+    n, ones, others = len(one), sum(one), sum(other)
+    both = sum(first and second for first, second in zip(one, other, strict=True))
+    spread = ones * (n - ones) * others * (n - others)
+    excess = n * both - ones * others
+    return (max(excess - n / 2, 0.0) if excess > 0 else excess) / math.sqrt(spread) if spread else 0.0
 
 
 def _t(seeds: int) -> float:

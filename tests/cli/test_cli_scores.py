@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from tammes.cli.outcome import confusion
-from tammes.cli.scores import LARGEST_SIDE, Measure, Trial, at_most, floors, pixels
+from tammes.cli.scores import LARGEST_SIDE, Measure, Measured, Trial, at_most, floors, pixels
 from tammes.data import Images, TensorPixels, as_floats
 from tammes.report import Scores
 from tammes.training import ImagesSummary, Run, RunConfig, build_model
@@ -10,7 +10,10 @@ from tiny import make_config, random_images, random_texts
 
 
 def test_the_mean_is_over_what_was_measured() -> None:
-    trial = Trial(name="a", scores=(Scores(knn=0.5, probe=0.2), Scores(knn=0.75)))
+    trial = Trial(
+        name="a",
+        measured=(Measured(scores=Scores(knn=0.5, probe=0.2)), Measured(scores=Scores(knn=0.75))),
+    )
     assert trial.mean == Scores(knn=0.625, probe=0.2)
     assert trial.floor.seeds == trial.scores
 
@@ -33,7 +36,8 @@ def test_accuracies_are_those_of_the_labels_that_are_given() -> None:
         measure = Measure(train=train, test=test)
         generator = torch.Generator().manual_seed(0)
         rows = {id(data): torch.randn(len(data), 6, generator=generator) for data in (train, test)}
-        scores, labels = measure.scores_and_labels(lambda data, rows=rows: rows[id(data)])
+        measured = measure.of_features(lambda data, rows=rows: rows[id(data)])
+        scores, labels = measured.scores, measured.labels
         counts = confusion([labels, labels], test)
         classes = len(test.classes or ())
         assert counts.shape == (classes, classes)
@@ -41,6 +45,7 @@ def test_accuracies_are_those_of_the_labels_that_are_given() -> None:
         right = scores.probe if isinstance(test, Images) else scores.linear
         assert counts.trace() / counts.sum() == pytest.approx(right)
         assert 0 < counts.trace() < counts.sum()
+        assert sum(measured.right) / len(test) == scores.knn
 
 
 def test_a_measure_of_a_part_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

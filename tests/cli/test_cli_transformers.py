@@ -17,7 +17,7 @@ import tammes
 import tiny_models
 from tammes.cli.conclusion import conclusion
 from tammes.cli.main import main
-from tammes.cli.scores import Trial
+from tammes.cli.scores import Measured, Trial
 from tammes.report import Scores
 from tammes.training import load_run
 from tammes.training.config import TextsSummary
@@ -159,9 +159,12 @@ def test_resumed_without_the_model_a_run_has_no_pretrained_encoder_beside_it(
 
 def test_a_conclusion_names_the_pretrained_encoder() -> None:
     ours, theirs, words = (
-        Trial(name=name, scores=(Scores(knn=knn),))
-        for name, knn in (("ours", 0.9), ("pretrained encoder", 0.5), ("tf-idf", 0.9))
+        Trial(
+            name=name,
+            measured=(
+                Measured(scores=Scores(knn=right / 200), right=(True,) * right + (False,) * (200 - right)),
+            ),
+        )
+        for name, right in (("ours", 180), ("pretrained encoder", 100), ("tf-idf", 180))
     )
-    assert conclusion(ours, (theirs, words), 200).startswith(
-        "Better than pretrained, not clearly above tf-idf"
-    )
+    assert conclusion(ours, (theirs, words)).startswith("Better than pretrained, not clearly above tf-idf")

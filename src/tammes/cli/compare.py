@@ -10,8 +10,7 @@ from tammes.cli.loading import left_out
 from tammes.cli.options.compare import Compare
 from tammes.cli.outcome import write_report
 from tammes.cli.output import prepare_output
-from tammes.cli.scores import CURVE_POINTS, Measure, Trial, encoded, floors, score_table, seconds_of
-from tammes.report import Scores
+from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, floors, score_table, seconds_of
 from tammes.training import Data, Machine, RunFolder, TrainingConfig, train
 
 
@@ -35,7 +34,7 @@ def main(choice: Compare) -> None:
         score_table(data, "objective", rows, test_rows=test_rows, more=["seconds"], baselines=baselines)
     )
     for trial in trials:
-        console.print(f"{trial.name}: {conclusion(trial, baselines, test_rows)}", highlight=False)
+        console.print(f"{trial.name}: {conclusion(trial, baselines)}", highlight=False)
     command = shlex.join(["tammes", "compare", *choice.words])
     write_report(choice.report, command, trials, baselines, data, held_out, measure)
     if (said := left_out(data, held_out)) is not None:
@@ -49,7 +48,7 @@ def _train(
     """Train and measure one objective, once for each seed."""
     every = max(1, config.epochs // CURVE_POINTS)
     monitor = None if measure is None else measure.monitor(every=every)
-    runs, scores, labels = [], [], []
+    runs, measured = [], []
     for seed in range(config.seed, config.seed + choice.seeds):
         seeded = replace(config, seed=seed)
         folder = None
@@ -59,10 +58,5 @@ def _train(
         run = train(seeded, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
         run.model.to(machine.device)
         runs.append(run)
-        if measure is None:
-            scores.append(Scores())
-            continue
-        measured, found = measure.scores_and_labels(encoded(run.model))
-        scores.append(measured)
-        labels.append(found)
-    return Trial(name=name, scores=tuple(scores), runs=tuple(runs), labels=tuple(labels))
+        measured.append(Measured() if measure is None else measure.of_features(encoded(run.model)))
+    return Trial(name=name, measured=tuple(measured), runs=tuple(runs))

@@ -12,17 +12,16 @@ COLLAPSED = 0.01
 """Similarity by which positives must exceed negatives at the end of a training that has not collapsed."""
 
 
-def conclusion(trial: Trial, baselines: Sequence[Trial], test_rows: int) -> str:
+def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
     """Return the sentence about a trained objective, with what to change first where it has not learned.
 
     It goes by the accuracy of nearest neighbors: learned means that the 95 % intervals of its differences to
     the untrained encoder and to the features without training lie above zero. With one seed these are over
-    the test rows (Newcombe's, from two of Wilson's), with several over the seeds.
+    the test rows, on each of which both are compared (Newcombe's), with several over the seeds.
 
     Args:
         trial: the trained objective, with a run for each seed.
         baselines: the encoder before training, then features without an encoder.
-        test_rows: number of rows behind each accuracy; 0 if nothing was measured.
     """
     collapsed = collapse(trial.runs)
     if collapsed is not None:
@@ -32,12 +31,10 @@ def conclusion(trial: Trial, baselines: Sequence[Trial], test_rows: int) -> str:
             "Not measured: labeled data held out of training would say whether it has learned (--held-out, "
             "with a folder for each class or a column of labels)."
         )
-    ours = [score.knn for score in trial.scores if score.knn is not None]
     found = f"neighbors name {_percent(trial)} % of the held-out rows"
     behind, unclear = [], []
     for floor in baselines:
-        theirs = [score.knn for score in floor.scores if score.knn is not None]
-        difference = _difference(ours, theirs, test_rows)
+        difference = _difference(trial, floor)
         if difference.below_zero:
             behind.append(floor)
         elif not difference.above_zero:
@@ -57,7 +54,8 @@ def conclusion(trial: Trial, baselines: Sequence[Trial], test_rows: int) -> str:
     if not is_untrained:
         first = baselines[0].name.removesuffix(" encoder")
         return f"Better than {first}, not clearly above {worst.name}: {found} ({floors}). {remedy}"
-    told = f"{test_rows} rows" if len(ours) == 1 else f"{len(ours)} seeds"
+    seeds = len(trial.measured)
+    told = f"{len(trial.measured[0].right)} rows" if seeds == 1 else f"{seeds} seeds"
     return f"No better than {worst.name}, as far as {told} tell: {found} ({floors}). {remedy}"
 
 
@@ -80,8 +78,9 @@ def _percent(trial: Trial) -> str:
     return f"{100 * trial.mean.knn:.1f}"
 
 
-def _difference(ours: Sequence[float], theirs: Sequence[float], rows: int) -> Estimate:
-    """Return the difference of accuracies: paired over seeds, or over the rows of one seed (Newcombe)."""
-    if len(ours) > 1:
-        return Estimate.of_difference(ours, list(theirs) * (len(ours) // len(theirs)))
-    return Estimate.of_shares(ours[0], theirs[0], rows)
+def _difference(trial: Trial, floor: Trial) -> Estimate:
+    """Return the difference of accuracies: paired over seeds, or over the rows of one seed."""
+    if len(trial.measured) == 1:
+        return Estimate.of_outcomes(trial.measured[0].right, floor.measured[0].right)
+    ours, theirs = ([score.knn for score in each.scores if score.knn is not None] for each in (trial, floor))
+    return Estimate.of_difference(ours, theirs * (len(ours) // len(theirs)))

@@ -30,7 +30,7 @@ def main(choice: Evaluate) -> None:
         )
     train.required_labels()
     run.model.to(Machine(accelerator=choice.accelerator).device)
-    scores = Measure(train=train, test=test).scores(encoded(run.model))
+    scores = Measure(train=train, test=test).of_features(encoded(run.model)).scores
     aligned, uniform = _alignment_and_uniformity(run, test)
     if choice.json:
         measured = {name: value for name, value in dataclasses.asdict(scores).items() if value is not None}

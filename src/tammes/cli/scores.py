@@ -3,7 +3,7 @@
 import dataclasses
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from rich.table import Table
@@ -64,29 +64,22 @@ class Measure:
         """
         return Monitor(bank=self.train, held_out=self.test, every=every)
 
-    def scores(self, features: Featurize) -> Scores:
+    def of_features(self, features: Featurize) -> "Measured":
         """Return the accuracies of these features, for texts by the classifiers of Ash et al. (2022).
-
-        Args:
-            features: function from n rows of data to (n, features).
-        """
-        return self.scores_and_labels(features)[0]
-
-    def scores_and_labels(self, features: Featurize) -> tuple[Scores, Tensor]:
-        """Return the accuracies, and the label that the linear classifier gives each row of the test data.
-
-        That classifier is the linear probe with all labels, and for texts the linear classifier.
 
         Args:
             features: function from n rows of data to (n, features).
         """
         train = LabeledFeatures(features=features(self.train), labels=self.train.required_labels())
         test = LabeledFeatures(features=features(self.test), labels=self.test.required_labels())
-        knn = KNN(neighbors=min(NEIGHBORS, len(train))).accuracy(train, test)
+        neighbors = KNN(neighbors=min(NEIGHBORS, len(train))).predict(train, test.features)
+        right = tuple((neighbors.cpu() == test.labels.cpu()).tolist())
+        knn = sum(right) / len(right)
         if isinstance(self.test, Texts):
             found = LinearClassifier().predict(train, test.features)
             means = MeanClassifier().accuracy(train, test)
-            return Scores(knn=knn, means=means, linear=_share_right(found, test)), found
+            scores = Scores(knn=knn, means=means, linear=_share_right(found, test))
+            return Measured(scores=scores, labels=found, right=right)
         found = LinearProbe().predict(train, test.features)
         scores = Scores(
             knn=knn,
@@ -94,7 +87,7 @@ class Measure:
             probe_10_percent=_few_labels(0.1, train, test),
             probe_1_percent=_few_labels(0.01, train, test),
         )
-        return scores, found
+        return Measured(scores=scores, labels=found, right=right)
 
     @property
     def extent(self) -> str | None:
@@ -147,25 +140,49 @@ def shuffled_rows(data: Data) -> list[int]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """Measurements of features on the test data.
+
+    Args:
+        scores: accuracies.
+        labels: labels (rows,) by the linear probe with all labels, for texts by the linear classifier; None
+            if nothing was measured.
+        right: whether the nearest neighbors name the class of each row.
+    """
+
+    scores: Scores = field(default_factory=Scores)
+    labels: Tensor | None = None
+    right: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Trial:
-    """An objective, or a floor that any objective must beat: a score and a run for each seed.
+    """An objective, or a floor that any objective must beat: measurements and a run for each seed.
 
     Args:
         name: its name.
-        scores: accuracies of each seed.
+        measured: measurements of each seed.
         runs: run of each seed; empty for a floor.
-        labels: labels (rows,) that the linear classifier of each seed gives the test data; empty if nothing
-            was measured.
 
     Example:
-        >>> Trial(name="hcl", scores=(Scores(knn=0.5), Scores(knn=0.75))).mean.knn
+        >>> seeds = Measured(scores=Scores(knn=0.5)), Measured(scores=Scores(knn=0.75))
+        >>> Trial(name="hcl", measured=seeds).mean.knn
         0.625
     """
 
     name: str
-    scores: tuple[Scores, ...]
+    measured: tuple[Measured, ...]
     runs: tuple[Run, ...] = ()
-    labels: tuple[Tensor, ...] = ()
+
+    @property
+    def scores(self) -> tuple[Scores, ...]:
+        """Accuracies of each seed."""
+        return tuple(each.scores for each in self.measured)
+
+    @property
+    def labels(self) -> tuple[Tensor, ...]:
+        """Labels of the linear classifier for each seed that was measured."""
+        return tuple(each.labels for each in self.measured if each.labels is not None)
 
     @property
     def mean(self) -> Scores:
@@ -224,22 +241,22 @@ def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.devi
         features = weighted_words(data, dim)
         if features is None:
             return untrained
-        return *untrained, Trial(name=f"tf-idf and SVD, {dim}", scores=(measure.scores(features),))
+        return *untrained, Trial(name=f"tf-idf and SVD, {dim}", measured=(measure.of_features(features),))
     side = LARGEST_SIDE
     name = "raw pixels" if data.size <= side else f"pixels at {side}x{side}"
-    return *untrained, Trial(name=name, scores=(measure.scores(pixels),))
+    return *untrained, Trial(name=name, measured=(measure.of_features(pixels),))
 
 
 def _untrained(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
     encoder = runs[0].config.training.encoder
     is_pretrained = isinstance(encoder, TransformersConfig | TimmConfig) and encoder.pretrained
     try:
-        scores = tuple(
-            measure.scores(encoded(build_model(run.config, run.model.assets).to(device))) for run in runs
+        measured = tuple(
+            measure.of_features(encoded(build_model(run.config, run.model.assets).to(device))) for run in runs
         )
     except UnavailableWeightsError:
         return ()
-    return (Trial(name=f"{'pretrained' if is_pretrained else 'untrained'} encoder", scores=scores),)
+    return (Trial(name=f"{'pretrained' if is_pretrained else 'untrained'} encoder", measured=measured),)
 
 
 # Accuracies by the titles of their columns.

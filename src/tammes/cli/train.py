@@ -14,8 +14,7 @@ from tammes.cli.options.train import Train
 from tammes.cli.options.training import TrainingOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import check_text
-from tammes.cli.scores import CURVE_POINTS, Measure, Trial, encoded, floors, score_table
-from tammes.report import Scores
+from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, floors, score_table
 from tammes.training import Data, ImagesSummary, Machine, Run, RunFolder, train
 from tammes.training.command import Command
 from tammes.training.run_folder import read_config
@@ -72,10 +71,8 @@ def _report(
 ) -> None:
     """Measure a trained run, print its scores and write its page, under the name of its objective."""
     run.model.to(machine.device)
-    trial = Trial(name=name, scores=(Scores(),), runs=(run,))
-    if measure is not None:
-        scores, labels = measure.scores_and_labels(encoded(run.model))
-        trial = replace(trial, scores=(scores,), labels=(labels,))
+    measured = Measured() if measure is None else measure.of_features(encoded(run.model))
+    trial = Trial(name=name, measured=(measured,), runs=(run,))
     baselines = () if measure is None else floors(data, [run], measure, machine.device)
     console = Console(markup=False)
     if measure is not None:
@@ -83,7 +80,7 @@ def _report(
         console.print(
             score_table(data, "trained encoder", rows, test_rows=len(measure.test), baselines=baselines)
         )
-    console.print(conclusion(trial, baselines, 0 if measure is None else len(measure.test)), highlight=False)
+    console.print(conclusion(trial, baselines), highlight=False)
     write_report(folder.report, command, [trial], baselines, data, held_out, measure)
     if (said := left_out(data, held_out)) is not None:
         console.print(said, highlight=False)
