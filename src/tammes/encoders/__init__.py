@@ -7,6 +7,7 @@ from tammes.encoders.mlp import ProjectionHead, ProjectionHeadConfig
 from tammes.encoders.model_description import ModelDescription
 from tammes.encoders.module import ModuleConfig, ModuleEncoder, TimmConfig
 from tammes.encoders.resnet import ResNet, ResNetConfig
+from tammes.encoders.resnet9 import ResNet9, ResNet9Config
 from tammes.encoders.transformers import TransformersImageEncoder, TransformersTextEncoder
 from tammes.encoders.transformers_config import TransformersConfig, UnavailableWeightsError
 
@@ -22,6 +23,8 @@ __all__ = [
     "ProjectionHead",
     "ProjectionHeadConfig",
     "ResNet",
+    "ResNet9",
+    "ResNet9Config",
     "ResNetConfig",
     "TimmConfig",
     "TransformersConfig",

@@ -66,6 +66,17 @@ def stem(channels: int, small: bool) -> nn.Sequential:
     return nn.Sequential(*layers) if small else nn.Sequential(*layers, nn.MaxPool2d(3, 2, padding=1))
 
 
+def initialize(network: nn.Module, *, zero_init_residual: bool) -> None:
+    """Draw the convolutions' weights; blocks start as the identity where `zero_init_residual` says so."""
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        elif isinstance(module, Residual) and zero_init_residual:
+            last = module.branch[-1]
+            assert isinstance(last, nn.BatchNorm2d)
+            nn.init.zeros_(last.weight)
+
+
 class ResNet(Encoder):
     """Residual network without its classifier, averaged over the image: 512 features, or 2048 at depth 50.
 
@@ -103,16 +114,7 @@ class ResNet(Encoder):
         self.features = inputs
         self.stem = stem(channels, small_image_stem)
         self.blocks = nn.Sequential(*layers)
-        self._initialize(zero_init_residual)
-
-    def _initialize(self, zero_init_residual: bool) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-            elif isinstance(module, Residual) and zero_init_residual:
-                last = module.branch[-1]
-                assert isinstance(last, nn.BatchNorm2d)
-                nn.init.zeros_(last.weight)
+        initialize(self, zero_init_residual=zero_init_residual)
 
     def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
         """Return the features of images."""

@@ -14,6 +14,7 @@ from tammes.encoders import (
     ConvNetConfig,
     ModuleConfig,
     ProjectionHeadConfig,
+    ResNet9Config,
     ResNetConfig,
     TimmConfig,
     TransformersConfig,
@@ -36,7 +37,13 @@ from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
 
 EncoderConfig = (
-    ConvNetConfig | ResNetConfig | ModuleConfig | TimmConfig | TransformersConfig | BagOfWordsConfig
+    ConvNetConfig
+    | ResNet9Config
+    | ResNetConfig
+    | ModuleConfig
+    | TimmConfig
+    | TransformersConfig
+    | BagOfWordsConfig
 )
 AugmentationConfig = Photographs | Handwriting | Identity
 PositivesConfig = SameInstance | SameClass | Neighbors | Active | Targeted

@@ -19,6 +19,7 @@ from tammes.encoders import (
     BagOfWordsConfig,
     ConvNetConfig,
     ModuleConfig,
+    ResNet9Config,
     ResNetConfig,
     TimmConfig,
     TransformersConfig,
@@ -32,6 +33,7 @@ DEPTHS = (18, 34, 50)
 # Names of parts on the command line; a part that is missing here is named for its class.
 NAMES: Mapping[type, str] = {
     ConvNetConfig: "convnet",
+    ResNet9Config: "resnet9",
     ModuleConfig: "module",
     TimmConfig: "timm",
     TransformersConfig: "transformers",
