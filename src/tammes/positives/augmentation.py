@@ -167,8 +167,10 @@ class Photographs(Augmentation):
     def steps(self, channels: int, size: int) -> tuple[Any, ...]:
         import kornia.augmentation as kornia
 
+        from tammes.positives.jitter import Jitter
+
         colored = channels == 3
-        jitter = kornia.ColorJitter(
+        jitter = Jitter(
             self.brightness,
             self.contrast,
             self.saturation if colored else 0.0,
