@@ -11,7 +11,7 @@ from tammes.data.images import Images
 from tammes.data.texts import Texts
 from tammes.encoders import (
     BagOfWordsConfig,
-    ConvNetConfig,
+    ResNet9Config,
     ResNetConfig,
     TimmConfig,
     TransformersConfig,
@@ -22,8 +22,8 @@ from tammes.training.config import EncoderConfig, TrainingConfig
 from tammes.training.examples import Data
 from tammes.training.optimizer import Adam, Cosine
 
-VISITED = 200_000
-"""Rows that a training visits, whatever their number: texts in about a minute, small images in about ten."""
+VISITED_TEXTS, VISITED_IMAGES = 200_000, 100_000
+"""Rows that a training visits, whatever their number: texts in about a minute, small images in a few."""
 FEWEST_EPOCHS_OF_TEXTS, FEWEST_EPOCHS_OF_IMAGES, MOST_EPOCHS = 10, 3, 100
 VISITED_BY_PRETRAINED = 20_000
 """Likewise of a pretrained network, which knows most already, and forgets it in a long training."""
@@ -35,6 +35,8 @@ FEWEST_STEPS = 4
 
 LARGEST_SMALL = 64
 """Height and width in pixels up to which images have a small network."""
+WIDTH_OF_SMALL, RATE_OF_SMALL = 32, 3e-3
+"""Width of that network, and its learning rate: batch normalization bears a larger one."""
 
 SAMPLE = 128
 """Images that are looked at for the choice of their augmentation."""
@@ -58,9 +60,10 @@ def suited(
     Texts have a bag of words of 256 dimensions, compared without a head, and a learning rate of 0.1 that
     falls along half a cosine: the embeddings of words start from a standard normal distribution, and the
     compared sentences have unit length, so that Adam's steps of 1e-3 would hardly turn them. Gray images on
-    an even background are distorted as handwriting is, others as photographs; their learning rate of 1e-3
-    falls along half a cosine after one epoch of warm-up. A training visits about 200,000 rows, in at most
-    100 epochs. Small sets have smaller batches.
+    an even background are distorted as handwriting is, others as photographs; their learning rate falls
+    along half a cosine after one epoch of warm-up, from 3e-3 for a `ResNet9` and from 1e-3 otherwise. A
+    training visits about 200,000 sentences or 100,000 images, in at most 100 epochs. Small sets have smaller
+    batches.
 
     A pretrained network, and any of transformers, has batches of at most 64, gradients of a norm of at most
     1, and a rate that rises for a tenth of the training and then falls along half a cosine. Its peak is 3e-5
@@ -70,8 +73,8 @@ def suited(
     Args:
         objective: objective to minimize.
         data: images or texts to train on.
-        encoder: network; by default a bag of words for texts, a small convolutional network for images up
-            to 64 pixels, and a ResNet-18 above.
+        encoder: network; by default a bag of words for texts, a `ResNet9` for images up to 64 pixels, and a
+            ResNet-18 above.
         epochs: number of epochs; by default what is said above.
         mirrors: whether a mirrored photograph means the same.
         seed: random seed of the run.
@@ -90,6 +93,8 @@ def suited(
         usual = round(VISITED_BY_PRETRAINED / rows)
         epochs = max(FEWEST_EPOCHS_OF_PRETRAINED, min(MOST_EPOCHS_OF_PRETRAINED, usual))
     config = replace(config, encoder=encoder, epochs=config.epochs if epochs is None else epochs)
+    if isinstance(encoder, ResNet9Config):
+        return replace(config, optimizer=replace(config.optimizer, learning_rate=RATE_OF_SMALL))
     if not is_pretrained and not isinstance(encoder, TransformersConfig):
         return config
     optimizer = Adam(
@@ -112,18 +117,24 @@ def _suited_to_data(objective: Objective, data: Data, *, mirrors: bool, seed: in
             positives=Neighbors() if data.labels is None else SameClass(),
             optimizer=Adam(learning_rate=0.1, schedule=Cosine(warmup_epochs=0)),
             batch_size=_batch_size(rows),
-            epochs=_epochs(rows, fewest=FEWEST_EPOCHS_OF_TEXTS),
+            epochs=_epochs(rows, VISITED_TEXTS, fewest=FEWEST_EPOCHS_OF_TEXTS),
             seed=seed,
         )
     return TrainingConfig(
         objective=objective,
-        encoder=ConvNetConfig() if data.size <= LARGEST_SMALL else ResNetConfig(small_image_stem=False),
+        encoder=_usual_encoder(data),
         augmentation=suited_augmentation(data, mirrors=mirrors),
         optimizer=Adam(schedule=Cosine(warmup_epochs=1)),
         batch_size=_batch_size(rows),
-        epochs=_epochs(rows, fewest=FEWEST_EPOCHS_OF_IMAGES),
+        epochs=_epochs(rows, VISITED_IMAGES, fewest=FEWEST_EPOCHS_OF_IMAGES),
         seed=seed,
     )
+
+
+def _usual_encoder(images: Images) -> EncoderConfig:
+    if images.size <= LARGEST_SMALL:
+        return ResNet9Config(width=WIDTH_OF_SMALL)
+    return ResNetConfig(small_image_stem=False)
 
 
 def suited_augmentation(images: Images, *, mirrors: bool = True) -> Photographs | Handwriting:
@@ -158,8 +169,8 @@ def even_background(pixels: UInt8[Tensor, "n channels size size"]) -> float | No
     return round(level / 255, 2) if float(even) >= EVEN_BORDER else None
 
 
-def _epochs(rows: int, *, fewest: int) -> int:
-    return max(fewest, min(MOST_EPOCHS, round(VISITED / rows)))
+def _epochs(rows: int, visited: int, *, fewest: int) -> int:
+    return max(fewest, min(MOST_EPOCHS, round(visited / rows)))
 
 
 def _batch_size(rows: int, *, largest: int = LARGEST_BATCH) -> int:

@@ -103,7 +103,7 @@ def test_rare_options_are_named_by_help_and_explained_by_help_all(
 
 def test_help_lists_parts_and_explains_those_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     brief = printed("train simclr --help", capsys)
-    assert "encoder:convnet  encoder:resnet18" in brief.partition("Parts, in any order:")[2]
+    assert "encoder:convnet  encoder:resnet9" in brief.partition("Parts, in any order:")[2]
     assert "--encoder.width" not in brief
     named = printed("train simclr encoder:convnet augmentation:photographs --help", capsys)
     assert "a multiple of 8" in explanation(named, "--encoder.width")

@@ -27,7 +27,7 @@ USUAL = ("usual", "What suits the data.")
 FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "encoder": (
         EncoderConfig | None,
-        "Network whose features are wanted (by default convnet up to 64 pixels, resnet18 above, and "
+        "Network whose features are wanted (by default resnet9 up to 64 pixels, resnet18 above, and "
         "bag-of-words for texts).",
     ),
     "augmentation": (
@@ -47,14 +47,14 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "epochs": (
         int | None,
         "Number of times that every image is visited, or every sentence paired (by default so that about "
-        "200,000 are visited: 100 for up to 2,000 rows, then fewer).",
+        "100,000 images or 200,000 sentences are visited, and at most 100).",
     ),
 }
 OPTIMIZER: Mapping[str, tuple[Any, str]] = {
     "learning_rate": (
         float | None,
-        "Step size of Adam (by default 1e-3 for images, 0.1 for a bag of words, 3e-5 for a pretrained "
-        "network, 3e-4 for an untrained one of transformers).",
+        "Step size of Adam (by default 3e-3 for resnet9, 1e-3 for other networks of images, 0.1 for a bag of "
+        "words, 3e-5 for a pretrained network, 3e-4 for an untrained one of transformers).",
     ),
     "weight_decay": (float | None, "Weight of the L2 penalty added to the gradient (by default 1e-6)."),
     "clip_norm": (
