@@ -6,6 +6,8 @@ import pytest
 from tammes.cli.images import mirrors, size_and_channels
 from tammes.cli.loading import are_texts, hold_out, load, load_split
 from tammes.cli.options.data import Source, Split
+from tammes.data import Images
+from tammes.data.image_cache import MappedPixels
 from tiny import random_images, write_images
 
 
@@ -125,3 +127,22 @@ def test_sizes_suit_the_data(tmp_path: Path) -> None:
     assert size_and_channels(own, None, 1) == (10, 1)
     assert size_and_channels(own, 64, 1) == (64, 1)
     assert size_and_channels(own, 0, 1)[0] == 0  # for the folder to refuse, not for us to replace
+
+
+def test_a_cache_serves_both_parts_of_the_data(tmp_path: Path) -> None:
+    write_images(tmp_path / "train", "cat", "dog")
+    write_images(tmp_path / "test", "cat", "dog", count=3)
+    cache = tmp_path / "cache"
+    split = Split(data=str(tmp_path / "train"), test=tmp_path / "test", cache=cache)
+    for part in load_split(split, (8, 3)):
+        assert part is not None
+        assert isinstance(part, Images)
+        assert isinstance(part.pixels, MappedPixels)
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_a_cache_is_for_folders_of_images(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="decoded images of a folder, but the images are read into memory"):
+        load(Source(data="digits", cache=tmp_path), (8, 1))
+    with pytest.raises(ValueError, match="decoded images of a folder, but these are texts: leave it out"):
+        load(Source(data=str(tmp_path), cache=tmp_path), None)

@@ -55,23 +55,41 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
     if shape is not None:
         source.format.check_unused(f"{source.data} holds images")
         if has_own_test_images(source.data):
+            _check_no_cache(source, "the images are read into memory")
             return load_parts(source.data, *shape)
     return (_part(source, source.data, shape),)
 
 
 def _part(source: Source, path: str, shape: Shape | None) -> Data:
     if shape is None:
+        _check_no_cache(source, "these are texts")
         return load_texts(path, source.format, strict=source.strict)
     size, channels = shape
     if not source.unchecked:
-        _say_that_it_takes_long(path)
-    return folder(path, size=size, channels=channels, strict=source.strict, unchecked=source.unchecked)
+        _say_that_it_takes_long(path, source.cache)
+    return folder(
+        path,
+        size=size,
+        channels=channels,
+        strict=source.strict,
+        unchecked=source.unchecked,
+        cache=source.cache,
+    )
 
 
-def _say_that_it_takes_long(path: str) -> None:
+def _check_no_cache(source: Source, reason: str) -> None:
+    if source.cache is not None:
+        raise ValueError(f"--cache keeps the decoded images of a folder, but {reason}: leave it out")
+
+
+def _say_that_it_takes_long(path: str, cache: Path | None) -> None:
     count = len(files_below(Path(path))[0]) if Path(path).is_dir() else 0
-    if count >= MANY:
+    if count < MANY:
+        return
+    if cache is None:
         print_line(f"decoding {count:,} files once, to leave damaged images out; --unchecked begins sooner")
+    else:
+        print_line(f"decoding {count:,} files once, unless {cache} holds them already")
 
 
 def skipped_names(*parts: Data | None) -> list[str]:

@@ -37,6 +37,15 @@ class Pixels(Protocol):
         ...
 
 
+@runtime_checkable
+class BatchedPixels(Pixels, Protocol):
+    """Source that reads several images at once, sooner than one after the other."""
+
+    def batch(self, rows: Sequence[int], /) -> UInt8[Tensor, "batch channels size size"]:
+        """Return the pixels of these rows."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class TensorPixels:
     """Pixels held in memory.
@@ -76,9 +85,13 @@ class TensorPixels:
     def __getitem__(self, row: int) -> UInt8[Tensor, "channels size size"]:
         return self.tensor[row]
 
+    def batch(self, rows: Sequence[int]) -> UInt8[Tensor, "batch channels size size"]:
+        """Return the pixels of these rows."""
+        return self.tensor[list(rows)]
+
     def take(self, rows: Sequence[int]) -> "TensorPixels":
         """Return the pixels of these rows, in this order."""
-        return TensorPixels(self.tensor[list(rows)])
+        return TensorPixels(self.batch(rows))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -138,7 +151,10 @@ class Images(Dataset[tuple[Tensor, int]]):
 
     def batch(self, indices: Rows) -> UInt8[Tensor, "batch channels size size"]:
         """Return the pixels of several images."""
-        return torch.stack([self[int(index)][0] for index in indices])
+        rows = [row_of(int(index), len(self)) for index in indices]
+        if isinstance(self.pixels, BatchedPixels):
+            return self.pixels.batch(rows)
+        return torch.stack([self.pixels[row] for row in rows])
 
     def subset(self, indices: Rows) -> "Images":
         """Return the images with these indices, in this order, renumbered from 0."""

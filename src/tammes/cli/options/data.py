@@ -11,7 +11,7 @@ Accelerator = Literal["auto", "cpu", "gpu"]
 """Devices that `tammes.training.Machine` takes; its module imports lightning, which no option needs."""
 
 RARE = frozenset(
-    {"strict", "unchecked", "split", "files", "encoding", "prose", "text_column", "label_column"}
+    {"strict", "unchecked", "cache", "split", "files", "encoding", "prose", "text_column", "label_column"}
 )
 
 
@@ -29,11 +29,14 @@ class Source:
             out.
         unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a
             damaged image ends it.
+        cache: Folder in which the decoded images of a folder are kept, so that each is decoded once and not
+            in every epoch and every command (by default none are kept).
     """
 
     data: str
     strict: bool = False
     unchecked: bool = False
+    cache: Path | None = None
     format: TextFormat = field(default_factory=TextFormat)
 
 
