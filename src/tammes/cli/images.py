@@ -5,6 +5,8 @@ from typing import Literal
 
 from tammes.data import Images, Published, digits, published_at, usual_shape
 from tammes.data.published_files import Split
+from tammes.data.shards import shape_of_shards
+from tammes.data.tar_files import holds_shards
 
 DIGITS = "digits"
 DIGITS_SIZE = 8
@@ -24,17 +26,19 @@ def size_and_channels(
         data: the data as named on the command line.
         size: height and width of the images in pixels, if it was given.
         channels: channels of the images, if they were given.
-        largest: size to which the images of a folder may go; None for 64.
+        largest: size to which the images of a folder or of shards may go; None for 64.
     """
     published = _published(data)
     if data == DIGITS:
         usual: tuple[int, Literal[1, 3]] = (DIGITS_SIZE, 1)
     elif published is not None:
         usual = published.size, published.channels
-    elif size is None or channels is None:
-        usual = usual_shape(data, largest=largest)
-    else:
+    elif size is not None and channels is not None:
         usual = size, channels
+    elif holds_shards(data):
+        usual = shape_of_shards(data, largest=largest)
+    else:
+        usual = usual_shape(data, largest=largest)
     return usual[0] if size is None else size, channels or usual[1]
 
 

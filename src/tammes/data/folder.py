@@ -2,7 +2,7 @@
 
 import statistics
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -216,14 +216,20 @@ def usual_shape(path: str | Path, *, largest: int | None = None) -> tuple[int, L
         return LARGEST_SIZE, 3
     names = [name for name in files_below(root)[0] if Path(name).suffix.lower() in SUFFIXES]
     count = min(SAMPLE, len(names))
+    return judged_shape(
+        (root / names[place * len(names) // count] for place in range(count)), largest=largest
+    )
+
+
+def judged_shape(sources: Iterable[Path | bytes], *, largest: int | None = None) -> tuple[int, Literal[1, 3]]:
+    """Return the size and the channels that suit images, given by their paths or bytes; see `usual_shape`."""
     sides: list[int] = []
     gray = True
-    for place in range(count):
-        file = root / names[place * len(names) // count]
+    for source in sources:
         try:
-            with open_image(file) as image:
+            with open_image(source) as image:
                 sides.append(min(image.size))
-                gray = gray and (image.mode in OF_GRAY or _without_color(file))
+                gray = gray and (image.mode in OF_GRAY or _without_color(source))
         except DAMAGE:
             continue
     if not sides:
@@ -232,6 +238,6 @@ def usual_shape(path: str | Path, *, largest: int | None = None) -> tuple[int, L
     return min(max(round(statistics.median(sides)), SMALLEST_SIZE), most), 1 if gray else 3
 
 
-def _without_color(file: Path) -> bool:
-    red, green, blue = decode(file, size=LARGEST_SIZE, channels=3)
+def _without_color(source: Path | bytes) -> bool:
+    red, green, blue = decode(source, size=LARGEST_SIZE, channels=3)
     return torch.equal(red, green) and torch.equal(green, blue)

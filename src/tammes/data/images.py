@@ -46,6 +46,24 @@ class BatchedPixels(Pixels, Protocol):
         ...
 
 
+@runtime_checkable
+class ShardedPixels(Pixels, Protocol):
+    """Source that is read quickly in the order in which it is stored: archives, streams.
+
+    An epoch takes the shards in random order, and mixes `buffer` images at a time with each other.
+    """
+
+    @property
+    def shards(self) -> tuple[int, ...]:
+        """Number of images of each shard, in the order of the rows."""
+        ...
+
+    @property
+    def buffer(self) -> int:
+        """Number of images that are mixed with each other."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class TensorPixels:
     """Pixels held in memory.

@@ -34,6 +34,7 @@ from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
+from tammes.training.shard_order import ShardsSummary
 
 EncoderConfig = (
     ConvNetConfig | ResNetConfig | ModuleConfig | TimmConfig | TransformersConfig | BagOfWordsConfig
@@ -215,6 +216,7 @@ class ImagesSummary:
         count: Number of images.
         channels: 1 or 3.
         size: Height and width in pixels.
+        shards: Shards in which the images are stored; None for images that are read in any order.
 
     Example:
         >>> ImagesSummary(source="digits", count=1438, channels=1, size=16).count
@@ -225,11 +227,18 @@ class ImagesSummary:
     count: int
     channels: int
     size: int
+    shards: ShardsSummary | None = None
 
     @classmethod
     def of(cls, images: Images, source: str) -> "ImagesSummary":
         """Describe images."""
-        return cls(source=source, count=len(images), channels=images.channels, size=images.size)
+        return cls(
+            source=source,
+            count=len(images),
+            channels=images.channels,
+            size=images.size,
+            shards=ShardsSummary.of(images),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,18 @@ Accelerator = Literal["auto", "cpu", "gpu"]
 """Devices that `tammes.training.Machine` takes; its module imports lightning, which no option needs."""
 
 RARE = frozenset(
-    {"strict", "unchecked", "cache", "split", "files", "encoding", "prose", "text_column", "label_column"}
+    {
+        "strict",
+        "unchecked",
+        "cache",
+        "buffer",
+        "split",
+        "files",
+        "encoding",
+        "prose",
+        "text_column",
+        "label_column",
+    }
 )
 
 
@@ -21,22 +32,25 @@ class Source:
 
     Args:
         data: `digits` (scikit-learn's scans, nothing to download); CIFAR-10, MNIST or SVHN in their
-            published files; a folder of images, where a folder in it for each class gives labels; or texts:
+            published files; a folder of images, where a folder in it for each class gives labels; tar shards
+            of images in the WebDataset layout, by a folder or a pattern, 'train-{000..009}.tar'; or texts:
             a folder of plain-text files, each a document with a sentence a line, one such file, a table
             (CSV, TSV, JSONL, parquet), or a Hugging Face data set (hub:owner/name, or a folder where it was
             saved).
-        strict: Refuse a folder or table that holds anything else, or a damaged image, instead of leaving it
-            out.
+        strict: Refuse a folder or table that holds anything else, a damaged image, or a shard that is cut
+            short, instead of leaving it out.
         unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a
             damaged image ends it.
-        cache: Folder in which the decoded images of a folder are kept, so that each is decoded once and not
-            in every epoch and every command (by default none are kept).
+        cache: Folder in which the decoded images of a folder or of shards are kept, so that each is decoded
+            once and not in every epoch and every command (by default none are kept).
+        buffer: Images of shards that an epoch mixes with each other, beyond the order of the shards.
     """
 
     data: str
     strict: bool = False
     unchecked: bool = False
     cache: Path | None = None
+    buffer: int = 2048
     format: TextFormat = field(default_factory=TextFormat)
 
 
