@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from tammes.cli.main import main
+from tammes.cli.scores import Measure
+from tammes.data import Images, TensorPixels
 from tammes.training import load_run
-from tiny import write_shards
+from tiny import write_parquet, write_shards
 
 NETWORK = "encoder:convnet --encoder.width 8 --head.dim 8"
 SETTINGS = f"--size 8 --batch-size 4 --held-out 0.3 --accelerator cpu schedule:constant {NETWORK}"
@@ -69,6 +71,36 @@ def test_a_shard_that_is_cut_short_is_counted_or_refused(
     write_shards(tmp_path / "pets", 8, 8, 8)
     assert run(f"{TRAIN} --epochs 2 --resume", "--data", tmp_path / "pets", "--out", tmp_path / "run") == 2
     assert "put back the shards that the run was started with" in capsys.readouterr().err
+
+
+def test_a_stream_is_trained_on_and_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("datasets")
+    files = write_parquet(tmp_path / "pets", 8, 8, 8)
+    measured: list[object] = []
+
+    def of(data: Images, held_out: Images) -> Measure:
+        measure = whole(data, held_out)
+        measured.extend([measure.train, measure.test])
+        return measure
+
+    whole = Measure.of
+    monkeypatch.setattr(Measure, "of", of)
+    words = TRAIN.replace("--size 8 ", "")
+    assert run(f"{words} --epochs 1", "--data", f"hf:{files}", "--out", tmp_path / "run") == 0
+    assert load_run(tmp_path / "run").config.data.size == 10
+    assert all(isinstance(each, Images) and isinstance(each.pixels, TensorPixels) for each in measured)
+    assert len(measured) == 2
+    assert run("embed", tmp_path / "run", "--data", f"hf:{files}", "--out", tmp_path / "e.npz") == 0
+    assert "wrote 24 rows" in capsys.readouterr().out
+    assert run(f"train --resume {tmp_path / 'run'} --epochs 2") == 0
+    assert run(TRAIN, "--data", f"hf:{files}", "--cache", tmp_path / "cache") == 2
+    assert "but a stream is read from its files: leave it out" in capsys.readouterr().err
+    assert run(TRAIN, "--data", f"hf:{files}", "--split", "train") == 2
+    assert "has no splits, got --split 'train'" in capsys.readouterr().err
+    assert run(TRAIN, "--data", f"hf:{files}", "--text-column", "x") == 2
+    assert "--text-column is for texts" in capsys.readouterr().err
 
 
 def test_a_missing_shard_and_an_odd_buffer(pets: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,8 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from hypothesis import assume, given
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tammes.data import SkippedFilesWarning, shards
+from tammes.data.stream_files import stream_of_files
 from tammes.positives import Active, Photographs, SameClass
 from tammes.training import ImagesSummary, Machine, Run, RunFolder, TrainingConfig, train
 from tammes.training.config import RunConfig
@@ -24,7 +27,7 @@ from tammes.training.module import ContrastiveModule
 from tammes.training.pairing import Pairing
 from tammes.training.sampler import PairSampler, Shard
 from tammes.training.shard_order import ShardOrder
-from tiny import make_config, picture_bytes, write_shards
+from tiny import make_config, picture_bytes, write_parquet, write_shards
 
 NO_LABELS = torch.zeros(36, dtype=torch.int64)
 SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=8).map(tuple)
@@ -175,6 +178,35 @@ def test_killed_anywhere_it_resumes_at_the_next_image(
     assert len(whole) == 15
     for name in ("model.safetensors", "metrics.csv", "config.yaml"):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+@pytest.mark.equal_bits
+def test_a_stream_is_the_same_run_as_the_archives_and_resumes(
+    tmp_path: Path, pets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("datasets")
+    files = write_parquet(tmp_path / "files", 4, 6, 5, 7)
+    whole = train_in(tmp_path / "whole", pets).model.state_dict()
+
+    def train_on_stream(resume: bool, workers: int) -> Run:
+        images = stream_of_files(f"hf:{files}", size=8, buffer=5)
+        folder = RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=resume)
+        return train(config(), images, folder=folder, machine=Machine(accelerator="cpu", workers=workers))
+
+    with monkeypatch.context() as patch:
+        rows_of_steps(patch, until=8)
+        with pytest.raises(Killed):
+            train_on_stream(resume=False, workers=0)
+    found = train_on_stream(resume=True, workers=1).model.state_dict()
+    assert all(torch.equal(found[name], value) for name, value in whole.items())
+    add_row(files / "pets-3.parquet")
+    with pytest.raises(ValueError, match=r"data\.count was 22, now 23; data\.shards\.digest was"):
+        train_on_stream(resume=True, workers=0)
+
+
+def add_row(file: Path) -> None:
+    table = pq.read_table(file)
+    pq.write_table(pa.concat_tables([table, table[:1]]), file)
 
 
 def test_no_image_comes_twice_in_an_epoch(

@@ -16,6 +16,7 @@ from tammes.cli.output import counted
 from tammes.data import Images, Texts, folder, shards, texts
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
+from tammes.data.stream_files import is_stream, stream_of_files
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 from tammes.data.tar_files import holds_shards, shard_files
@@ -56,8 +57,12 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
         ValueError: for data that cannot be loaded, or options of texts given for images.
     """
     if shape is not None:
-        # The label of an image in a shard has a name, as the column of a table has.
-        unused = replace(source.format, label_column=None) if holds_shards(source.data) else source.format
+        # The label of an image in a shard or a stream has a name, as the column of a table has.
+        unused = source.format
+        if is_stream(source.data):
+            unused = replace(unused, label_column=None, split=None)
+        elif holds_shards(source.data):
+            unused = replace(unused, label_column=None)
         unused.check_unused(f"{source.data} holds images")
         if has_own_test_images(source.data):
             _check_no_cache(source, "the images are read into memory")
@@ -70,6 +75,18 @@ def _part(source: Source, path: str, shape: Shape | None) -> Data:
         _check_no_cache(source, "these are texts")
         return load_texts(path, source.format, strict=source.strict)
     size, channels = shape
+    if is_stream(path):
+        _check_no_cache(source, "a stream is read from its files")
+        return stream_of_files(
+            path,
+            size=size,
+            channels=channels,
+            label=source.format.label_column,
+            split=source.format.split,
+            buffer=source.buffer,
+            strict=source.strict,
+            unchecked=source.unchecked,
+        )
     if not source.unchecked:
         _say_that_it_takes_long(path, source.cache)
     if holds_shards(path):
@@ -164,7 +181,7 @@ def looks_like_texts(path: str, format: TextFormat) -> bool:
     place = Path(path)
     if path.startswith(HUB):
         return True
-    if holds_shards(path):
+    if is_stream(path) or holds_shards(path):
         return False
     if not place.is_dir():
         suffix = place.suffix.lower()
@@ -185,7 +202,13 @@ def shape_like(source: Source, summary: ImagesSummary | TextsSummary) -> Shape |
     data, now_texts = source.data, are_texts(source)
     trained_on_texts = isinstance(summary, TextsSummary)
     if trained_on_texts != now_texts:
-        if not (now_texts or has_own_test_images(data) or Path(data).exists() or holds_shards(data)):
+        if not (
+            now_texts
+            or has_own_test_images(data)
+            or Path(data).exists()
+            or holds_shards(data)
+            or is_stream(data)
+        ):
             raise ValueError(f"found nothing at {data}")
         kinds = "texts", "images"
         was, now = kinds if trained_on_texts else kinds[::-1]

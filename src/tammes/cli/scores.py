@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
 from tammes.data import Images, Texts, as_floats
+from tammes.data.stream import StreamPixels
 from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
 from tammes.estimate import Estimate
 from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, LinearProbe, MeanClassifier
@@ -50,8 +51,8 @@ class Measure:
     def of(cls, data: Data, held_out: Data) -> "Measure":
         """Measure on at most 5,000 rows to learn from, and 5,000 of those held out."""
         return cls(
-            train=at_most(data, MOST_MEASURED),
-            test=at_most(held_out, MOST_MEASURED),
+            train=_readable(at_most(data, MOST_MEASURED)),
+            test=_readable(at_most(held_out, MOST_MEASURED)),
             train_rows=len(data),
             test_rows=len(held_out),
         )
@@ -126,6 +127,13 @@ def pixels(images: Data) -> Tensor:
     side, rows = min(images.size, LARGEST_SIDE), range(len(images))
     batches = (as_floats(images.batch(rows[start : start + BATCH])) for start in rows[::BATCH])
     return torch.cat([adaptive_avg_pool2d(batch, side).flatten(1) for batch in batches])
+
+
+def _readable(data: Data) -> Data:
+    """Return data that may be read often: of a stream, which is read from its beginning each time, a copy."""
+    if isinstance(data, Images) and isinstance(data.pixels, StreamPixels):
+        return data.in_memory()
+    return data
 
 
 def at_most(data: Data, count: int) -> Data:

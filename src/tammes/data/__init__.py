@@ -8,6 +8,7 @@ from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
 from tammes.data.published import Published, published_at
 from tammes.data.shards import shards
+from tammes.data.stream import stream
 from tammes.data.svhn import svhn
 from tammes.data.texts import Texts
 from tammes.data.texts_loading import texts
@@ -31,6 +32,7 @@ __all__ = [
     "mnist",
     "published_at",
     "shards",
+    "stream",
     "svhn",
     "texts",
     "usual_shape",

@@ -1,7 +1,7 @@
 """Sets of images of one size: pixels on demand, names, and optional labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -184,6 +184,10 @@ class Images(Dataset[tuple[Tensor, int]]):
             classes=self.classes,
             skipped=self.skipped,
         )
+
+    def in_memory(self) -> "Images":
+        """Return the same images with their pixels read into memory."""
+        return replace(self, pixels=TensorPixels(self.batch(range(len(self)))))
 
     def required_labels(self) -> Int64[Tensor, " n"]:
         """Return the labels, for uses that need them.

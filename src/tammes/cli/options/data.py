@@ -33,7 +33,8 @@ class Source:
     Args:
         data: `digits` (scikit-learn's scans, nothing to download); CIFAR-10, MNIST or SVHN in their
             published files; a folder of images, where a folder in it for each class gives labels; tar shards
-            of images in the WebDataset layout, by a folder or a pattern, 'train-{000..009}.tar'; or texts:
+            of images in the WebDataset layout, by a folder or a pattern, 'train-{000..009}.tar'; images in
+            parquet or arrow files, streamed (hf:PATH); or texts:
             a folder of plain-text files, each a document with a sentence a line, one such file, a table
             (CSV, TSV, JSONL, parquet), or a Hugging Face data set (hub:owner/name, or a folder where it was
             saved).
@@ -43,7 +44,8 @@ class Source:
             damaged image ends it.
         cache: Folder in which the decoded images of a folder or of shards are kept, so that each is decoded
             once and not in every epoch and every command (by default none are kept).
-        buffer: Images of shards that an epoch mixes with each other, beyond the order of the shards.
+        buffer: Images of shards or a stream that an epoch mixes with each other, beyond the order of the
+            shards.
     """
 
     data: str

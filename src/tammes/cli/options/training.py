@@ -150,7 +150,8 @@ class TrainingOptions:
         largest = None
         if isinstance(encoder, TransformersConfig) and self.size is None:
             largest = encoder.image_size()
-        images = load_split(source, size_and_channels(source.data, self.size, self.channels, largest))
+        shape = size_and_channels(source.data, self.size, self.channels, largest, source.format.split)
+        images = load_split(source, shape)
         if isinstance(encoder, BagOfWordsConfig):
             raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
         return images
