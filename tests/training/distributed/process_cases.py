@@ -86,6 +86,7 @@ EXACT = {
     ),
     "chunks": replace(CONFIG, objective=HCL, chunk=2, learn_temperature=True),
     "batch norm": replace(CONFIG, encoder=ResNetConfig(), epochs=1, optimizer=Adam(learning_rate=1e-4)),
+    "crops": replace(CONFIG, crops=3),
     "a queue": replace(CONFIG, objective=HCL, negatives=QueueConfig(size=7)),
     "active": replace(
         CONFIG, positives=Active(candidates=3, acceptance=Quantile(share=0.5), refresh=4, warm_up=2)

@@ -70,7 +70,7 @@ OPTIMIZER: Mapping[str, tuple[Any, str]] = {
 }
 """Likewise, of the optimizer."""
 
-NUMBERS = ("batch_size", "epochs", "seed", "chunk")
+NUMBERS = ("batch_size", "epochs", "seed", "chunk", "crops")
 """Fields whose values the data do not change."""
 
 IN_WORDS_OF_SHELL: Mapping[str, str] = {
@@ -85,7 +85,7 @@ IN_WORDS_OF_SHELL: Mapping[str, str] = {
 RARE = frozenset(
     {
         *("augmentation", "positives", "encoder", "annealing", "negatives", "schedule", "head", "no_head"),
-        *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels"),
+        *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels", "crops"),
     }
 )
 
