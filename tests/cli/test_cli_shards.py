@@ -9,6 +9,7 @@ import pytest
 from tammes.cli.main import main
 from tammes.cli.scores import Measure
 from tammes.data import Images, TensorPixels
+from tammes.evaluation import KNN
 from tammes.training import load_run
 from tiny import write_parquet, write_shards
 
@@ -41,9 +42,13 @@ def test_a_run_on_shards_resumes_by_its_folder(
 ) -> None:
     assert run(f"{TRAIN} --epochs 1", "--data", pets, "--out", tmp_path / "run") == 0
     assert "kNN" in capsys.readouterr().out
-    assert run(f"train --resume {tmp_path / 'run'} --epochs 2") == 0
-    for name in ("model.safetensors", "metrics.csv"):
-        assert (trained / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
+    more = "--epochs 2 --neighbors 5 --neighbor-temperature 0.1"
+    assert run(f"train --resume {tmp_path / 'run'} {more}") == 0
+    assert "5, weighted by exp(cosine / 0.1)" in (tmp_path / "run/report.html").read_text()
+    assert run(f"train --resume {tmp_path / 'run'} --epochs 2 --neighbors 50") == 2
+    assert "--neighbors must be at most the number of training points, got 50" in capsys.readouterr().err
+    weights = [folder / "model.safetensors" for folder in (trained, tmp_path / "run")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
     assert load_run(trained).config.data.source == pets
     assert (trained / "report.html").exists()
 
@@ -80,8 +85,8 @@ def test_a_stream_is_trained_on_and_measured(
     files = write_parquet(tmp_path / "pets", 8, 8, 8)
     measured: list[object] = []
 
-    def of(data: Images, held_out: Images) -> Measure:
-        measure = whole(data, held_out)
+    def of(data: Images, held_out: Images, knn: KNN | None) -> Measure:
+        measure = whole(data, held_out, knn)
         measured.extend([measure.train, measure.test])
         return measure
 

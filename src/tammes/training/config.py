@@ -126,8 +126,8 @@ class TrainingConfig:
         views_alike = self.augmentation is not None and isinstance(self.positives, SameInstance)
         if self.crops > 2 and not (views_alike and isinstance(self.negatives, InBatch)):
             raise ValueError(
-                "several crops are views of one image by one augmentation, with negatives from the batch, got "
-                f"crops={self.crops}: choose 2, or images with SameInstance() and InBatch()"
+                "several crops are views of one image by one augmentation, with negatives from the batch, "
+                f"got crops={self.crops}: choose 2, or images with SameInstance() and InBatch()"
             )
         if self.takes_texts:
             self._check_texts()

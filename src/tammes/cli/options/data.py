@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from tammes.checks import check_number
+from tammes.checks import check_integer, check_number
 from tammes.cli.options.texts import TextFormat
 
 Accelerator = Literal["auto", "cpu", "gpu"]
@@ -12,16 +12,8 @@ Accelerator = Literal["auto", "cpu", "gpu"]
 
 RARE = frozenset(
     {
-        "strict",
-        "unchecked",
-        "cache",
-        "buffer",
-        "split",
-        "files",
-        "encoding",
-        "prose",
-        "text_column",
-        "label_column",
+        *("strict", "unchecked", "cache", "buffer", "neighbors", "neighbor_temperature"),
+        *("split", "files", "encoding", "prose", "text_column", "label_column"),
     }
 )
 
@@ -65,11 +57,21 @@ class Split(Source):
             data: see --held-out).
         held_out: Without --test, the part of each class of labeled data that is kept for measuring and not
             trained on; 0 trains on everything and measures nothing.
+        neighbors: Nearest neighbors that vote for the class of a row (by default 20, or all rows of a smaller
+            set).
+        neighbor_temperature: Weigh their votes by exp(cosine / temperature), as with 0.1, instead of counting
+            them (by default).
     """
 
     test: Path | None = None
     held_out: float = 0.1
+    neighbors: int | None = None
+    neighbor_temperature: float | None = None
 
     def __post_init__(self) -> None:
         reason = "it is the part of each class that is kept for measuring"
         check_number("--held-out", self.held_out, minimum=0, below=1, reason=reason)
+        if self.neighbors is not None:
+            check_integer("--neighbors", self.neighbors)
+        if self.neighbor_temperature is not None:
+            check_number("--neighbor-temperature", self.neighbor_temperature, above=0)
