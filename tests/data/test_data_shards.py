@@ -272,6 +272,16 @@ def test_a_cache_holds_them_in_any_order(tmp_path: Path) -> None:
         shards(tmp_path / "pets", size=8, cache=tmp_path / "cache", unchecked=True)
 
 
+def test_a_cache_is_found_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_shards(tmp_path / "pets", 4, 3)
+    shards(tmp_path / "pets", size=8, cache=tmp_path / "cache")
+    (file,) = tmp_path.glob("cache/*/pixels.bin")
+    before = file.stat().st_mtime_ns
+    monkeypatch.chdir(tmp_path)
+    assert len(shards("pets", size=8, cache="cache")) == 7
+    assert [each.stat().st_mtime_ns for each in tmp_path.glob("cache/*/pixels.bin")] == [before]
+
+
 def test_a_cache_of_a_shard_that_is_now_whole_is_made_anew(tmp_path: Path) -> None:
     write_shards(tmp_path / "pets", 4, 3)
     file = tmp_path / "pets/pets-1.tar"

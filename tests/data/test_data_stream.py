@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -148,16 +149,33 @@ def test_another_process_opens_the_files_itself(monkeypatch: pytest.MonkeyPatch)
     images = stream(of_generator(4, 3), size=8)
     images.batch([0])
     assert isinstance(images.pixels, StreamPixels)
-    opened = images.pixels.reader.opened
+    reader = images.pixels.reader
+    (rows, _) = reader.opened[0]
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    assert colors(images) == expected_colors(*range(7))
-    assert images.pixels.reader.opened is not opened
+    assert images.batch([1])[:, :, 0, 0].tolist() == expected_colors(1)
+    assert reader.opened[0][0] is not rows
+    assert list(reader.kept) == [(0, 0), (0, 1)]
 
 
 def test_pickles_hold_no_open_files(tmp_path: Path) -> None:
     images = stream_of_files(f"hf:{write_parquet(tmp_path, 4, 3)}", size=8)
     images.batch([0, 5])
     assert colors(pickle.loads(pickle.dumps(images))) == expected_colors(*range(7))
+
+
+LEFT_OPEN = """
+import sys
+from tammes.data.stream_files import stream_of_files
+images = stream_of_files(sys.argv[1], size=8)
+images.batch([0, 4])
+"""
+
+
+def test_a_program_that_ends_within_a_shard_ends_in_silence(tmp_path: Path) -> None:
+    write_parquet(tmp_path, 4, 3)
+    words = [sys.executable, "-c", LEFT_OPEN, f"hf:{tmp_path}"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert ended.stderr == ""
 
 
 # Bad streams.

@@ -203,7 +203,7 @@ def _whole(
 
 def _source_file(file: Path) -> SourceFile:
     status = file.stat()
-    return str(file), status.st_size, status.st_mtime_ns
+    return str(file.resolve()), status.st_size, status.st_mtime_ns
 
 
 def _index(files: Sequence[Path], label: str | None) -> tuple[list[tuple[int, TarSample]], list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,8 +40,16 @@ class StreamReader:
     opened: dict[int, tuple[Iterator[Any], int]] = field(default_factory=dict)
     kept: dict[tuple[int, int], Stored] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # At the end of the program, too: a shard that is closed later finds its libraries taken apart.
+        weakref.finalize(self, self.opened.clear)
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "opened": {}, "kept": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.__post_init__()
 
     def read(self, places: Sequence[tuple[int, int]]) -> list[Stored]:
         """Return the images at these shards and positions.
@@ -49,7 +58,9 @@ class StreamReader:
             ValueError: If a shard has become shorter.
         """
         if self.process != os.getpid():  # a worker must not share the files that its parent has open
-            self.process, self.opened, self.kept = os.getpid(), {}, {}
+            self.process = os.getpid()
+            self.opened.clear()
+            self.kept.clear()
         wanted = set(places)
         found = {place: self.kept[place] for place in wanted if place in self.kept}
         for place in sorted(wanted):
