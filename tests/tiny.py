@@ -1,7 +1,11 @@
 """A run so small that a test can do it many times: 22 images of noise, 5 steps an epoch; or 27 sentences."""
 
+import io
+import tarfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 from PIL import Image
 
@@ -35,6 +39,41 @@ def write_images(root: Path, *classes: str, count: int = 6) -> Path:
         (root / name).mkdir(parents=True)
         for i in range(count):
             Image.new("RGB", (12, 10), (40 * i, 90 * number, 0)).save(root / name / f"{i}.png")
+    return root
+
+
+def picture_bytes(number: int) -> bytes:
+    """A small file with a picture of one color."""
+    stream = io.BytesIO()
+    Image.new("RGB", (12, 10), (10 * (number % 25), 7 * (number % 36), 90)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def write_shards(root: Path, *counts: int) -> Path:
+    """A folder of tar archives of pictures, of two classes in turn."""
+    root.mkdir(parents=True, exist_ok=True)
+    number = 0
+    for shard, count in enumerate(counts):
+        with tarfile.open(root / f"pets-{shard}.tar", "w") as archive:
+            for place in range(count):
+                for ending, content in (("png", picture_bytes(number)), ("cls", b"%d" % (number % 2))):
+                    member = tarfile.TarInfo(f"{place:04d}.{ending}")
+                    member.size = len(content)
+                    archive.addfile(member, io.BytesIO(content))
+                number += 1
+    return root
+
+
+def write_parquet(root: Path, *counts: int) -> Path:
+    """A folder of parquet files of the pictures of `write_shards`."""
+    root.mkdir(parents=True, exist_ok=True)
+    number = 0
+    for shard, count in enumerate(counts):
+        numbers = range(number, number + count)
+        pictures = [{"bytes": picture_bytes(each), "path": None} for each in numbers]
+        table = pa.table({"image": pictures, "label": [each % 2 for each in numbers]})
+        pq.write_table(table, root / f"pets-{shard}.parquet")
+        number += count
     return root
 
 

@@ -110,6 +110,20 @@ def test_strict_refuses_and_unchecked_ends_the_run(
         assert "expected an image that can be decoded, got" in capsys.readouterr().err
 
 
+@pytest.mark.equal_bits
+def test_a_run_on_a_cache_is_that_of_the_files(
+    trained: Path, pets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"{TRAIN} --data {pets} --cache {tmp_path / 'cache'} --out {tmp_path / 'run'}"
+    assert run(f"{words} --epochs 1") == 0
+    assert SENTENCE in capsys.readouterr().out
+    assert run(f"{words} --epochs 2 --resume") == 0
+    first, second = (read_tensors(place / "model.safetensors") for place in (trained, tmp_path / "run"))
+    assert first == second
+    assert run(f"{words} --overwrite --unchecked --epochs 1") == 2
+    assert "--unchecked excludes a cache, which decodes every image" in capsys.readouterr().err
+
+
 def test_a_large_folder_says_what_takes_long(
     pets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,3 +134,7 @@ def test_a_large_folder_says_what_takes_long(
     assert said in capsys.readouterr().err.splitlines()
     assert run(f"{words} --unchecked".replace("--epochs 0", "--epochs 1 --overwrite")) == 2
     assert said not in capsys.readouterr().err
+    cache = tmp_path / "cache"
+    assert run(f"{words} --cache {cache}".replace("--epochs 0", "--epochs 1 --overwrite")) == 0
+    said = f"tammes: decoding 18 files once, unless {cache} holds them already"
+    assert said in capsys.readouterr().err.splitlines()

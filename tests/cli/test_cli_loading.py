@@ -3,10 +3,15 @@ from pathlib import Path
 
 import pytest
 
+from tammes.cli import loading
 from tammes.cli.images import mirrors, size_and_channels
 from tammes.cli.loading import are_texts, hold_out, load, load_split
 from tammes.cli.options.data import Source, Split
-from tiny import random_images, write_images
+from tammes.cli.options.texts import TextFormat
+from tammes.data import Images
+from tammes.data.image_cache import MappedPixels
+from tammes.data.images import ShardedPixels
+from tiny import random_images, write_images, write_shards
 
 
 def test_the_digits_have_their_own_split() -> None:
@@ -125,3 +130,66 @@ def test_sizes_suit_the_data(tmp_path: Path) -> None:
     assert size_and_channels(own, None, 1) == (10, 1)
     assert size_and_channels(own, 64, 1) == (64, 1)
     assert size_and_channels(own, 0, 1)[0] == 0  # for the folder to refuse, not for us to replace
+
+
+def test_a_cache_serves_both_parts_of_the_data(tmp_path: Path) -> None:
+    write_images(tmp_path / "train", "cat", "dog")
+    write_images(tmp_path / "test", "cat", "dog", count=3)
+    cache = tmp_path / "cache"
+    split = Split(data=str(tmp_path / "train"), test=tmp_path / "test", cache=cache)
+    for part in load_split(split, (8, 3)):
+        assert part is not None
+        assert isinstance(part, Images)
+        assert isinstance(part.pixels, MappedPixels)
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_a_cache_is_for_folders_of_images(tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match="decoded images of a folder or of shards, but the images are read into memory"
+    ):
+        load(Source(data="digits", cache=tmp_path), (8, 1))
+    with pytest.raises(
+        ValueError, match="decoded images of a folder or of shards, but these are texts: leave it out"
+    ):
+        load(Source(data=str(tmp_path), cache=tmp_path), None)
+
+
+def test_shards_are_images_whatever_else_they_hold(tmp_path: Path) -> None:
+    write_shards(tmp_path / "pets", 6, 6, 6)
+    pattern = str(tmp_path / "pets/pets-{0..2}.tar")
+    for data in (str(tmp_path / "pets"), pattern, str(tmp_path / "pets/pets-1.tar")):
+        assert not are_texts(Source(data=data))
+        assert size_and_channels(data, None, None) == (10, 3)
+    assert size_and_channels(pattern, 8, None) == (8, 3)
+    assert size_and_channels(pattern, 8, 1) == (8, 1)
+    assert mirrors(pattern)
+    train, test = load_split(Split(data=pattern, held_out=0.2, buffer=4), (8, 3))
+    assert isinstance(train, Images)
+    assert isinstance(train.pixels, ShardedPixels)
+    assert (len(train), len(test or ()), train.pixels.buffer) == (14, 4, 4)
+    (whole,) = load(Source(data=pattern, cache=tmp_path / "cache"), (8, 3))
+    assert isinstance(whole, Images)
+    assert isinstance(whole.pixels, MappedPixels)
+
+
+def test_the_label_of_an_image_in_a_shard_has_a_name(tmp_path: Path) -> None:
+    write_shards(tmp_path, 6)
+    (images,) = load(Source(data=str(tmp_path), format=TextFormat(label_column="txt")), (8, 3))
+    assert images.labels is None
+    with pytest.raises(ValueError, match=r"--split is for texts, but .* holds images"):
+        load(Source(data=str(tmp_path), format=TextFormat(label_column="txt", split="train")), (8, 3))
+
+
+def test_large_shards_say_what_takes_long(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_shards(tmp_path, 6, 6)
+    load(Source(data=str(tmp_path)), (8, 3))
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(loading, "MANY_BYTES", 1000)
+    load(Source(data=str(tmp_path)), (8, 3))
+    said = "decoding the images of 2 shards once, to leave damaged images out; --unchecked begins sooner"
+    assert capsys.readouterr().err == f"tammes: {said}\n"
+    load(Source(data=str(tmp_path), unchecked=True), (8, 3))
+    assert capsys.readouterr().err == ""

@@ -1,9 +1,11 @@
 import pytest
 import torch
 
+from tammes.cli.options.data import Split
 from tammes.cli.outcome import confusion
-from tammes.cli.scores import LARGEST_SIDE, Measure, Measured, Trial, at_most, floors, pixels
+from tammes.cli.scores import LARGEST_SIDE, Measure, Measured, Trial, at_most, floors, knn_of, pixels
 from tammes.data import Images, TensorPixels, as_floats
+from tammes.evaluation import KNN
 from tammes.report import Scores
 from tammes.training import ImagesSummary, Run, RunConfig, build_model
 from tiny import make_config, random_images, random_texts
@@ -55,6 +57,24 @@ def test_a_measure_of_a_part_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tammes.cli.scores.MOST_MEASURED", 10)
     part = Measure.of(images, random_images(8))
     assert part.extent == "on 8 of 8 held-out rows, with 10 of 40 rows to learn from, drawn at random"
+
+
+def test_the_vote_is_that_of_the_command_line() -> None:
+    images, test = random_images(60), random_images(20, seed=1)
+    assert knn_of(Split(data="x")) is None
+    assert knn_of(Split(data="x", neighbors=7)) == KNN(neighbors=7)
+    assert knn_of(Split(data="x", neighbor_temperature=0.1)) == KNN(neighbors=20, temperature=0.1)
+    chosen = Measure.of(images, test, KNN(neighbors=50, temperature=0.01))
+    assert chosen.monitor(every=2).classifier == chosen.neighbors == KNN(neighbors=50, temperature=0.01)
+    assert Measure.of(images, test).monitor(every=2).classifier == KNN(neighbors=20)
+    # Of 50 neighbors at least 20 are of the other class; sharp weights leave it to the nearest.
+    assert chosen.of_features(pixels).scores.knn == 1.0
+    with pytest.raises(ValueError, match=r"neighbors must be at most .* got 200 neighbors and 60 points"):
+        Measure.of(images, test, KNN(neighbors=200))
+    with pytest.raises(ValueError, match="--neighbors must be an integer of at least 1, got 0"):
+        Split(data="x", neighbors=0)
+    with pytest.raises(ValueError, match="--neighbor-temperature must be a finite number above 0, got 0"):
+        Split(data="x", neighbor_temperature=0)
 
 
 def test_small_images_are_their_own_features_and_large_ones_are_averaged() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from tammes.evaluation import KNN
 from tammes.training import (
     Adam,
     Cosine,
@@ -136,9 +137,32 @@ def test_a_bank_that_holds_the_answers_gives_them() -> None:
     network = build_model(
         RunConfig(training=make_config(), data=ImagesSummary(source="", count=12, channels=1, size=8))
     )
-    assert Monitor(bank=images, held_out=images, neighbors=1).accuracy(network) == 1.0
+    assert Monitor(bank=images, held_out=images, knn=KNN(neighbors=1)).accuracy(network) == 1.0
     few = Monitor(bank=images, held_out=images)  # twelve images cannot give twenty neighbors
     assert 0 <= few.accuracy(network) <= 1
+
+
+def test_a_bank_smaller_than_the_vote_is_refused_before_the_training() -> None:
+    images = random_images(12)
+    Monitor(bank=images, held_out=images, knn=KNN(neighbors=12, temperature=0.1))
+    said = "neighbors must be at most the number of training points, got 200 neighbors and 12 points"
+    with pytest.raises(ValueError, match=said):
+        Monitor(bank=images, held_out=images, knn=KNN(neighbors=200, temperature=0.1))
+
+
+def test_a_weighted_vote_of_all_goes_by_similarity() -> None:
+    """A majority of all rows names the larger class for every image; a sharp vote the class of the image."""
+    images = random_images(12)
+    known = images.subset([0, 1, 3, 5, 7])
+    network = build_model(
+        RunConfig(training=make_config(), data=ImagesSummary(source="", count=12, channels=1, size=8))
+    )
+    counted, weighted = (
+        Monitor(bank=known, held_out=known, knn=KNN(neighbors=5, temperature=temperature))
+        for temperature in (None, 1e-4)
+    )
+    assert counted.accuracy(network) == 0.8
+    assert weighted.accuracy(network) == 1.0
 
 
 def test_the_first_and_the_last_are_always_due() -> None:

@@ -9,8 +9,9 @@ import pytest
 import torch
 import yaml
 
-from tammes import recipes
+from tammes import Objective, recipes
 from tammes.encoders import ResNetConfig
+from tammes.positives import Active, SameClass
 from tammes.sources import Queue
 from tammes.training import (
     Adam,
@@ -36,7 +37,7 @@ from tammes.training.examples import Examples
 from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
 from tammes.training.sampler import Shard
-from tiny import make_config, random_images
+from tiny import make_config, make_text_config, random_images
 
 HCL = recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1)
 EVERYTHING = replace(
@@ -271,3 +272,84 @@ def test_parts_of_the_wrong_kind_are_refused_before_training(part: Any) -> None:
         replace(make_config(), negatives=part)
     with pytest.raises(ValueError, match=r"annealing must be Falling\(...\), Rising\(...\), Oscil"):
         replace(make_config(), annealing=part)
+
+
+# Several crops.
+
+
+def views_of_step(config: TrainingConfig) -> tuple[torch.Tensor, ...]:
+    """The views that the first step of a run makes of its first batch."""
+    images = random_images(22)
+    model = build_model(RunConfig(training=config, data=ImagesSummary.of(images, "noise")))
+    module = ContrastiveModule(config, model, examples=Examples.of(images), steps_per_epoch=5)
+    rows = torch.arange(4)
+    views = module._views((images.batch(rows), None, torch.stack([rows, rows], 1)), 0)
+    return tuple(view for view in views if isinstance(view, torch.Tensor))
+
+
+def test_the_first_two_crops_are_the_two_views() -> None:
+    two, four = (views_of_step(replace(make_config(), crops=crops)) for crops in (2, 4))
+    assert (len(two), len(four)) == (2, 4)
+    assert all(torch.equal(*pair) for pair in zip(two, four[:2], strict=True))
+    assert all(not torch.equal(*pair) for pair in pairwise(four))
+
+
+def test_every_crop_is_a_positive_of_the_others_and_no_negative() -> None:
+    config = replace(make_config(), objective=recipes.simclr(temperature=0.5), crops=3)
+    images = random_images(22)
+    model = build_model(RunConfig(training=config, data=ImagesSummary.of(images, "noise")))
+    module = ContrastiveModule(config, model, examples=Examples.of(images), steps_per_epoch=5)
+    views = torch.nn.functional.normalize(torch.randn(3, 4, 8, dtype=torch.float64), dim=2)
+    pairs = module._pairs(tuple(views), torch.arange(4))
+    assert pairs.positives().count.tolist() == [2] * 12
+    s = views.reshape(12, 8) @ views.reshape(12, 8).T / 0.5
+    losses = []
+    for i in range(12):
+        positives = [j for j in range(12) if j % 4 == i % 4 and j != i]
+        negatives = s[i, [j for j in range(12) if j % 4 != i % 4]].exp().sum()
+        each = [-(s[i, j] - (s[i, j].exp() + negatives).log()) for j in positives]
+        losses.append(sum(each) / len(each))
+    expected = torch.stack([torch.as_tensor(loss) for loss in losses]).mean()
+    assert torch.isclose(config.objective(pairs), expected)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        HCL,
+        recipes.dcl(temperature=0.5, class_prior=0.1),
+        recipes.hcl_ot(temperature=0.5, epsilon=0.5),
+        recipes.triplet(margin=1.0),
+        recipes.ifm(temperature=0.5, epsilon=0.1),
+    ],
+)
+def test_any_objective_takes_several_crops(objective: Objective) -> None:
+    config = replace(make_config(), objective=objective, crops=3, epochs=1)
+    whole, chunked = go(config), go(replace(config, chunk=3))
+    assert largest_difference(whole, chunked) < 1e-4
+    assert torch.isfinite(weights_of(whole)).all()
+
+
+@pytest.mark.equal_bits
+def test_a_run_of_several_crops_resumes(tmp_path: Path) -> None:
+    config = replace(make_config(), crops=4, optimizer=Adam())
+    whole = go(replace(config, epochs=2))
+    go(replace(config, epochs=1), RunFolder(path=tmp_path / "run"))
+    resumed = go(replace(config, epochs=2), RunFolder(path=tmp_path / "run", resume=True))
+    assert torch.equal(weights_of(whole), weights_of(resumed))
+    with pytest.raises(ValueError, match=r"training\.crops was 4, now 3"):
+        go(replace(config, epochs=2, crops=3), RunFolder(path=tmp_path / "run", resume=True))
+
+
+def test_crops_are_views_of_one_image() -> None:
+    with pytest.raises(ValueError, match="crops must be an integer of at least 2, got 1: a positive is"):
+        replace(make_config(), crops=1)
+    for settings in (
+        {"positives": SameClass()},
+        {"positives": Active(candidates=2)},
+        {"negatives": QueueConfig(size=10)},
+    ):
+        with pytest.raises(ValueError, match=r"several crops are views .* got crops=3: choose 2, or"):
+            replace(make_config(), crops=3, **settings)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="several crops are views of one image"):
+        replace(make_text_config(), crops=3)

@@ -10,7 +10,17 @@ from tammes.cli.loading import left_out
 from tammes.cli.options.compare import Compare
 from tammes.cli.outcome import write_report
 from tammes.cli.output import prepare_output
-from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, floors, score_table, seconds_of
+from tammes.cli.scores import (
+    CURVE_POINTS,
+    Measure,
+    Measured,
+    Trial,
+    encoded,
+    floors,
+    knn_of,
+    score_table,
+    seconds_of,
+)
 from tammes.training import Data, Machine, RunFolder, TrainingConfig, train
 
 
@@ -21,7 +31,7 @@ def main(choice: Compare) -> None:
     data, held_out = choice.training.load(choice.source)
     # All settings are checked before the first of several trainings.
     configs = [choice.config(name, data) for name in choice.objectives]
-    measure = None if held_out is None else Measure.of(data, held_out)
+    measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
     console = Console(markup=False)
     trials = []
     for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True), start=1):

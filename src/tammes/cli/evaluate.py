@@ -8,7 +8,7 @@ from rich.console import Console
 from tammes.cli.loading import find_in_current_folder, left_out, load_split, shape_like, skipped_names
 from tammes.cli.options.evaluate import Evaluate
 from tammes.cli.outcome import pairs_of
-from tammes.cli.scores import Measure, at_most, encoded, score_table
+from tammes.cli.scores import Measure, at_most, encoded, knn_of, score_table
 from tammes.diagnostics import alignment, uniformity
 from tammes.training import Data, Machine, Run, embed, load_run
 from tammes.training.embedding import embed_pairs
@@ -30,7 +30,7 @@ def main(choice: Evaluate) -> None:
         )
     train.required_labels()
     run.model.to(Machine(accelerator=choice.accelerator).device)
-    scores = Measure(train=train, test=test).of_features(encoded(run.model)).scores
+    scores = Measure(train=train, test=test, knn=knn_of(choice.source)).of_features(encoded(run.model)).scores
     aligned, uniform = _alignment_and_uniformity(run, test)
     if choice.json:
         measured = {name: value for name, value in dataclasses.asdict(scores).items() if value is not None}

@@ -17,7 +17,8 @@ PACKAGE = Path(__file__).parents[1]
 FAILED = 2
 
 _FIELDS_OF_FLAGS = {
-    "--": "resume overwrite trust patience strict unchecked files encoding text_column label_column split",
+    "--": "resume overwrite trust patience strict unchecked buffer files encoding text_column label_column "
+    "split neighbors",
     "--encoder.": "max_length name_or_path",
     "--positives.": "candidates refresh warm_up sample freely little",
     "--positives.acceptance.": "lower_bound",

@@ -5,6 +5,9 @@ from typing import Literal
 
 from tammes.data import Images, Published, digits, published_at, usual_shape
 from tammes.data.published_files import Split
+from tammes.data.shards import shape_of_shards
+from tammes.data.stream_files import is_stream, shape_of_stream
+from tammes.data.tar_files import holds_shards
 
 DIGITS = "digits"
 DIGITS_SIZE = 8
@@ -16,7 +19,11 @@ def has_own_test_images(data: str) -> bool:
 
 
 def size_and_channels(
-    data: str, size: int | None, channels: Literal[1, 3] | None, largest: int | None = None
+    data: str,
+    size: int | None,
+    channels: Literal[1, 3] | None,
+    largest: int | None = None,
+    split: str | None = None,
 ) -> tuple[int, Literal[1, 3]]:
     """Return the given size and channels, or else those of the data: the digits are 8x8 and gray.
 
@@ -24,17 +31,22 @@ def size_and_channels(
         data: the data as named on the command line.
         size: height and width of the images in pixels, if it was given.
         channels: channels of the images, if they were given.
-        largest: size to which the images of a folder may go; None for 64.
+        largest: size to which the images of a folder, shards or a stream may go; None for 64.
+        split: part of a stream that has several.
     """
     published = _published(data)
     if data == DIGITS:
         usual: tuple[int, Literal[1, 3]] = (DIGITS_SIZE, 1)
     elif published is not None:
         usual = published.size, published.channels
-    elif size is None or channels is None:
-        usual = usual_shape(data, largest=largest)
-    else:
+    elif size is not None and channels is not None:
         usual = size, channels
+    elif holds_shards(data):
+        usual = shape_of_shards(data, largest=largest)
+    elif is_stream(data):
+        usual = shape_of_stream(data, split=split, largest=largest)
+    else:
+        usual = usual_shape(data, largest=largest)
     return usual[0] if size is None else size, channels or usual[1]
 
 

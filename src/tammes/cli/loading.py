@@ -13,11 +13,13 @@ from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.cli.output import counted
-from tammes.data import Images, Texts, folder, texts
+from tammes.data import Images, Texts, folder, shards, texts
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
+from tammes.data.stream_files import is_stream, stream_of_files
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
+from tammes.data.tar_files import holds_shards, shard_files
 from tammes.training import Data, ImagesSummary, TextsSummary
 from tammes.training.seeds import Purpose, derive
 
@@ -26,6 +28,8 @@ Shape = tuple[int, int]
 
 MANY = 50_000
 """Files whose decoding takes about half a minute or more, which is said."""
+MANY_BYTES = 1_000_000_000
+"""Likewise, of shards in bytes."""
 
 # Suffixes of texts, even of a file that does not exist.
 TEXT_SUFFIXES = TABLES | {".txt"}
@@ -53,25 +57,80 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
         ValueError: for data that cannot be loaded, or options of texts given for images.
     """
     if shape is not None:
-        source.format.check_unused(f"{source.data} holds images")
+        # The label of an image in a shard or a stream has a name, as the column of a table has.
+        unused = source.format
+        if is_stream(source.data):
+            unused = replace(unused, label_column=None, split=None)
+        elif holds_shards(source.data):
+            unused = replace(unused, label_column=None)
+        unused.check_unused(f"{source.data} holds images")
         if has_own_test_images(source.data):
+            _check_no_cache(source, "the images are read into memory")
             return load_parts(source.data, *shape)
     return (_part(source, source.data, shape),)
 
 
 def _part(source: Source, path: str, shape: Shape | None) -> Data:
     if shape is None:
+        _check_no_cache(source, "these are texts")
         return load_texts(path, source.format, strict=source.strict)
     size, channels = shape
+    if is_stream(path):
+        _check_no_cache(source, "a stream is read from its files")
+        return stream_of_files(
+            path,
+            size=size,
+            channels=channels,
+            label=source.format.label_column,
+            split=source.format.split,
+            buffer=source.buffer,
+            strict=source.strict,
+            unchecked=source.unchecked,
+        )
     if not source.unchecked:
-        _say_that_it_takes_long(path)
-    return folder(path, size=size, channels=channels, strict=source.strict, unchecked=source.unchecked)
+        _say_that_it_takes_long(path, source.cache)
+    if holds_shards(path):
+        return shards(
+            path,
+            size=size,
+            channels=channels,
+            label=source.format.label_column,
+            buffer=source.buffer,
+            strict=source.strict,
+            unchecked=source.unchecked,
+            cache=source.cache,
+        )
+    return folder(
+        path,
+        size=size,
+        channels=channels,
+        strict=source.strict,
+        unchecked=source.unchecked,
+        cache=source.cache,
+    )
 
 
-def _say_that_it_takes_long(path: str) -> None:
-    count = len(files_below(Path(path))[0]) if Path(path).is_dir() else 0
-    if count >= MANY:
-        print_line(f"decoding {count:,} files once, to leave damaged images out; --unchecked begins sooner")
+def _check_no_cache(source: Source, reason: str) -> None:
+    if source.cache is not None:
+        raise ValueError(
+            f"--cache keeps the decoded images of a folder or of shards, but {reason}: leave it out"
+        )
+
+
+def _say_that_it_takes_long(path: str, cache: Path | None) -> None:
+    if holds_shards(path):
+        files = shard_files(path)
+        large = sum(file.stat().st_size for file in files) >= MANY_BYTES
+        what = f"the images of {counted(len(files), 'shard')}"
+    else:
+        count = len(files_below(Path(path))[0]) if Path(path).is_dir() else 0
+        large, what = count >= MANY, f"{count:,} files"
+    if not large:
+        return
+    if cache is None:
+        print_line(f"decoding {what} once, to leave damaged images out; --unchecked begins sooner")
+    else:
+        print_line(f"decoding {what} once, unless {cache} holds them already")
 
 
 def skipped_names(*parts: Data | None) -> list[str]:
@@ -112,7 +171,8 @@ def load_texts(path: str, format: TextFormat, *, strict: bool) -> Texts:
 def looks_like_texts(path: str, format: TextFormat) -> bool:
     """Return whether the data at a path are texts.
 
-    A file is, unless its name is an image's; so is a folder with more plain-text files than images.
+    A file is, unless its name is that of an image or a tar archive; so is a folder with more plain-text files
+    than images.
 
     Args:
         path: a file, a folder, or the name of a data set.
@@ -121,6 +181,8 @@ def looks_like_texts(path: str, format: TextFormat) -> bool:
     place = Path(path)
     if path.startswith(HUB):
         return True
+    if is_stream(path) or holds_shards(path):
+        return False
     if not place.is_dir():
         suffix = place.suffix.lower()
         return suffix in TEXT_SUFFIXES or (place.is_file() and suffix not in SUFFIXES)
@@ -140,7 +202,13 @@ def shape_like(source: Source, summary: ImagesSummary | TextsSummary) -> Shape |
     data, now_texts = source.data, are_texts(source)
     trained_on_texts = isinstance(summary, TextsSummary)
     if trained_on_texts != now_texts:
-        if not (now_texts or has_own_test_images(data) or Path(data).exists()):
+        if not (
+            now_texts
+            or has_own_test_images(data)
+            or Path(data).exists()
+            or holds_shards(data)
+            or is_stream(data)
+        ):
             raise ValueError(f"found nothing at {data}")
         kinds = "texts", "images"
         was, now = kinds if trained_on_texts else kinds[::-1]

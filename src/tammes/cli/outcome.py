@@ -145,6 +145,10 @@ def report_settings(config: RunConfig, exhibit: Exhibit, measure: Measure | None
     settings = {**data_settings(config.data), **training_settings(config.training)}
     if measure is not None and measure.extent is not None:
         settings["measured"] = measure.extent
+    if measure is not None and measure.knn is not None:
+        temperature = measure.knn.temperature
+        weighted = "" if temperature is None else f", weighted by exp(cosine / {temperature:g})"
+        settings["nearest neighbors"] = f"{measure.knn.neighbors}{weighted}"
     if measure is not None and isinstance(exhibit.data, Images):
         settings["10 % and 1 %"] = (
             f"means over {DRAWS} draws of labels, the same for all; their variation is not in the intervals"

@@ -10,16 +10,18 @@ from rich.table import Table
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
+from tammes.cli.options.data import Split
 from tammes.data import Images, Texts, as_floats
+from tammes.data.stream import StreamPixels
 from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
 from tammes.estimate import Estimate
 from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, LinearProbe, MeanClassifier
+from tammes.evaluation.knn import usual_knn
 from tammes.report import Floor, Scores
 from tammes.training import Data, Model, Monitor, Run, build_model, embed
 from tammes.training.seeds import Purpose, derive
 
 Featurize = Callable[[Data], Tensor]
-NEIGHBORS = 20
 CURVE_POINTS = 20
 """Number of points, about, from which the accuracy over the epochs is drawn."""
 DRAWS = 10
@@ -39,19 +41,28 @@ class Measure:
         test: labeled data that the classifiers are tested on.
         train_rows: number of rows that `train` was drawn from; 0 if it is all of them.
         test_rows: number of rows that `test` was drawn from; 0 if it is all of them.
+        knn: vote of nearest neighbors; None for the majority of 20.
+
+    Raises:
+        ValueError: for more neighbors than there are rows to learn from.
     """
 
     train: Data
     test: Data
     train_rows: int = 0
     test_rows: int = 0
+    knn: KNN | None = None
+
+    def __post_init__(self) -> None:
+        self.neighbors.check_points(len(self.train))
 
     @classmethod
-    def of(cls, data: Data, held_out: Data) -> "Measure":
+    def of(cls, data: Data, held_out: Data, knn: KNN | None = None) -> "Measure":
         """Measure on at most 5,000 rows to learn from, and 5,000 of those held out."""
         return cls(
-            train=at_most(data, MOST_MEASURED),
-            test=at_most(held_out, MOST_MEASURED),
+            knn=knn,
+            train=_readable(at_most(data, MOST_MEASURED)),
+            test=_readable(at_most(held_out, MOST_MEASURED)),
             train_rows=len(data),
             test_rows=len(held_out),
         )
@@ -62,7 +73,12 @@ class Measure:
         Args:
             every: epochs from one measurement to the next.
         """
-        return Monitor(bank=self.train, held_out=self.test, every=every)
+        return Monitor(bank=self.train, held_out=self.test, every=every, knn=self.knn)
+
+    @property
+    def neighbors(self) -> KNN:
+        """The vote of nearest neighbors."""
+        return usual_knn(len(self.train)) if self.knn is None else self.knn
 
     def of_features(self, features: Featurize) -> "Measured":
         """Return the accuracies of these features, for texts by the classifiers of Ash et al. (2022).
@@ -72,8 +88,8 @@ class Measure:
         """
         train = LabeledFeatures(features=features(self.train), labels=self.train.required_labels())
         test = LabeledFeatures(features=features(self.test), labels=self.test.required_labels())
-        neighbors = KNN(neighbors=min(NEIGHBORS, len(train))).predict(train, test.features)
-        right = tuple((neighbors.cpu() == test.labels.cpu()).tolist())
+        named = self.neighbors.predict(train, test.features)
+        right = tuple((named.cpu() == test.labels.cpu()).tolist())
         knn = sum(right) / len(right)
         if isinstance(self.test, Texts):
             found = LinearClassifier().predict(train, test.features)
@@ -101,6 +117,14 @@ class Measure:
         return f"on {test} held-out rows, with {train} rows to learn from, drawn at random"
 
 
+def knn_of(source: Split) -> KNN | None:
+    """Return the vote of nearest neighbors that the command line chooses; None for the usual one."""
+    if source.neighbors is None and source.neighbor_temperature is None:
+        return None
+    neighbors = KNN().neighbors if source.neighbors is None else source.neighbors
+    return KNN(neighbors=neighbors, temperature=source.neighbor_temperature)
+
+
 def _share_right(found: Tensor, test: LabeledFeatures) -> float:
     return float((found.cpu() == test.labels.cpu()).to(torch.float64).mean())
 
@@ -126,6 +150,13 @@ def pixels(images: Data) -> Tensor:
     side, rows = min(images.size, LARGEST_SIDE), range(len(images))
     batches = (as_floats(images.batch(rows[start : start + BATCH])) for start in rows[::BATCH])
     return torch.cat([adaptive_avg_pool2d(batch, side).flatten(1) for batch in batches])
+
+
+def _readable(data: Data) -> Data:
+    """Return data that may be read often: of a stream, which is read from its beginning each time, a copy."""
+    if isinstance(data, Images) and isinstance(data.pixels, StreamPixels):
+        return data.in_memory()
+    return data
 
 
 def at_most(data: Data, count: int) -> Data:

@@ -14,7 +14,7 @@ from tammes.cli.options.train import Train
 from tammes.cli.options.training import TrainingOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import check_text
-from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, floors, score_table
+from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, floors, knn_of, score_table
 from tammes.training import Data, ImagesSummary, Machine, Run, RunFolder, train
 from tammes.training.command import Command
 from tammes.training.run_folder import read_config
@@ -46,7 +46,7 @@ def main(choice: Train) -> None:
     training = _as_before(choice.training, folder)
     data, held_out = training.load(choice.source)
     config = training.config(data, choice.source.data)
-    measure = None if held_out is None else Measure.of(data, held_out)
+    measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
     every = choice.measure_every or max(1, config.epochs // CURVE_POINTS)
     monitor = None if measure is None else measure.monitor(every=every)
     command = shlex.join(["tammes", "train", *choice.words])

@@ -7,6 +7,8 @@ from tammes.data.images import Images, Pixels, TensorPixels, as_floats
 from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
 from tammes.data.published import Published, published_at
+from tammes.data.shards import shards
+from tammes.data.stream import stream
 from tammes.data.svhn import svhn
 from tammes.data.texts import Texts
 from tammes.data.texts_loading import texts
@@ -29,6 +31,8 @@ __all__ = [
     "folder",
     "mnist",
     "published_at",
+    "shards",
+    "stream",
     "svhn",
     "texts",
     "usual_shape",

@@ -2,7 +2,7 @@
 
 import statistics
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,8 +12,9 @@ from jaxtyping import Int64, UInt8
 from torch import Tensor
 
 from tammes.checks import check_integer
-from tammes.data.image_files import DAMAGE, MAX_PIXELS, SUFFIXES, decode, is_image, open_image
-from tammes.data.images import Images
+from tammes.data.image_cache import MappedPixels, cache_place, cached
+from tammes.data.image_files import DAMAGE, MAX_PIXELS, SUFFIXES, decode, decoded, is_image, open_image
+from tammes.data.images import Images, Pixels
 from tammes.data.listing import files_below, listing, printable, warn_of_skipped
 
 SAMPLE = 128
@@ -57,7 +58,13 @@ class FilePixels:
 
 
 def folder(
-    path: str | Path, *, size: int, channels: int = 3, strict: bool = False, unchecked: bool = False
+    path: str | Path,
+    *,
+    size: int,
+    channels: int = 3,
+    strict: bool = False,
+    unchecked: bool = False,
+    cache: str | Path | None = None,
 ) -> Images:
     """Load the images in a folder, in the order of their names.
 
@@ -67,7 +74,8 @@ def folder(
     `decode`.
 
     Each file is decoded once, here, so that a damaged one is found before the training: all epochs, a resumed
-    run and all processes then have the same images. That takes at most the time of one epoch's decoding.
+    run and all processes then have the same images. That takes at most the time of one epoch's decoding. With
+    a `cache`, each file is decoded once for all trainings, into a file that batches are read from.
 
     Hidden files, Thumbs.db and desktop.ini are ignored; any other file that is not such an image, and each
     entry that `files_below` finds unusable, is left out and counted in one warning, or refused if `strict`.
@@ -80,10 +88,13 @@ def folder(
         strict: whether anything but images is an error.
         unchecked: whether to look at the header and the end of each file only, which is quicker: an image
             that is damaged in between is then an error when it is decoded.
+        cache: folder in which the decoded images are kept, for this and later calls; see `cached`. None
+            decodes an image each time that it is read.
 
     Raises:
         ValueError: If there is no such folder, or no image in it; if `strict`, and a file is not an image, or
-            images lie both beside and inside folders.
+            images lie both beside and inside folders; if the disk has no room for the cache, or `unchecked`
+            is asked for with a cache, which decodes every image.
 
     Warns:
         SkippedFilesWarning: If files were left out; `skipped` of the result has their names.
@@ -108,14 +119,24 @@ def folder(
         reason = "a file" if root.exists() else "no such folder"
         raise ValueError(f"expected a folder of images at {root}, found {reason}")
 
+    if cache is not None and unchecked:
+        raise ValueError("unchecked=True excludes a cache, which decodes every image: leave one of them out")
+
     names: list[str] = []
     files, skipped = files_below(root)
-    for name in files:
-        (names if is_image(root / name, unchecked=unchecked) else skipped).append(name)
+    pixels: Pixels
+    if cache is None:
+        for name in files:
+            (names if is_image(root / name, unchecked=unchecked) else skipped).append(name)
+        pixels = FilePixels(root=root, names=tuple(names), channels=channels, size=size)
+    else:
+        pixels, damaged = _cached(root, files, cache, channels=channels, size=size)
+        for name in files:
+            (skipped if name in damaged else names).append(name)
     if not names:
         wanted = " ".join(sorted(SUFFIXES))
-        found = f"only {listing(skipped)}" if skipped else "no files"
-        raise ValueError(f"expected images ({wanted}) in {root} or in folders below it, found {found}")
+        only = f"only {listing(skipped)}" if skipped else "no files"
+        raise ValueError(f"expected images ({wanted}) in {root} or in folders below it, found {only}")
     total = len(names) + len(skipped)
     message = (
         f"{len(skipped)} of {total} files in {root} cannot be read as images of at most {MAX_PIXELS:,} pixels"
@@ -124,12 +145,30 @@ def folder(
 
     classes, labels = _classes(root, names, strict)
     return Images(
-        pixels=FilePixels(root=root, names=tuple(names), channels=channels, size=size),
+        pixels=pixels,
         names=printable(names),
         labels=labels,
         classes=None if classes is None else printable(classes),
         skipped=printable(skipped),
     )
+
+
+def _cached(
+    root: Path, files: Sequence[str], cache: str | Path, *, channels: int, size: int
+) -> tuple[MappedPixels, frozenset[str]]:
+    """Return the pixels of the files that are images, and the names of the other files."""
+    names = [name for name in files if Path(name).suffix.lower() in SUFFIXES]
+    status = [(root / name).stat() for name in names]
+    found = cached(
+        cache_place(cache, root, channels=channels, size=size),
+        [(name, each.st_size, each.st_mtime_ns) for name, each in zip(names, status, strict=True)],
+        lambda row: decoded(root / names[row], size=size, channels=channels),
+        count=len(names),
+        channels=channels,
+        size=size,
+    )
+    whole = {name for row, name in enumerate(names) if row not in found.damaged}
+    return found.pixels, frozenset(files) - whole
 
 
 def _classes(
@@ -177,14 +216,20 @@ def usual_shape(path: str | Path, *, largest: int | None = None) -> tuple[int, L
         return LARGEST_SIZE, 3
     names = [name for name in files_below(root)[0] if Path(name).suffix.lower() in SUFFIXES]
     count = min(SAMPLE, len(names))
+    return judged_shape(
+        (root / names[place * len(names) // count] for place in range(count)), largest=largest
+    )
+
+
+def judged_shape(sources: Iterable[Path | bytes], *, largest: int | None = None) -> tuple[int, Literal[1, 3]]:
+    """Return the size and the channels that suit images, given by their paths or bytes; see `usual_shape`."""
     sides: list[int] = []
     gray = True
-    for place in range(count):
-        file = root / names[place * len(names) // count]
+    for source in sources:
         try:
-            with open_image(file) as image:
+            with open_image(source) as image:
                 sides.append(min(image.size))
-                gray = gray and (image.mode in OF_GRAY or _without_color(file))
+                gray = gray and (image.mode in OF_GRAY or _without_color(source))
         except DAMAGE:
             continue
     if not sides:
@@ -193,6 +238,6 @@ def usual_shape(path: str | Path, *, largest: int | None = None) -> tuple[int, L
     return min(max(round(statistics.median(sides)), SMALLEST_SIZE), most), 1 if gray else 3
 
 
-def _without_color(file: Path) -> bool:
-    red, green, blue = decode(file, size=LARGEST_SIZE, channels=3)
+def _without_color(source: Path | bytes) -> bool:
+    red, green, blue = decode(source, size=LARGEST_SIZE, channels=3)
     return torch.equal(red, green) and torch.equal(green, blue)

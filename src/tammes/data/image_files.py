@@ -1,5 +1,6 @@
 """Image files: which are read, within how many pixels, and how they become tensors."""
 
+import io
 import os
 import struct
 import warnings
@@ -57,6 +58,27 @@ def is_image(path: Path, *, unchecked: bool = False) -> bool:
         return False
 
 
+def decoded(source: Path | bytes, *, size: int, channels: int) -> UInt8[Tensor, "channels size size"] | None:
+    """Return the pixels of a file that is an image, or None for a damaged one or another file.
+
+    Args:
+        source: path of the file, or all its bytes.
+        size: height and width in pixels.
+        channels: number of channels, 1 (gray) or 3 (red, green, blue).
+
+    Example:
+        >>> decoded(b"no image", size=8, channels=3) is None
+        True
+    """
+    try:
+        with open_image(source) as image:
+            if not _has_known_white(image):
+                return None
+        return decode(source, size=size, channels=channels)
+    except DAMAGE:
+        return None
+
+
 def _ends(path: Path, kind: str) -> bool:
     """Return whether a file ends as whole files of its kind do; one with more behind that end may not."""
     with path.open("rb") as file:
@@ -88,18 +110,19 @@ def _decodes(path: Path) -> bool:
     return True
 
 
-def open_image(path: Path) -> Image.Image:
-    """Read the header of an image file, and refuse one of too many pixels.
+def open_image(source: Path | bytes) -> Image.Image:
+    """Read the header of an image file, given by its path or its bytes, and refuse one of too many pixels.
 
     Raises:
         ValueError: If there is no regular file, or its image has more than `MAX_PIXELS` pixels.
         Exception: Those of `DAMAGE` that Pillow raises on damaged files.
     """
+    file = io.BytesIO(source) if isinstance(source, bytes) else check_file(source)
     with warnings.catch_warnings():
         # Pillow warns of and refuses other numbers of pixels than we do.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         try:
-            image = Image.open(check_file(path), formats=FORMATS)
+            image = Image.open(file, formats=FORMATS)
         except Image.DecompressionBombError as error:
             raise ValueError(f"it has more than {MAX_PIXELS:,} pixels") from error
     if image.width * image.height > MAX_PIXELS:
@@ -113,7 +136,9 @@ def _has_known_white(image: Image.Image) -> bool:
     return image.mode != "F" and (image.mode != "I" or image.format == "PNG")
 
 
-def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels size size"]:
+def decode(
+    source: Path | bytes, *, size: int, channels: int, name: str | None = None
+) -> UInt8[Tensor, "channels size size"]:
     """Read one image as uint8 (channels, size, size).
 
     The shorter side is scaled to `size` and the longer cropped to its center, in one antialiased step. The
@@ -124,9 +149,10 @@ def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels s
     for the largest image.
 
     Args:
-        path: path of the file.
+        source: path of the file, or all its bytes.
         size: height and width in pixels.
         channels: number of channels, 1 (gray) or 3 (red, green, blue).
+        name: name of the image in messages; by default its path.
 
     Raises:
         ValueError: If the file cannot be decoded, or has more than `MAX_PIXELS` pixels; the message names it.
@@ -139,16 +165,20 @@ def decode(path: Path, *, size: int, channels: int) -> UInt8[Tensor, "channels s
         tensor([255,   0,   0], dtype=torch.uint8)
     """
     try:
-        with open_image(path) as image:
+        with open_image(source) as image:
             # A large JPEG is decoded at a half, quarter or eighth where twice `size` remains: quicker.
             image.draft(None, (2 * size, 2 * size))
             ImageOps.exif_transpose(image, in_place=True)  # a copy would take as much memory again
             return as_pixels(image, size=size, channels=channels)
     except DAMAGE as error:
         raise ValueError(
-            f"expected an image that can be decoded, got {path}: {error}; "
+            f"expected an image that can be decoded, got {name or _shown(source)}: {error}; "
             "remove it, or replace it with a whole copy"
         ) from error
+
+
+def _shown(source: Path | bytes) -> str:
+    return f"{len(source):,} bytes" if isinstance(source, bytes) else str(source)
 
 
 def as_pixels(image: Image.Image, *, size: int, channels: int) -> UInt8[Tensor, "channels size size"]:

@@ -1,7 +1,7 @@
 """Sets of images of one size: pixels on demand, names, and optional labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -34,6 +34,33 @@ class Pixels(Protocol):
 
     def take(self, rows: Sequence[int]) -> "Pixels":
         """Return the pixels of these rows, in this order."""
+        ...
+
+
+@runtime_checkable
+class BatchedPixels(Pixels, Protocol):
+    """Source that reads several images at once, sooner than one after the other."""
+
+    def batch(self, rows: Sequence[int], /) -> UInt8[Tensor, "batch channels size size"]:
+        """Return the pixels of these rows."""
+        ...
+
+
+@runtime_checkable
+class ShardedPixels(Pixels, Protocol):
+    """Source that is read quickly in the order in which it is stored: archives, streams.
+
+    An epoch takes the shards in random order, and mixes `buffer` images at a time with each other.
+    """
+
+    @property
+    def shards(self) -> tuple[int, ...]:
+        """Number of images of each shard, in the order of the rows."""
+        ...
+
+    @property
+    def buffer(self) -> int:
+        """Number of images that are mixed with each other."""
         ...
 
 
@@ -76,9 +103,13 @@ class TensorPixels:
     def __getitem__(self, row: int) -> UInt8[Tensor, "channels size size"]:
         return self.tensor[row]
 
+    def batch(self, rows: Sequence[int]) -> UInt8[Tensor, "batch channels size size"]:
+        """Return the pixels of these rows."""
+        return self.tensor[list(rows)]
+
     def take(self, rows: Sequence[int]) -> "TensorPixels":
         """Return the pixels of these rows, in this order."""
-        return TensorPixels(self.tensor[list(rows)])
+        return TensorPixels(self.batch(rows))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -138,7 +169,10 @@ class Images(Dataset[tuple[Tensor, int]]):
 
     def batch(self, indices: Rows) -> UInt8[Tensor, "batch channels size size"]:
         """Return the pixels of several images."""
-        return torch.stack([self[int(index)][0] for index in indices])
+        rows = [row_of(int(index), len(self)) for index in indices]
+        if isinstance(self.pixels, BatchedPixels):
+            return self.pixels.batch(rows)
+        return torch.stack([self.pixels[row] for row in rows])
 
     def subset(self, indices: Rows) -> "Images":
         """Return the images with these indices, in this order, renumbered from 0."""
@@ -150,6 +184,10 @@ class Images(Dataset[tuple[Tensor, int]]):
             classes=self.classes,
             skipped=self.skipped,
         )
+
+    def in_memory(self) -> "Images":
+        """Return the same images with their pixels read into memory."""
+        return replace(self, pixels=TensorPixels(self.batch(range(len(self)))))
 
     def required_labels(self) -> Int64[Tensor, " n"]:
         """Return the labels, for uses that need them.

@@ -49,6 +49,43 @@ def check_names_and_labels(
     check_indices("labels, indices into the classes,", labels, len(classes))
 
 
+def labels_of_names(
+    found: Sequence[str | None], items: Sequence[str]
+) -> tuple[tuple[str, ...] | None, Int64[Tensor, " n"] | None]:
+    """Return the classes in the order of their names, numbers by value, and the label of each item.
+
+    Args:
+        found: name of each item's class, or None.
+        items: name of each item, for the message.
+
+    Returns:
+        The classes and the labels; None and None if no item has a class.
+
+    Raises:
+        ValueError: If some items have a class and others none.
+
+    Example:
+        >>> labels_of_names(["10", "9", "10"], ["a", "b", "c"])
+        (('9', '10'), tensor([1, 0, 1]))
+        >>> labels_of_names([None, None], ["a", "b"])
+        (None, None)
+    """
+    missing = [item for item, name in zip(items, found, strict=True) if name is None]
+    names = [name for name in found if name is not None]
+    if not names:
+        return None, None
+    if missing:
+        raise ValueError(
+            f"expected a label for every item or for none, got {len(missing)} of {len(items)} without one, "
+            f"first {missing[0]}"
+        )
+    distinct = set(names)
+    is_numbers = all(name.removeprefix("-").isdecimal() for name in distinct)
+    classes = tuple(sorted(distinct, key=int) if is_numbers else sorted(distinct))
+    index = {name: label for label, name in enumerate(classes)}
+    return classes, torch.tensor([index[name] for name in names])
+
+
 def at_least_two_classes(
     labels: Int64[Tensor, " n"], classes: Sequence[str] | None, *, item: str, kinds: str = "classes"
 ) -> Int64[Tensor, " n"]:

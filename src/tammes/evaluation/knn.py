@@ -54,6 +54,14 @@ class KNN:
         if self.temperature is not None:
             check_number("temperature", self.temperature, above=0)
 
+    def check_points(self, count: int) -> None:
+        """Raise ValueError for more neighbors than training points."""
+        if self.neighbors > count:
+            raise ValueError(
+                f"neighbors must be at most the number of training points, got {self.neighbors} neighbors "
+                f"and {count} points; choose fewer"
+            )
+
     def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> float:
         """Return the fraction of test points classified correctly, from 0 to 1.
 
@@ -72,11 +80,7 @@ class KNN:
             ValueError: more neighbors than training points.
         """
         n = len(train)
-        if self.neighbors > n:
-            raise ValueError(
-                f"neighbors must be at most the number of training points, got {self.neighbors} neighbors "
-                f"and {n} points; choose fewer"
-            )
+        self.check_points(n)
         classes, labels = torch.unique(train.labels, return_inverse=True)
         references = _directions(train.features)
         queries = _directions(features)
@@ -101,6 +105,16 @@ class KNN:
         closeness = nothing.scatter_add(1, neighbor_classes, s)
         leading = votes == votes.amax(dim=1, keepdim=True)
         return closeness.where(leading, -torch.inf).argmax(dim=1)
+
+
+def usual_knn(points: int) -> KNN:
+    """Return the majority vote of 20 neighbors, or of all training points if these are fewer.
+
+    Example:
+        >>> usual_knn(1000).neighbors, usual_knn(12).neighbors
+        (20, 12)
+    """
+    return KNN(neighbors=min(KNN().neighbors, points))
 
 
 def knn_accuracy(

@@ -82,6 +82,7 @@ def training_settings(config: TrainingConfig) -> dict[str, str]:
         **({} if config.head is not None else {"head": "none"}),
         **({} if config.augmentation is None else {"views": in_words(config.augmentation)}),
         **({} if isinstance(config.positives, SameInstance) else {"positives": in_words(config.positives)}),
+        **({} if config.crops == 2 else {"crops": f"{config.crops} views of each image"}),
         "batch size": str(config.batch_size),
         "epochs": str(config.epochs),
         "optimizer": in_words(config.optimizer),

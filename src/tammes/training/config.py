@@ -35,6 +35,7 @@ from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
+from tammes.training.shard_order import ShardsSummary
 
 EncoderConfig = (
     ConvNetConfig
@@ -79,12 +80,14 @@ class TrainingConfig:
             both constant.
         learn_temperature: Whether the temperature is learned with the network, from the objective's on.
         negatives: Negatives from the batch alone, or also from a queue of earlier batches.
+        crops: Number of views of each image, 2 or more; each is a positive of all others.
 
     Raises:
         ValueError: for numbers outside their ranges, and for parts that do not go together: annealing
             without a beta, or with more changes than epochs; texts with augmentation; a bag of words with
             chunks, or with a sentence as its own positive; a queue with positives from other rows; a factor
-            for `Targeted` that the augmentation does not have.
+            for `Targeted` that the augmentation does not have; more than two crops of texts, or with other
+            positives or a queue.
 
     Example:
         >>> import tammes
@@ -109,8 +112,10 @@ class TrainingConfig:
     annealing: Falling | Rising | Oscillating | None = None
     learn_temperature: bool = False
     negatives: InBatch | QueueConfig = field(default_factory=InBatch)
+    crops: int = 2
 
     def __post_init__(self) -> None:
+        check_integer("crops", self.crops, minimum=2, reason="a positive is another view of its image")
         check_integer("batch_size", self.batch_size, minimum=2, reason="negatives come from the batch")
         check_integer("epochs", self.epochs)
         check_seed("seed", self.seed)
@@ -125,6 +130,12 @@ class TrainingConfig:
             )
         if self.annealing is not None:
             self.annealing.check(self.objective, epochs=self.epochs)
+        views_alike = self.augmentation is not None and isinstance(self.positives, SameInstance)
+        if self.crops > 2 and not (views_alike and isinstance(self.negatives, InBatch)):
+            raise ValueError(
+                "several crops are views of one image by one augmentation, with negatives from the batch, "
+                f"got crops={self.crops}: choose 2, or images with SameInstance() and InBatch()"
+            )
         if self.takes_texts:
             self._check_texts()
         else:
@@ -222,6 +233,7 @@ class ImagesSummary:
         count: Number of images.
         channels: 1 or 3.
         size: Height and width in pixels.
+        shards: Shards in which the images are stored; None for images that are read in any order.
 
     Example:
         >>> ImagesSummary(source="digits", count=1438, channels=1, size=16).count
@@ -232,11 +244,18 @@ class ImagesSummary:
     count: int
     channels: int
     size: int
+    shards: ShardsSummary | None = None
 
     @classmethod
     def of(cls, images: Images, source: str) -> "ImagesSummary":
         """Describe images."""
-        return cls(source=source, count=len(images), channels=images.channels, size=images.size)
+        return cls(
+            source=source,
+            count=len(images),
+            channels=images.channels,
+            size=images.size,
+            shards=ShardsSummary.of(images),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

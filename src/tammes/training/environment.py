@@ -211,3 +211,20 @@ class EnvironmentRecorder(Callback):
         if file is not None:
             content = to_yaml(EnvironmentFile(parts=parts)).encode()
             self.group.on_first(lambda: write_atomically(file, content))
+
+
+def check_processes(checkpoint: dict[str, Any], count: int) -> None:
+    """Raise ValueError unless a run on shards resumes with as many processes as it was stopped with.
+
+    Each process has shards for itself, so that another number of processes would be at another place.
+
+    Args:
+        checkpoint: the checkpoint to resume from.
+        count: number of processes that resume.
+    """
+    before = from_yaml(EnvironmentFile, checkpoint["callbacks"][STATE_KEY][FILE]).parts[-1].processes
+    if before != count:
+        raise ValueError(
+            f"the run deals the shards of its data to {_counted(before, 'processes')}, and its place in them "
+            f"is unknown to {count}: resume it with {before}, or start a new run"
+        )

@@ -17,7 +17,7 @@ from tammes.training.distributed.batch_norm import with_global_batch_norm
 from tammes.training.distributed.group import joined
 from tammes.training.distributed.strategy import LaunchedDDPStrategy
 from tammes.training.distributed.watchdog import watchdog
-from tammes.training.environment import EnvironmentRecorder
+from tammes.training.environment import EnvironmentRecorder, check_processes
 from tammes.training.examples import CutWarning, Data, Examples
 from tammes.training.loader import pair_loader, plain_errors
 from tammes.training.log_filters import filtered_logs
@@ -126,6 +126,8 @@ def _train(
     )
     with _open(folder, run_config, steps_per_epoch, module) as checkpoint:
         first_step = checkpoint["global_step"] if checkpoint else 0
+        if checkpoint and pairing.sharded is not None:
+            check_processes(checkpoint, group.launch.count)
         sampler = PairSampler(pairing, shard, first_step=first_step)
         loader = pair_loader(examples, sampler, workers=machine.workers)
         recorder = MetricsRecorder(None if folder is None else folder.metrics, monitor, group)

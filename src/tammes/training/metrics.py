@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from tammes.checks import check_file, check_integer
 from tammes.evaluation import KNN, LabeledFeatures
+from tammes.evaluation.knn import usual_knn
 from tammes.training.atomic import write_atomically
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.embedding import embed
@@ -35,21 +36,28 @@ class Monitor:
         bank: labeled images or texts, the possible neighbors.
         held_out: labeled images or texts to classify, not used for training.
         every: epochs from one measurement to the next; the first and the last weights are always measured.
-        neighbors: number of neighbors that vote (all of a smaller bank).
+        knn: the vote. None for the majority of 20 neighbors, or of the whole bank if it is smaller; the
+            thesis (3.6.4) has `KNN(neighbors=200, temperature=...)`.
 
     Raises:
-        ValueError: for data without labels, or of one class.
+        ValueError: for data without labels, or of one class; for more neighbors than the bank has.
     """
 
     bank: Data
     held_out: Data
     every: int = 1
-    neighbors: int = 20
+    knn: KNN | None = None
 
     def __post_init__(self) -> None:
         self.bank.required_labels()
         self.held_out.required_labels()
         check_integer("every", self.every)
+        self.classifier.check_points(len(self.bank))
+
+    @property
+    def classifier(self) -> KNN:
+        """The vote of nearest neighbors."""
+        return usual_knn(len(self.bank)) if self.knn is None else self.knn
 
     def is_due(self, epoch: int, epochs: int) -> bool:
         """Return whether to measure after an epoch of a run of `epochs`; 0 is before the first."""
@@ -61,7 +69,7 @@ class Monitor:
             LabeledFeatures(features=embed(model, data)[0], labels=data.required_labels())
             for data in (self.bank, self.held_out)
         )
-        return KNN(neighbors=min(self.neighbors, len(bank))).accuracy(bank, held_out)
+        return self.classifier.accuracy(bank, held_out)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import torch
@@ -36,8 +37,8 @@ from tammes.training.seeds import Purpose, derive
 class ContrastiveModule(LightningModule):
     """Lightning module that trains a model on pairs.
 
-    Each step makes two views of every pair, embeds them, and computes the loss. Its random numbers depend
-    only on the seed of the run and the number of the step.
+    Each step makes two views of every pair, or several of every image, embeds them, and computes the loss.
+    Its random numbers depend only on the seed of the run and the number of the step.
 
     Args:
         config: configuration of the run.
@@ -129,17 +130,17 @@ class ContrastiveModule(LightningModule):
         # An error on one process (an image that cannot be decoded, a NaN) would leave the others waiting in
         # the next collective, so it is raised on all of them.
         with self.group.failing_together():
-            first, second = self._views(batch, step)
+            views = self._views(batch, step)
             with torch.random.fork_rng(devices=[rows.device] if rows.is_cuda else []):
                 torch.manual_seed(self._seed(Purpose.STEP))  # for dropout
-                view_a, view_b = self._embed(first, second)
-            for view in (view_a, view_b):
-                _check_finite("embeddings", view, step)
+                embeddings = self._embed(views)
+            for each in embeddings:
+                _check_finite("embeddings", each, step)
         if self.active is not None:
             self.active.count_choices()
         self._anneal(step)
         loss = self.objective(
-            self._pairs(view_a, view_b, rows),
+            self._pairs(embeddings, rows),
             generator=torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE)),
             temperature=None if self.temperature is None else self.temperature(),
         )
@@ -147,8 +148,8 @@ class ContrastiveModule(LightningModule):
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
         return loss
 
-    def _views(self, batch: PairBatch, step: int) -> tuple[Inputs, Inputs]:
-        """Make the two views of each pair."""
+    def _views(self, batch: PairBatch, step: int) -> tuple[Inputs, ...]:
+        """Make the two views of each pair, or as many as there are crops."""
         anchors, positives, _ = batch
         first = to_inputs(anchors)
         second = first if positives is None else to_inputs(positives)
@@ -161,7 +162,7 @@ class ContrastiveModule(LightningModule):
             return self._augment(second, of_second, self._seed(Purpose.SECOND_VIEW, *position))
 
         if self.active is None:
-            return first, candidate(0)
+            return first, *(candidate(number) for number in range(self.config.crops - 1))
         return first, self.active.choose(step, self.model, candidate, chunk=self.config.chunk)
 
     def _augment(self, inputs: Inputs, augmentation: Augmentation | None, seed: int) -> Inputs:
@@ -172,15 +173,16 @@ class ContrastiveModule(LightningModule):
         first_row, batch_size = self.shard.first_row, self.shard.batch_size
         return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size)
 
-    def _embed(self, first: Inputs, second: Inputs) -> tuple[Tensor, ...]:
-        """Embed both views; with a queue, the momentum encoder embeds the second view."""
+    def _embed(self, views: tuple[Inputs, ...]) -> tuple[Tensor, ...]:
+        """Embed all views; with a queue, the momentum encoder embeds the second view."""
         if self.keys is not None:
             assert isinstance(self.keys.model, Model)
+            first, second = views
             return *self._embed_by(self.model, first), *self._embed_by(self.keys.model, second)
         if self.config.chunk is not None:
-            return self._embed_by(self.model, first, second)
-        # One forward pass over both views, so that BatchNorm normalizes them together.
-        return self.model(concatenate(first, second))[1].chunk(2)
+            return self._embed_by(self.model, *views)
+        # One forward pass over all views, so that BatchNorm normalizes them together.
+        return self.model(reduce(concatenate, views))[1].chunk(len(views))
 
     def _embed_by(self, model: Model, *views: Inputs) -> tuple[Tensor, ...]:
         """Embed each view in a separate pass, in chunks if the configuration sets `chunk`."""
@@ -190,14 +192,14 @@ class ContrastiveModule(LightningModule):
         of_rows = nn.Sequential(FromRows(), network)
         return GradientCache(of_rows, chunk=self.config.chunk)(*(to_rows(view) for view in views))
 
-    def _pairs(self, view_a: Tensor, view_b: Tensor, rows: Tensor) -> Pairs:
+    def _pairs(self, views: tuple[Tensor, ...], rows: Tensor) -> Pairs:
         labels = self.examples.labels
         if labels is not None:
-            labels = labels[rows.cpu()].to(view_a.device)
+            labels = labels[rows.cpu()].to(views[0].device)
         if isinstance(self.source, Queue):
             # The ids let the fresh key of an image replace the one stored in an earlier epoch.
-            return self.source(view_a, view_b, ids=rows, labels=labels)
-        return self.source(view_a, view_b, labels=labels)
+            return self.source(*views, ids=rows, labels=labels)
+        return self.source(*views, labels=labels)
 
     def _anneal(self, step: int) -> None:
         """Set the annealed objective, which changes only between epochs."""

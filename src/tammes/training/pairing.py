@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from tammes.data.images import Images, ShardedPixels
 from tammes.data.texts import Texts
-from tammes.positives import Neighbors, SameClass
+from tammes.positives import Active, Neighbors, SameClass
 from tammes.training.config import VIEWS_OF_ONE_ROW, PositivesConfig
 from tammes.training.examples import Data
 from tammes.training.seeds import Purpose, derive
@@ -27,6 +28,7 @@ class Pairing:
         positions: int64 (n,), the place of each row in its document; None without a reading order.
         seed: seed of the run.
         noun: name of the rows in messages.
+        sharded: pixels that are read in the order of `ShardOrder`; None for rows in any order.
 
     Example:
         >>> pairing = Pairing(positives=SameClass(), labels=torch.tensor([0, 0, 1, 1, 1]), seed=0)
@@ -39,15 +41,24 @@ class Pairing:
     positions: Tensor | None = None
     seed: int
     noun: str = "rows"
+    sharded: ShardedPixels | None = None
 
     @classmethod
     def of(cls, data: Data, positives: PositivesConfig, *, seed: int) -> "Pairing":
         """Pair the rows of images or texts.
 
         Raises:
-            ValueError: for data without the labels or the reading order that the rule needs.
+            ValueError: for data without the labels or the reading order that the rule needs, or data in
+                shards if the rule reads rows beside the anchors.
         """
-        labels, positions, noun = data.labels, None, "images"
+        labels, positions, noun, sharded = data.labels, None, "images", None
+        if isinstance(data, Images) and isinstance(data.pixels, ShardedPixels):
+            sharded = data.pixels
+            if isinstance(positives, SameClass) or (isinstance(positives, Active) and positives.chooses):
+                raise ValueError(
+                    f"{type(positives).__name__} reads images from anywhere, but these are read shard by "
+                    "shard: decode them into a cache, or choose SameInstance()"
+                )
         if isinstance(data, Texts):
             positions, noun = data.positions, "sentences"
         if isinstance(positives, SameClass) and labels is None:
@@ -62,7 +73,9 @@ class Pairing:
             )
         if labels is None:
             labels = torch.zeros(len(data), dtype=torch.int64)
-        return cls(positives=positives, labels=labels, positions=positions, seed=seed, noun=noun)
+        return cls(
+            positives=positives, labels=labels, positions=positions, seed=seed, noun=noun, sharded=sharded
+        )
 
     def epoch(self, number: int) -> Tensor:
         """Return int64 (pairs, 2): rows of anchors and their positives, in the order of the epoch."""

@@ -1,11 +1,13 @@
 """Batches of pairs in the order of an epoch, and the shard of each batch that a process takes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from torch import Tensor
 from torch.utils.data import Sampler
 
 from tammes.training.pairing import Pairing
+from tammes.training.shard_order import ShardOrder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +64,9 @@ class PairSampler(Sampler[list[list[int]]]):
     out the batches before `first_step`. The last, partial batch of an epoch is dropped, and so are the pairs
     by which an epoch exceeds the smallest epoch: all epochs have the same number of batches.
 
+    The processes take parts of the same batches. Of data in shards, each process makes its part of a batch
+    from its own shards, in the order of `ShardOrder`.
+
     Args:
         pairing: pairs of each epoch.
         shard: rows of each batch that this process takes.
@@ -94,7 +99,16 @@ class PairSampler(Sampler[list[list[int]]]):
             )
         self.pairing = pairing
         self.shard = shard
+        self.order = self._order()
         self.batches = pairs // shard.batch_size
+        if self.order is not None:
+            largest_part = -(-shard.batch_size // shard.processes)
+            self.batches = self.order.fewest // largest_part
+            if self.batches == 0:
+                raise ValueError(
+                    f"a process takes {largest_part} images of each batch, but may have only "
+                    f"{self.order.fewest} in its shards: choose a smaller batch, or start fewer processes"
+                )
         self.epoch, self.skipped = divmod(first_step, self.batches)
 
     @property
@@ -111,6 +125,25 @@ class PairSampler(Sampler[list[list[int]]]):
         return self.batches
 
     def __iter__(self) -> Iterator[list[list[int]]]:
+        for batch in self._batches()[self.skipped : self.batches]:
+            yield batch.tolist()
+
+    def _batches(self) -> Sequence[Tensor]:
+        """Return the part of each batch of the epoch that this process takes."""
+        if self.order is not None:
+            rows = self.order.epoch(self.epoch)
+            return rows[:, None].expand(-1, 2).split(self.shard.size)  # an image is its own positive
         pairs = self.pairing.epoch(self.epoch)
-        for batch in pairs.split(self.shard.batch_size)[self.skipped : self.batches]:
-            yield batch[self.shard.rows].tolist()
+        return [batch[self.shard.rows] for batch in pairs.split(self.shard.batch_size)]
+
+    def _order(self) -> ShardOrder | None:
+        sharded, shard = self.pairing.sharded, self.shard
+        if sharded is None:
+            return None
+        return ShardOrder(
+            shards=sharded.shards,
+            buffer=sharded.buffer,
+            seed=self.pairing.seed,
+            rank=shard.rank,
+            processes=shard.processes,
+        )

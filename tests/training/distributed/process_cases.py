@@ -20,9 +20,9 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from tammes import OtherLabels, recipes
-from tammes.data import Images
+from tammes.data import Images, shards
 from tammes.encoders import BagOfWordsConfig, ResNetConfig
-from tammes.positives import Active, Neighbors, Quantile, SameClass, Targeted
+from tammes.positives import Active, Neighbors, Photographs, Quantile, SameClass, Targeted
 from tammes.sources import Gather
 from tammes.training import (
     Adam,
@@ -45,7 +45,7 @@ from tammes.training.distributed.launch import Launch
 from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
 from tammes.training.sampler import Shard
-from tiny import make_config, make_text_config, random_images, random_texts
+from tiny import make_config, make_text_config, random_images, random_texts, write_shards
 
 RANK = int(os.environ.get("RANK", "0"))
 NUMBERS = ("knn", "gradient_norm")
@@ -86,6 +86,7 @@ EXACT = {
     ),
     "chunks": replace(CONFIG, objective=HCL, chunk=2, learn_temperature=True),
     "batch norm": replace(CONFIG, encoder=ResNetConfig(), epochs=1, optimizer=Adam(learning_rate=1e-4)),
+    "crops": replace(CONFIG, crops=3),
     "a queue": replace(CONFIG, objective=HCL, negatives=QueueConfig(size=7)),
     "active": replace(
         CONFIG, positives=Active(candidates=3, acceptance=Quantile(share=0.5), refresh=4, warm_up=2)
@@ -301,6 +302,27 @@ def one_step(shard: Shard, normalized: Callable[[nn.Module], nn.Module]) -> dict
     return {**found, "loss": loss.detach()}
 
 
+def sharded(folder: Path) -> list[list[int]]:
+    """Rows that this process reads in each step of a run on shards, which is killed in its second epoch."""
+    images = shards(write_shards(folder / f"pets {RANK}", 6, 6, 6, 6), size=8, buffer=4)
+    config = replace(CONFIG, augmentation=Photographs())
+    seen: list[list[int]] = []
+    read = ContrastiveModule._views
+
+    def views(module: ContrastiveModule, batch: PairBatch, step: int) -> Any:
+        seen.append(batch[2][:, 0].tolist())
+        return read(module, batch, step)
+
+    ContrastiveModule._views = views  # type: ignore[method-assign]
+    try:
+        with at_step(6, kill, ranks=(0, 1)), suppress(Killed):
+            run_folder = RunFolder(path=folder / "sharded", checkpoint_every=2)
+            train(config, images, folder=run_folder, machine=Machine(accelerator="cpu", patience=60))
+    finally:
+        ContrastiveModule._views = read  # type: ignore[method-assign]
+    return seen
+
+
 CASES: dict[str, Callable[[Path], Any]] = {
     "whole": whole,
     "a_few_steps": a_few_steps,
@@ -317,6 +339,7 @@ CASES: dict[str, Callable[[Path], Any]] = {
     "too_small_a_batch": too_small_a_batch,
     "agreements": agreements,
     "step": step,
+    "sharded": sharded,
     **{name: lambda folder, name=name: exact(name) for name in EXACT},  # type: ignore[misc]
 }
 

@@ -13,7 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from tammes.cli.main import main
-from tammes.training import load_run
+from tammes.data import shards
+from tammes.positives import Photographs
+from tammes.training import Machine, RunFolder, load_run, train
 from tammes.training.sampler import Shard
 from tiny import write_images
 
@@ -221,3 +223,26 @@ def test_without_a_launcher_the_survivor_of_a_kill_ends_too(tmp_path: Path) -> N
     survivor, victim = process_runner.run_together(2, words, process_runner.FAULT_LIMIT)
     assert (survivor.code, victim.code) == (2, -signal.SIGKILL)
     assert len(said(survivor.output)) == 1
+
+
+def test_each_process_reads_its_own_shards(both: list[Found]) -> None:
+    first, second = (each["sharded"] for each in both)
+    assert [len(rows) for rows in first] == [3] * 6
+    assert [len(rows) for rows in second] == [2] * 6
+    for epoch in (slice(0, 4), slice(4, 6)):
+        rows = [row for step in (*first[epoch], *second[epoch]) for row in step]
+        assert len(rows) == len(set(rows))
+        owned, others = ({row // 6 for step in steps[epoch] for row in step} for steps in (first, second))
+        assert not owned & others
+
+
+def test_a_run_on_shards_resumes_with_as_many_processes(folder: Path, both: list[Found]) -> None:
+    assert both
+    images = shards(folder / "pets 0", size=8, buffer=4)
+    config = replace(cases.CONFIG, augmentation=Photographs())
+    resumed = RunFolder(path=folder / "sharded", checkpoint_every=2, resume=True)
+    said = (
+        "its data to 2 processes, and its place in them is unknown to 1: resume it with 2, or start a new run"
+    )
+    with pytest.raises(ValueError, match=said):
+        train(config, images, folder=resumed, machine=Machine(accelerator="cpu"))

@@ -4,14 +4,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from tammes.checks import check_number
+from tammes.checks import check_integer, check_number
 from tammes.cli.options.texts import TextFormat
 
 Accelerator = Literal["auto", "cpu", "gpu"]
 """Devices that `tammes.training.Machine` takes; its module imports lightning, which no option needs."""
 
 RARE = frozenset(
-    {"strict", "unchecked", "split", "files", "encoding", "prose", "text_column", "label_column"}
+    {
+        *("strict", "unchecked", "cache", "buffer", "neighbors", "neighbor_temperature"),
+        *("split", "files", "encoding", "prose", "text_column", "label_column"),
+    }
 )
 
 
@@ -21,19 +24,27 @@ class Source:
 
     Args:
         data: `digits` (scikit-learn's scans, nothing to download); CIFAR-10, MNIST or SVHN in their
-            published files; a folder of images, where a folder in it for each class gives labels; or texts:
+            published files; a folder of images, where a folder in it for each class gives labels; tar shards
+            of images in the WebDataset layout, by a folder or a pattern, 'train-{000..009}.tar'; images in
+            parquet or arrow files, streamed (hf:PATH); or texts:
             a folder of plain-text files, each a document with a sentence a line, one such file, a table
             (CSV, TSV, JSONL, parquet), or a Hugging Face data set (hub:owner/name, or a folder where it was
             saved).
-        strict: Refuse a folder or table that holds anything else, or a damaged image, instead of leaving it
-            out.
+        strict: Refuse a folder or table that holds anything else, a damaged image, or a shard that is cut
+            short, instead of leaving it out.
         unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a
             damaged image ends it.
+        cache: Folder in which the decoded images of a folder or of shards are kept, so that each is decoded
+            once and not in every epoch and every command (by default none are kept).
+        buffer: Images of shards or a stream that an epoch mixes with each other, beyond the order of the
+            shards.
     """
 
     data: str
     strict: bool = False
     unchecked: bool = False
+    cache: Path | None = None
+    buffer: int = 2048
     format: TextFormat = field(default_factory=TextFormat)
 
 
@@ -46,11 +57,21 @@ class Split(Source):
             data: see --held-out).
         held_out: Without --test, the part of each class of labeled data that is kept for measuring and not
             trained on; 0 trains on everything and measures nothing.
+        neighbors: Nearest neighbors that vote for the class of a row (by default 20, or all rows of a smaller
+            set).
+        neighbor_temperature: Weigh their votes by exp(cosine / temperature), as with 0.1, instead of counting
+            them (by default).
     """
 
     test: Path | None = None
     held_out: float = 0.1
+    neighbors: int | None = None
+    neighbor_temperature: float | None = None
 
     def __post_init__(self) -> None:
         reason = "it is the part of each class that is kept for measuring"
         check_number("--held-out", self.held_out, minimum=0, below=1, reason=reason)
+        if self.neighbors is not None:
+            check_integer("--neighbors", self.neighbors)
+        if self.neighbor_temperature is not None:
+            check_number("--neighbor-temperature", self.neighbor_temperature, above=0)

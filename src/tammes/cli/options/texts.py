@@ -11,7 +11,9 @@ class TextFormat:
     Args:
         text_column: Column of a table or data set that holds the text (by default "text").
         label_column: Column of a table or data set that names the document, or class, of each row (by
-            default each row is a document).
+            default each row is a document); of streamed images the column of the class (by default label); of
+            shards of images the member that holds the label, such as txt, or a field of json (by default cls,
+            or else the field label).
         split: Part of a Hugging Face data set, such as train.
         files: Pattern of the names of a folder's documents (by default *.txt).
         encoding: Encoding of the files (by default utf-8).

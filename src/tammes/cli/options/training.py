@@ -70,7 +70,7 @@ OPTIMIZER: Mapping[str, tuple[Any, str]] = {
 }
 """Likewise, of the optimizer."""
 
-NUMBERS = ("batch_size", "epochs", "seed", "chunk")
+NUMBERS = ("batch_size", "epochs", "seed", "chunk", "crops")
 """Fields whose values the data do not change."""
 
 IN_WORDS_OF_SHELL: Mapping[str, str] = {
@@ -85,7 +85,7 @@ IN_WORDS_OF_SHELL: Mapping[str, str] = {
 RARE = frozenset(
     {
         *("augmentation", "positives", "encoder", "annealing", "negatives", "schedule", "head", "no_head"),
-        *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels"),
+        *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels", "crops"),
     }
 )
 
@@ -150,7 +150,8 @@ class TrainingOptions:
         largest = None
         if isinstance(encoder, TransformersConfig) and self.size is None:
             largest = encoder.image_size()
-        images = load_split(source, size_and_channels(source.data, self.size, self.channels, largest))
+        shape = size_and_channels(source.data, self.size, self.channels, largest, source.format.split)
+        images = load_split(source, shape)
         if isinstance(encoder, BagOfWordsConfig):
             raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
         return images

@@ -1,0 +1,246 @@
+"""Images of Hugging Face data sets in streaming mode: read forward, each shard from its beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+from PIL import Image
+from torch import Tensor
+
+from tammes.checks import check_integer
+from tammes.data.image_files import MAX_PIXELS, as_pixels, decode, decoded
+from tammes.data.images import Images
+from tammes.data.labels import labels_of_names
+from tammes.data.listing import listing, printable, warn_of_skipped
+from tammes.data.shards import BUFFER
+from tammes.data.stream_reader import Stored, StreamReader, is_damage, shard_of, stored_image
+
+IMAGE_COLUMNS = ("image", "img")
+"""Usual names of the column of images."""
+LABEL_COLUMN = "label"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StreamPixels:
+    """Pixels of a stream, which are read quickly in the order of `ShardOrder` only.
+
+    Args:
+        reader: reader of the stream, with its place in it.
+        places: int64 (n, 2), shard and position of each image.
+        names: name of each image, for messages.
+        channels: 1 (gray) or 3 (red, green, blue).
+        size: height and width to scale to, in pixels.
+        buffer: images that an epoch mixes with each other; see `ShardedPixels`.
+    """
+
+    reader: StreamReader
+    places: np.ndarray
+    names: tuple[str, ...]
+    channels: int
+    size: int
+    buffer: int
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, row: int) -> UInt8[Tensor, "channels size size"]:
+        return self.batch([row])[0]
+
+    @property
+    def shards(self) -> tuple[int, ...]:
+        """Number of images of each shard, or of each run of images of one shard."""
+        ends = np.flatnonzero(np.diff(self.places[:, 0])) + 1
+        return tuple(np.diff([0, *ends, len(self)]).tolist())
+
+    def batch(self, rows: Sequence[int]) -> UInt8[Tensor, "batch channels size size"]:
+        """Return the pixels of these rows."""
+        found = self.reader.read([(shard, at) for shard, at in self.places[list(rows)].tolist()])
+        return torch.stack([self._pixels(row, stored) for row, stored in zip(rows, found, strict=True)])
+
+    def take(self, rows: Sequence[int]) -> StreamPixels:
+        """Return the pixels of these rows, in this order, read by the same reader."""
+        places = self.places[np.asarray(rows, np.int64)].reshape(-1, 2)
+        return replace(self, places=places, names=tuple(self.names[row] for row in rows))
+
+    def _pixels(self, row: int, stored: Stored) -> UInt8[Tensor, "channels size size"]:
+        if isinstance(stored, Image.Image):
+            return as_pixels(stored, size=self.size, channels=self.channels)
+        return decode(stored, size=self.size, channels=self.channels, name=self.names[row])
+
+
+def stream(
+    dataset: Any,
+    *,
+    size: int,
+    channels: int = 3,
+    image: str | None = None,
+    label: str | None = None,
+    shard_names: Sequence[str] | None = None,
+    buffer: int = BUFFER,
+    strict: bool = False,
+    unchecked: bool = False,
+) -> Images:
+    """Load the images of a Hugging Face data set in streaming mode.
+
+    The stream is read once here, for the number of its images, their labels, and the damaged ones among them;
+    afterwards forward in each epoch. Nothing but names and labels is held in memory, and up to 2 `buffer`
+    images that are not decoded yet.
+
+    Args:
+        dataset: `datasets.IterableDataset`, whose shards come in the same order each time: not shuffled.
+        size: height and width of the images in pixels: the shorter side is scaled to it, the longer
+            cropped to its center.
+        channels: number of channels, 1 (gray) or 3 (red, green, blue).
+        image: name of the column of images; None for image or img. An image is one of Pillow's, its bytes, or
+            a mapping of bytes and path.
+        label: name of the column with the number or name of the class; None for label, if it is there.
+        shard_names: name of each shard; by default its number.
+        buffer: number of images that are mixed with each other in an epoch, after the order of the shards.
+        strict: whether a damaged shard or image is an error.
+        unchecked: whether images are not decoded here: one that is damaged is then an error when it is read.
+
+    Raises:
+        ValueError: If a column is missing, there is no image, or labels are there for some images only; if
+            `strict`, and something would be left out.
+
+    Warns:
+        SkippedFilesWarning: If shards or images were left out; `skipped` of the result has their names.
+
+    Example:
+        >>> import datasets
+        >>> pictures = [Image.new("RGB", (40, 30)), Image.new("RGB", (20, 30))]
+        >>> whole = datasets.Dataset.from_dict({"image": pictures, "label": ["cat", "dog"]})
+        >>> images = stream(whole.to_iterable_dataset(num_shards=2), size=16)
+        >>> images, images.names, images.classes
+        (Images(2 images, 3x16x16, 2 classes), ('0:0', '1:0'), ('cat', 'dog'))
+    """
+    check_integer("size", size, reason="it is the height and width in pixels")
+    check_integer("buffer", buffer, reason="it counts the images that are mixed with each other")
+    if channels not in (1, 3):
+        raise ValueError(f"channels must be 1 (gray) or 3 (red, green, blue), got {channels}")
+    columns = column_names(dataset)
+    image = image_column(image, columns)
+    if label is None and LABEL_COLUMN in columns:
+        label = LABEL_COLUMN
+    if label is not None and label not in columns:
+        raise ValueError(f"expected a column {label!r} in the stream, found {listing(columns)}")
+    dataset = encoded_images(dataset, image)
+    shard_names = shard_names or [str(number) for number in range(dataset.num_shards)]
+
+    index, cut = _index(dataset, image, label, shard_names, unchecked=unchecked)
+    message = f"{len(cut)} of {len(shard_names)} shards of the stream are cut short or damaged"
+    warn_of_skipped(message, cut, strict=strict)
+    names = [f"{shard_names[row.shard]}:{row.position}" for row in index]
+    damaged = [name for name, row in zip(names, index, strict=True) if row.is_damaged]
+    message = (
+        f"{len(damaged)} of {len(index)} images of the stream cannot be read as images of at most "
+        f"{MAX_PIXELS:,} pixels"
+    )
+    warn_of_skipped(message, damaged, strict=strict)
+    whole = [row for row in index if not row.is_damaged]
+    names = [name for name, row in zip(names, index, strict=True) if not row.is_damaged]
+    if not whole:
+        raise ValueError(f"expected images in the stream, found {listing(damaged) or 'none'}")
+    counts = np.bincount([row.shard for row in index], minlength=len(shard_names))
+    reader = StreamReader(
+        dataset=dataset.select_columns([image]),
+        column=image,
+        counts=tuple(counts.tolist()),
+        capacity=2 * buffer,
+    )
+    classes, labels = labels_of_names([row.label for row in whole], names)
+    return Images(
+        pixels=StreamPixels(
+            reader=reader,
+            places=np.array([(row.shard, row.position) for row in whole], np.int64),
+            names=tuple(names),
+            channels=channels,
+            size=size,
+            buffer=buffer,
+        ),
+        names=printable(names),
+        labels=labels,
+        classes=classes,
+        skipped=printable([*cut, *damaged]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """Place of an image in the stream, its class, and whether it cannot be decoded."""
+
+    shard: int
+    position: int
+    label: str | None
+    is_damaged: bool
+
+
+def _index(
+    dataset: Any, image: str, label: str | None, names: Sequence[str], *, unchecked: bool
+) -> tuple[list[_Row], list[str]]:
+    """Read the whole stream, and return its rows, and the names of the shards that are not whole."""
+    index: list[_Row] = []
+    cut: list[str] = []
+    needed = [*([] if unchecked and label is not None else [image]), *([] if label is None else [label])]
+    selected = dataset.select_columns(needed)
+    classes = getattr((dataset.features or {}).get(label), "names", None)
+    for shard, name in enumerate(names):
+        found: list[_Row] = []
+        try:
+            for position, row in enumerate(shard_of(selected, shard)):
+                where = f"{name}:{position}"
+                is_damaged = not unchecked and not _is_whole(row[image])
+                named = None if label is None else _class_name(row[label], classes, where)
+                found.append(_Row(shard=shard, position=position, label=named, is_damaged=is_damaged))
+        except Exception as error:
+            if not is_damage(error):
+                raise
+            images = "1 image" if len(found) == 1 else f"{len(found):,} images"
+            cut.append(f"{name} (with {images} before the damage)")
+            continue
+        index += found
+    return index, cut
+
+
+def column_names(dataset: Any) -> list[str]:
+    """Return the names of the columns; of a stream that does not know them, those of its first row."""
+    return list(dataset.column_names or next(iter(dataset), {}))
+
+
+def image_column(image: str | None, columns: Sequence[str]) -> str:
+    """Return the name of the column of images: the one that is wanted, or the usual one that is there."""
+    wanted = IMAGE_COLUMNS if image is None else (image,)
+    for name in wanted:
+        if name in columns:
+            return name
+    raise ValueError(
+        f"expected a column {' or '.join(map(repr, wanted))} in the stream, "
+        f"found {listing(columns) or 'none'}"
+    )
+
+
+def encoded_images(dataset: Any, image: str) -> Any:
+    """Return the stream with the bytes of its images, which are not decoded, if it knows that they are."""
+    import datasets
+
+    if isinstance((dataset.features or {}).get(image), datasets.Image):
+        return dataset.cast_column(image, datasets.Image(decode=False))
+    return dataset
+
+
+def _class_name(value: Any, classes: Sequence[str] | None, where: str) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError(f"expected the name or number of a class at {where} of the stream, got {value!r}")
+    return classes[value] if classes is not None and isinstance(value, int) else str(value)
+
+
+def _is_whole(value: Any) -> bool:
+    stored = stored_image(value)
+    return isinstance(stored, Image.Image) or decoded(stored, size=1, channels=1) is not None

@@ -1,0 +1,136 @@
+"""Reader of a stream: images by shard and position, read forward, with those kept that it has passed."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+MOST_OPEN = 8
+"""Shards that a reader keeps open, each at its place."""
+
+Stored = bytes | Path | Image.Image
+"""An image as a stream yields it."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StreamReader:
+    """Reads the images of a stream by shard and position, forward.
+
+    Images that it passes are kept for a while, since a block of an epoch asks for them in another order.
+    A position behind is read from the beginning of its shard again.
+
+    Args:
+        dataset: `datasets.IterableDataset` whose images are not decoded.
+        column: name of the column of images.
+        counts: number of images that each shard had when it was first read.
+        capacity: number of images to keep.
+    """
+
+    dataset: Any
+    column: str
+    counts: tuple[int, ...]
+    capacity: int
+    process: int = field(default_factory=os.getpid)
+    opened: dict[int, tuple[Iterator[Any], int]] = field(default_factory=dict)
+    kept: dict[tuple[int, int], Stored] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # At the end of the program, too: a shard that is closed later finds its libraries taken apart.
+        weakref.finalize(self, self.opened.clear)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "opened": {}, "kept": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.__post_init__()
+
+    def read(self, places: Sequence[tuple[int, int]]) -> list[Stored]:
+        """Return the images at these shards and positions.
+
+        Raises:
+            ValueError: If a shard has become shorter.
+        """
+        if self.process != os.getpid():  # a worker must not share the files that its parent has open
+            self.process = os.getpid()
+            self.opened.clear()
+            self.kept.clear()
+        wanted = set(places)
+        found = {place: self.kept[place] for place in wanted if place in self.kept}
+        for place in sorted(wanted):
+            if place not in found:
+                self._advance(place, wanted, found)
+        return [found[place] for place in places]
+
+    def _advance(
+        self,
+        place: tuple[int, int],
+        wanted: set[tuple[int, int]],
+        found: dict[tuple[int, int], Stored],
+    ) -> None:
+        """Read a shard up to a position, and keep what is passed."""
+        shard, last = place
+        rows, at = self.opened.pop(shard, (None, 0))
+        if rows is None or at > last:
+            rows, at = iter(shard_of(self.dataset, shard)), 0
+        for passed in range(at, last + 1):
+            stored = self._next(rows, shard, passed)
+            self.kept[shard, passed] = stored
+            if (shard, passed) in wanted:
+                found[shard, passed] = stored
+            if len(self.kept) > self.capacity:
+                del self.kept[next(iter(self.kept))]
+        if last + 1 < self.counts[shard]:
+            self.opened[shard] = rows, last + 1
+        if len(self.opened) > MOST_OPEN:
+            del self.opened[next(iter(self.opened))]
+
+    def _next(self, rows: Iterator[Any], shard: int, position: int) -> Stored:
+        count, reason = self.counts[shard], ""
+        try:
+            return stored_image(next(rows)[self.column])
+        except StopIteration:
+            pass
+        except Exception as error:
+            if not is_damage(error):
+                raise
+            reason = f" ({error})"
+        raise ValueError(
+            f"shard {shard} of the stream ends after {position:,} of the {count:,} images that it had at the "
+            f"start{reason}: make it whole, and resume"
+        )
+
+
+def is_damage(error: Exception) -> bool:
+    """Return whether an error is one that data sets raise where a file is damaged."""
+    import pyarrow as pa  # whose errors are not all among Python's
+
+    return isinstance(error, OSError | EOFError | pa.ArrowException)
+
+
+def shard_of(dataset: Any, number: int) -> Any:
+    """Return one shard of a stream, as a stream."""
+    return dataset.shard(num_shards=dataset.num_shards, index=number)
+
+
+def stored_image(value: Any) -> Stored:
+    """Return an image as a data set stores it: of Pillow, as bytes, or at a path.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    if isinstance(value, dict):
+        content, path = value.get("bytes"), value.get("path")
+        value = content if content is not None else path and Path(path)
+    if not isinstance(value, bytes | Path | Image.Image):
+        raise ValueError(
+            "expected an image of Pillow, its bytes, or a mapping of bytes and path in the stream, got "
+            f"{type(value).__name__}"
+        )
+    return value

@@ -1,0 +1,92 @@
+"""Order of an epoch of data that are stored in shards: shards at random, and a buffer of rows mixed."""
+
+import hashlib
+from dataclasses import dataclass
+from itertools import accumulate
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+from tammes.data.images import Images, ShardedPixels
+from tammes.training.seeds import Purpose, derive
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardOrder:
+    """Rows of an epoch in the order in which a process reads them.
+
+    The shards are put into random order and dealt to the processes in turn, so that no two processes read a
+    shard, and no row comes twice. A process reads its shards one after the other, and mixes `buffer` rows at
+    a time with each other. The order depends on the seed, the epoch and the process alone: a run that resumes
+    knows the rows that it has seen without having kept a list.
+
+    Args:
+        shards: number of rows of each shard, in the order of the rows.
+        buffer: number of rows that are mixed with each other.
+        seed: random seed of the run.
+        rank: rank of the process, from 0.
+        processes: number of processes.
+
+    Raises:
+        ValueError: for more processes than shards.
+
+    Example:
+        >>> order = ShardOrder(shards=(2, 3, 1), buffer=2, seed=0)
+        >>> order.epoch(0).tolist(), order.epoch(1).tolist()
+        ([0, 5, 2, 1, 3, 4], [0, 1, 2, 5, 4, 3])
+    """
+
+    shards: tuple[int, ...]
+    buffer: int
+    seed: int
+    rank: int = 0
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        if self.processes > len(self.shards):
+            raise ValueError(
+                f"each process reads shards for itself, but there are {self.processes} processes and "
+                f"{len(self.shards)} shards: start at most {len(self.shards)}, or write more, smaller shards"
+            )
+
+    def epoch(self, number: int) -> Int64[Tensor, " rows"]:
+        """Return the rows that this process reads in an epoch, in their order."""
+        generator = torch.Generator().manual_seed(derive(self.seed, Purpose.ORDER, number))
+        own = torch.randperm(len(self.shards), generator=generator)[self.rank :: self.processes]
+        starts = [0, *accumulate(self.shards)]
+        rows = torch.cat([torch.arange(starts[shard], starts[shard + 1]) for shard in own.tolist()])
+        blocks = [block[torch.randperm(len(block), generator=generator)] for block in rows.split(self.buffer)]
+        return torch.cat(blocks)
+
+    @property
+    def fewest(self) -> int:
+        """Number of rows that every process has in any epoch, whichever shards it gets."""
+        return sum(sorted(self.shards)[: len(self.shards) // self.processes])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardsSummary:
+    """Description of the shards of a run's images, by which a resume recognizes the order of their rows.
+
+    Args:
+        count: Number of shards.
+        buffer: Number of images that an epoch mixes with each other.
+        digest: Checksum of the numbers of images of the shards, and of the images' names and labels.
+    """
+
+    count: int
+    buffer: int
+    digest: str
+
+    @classmethod
+    def of(cls, images: Images) -> "ShardsSummary | None":
+        """Describe the shards of images; None for images that are read in any order."""
+        pixels = images.pixels
+        if not isinstance(pixels, ShardedPixels):
+            return None
+        digest = hashlib.sha256(f"{pixels.shards}\0".encode())
+        digest.update("\0".join(images.names).encode(errors="surrogateescape"))
+        if images.labels is not None:
+            digest.update(images.labels.numpy().tobytes())
+        return cls(count=len(pixels.shards), buffer=pixels.buffer, digest=digest.hexdigest()[:12])
