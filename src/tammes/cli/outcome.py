@@ -179,7 +179,7 @@ def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> O
         weights = fitting.weights(view_a, view_b, labels=labels, generator=generator)
     return Outcome(
         name=trial.name,
-        objective=f"{training.objective!r}{learned}",
+        objective=f"{training.loss}{learned}",
         scores=trial.mean,
         seeds=trial.scores,
         seconds=statistics.mean(run.seconds or 0.0 for run in trial.runs),

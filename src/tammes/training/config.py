@@ -32,6 +32,7 @@ from tammes.positives import (
 from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Oscillating, Rising
+from tammes.training.care import Care
 from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
 
@@ -72,12 +73,15 @@ class TrainingConfig:
             both constant.
         learn_temperature: Whether the temperature is learned with the network, from the objective's on.
         negatives: Negatives from the batch alone, or also from a queue of earlier batches.
+        equivariance: Terms beside the objective, by which augmentations rotate all embeddings alike (CARE);
+            None for the objective alone.
 
     Raises:
         ValueError: for numbers outside their ranges, and for parts that do not go together: annealing
             without a beta, or with more changes than epochs; texts with augmentation; a bag of words with
             chunks, or with a sentence as its own positive; a queue with positives from other rows; a factor
-            for `Targeted` that the augmentation does not have.
+            for `Targeted` that the augmentation does not have; equivariance with groups that do not divide
+            the batch, or without an augmentation that a group could share.
 
     Example:
         >>> import tammes
@@ -102,6 +106,7 @@ class TrainingConfig:
     annealing: Falling | Rising | Oscillating | None = None
     learn_temperature: bool = False
     negatives: InBatch | QueueConfig = field(default_factory=InBatch)
+    equivariance: Care | None = None
 
     def __post_init__(self) -> None:
         check_integer("batch_size", self.batch_size, minimum=2, reason="negatives come from the batch")
@@ -127,6 +132,10 @@ class TrainingConfig:
                 "a queue recognizes a repeated row by its key, which shows another row if the positives "
                 f"are {self.positives!r}: take negatives from the batch, or SameInstance() as the positives"
             )
+        if not isinstance(self.equivariance, Care | None):
+            raise ValueError(f"equivariance must be Care(...) or None, got {self.equivariance!r}")
+        if self.equivariance is not None:
+            self._check_equivariance(self.equivariance)
         if self.learn_temperature and isinstance(self.annealing, Oscillating):
             raise ValueError(
                 f"the temperature is either learned or follows {self.annealing!r}: leave one out"
@@ -171,12 +180,30 @@ class TrainingConfig:
         if isinstance(self.positives, Targeted):
             self.positives.augmentations(self.augmentation)  # refuses a factor that it does not have
 
+    def _check_equivariance(self, care: Care) -> None:
+        if self.takes_texts:
+            raise ValueError(
+                "equivariance compares rows that share an augmentation, which texts do not have: leave it out"
+            )
+        if not isinstance(self.positives, SameInstance | Targeted):
+            raise ValueError(
+                f"equivariance compares views of the same rows, of which a group shares the augmentation, "
+                f"but the positives are {self.positives!r}: choose positives=SameInstance(), or leave it out"
+            )
+        care.check(batch_size=self.batch_size)
+
     @property
     def takes_texts(self) -> bool:
         """Whether the encoder takes texts; a model of transformers does unless images are augmented."""
         if isinstance(self.encoder, TransformersConfig):
             return self.augmentation is None
         return isinstance(self.encoder, BagOfWordsConfig)
+
+    @property
+    def loss(self) -> str:
+        """Objective with the terms beside it, as pages print them."""
+        beside = "" if self.equivariance is None else f" with {self.equivariance!r}"
+        return f"{self.objective!r}{beside}"
 
     @property
     def augmentations(self) -> tuple[AugmentationConfig | None, AugmentationConfig | None]:

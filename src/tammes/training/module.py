@@ -14,6 +14,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from typing_extensions import override
 
 from tammes.coupling import Hard
+from tammes.group import Group
 from tammes.pairs import Pairs
 from tammes.positives import Active, Augmentation
 from tammes.sources import Gather, InBatch, Queue
@@ -21,6 +22,7 @@ from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.caching import GradientCache
+from tammes.training.care import Care
 from tammes.training.config import TrainingConfig
 from tammes.training.distributed.batch_norm import has_global_batch_norm
 from tammes.training.distributed.group import ProcessGroup
@@ -53,6 +55,8 @@ class ContrastiveModule(LightningModule):
         source: source of the negatives: the batch, the batches of all processes, or a queue.
         keys: momentum encoder that embeds the second views if negatives come from a queue; else None.
         active: active positives, which choose the second view among several candidates; else None.
+        care: terms beside the objective, or None.
+        terms: the values of these terms in the last step.
         local_maxima: largest gradient entries of this process, filled by the DDP strategy.
         learning_rate: learning rate of the last step; 0 before the first.
         gradient_norm: Euclidean norm of the last step's gradient, averaged over the processes and not yet
@@ -80,6 +84,10 @@ class ContrastiveModule(LightningModule):
         self.source = self._build_source()
         self.keys = MomentumEncoder(model) if isinstance(self.source, Queue) else None
         self.active = self._build_active()
+        self.care = config.equivariance
+        if self.care is not None:
+            self.care.check(batch_size=self.shard.batch_size, processes=self.shard.processes)
+        self.terms: dict[str, float] = {}
         self.local_maxima: GradientMaxima = {}
         self.learning_rate = self.gradient_norm = 0.0
         self.temperature = None
@@ -133,16 +141,20 @@ class ContrastiveModule(LightningModule):
             with torch.random.fork_rng(devices=[rows.device] if rows.is_cuda else []):
                 torch.manual_seed(self._seed(Purpose.STEP))  # for dropout
                 view_a, view_b = self._embed(first, second)
-            for view in (view_a, view_b):
+                shared = self._embed_shared(batch, (view_a, view_b))
+            for view in (view_a, view_b, *shared):
                 _check_finite("embeddings", view, step)
         if self.active is not None:
             self.active.count_choices()
         self._anneal(step)
+        pairs = self._pairs(view_a, view_b, rows)
         loss = self.objective(
-            self._pairs(view_a, view_b, rows),
+            pairs,
             generator=torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE)),
             temperature=None if self.temperature is None else self.temperature(),
         )
+        if self.care is not None:
+            loss = self._with_terms(self.care, loss, (view_a, view_b), shared, pairs.group)
         _check_finite("loss", loss, step)
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
         return loss
@@ -153,24 +165,58 @@ class ContrastiveModule(LightningModule):
         first = to_inputs(anchors)
         second = first if positives is None else to_inputs(positives)
         of_first, of_second = self.config.augmentations
-        first = self._augment(first, of_first, self._seed(Purpose.FIRST_VIEW))
+        # The views of the objective serve the equivariance loss, too, unless it has its own augmentation.
+        groups = None if self.care is None or self.care.augmentation is not None else self.care.groups
+        first = self._augment(first, of_first, self._seed(Purpose.FIRST_VIEW), groups)
 
         def candidate(number: int) -> Inputs:
             # Candidate 0 is the second view of a run without active positives.
             position = (number,) if number else ()
-            return self._augment(second, of_second, self._seed(Purpose.SECOND_VIEW, *position))
+            return self._augment(second, of_second, self._seed(Purpose.SECOND_VIEW, *position), groups)
 
         if self.active is None:
             return first, candidate(0)
         return first, self.active.choose(step, self.model, candidate, chunk=self.config.chunk)
 
-    def _augment(self, inputs: Inputs, augmentation: Augmentation | None, seed: int) -> Inputs:
+    def _augment(
+        self, inputs: Inputs, augmentation: Augmentation | None, seed: int, groups: int | None = None
+    ) -> Inputs:
         """Augment this process's rows exactly as a single process would augment the whole batch."""
         if augmentation is None:
             return inputs
         assert isinstance(inputs, Tensor)  # the configuration has no augmentation for texts
         first_row, batch_size = self.shard.first_row, self.shard.batch_size
-        return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size)
+        return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size, groups=groups)
+
+    def _embed_shared(self, batch: PairBatch, views: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Embed two views whose groups share an augmentation: those of the objective, or two more."""
+        if self.care is None or self.care.augmentation is None:
+            return views
+        inputs = to_inputs(batch[0])
+        more = (
+            self._augment(inputs, self.care.augmentation, self._seed(purpose), self.care.groups)
+            for purpose in (Purpose.FIRST_SHARED_VIEW, Purpose.SECOND_SHARED_VIEW)
+        )
+        if self.config.chunk is not None:
+            view_a, view_b = self._embed_by(self.model, *more)
+        else:
+            view_a, view_b = self.model(concatenate(*more))[1].chunk(2)
+        return view_a, view_b
+
+    def _with_terms(
+        self,
+        care: Care,
+        loss: Tensor,
+        views: tuple[Tensor, Tensor],
+        shared: tuple[Tensor, Tensor],
+        group: Group,
+    ) -> Tensor:
+        """Return the weighted sum of the objective and the terms beside it, and remember these."""
+        losses = care.losses(views, shared, group=group, groups=care.groups // self.shard.processes)
+        self.terms = {f"{name}_loss": float(each.detach()) for name, each in losses.items()}
+        # Not 0 times the loss: an objective that is only measured should not make a gradient at all.
+        total = care.objective * loss if care.objective > 0 else torch.zeros_like(loss)
+        return total + sum(weight * losses[name] for name, weight in care.terms.items())
 
     def _embed(self, first: Inputs, second: Inputs) -> tuple[Tensor, ...]:
         """Embed both views; with a queue, the momentum encoder embeds the second view."""
@@ -216,7 +262,7 @@ class ContrastiveModule(LightningModule):
             numbers["temperature"] = float(self.temperature().detach())
         if self.active is not None:
             numbers |= self.active.numbers()
-        return numbers
+        return numbers | self.terms
 
     @override
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:

@@ -85,7 +85,7 @@ IN_WORDS_OF_SHELL: Mapping[str, str] = {
 RARE = frozenset(
     {
         *("augmentation", "positives", "encoder", "annealing", "negatives", "schedule", "head", "no_head"),
-        *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels"),
+        *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels", "equivariance"),
     }
 )
 
