@@ -346,8 +346,8 @@ def test_evaluate_prints_a_table_or_json(
     numbers = json.loads(capsys.readouterr().out)
     assert set(numbers) == {
         "run", "data", "knn", "probe", "probe_10_percent", "probe_1_percent", "alignment", "uniformity",
-        "left_out", "wahba", "gamma", "invariance", "cosine_variance", "composition_error", "composition_best",
-        "neighbors_kept", "color_followed", "rows", "augmentations",
+        "left_out", "wahba", "gamma", "invariance", "cosine_variance", "composition_error",
+        "unexplained", "composition_best", "neighbors_kept", "color_followed", "rows", "augmentations",
     }  # fmt: skip
     assert all(0 <= numbers[name] <= 1 for name in ("knn", "probe", "probe_10_percent", "probe_1_percent"))
     assert 0 <= numbers["alignment"] <= 4

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from tammes.data.images import as_floats
-from tammes.diagnostics import composition, invariance, relative_equivariance, wahba_error
+from tammes.diagnostics import alignment, composition, invariance, relative_equivariance, wahba_error
 from tammes.encoders import Encoder
 from tammes.positives import Handwriting, Identity
 from tammes.training import Model
@@ -43,6 +43,8 @@ def test_the_numbers_are_those_of_the_functions() -> None:
     before, after = plain.flatten(1), [view.flatten(1) for view in views]
     assert found.each == tuple(wahba_error(before, each) for each in after)
     assert found.wahba == pytest.approx(sum(found.each) / 4)
+    moved = sum(30 * alignment(before, each) for each in after)
+    assert found.unexplained == pytest.approx(sum(error**2 for error in found.each) / moved)
     assert found.gamma == pytest.approx(sum(relative_equivariance(before, each) for each in after) / 4)
     assert found.invariance == pytest.approx(sum(invariance(before, each) for each in after) / 4)
     both = [augmentation(views[i], seed=seeds[i + 1], groups=1).flatten(1) for i in range(2)]
@@ -74,6 +76,7 @@ def test_what_does_not_move_has_no_gamma() -> None:
     for model, augmentation in ((Pixels(), Identity()), (Constant(), Handwriting())):
         found = measure_rotations(Model(model, None), images, augmentation, augmentations=2, compositions=1)
         assert found.gamma is None
+        assert found.unexplained is None
         assert found.invariance == 0
         assert found.wahba == pytest.approx(0, abs=1e-6)
     assert found.neighbors_kept > 0.99

@@ -60,13 +60,19 @@ def _in_words(measured: MeasuredRotations) -> str:
     if found is None:
         return f"Rotations: not measured; {measured.missing}."
     gamma = "-" if found.gamma is None else f"{found.gamma:.3f}"
+    unexplained = (
+        ""
+        if found.unexplained is None
+        else (f" ({100 * found.unexplained:.1f} % of the movement is no rotation)")
+    )
     followed = "" if found.color_followed is None else f", whose colors follow by {found.color_followed:.2f}"
     composed = ""
     if found.composition_error is not None:
         composed = f" Two in a row are {found.composition_error:.2f} from the product of their rotations."
     return (
         f"Rotations: {found.augmentations} augmentations of {found.rows} images move embeddings by "
-        f"{found.invariance:.3f}. Wahba's error {found.wahba:.2f} of at most {found.largest_wahba:.1f}, "
+        f"{found.invariance:.3f}. Wahba's error {found.wahba:.2f} of at most {found.largest_wahba:.1f}"
+        f"{unexplained}, "
         f"gamma {gamma}, variance of the cosine {found.cosine_variance:.4f}.{composed} If only colors "
         f"change, {100 * found.neighbors_kept:.1f} % of the five nearest images stay{followed}."
     )

@@ -11,6 +11,7 @@ from tammes.training.rotations import Rotations
 
 COLUMNS: dict[str, tuple[Callable[[Rotations], float | None], int]] = {
     "Wahba's error": (lambda found: found.wahba, 2),
+    "not a rotation": (lambda found: None if found.unexplained is None else 100 * found.unexplained, 1),
     "gamma": (lambda found: found.gamma, 3),
     "moved by": (lambda found: found.invariance, 3),
     "variance of the cosine": (lambda found: found.cosine_variance, 4),
@@ -53,7 +54,8 @@ def rotation_table(comparison: Comparison, colors: Sequence[str]) -> ScoreTable 
         note=f"Means over {first.augmentations} augmentations, each of which is applied to the same "
         f"{first.rows} images. Wahba's error is 0 if one rotation explains an augmentation, and "
         f"{first.largest_wahba:.1f} where no rotation helps; it is low also where embeddings hardly move, so "
-        "read it beside how far they are moved. Gamma is the change of distances relative to that movement. "
+        "read it beside how far they are moved, and beside the share of that movement, in per cent, that no "
+        "rotation explains. Gamma is the change of distances relative to that movement. "
         "Composition is the distance of twice augmented images from what two rotations predict. Neighbors "
         "kept, in per cent, and color followed say what changes in the five nearest images if the colors of "
         "an image are changed.",

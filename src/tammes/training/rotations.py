@@ -13,6 +13,7 @@ from torch import Tensor
 from tammes.checks import check_integer
 from tammes.data.images import Images, as_floats
 from tammes.diagnostics import (
+    alignment,
     color_followed,
     composition,
     cosine_variance,
@@ -46,6 +47,7 @@ class Rotations:
     Args:
         wahba: W_f, over `rows` embeddings; see `tammes.diagnostics.wahba_error`.
         gamma: gamma_f; None if an augmentation moves no embedding.
+        unexplained: share of the squared movement that the best rotation leaves; None if nothing moves.
         invariance: L_inv, the mean distance that an augmentation moves an embedding.
         cosine_variance: variance over the images of the cosine between an embedding and its augmentation.
         composition_error: distance of twice augmented embeddings from what two rotations predict; None if
@@ -62,6 +64,7 @@ class Rotations:
 
     wahba: float
     gamma: float | None
+    unexplained: float | None
     invariance: float
     cosine_variance: float
     composition_error: float | None
@@ -147,9 +150,11 @@ def measure_rotations(
     each = tuple(wahba_error(before, moved) for moved in after)
     gammas = [_gamma(before, moved) for moved in after]
     known = [gamma for gamma in gammas if gamma is not None]
+    moved = len(images) * fmean(alignment(before, moved) for moved in after)
     return Rotations(
         wahba=fmean(each),
         gamma=fmean(known) if known else None,
+        unexplained=fmean(error**2 for error in each) / moved if moved > 0 else None,
         invariance=fmean(invariance(before, moved) for moved in after),
         cosine_variance=fmean(cosine_variance(before, moved) for moved in after),
         composition_error=_mean([each.error for each in composed]),
