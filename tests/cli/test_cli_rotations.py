@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tammes.cli.evaluate import _in_words
 from tammes.cli.main import main
-from tammes.cli.rotations import known_augmentation, measured_rotations
+from tammes.cli.rotations import MeasuredRotations, known_augmentation, measured_rotations
 from tammes.positives import Handwriting, Identity, Photographs, SameClass
 from tammes.training import Care, Machine, Run, RunFolder, TrainingConfig, train
+from tammes.training.rotations import Rotations
 from tiny import make_config, make_text_config, random_images, random_texts, write_images
 
 UNKNOWN = replace(make_config(), augmentation=Identity(), positives=SameClass(), epochs=1)
@@ -69,6 +71,18 @@ def test_evaluate_and_the_page_have_the_numbers(tmp_path: Path, capsys: pytest.C
     numbers = json.loads(capsys.readouterr().out)
     assert numbers["rows"] == 18
     assert numbers["wahba"] > 0
+
+
+def test_what_does_not_move_is_said_in_words() -> None:
+    still = Rotations(
+        wahba=0.0, gamma=None, unexplained=None, invariance=0.0, cosine_variance=0.0, composition_error=None,
+        composition_best=None, neighbors_kept=1.0, color_followed=None, rows=50, dimension=8, augmentations=4,
+    )  # fmt: skip
+    said = _in_words(MeasuredRotations(rotations=still))
+    assert "gamma -" in said
+    assert "Two in a row" not in said
+    assert "no rotation" not in said
+    assert "colors follow" not in said
 
 
 def test_evaluate_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

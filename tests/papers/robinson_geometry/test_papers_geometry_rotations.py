@@ -35,7 +35,14 @@ from tammes.papers.robinson_geometry.arms import (
     ArmScores,
 )
 from tammes.papers.robinson_geometry.care_scale import CareScale, Parts, batch_of, image_set, scale_of
-from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cell, config_of, measurer
+from tammes.papers.robinson_geometry.care_training import (
+    CareRun,
+    CareScore,
+    _known,
+    cell,
+    config_of,
+    measurer,
+)
 from tammes.papers.study import Results
 from tammes.training import QueueConfig
 from tiny import random_images, write_images
@@ -160,6 +167,11 @@ def test_a_cell_is_measured_after_a_quarter_half_and_all_of_its_epochs(arm: str)
     assert -1 <= found.other <= 1
     again = measure(run)
     assert replace(again, seconds=0.0) == replace(found, seconds=0.0)
+
+
+def test_what_is_not_defined_is_infinite_in_the_table() -> None:
+    assert _known(None) == float("inf")
+    assert _known(0.5) == 0.5
 
 
 def test_an_untrained_network_is_the_same_for_every_arm() -> None:
