@@ -346,7 +346,8 @@ def test_evaluate_prints_a_table_or_json(
     numbers = json.loads(capsys.readouterr().out)
     assert set(numbers) == {
         "run", "data", "knn", "probe", "probe_10_percent", "probe_1_percent", "alignment", "uniformity",
-        "left_out",
+        "left_out", "wahba", "gamma", "invariance", "cosine_variance", "composition_error",
+        "unexplained", "composition_best", "neighbors_kept", "color_followed", "rows", "augmentations",
     }  # fmt: skip
     assert all(0 <= numbers[name] <= 1 for name in ("knn", "probe", "probe_10_percent", "probe_1_percent"))
     assert 0 <= numbers["alignment"] <= 4
@@ -415,6 +416,29 @@ def test_compare_goes_on_where_it_was_stopped(
     assert "training.batch_size was 4, now 8" in fails(
         capsys, f"compare simclr {more} {page}".replace("--batch-size 4", "--batch-size 8")
     )
+
+
+def test_care_is_trained_resumed_and_compared(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = f"--data {data} --batch-size 4 --temperature 0.5 {NETWORK}"
+    words = f"train care {more} --epochs 1 --out {tmp_path / 'run'} --overwrite"
+    assert "choose groups from 1, 2" in fails(capsys, words)
+    assert run(f"{words} --equivariance.groups 2 --equivariance.weight 0.5") == 0
+    assert run(f"train --resume {tmp_path / 'run'}") == 0
+    config = (tmp_path / "run/config.yaml").read_text()
+    assert "kind: Care" in config
+    assert "weight: 0.5" in config
+    assert "equivariance_loss" in (tmp_path / "run/metrics.csv").read_text()
+    assert "care" in (tmp_path / "run/report.html").read_text()
+    hosted = f"train dcl {more} --class-prior 0.1 --epochs 1 --out {tmp_path / 'dcl'} equivariance:care"
+    assert run(f"{hosted} --equivariance.groups 2 equivariance.augmentation:handwriting") == 0
+    assert "Handwriting" in (tmp_path / "dcl/config.yaml").read_text()
+    page = tmp_path / "page.html"
+    assert run(f"compare simclr care {more} --epochs 1 --groups 2 --report {page}") == 0
+    text = page.read_text()
+    assert "Care(weight=0.3, groups=2" in text
+    assert "there is no objective crae: did you mean care?" in fails(capsys, f"compare crae {more}")
 
 
 def test_compare_refuses_before_the_first_training(

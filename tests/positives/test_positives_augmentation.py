@@ -107,6 +107,30 @@ def test_the_blur_is_that_of_kornia(size: int, dtype: torch.dtype, tolerance: fl
     assert float((expected - actual.float()).abs().max()) < tolerance
 
 
+@pytest.mark.equal_bits
+@pytest.mark.parametrize("augmentation", ALL[:4])
+@pytest.mark.parametrize("groups", [1, 3])
+def test_a_group_shares_its_change_and_each_group_has_its_own(
+    augmentation: Augmentation, groups: int
+) -> None:
+    images = pictures(2)[:1].expand(12, -1, -1, -1)
+    for seed in range(3):
+        views = augmentation(images, seed=seed, groups=groups)
+        cut = views.unflatten(0, (groups, -1))
+        assert torch.equal(cut, cut[:, :1].expand_as(cut))
+        assert not any(torch.equal(cut[0], other) for other in cut[1:])
+        for rows in (slice(0, 5), slice(5, 12)):
+            part = augmentation(images[rows], seed=seed, first_row=rows.start, batch_size=12, groups=groups)
+            assert torch.equal(part, views[rows])
+
+
+def test_groups_that_do_not_divide_the_batch_are_refused() -> None:
+    with pytest.raises(
+        ValueError, match="4 images cannot be cut into 3 groups of equal size: choose groups from 1, 2"
+    ):
+        Handwriting()(pictures(4), seed=0, groups=3)
+
+
 def test_rows_outside_of_the_batch_are_refused() -> None:
     for first_row in (-1, 3):
         with pytest.raises(ValueError, match=f"within a batch of 6, got rows {first_row} to"):

@@ -8,6 +8,7 @@ from rich.console import Console
 from tammes.cli.loading import find_in_current_folder, left_out, load_split, shape_like, skipped_names
 from tammes.cli.options.evaluate import Evaluate
 from tammes.cli.outcome import pairs_of
+from tammes.cli.rotations import MeasuredRotations, measured_rotations
 from tammes.cli.scores import Measure, at_most, encoded, knn_of, score_table
 from tammes.diagnostics import alignment, uniformity
 from tammes.training import Data, Machine, Run, embed, load_run
@@ -32,6 +33,7 @@ def main(choice: Evaluate) -> None:
     run.model.to(Machine(accelerator=choice.accelerator).device)
     scores = Measure(train=train, test=test, knn=knn_of(choice.source)).of_features(encoded(run.model)).scores
     aligned, uniform = _alignment_and_uniformity(run, test)
+    turned = measured_rotations(run, test, choice.augmentation)
     if choice.json:
         measured = {name: value for name, value in dataclasses.asdict(scores).items() if value is not None}
         numbers = {
@@ -39,6 +41,7 @@ def main(choice: Evaluate) -> None:
             "alignment": aligned,
             "uniformity": uniform,
             "left_out": len(skipped_names(train, test)),
+            **({} if turned.rotations is None else turned.rotations.numbers),
         }
         print(json.dumps({"run": str(choice.run), "data": choice.source.data, **numbers}))
         return
@@ -46,8 +49,33 @@ def main(choice: Evaluate) -> None:
     Console(markup=False).print(
         score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"])
     )
+    print(_in_words(turned))
     if (said := left_out(train, test)) is not None:
         print(said)
+
+
+def _in_words(measured: MeasuredRotations) -> str:
+    """Return the measurements under augmentations as lines, or what is missing."""
+    found = measured.rotations
+    if found is None:
+        return f"Rotations: not measured; {measured.missing}."
+    gamma = "-" if found.gamma is None else f"{found.gamma:.3f}"
+    unexplained = (
+        ""
+        if found.unexplained is None
+        else (f" ({100 * found.unexplained:.1f} % of the movement is no rotation)")
+    )
+    followed = "" if found.color_followed is None else f", whose colors follow by {found.color_followed:.2f}"
+    composed = ""
+    if found.composition_error is not None:
+        composed = f" Two in a row are {found.composition_error:.2f} from the product of their rotations."
+    return (
+        f"Rotations: {found.augmentations} augmentations of {found.rows} images move embeddings by "
+        f"{found.invariance:.3f}. Wahba's error {found.wahba:.2f} of at most {found.largest_wahba:.1f}"
+        f"{unexplained}, "
+        f"gamma {gamma}, variance of the cosine {found.cosine_variance:.4f}.{composed} If only colors "
+        f"change, {100 * found.neighbors_kept:.1f} % of the five nearest images stay{followed}."
+    )
 
 
 def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:

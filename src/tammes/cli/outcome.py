@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tammes.cli.rotations import measured_rotations
 from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
 from tammes.data import Images, Texts
 from tammes.data.listing import listing
@@ -22,6 +23,7 @@ from tammes.training import Data, Run, RunConfig, TrainingConfig, embed
 from tammes.training.config import VIEWS_OF_ONE_ROW
 from tammes.training.embedding import embed_pairs
 from tammes.training.pairing import Pairing
+from tammes.training.rotations import Rotations
 from tammes.training.seeds import Purpose, derive
 
 LARGEST_BATCH = 256
@@ -183,7 +185,7 @@ def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> O
         weights = fitting.weights(view_a, view_b, labels=labels, generator=generator)
     return Outcome(
         name=trial.name,
-        objective=f"{training.objective!r}{learned}",
+        objective=f"{training.loss}{learned}",
         scores=trial.mean,
         seeds=trial.scores,
         seconds=statistics.mean(run.seconds or 0.0 for run in trial.runs),
@@ -191,6 +193,7 @@ def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> O
         knn=_curve(trial, "knn"),
         learning_rate=_curve(trial, "learning_rate"),
         gradient_norm=_curve(trial, "gradient_norm"),
+        rotations=_rotations(trial, data),
         confusion=None if measure is None else confusion(trial.labels, measure.test),
         features=features.numpy(),
         embeddings=embeddings.numpy(),
@@ -198,6 +201,12 @@ def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> O
         view_b=view_b.numpy(),
         weights=weights.numpy(),
     )
+
+
+def _rotations(trial: Trial, data: Data) -> tuple[Rotations, ...]:
+    """Return how far augmentations act as rotations, for each seed; empty if they are not known."""
+    found = [measured_rotations(run, data).rotations for run in trial.runs]
+    return tuple(each for each in found if each is not None)
 
 
 def _curve(trial: Trial, name: str) -> Curve | None:

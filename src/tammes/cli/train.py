@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tammes.cli.conclusion import conclusion
 from tammes.cli.loading import left_out
-from tammes.cli.options.objective import named_recipes
+from tammes.cli.options.objective import makers
 from tammes.cli.options.train import Train
 from tammes.cli.options.training import TrainingOptions
 from tammes.cli.outcome import write_report
@@ -51,7 +51,7 @@ def main(choice: Train) -> None:
     monitor = None if measure is None else measure.monitor(every=every)
     command = shlex.join(["tammes", "train", *choice.words])
     words = (word.replace("_", "-") for word in choice.words)
-    name = next((word for word in words if word in named_recipes()), "objective")
+    name = next((word for word in words if word in makers()), "objective")
     # Several processes lock the folder while they train, once they have met; one also while it reports.
     with folder.locked() if machine.launch.count == 1 else nullcontext():
         run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)

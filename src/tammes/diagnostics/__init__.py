@@ -1,10 +1,11 @@
-"""Measures of embeddings: alignment, uniformity, spectrum, collisions, hard negatives and rotations."""
+"""Measures of embeddings: alignment, uniformity, spectrum, collisions, negatives, rotations, retrieval."""
 
 from tammes.diagnostics.alignment import alignment, uniformity
 from tammes.diagnostics.class_prior import alpha_max, class_prior_alpha_max, class_prior_pen_l1
 from tammes.diagnostics.collisions import collision_share, weighted_collision_share
 from tammes.diagnostics.histograms import CosineHistograms, cosine_histograms
 from tammes.diagnostics.negatives import AnchorNegatives, hardest_negatives, uniform_negatives
+from tammes.diagnostics.retrieval import color_followed, neighbors_kept, retrieved
 from tammes.diagnostics.rotations import (
     Composition,
     best_rotation,
@@ -26,13 +27,16 @@ __all__ = [
     "class_prior_alpha_max",
     "class_prior_pen_l1",
     "collision_share",
+    "color_followed",
     "composition",
     "cosine_histograms",
     "cosine_variance",
     "effective_rank",
     "hardest_negatives",
     "invariance",
+    "neighbors_kept",
     "relative_equivariance",
+    "retrieved",
     "singular_values",
     "uniform_negatives",
     "uniformity",

@@ -65,7 +65,7 @@ def equivariance_loss(
         1.0
     """
     check_views((view_a, view_b))
-    size = _size_of_group(len(view_a), groups)
+    size = size_of_group(len(view_a), groups)
     form = form if isinstance(form, Form) else Bilinear(matrix=form)
     with without_autocast(view_a.device):
         a, b = _rows(view_a, form, normalize, "view_a"), _rows(view_b, form, normalize, "view_b")
@@ -86,7 +86,7 @@ def precise(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def _size_of_group(rows: int, groups: int) -> int:
+def size_of_group(rows: int, groups: int) -> int:
     """Return the number of rows of a group; raise ValueError unless all groups have the same, two or more."""
     check_integer("groups", groups)
     if rows < 2:

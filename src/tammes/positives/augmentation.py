@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.checks import check_number
+from tammes.checks import check_integer, check_number
 
 
 class Augmentation(ABC):
@@ -21,8 +21,8 @@ class Augmentation(ABC):
 
     A call is a function of the images, their place in the batch and the seed alone: it seeds torch's
     generator, from which kornia draws, and restores its state afterwards. Each image of a batch has its own
-    random change. A process that holds only some rows of a batch states which, and gets those rows of the
-    views of the whole batch, bit for bit on a CPU.
+    random change, or each group of images one that they share. A process that holds only some rows of a batch
+    states which, and gets those rows of the views of the whole batch, bit for bit on a CPU.
 
     Example:
         >>> augmentation = Handwriting()
@@ -34,6 +34,9 @@ class Augmentation(ABC):
         True
         >>> torch.equal(view_a[2:], augmentation(images[2:], seed=0, first_row=2, batch_size=4))
         True
+        >>> same = augmentation(images[:1].expand(4, -1, -1, -1), seed=0, groups=2)
+        >>> torch.equal(same[0], same[1]), torch.equal(same[1], same[2])
+        (True, False)
     """
 
     @abstractmethod
@@ -53,6 +56,7 @@ class Augmentation(ABC):
         *,
         first_row: int = 0,
         batch_size: int | None = None,
+        groups: int | None = None,
     ) -> Float[Tensor, "rows channels size size"]:
         """Return a random view of each image.
 
@@ -61,29 +65,59 @@ class Augmentation(ABC):
             seed: random seed of the call.
             first_row: place of the first image in the batch, from 0.
             batch_size: number of images in the whole batch; None if these are all.
+            groups: number of consecutive groups of equal size into which the whole batch is cut; the images
+                of a group share one change, and each group has its own. None for one change per image.
 
         Returns:
             The views, of the images' shape, type and device, with values in [0, 1].
 
         Raises:
-            ValueError: images of another shape, type or range, or outside the batch.
+            ValueError: images of another shape, type or range, or outside the batch; groups that do not
+                divide the batch.
         """
         _check(images)
         rows = slice(first_row, first_row + len(images))
         whole = rows.stop if batch_size is None else batch_size
         if first_row < 0 or rows.stop > whole:
             raise ValueError(f"expected rows within a batch of {whole}, got rows {first_row} to {rows.stop}")
+        drawn_rows, count = rows_of_groups(rows, whole, groups)
         # kornia draws on the CPU for all devices, so that only the CPU's generator needs restoring.
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             for step in self.steps(images.shape[1], images.shape[2]):
-                drawn = step.forward_parameters(torch.Size((whole, *images.shape[1:])))
-                images = step(images, params={name: _part(name, drawn[name], rows) for name in drawn})
+                drawn = step.forward_parameters(torch.Size((count, *images.shape[1:])))
+                images = step(images, params={name: _part(name, drawn[name], drawn_rows) for name in drawn})
         # Noise leaves the range of an image, and the rounding of a blur may leave it.
         return images.clamp(0, 1)
 
 
-def _part(name: str, drawn: Tensor, rows: slice) -> Tensor:
+def rows_of_groups(rows: slice, whole: int, groups: int | None) -> tuple[slice | Tensor, int]:
+    """Return which of the drawn changes each row takes, and how many are drawn.
+
+    Args:
+        rows: rows of the batch that are changed.
+        whole: number of rows of the whole batch.
+        groups: number of groups that share a change; None for one change per row.
+
+    Raises:
+        ValueError: groups that do not divide the whole batch.
+
+    Example:
+        >>> rows_of_groups(slice(1, 5), 6, 3)
+        (tensor([0, 1, 1, 2]), 3)
+    """
+    if groups is None:
+        return rows, whole
+    check_integer("groups", groups)
+    if whole % groups:
+        fitting = ", ".join(str(number) for number in range(1, whole + 1) if whole % number == 0)
+        raise ValueError(
+            f"{whole} images cannot be cut into {groups} groups of equal size: choose groups from {fitting}"
+        )
+    return torch.arange(rows.start, rows.stop) // (whole // groups), groups
+
+
+def _part(name: str, drawn: Tensor, rows: slice | Tensor) -> Tensor:
     """Return the random parameters of some rows; two parameters are common to the whole batch."""
     return drawn if name in ("order", "forward_input_shape") else drawn[rows]
 

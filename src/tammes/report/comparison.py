@@ -9,6 +9,7 @@ from tammes.checks import check_integer, check_number, check_shape
 from tammes.report.curve import Curve
 from tammes.report.sample import Sample
 from tammes.report.scores import Floats, Floor, Integers, Scores, check_finite
+from tammes.training.rotations import Rotations
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -28,6 +29,7 @@ class Outcome:
         gradient_norm: norm of the gradient over epochs; or None.
         confusion: (classes, classes) test rows of each class that the linear probe (for texts, the linear
             classifier) with all labels classifies as each class, summed over the seeds; or None.
+        rotations: how far augmentations act as rotations, for each seed; empty if they are not known.
         features: (n, features) the encoder's features of the sample, which are used downstream.
         embeddings: (n, dim) embeddings of the same sample behind the projection head, which the objective
             compares.
@@ -60,6 +62,7 @@ class Outcome:
     learning_rate: Curve | None = field(default=None, repr=False)
     gradient_norm: Curve | None = field(default=None, repr=False)
     confusion: Integers | None = field(default=None, repr=False)
+    rotations: tuple[Rotations, ...] = field(default=(), repr=False)
     features: Floats = field(repr=False)
     embeddings: Floats = field(repr=False)
     view_a: Floats = field(repr=False)

@@ -21,6 +21,7 @@ from tammes.report.markup import Panel, inline_svg, listed, percent, render
 from tammes.report.negatives import effective_negatives
 from tammes.report.over_training import OverTraining, Series, over_training
 from tammes.report.palette import CLASSES, css_color, objective_color
+from tammes.report.rotations import rotation_table
 from tammes.report.sample import Sentences
 from tammes.report.similarities import by_label, by_view, cosine, separation
 from tammes.report.strips import anchor_strips, nearest_strips
@@ -192,6 +193,7 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
         "similarities": similarity_panels(comparison),
         "alignment": alignment_panel(comparison),
         "align_uniform": alignment_uniformity_of(outcomes[0]),
+        "rotations": rotation_table(comparison, colors),
         "anchors": anchor_strips(comparison),
         "nearest": nearest_strips(comparison) if isinstance(sample, Sentences) else [],
         "weights": weight_panels(comparison),

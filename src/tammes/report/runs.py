@@ -135,7 +135,7 @@ def write_runs(path: Path, histories: Sequence[History], command: str) -> None:
         "table": run_table(groups),
         "training": training,
         "objectives": [
-            {"name": group.name, "color": css_color(index), "text": repr(group.config.training.objective)}
+            {"name": group.name, "color": css_color(index), "text": group.config.training.loss}
             for index, group in enumerate(groups)
         ],
         "command": command,

@@ -24,6 +24,13 @@ from tammes.theory.debiasing import (
     one_positive,
 )
 from tammes.theory.floor import hinge_floor, logistic_floor
+from tammes.theory.generalization import (
+    Contraction,
+    contraction,
+    erm_excess,
+    generalization,
+    simulated_contraction,
+)
 from tammes.theory.hard_limit import (
     NearestMedoid,
     NearestNeighborBound,
@@ -60,6 +67,7 @@ __all__ = [
     "ClassDistribution",
     "ClassTerms",
     "ClassificationBound",
+    "Contraction",
     "DebiasedGeneralization",
     "DebiasingBound",
     "DebiasingError",
@@ -87,13 +95,16 @@ __all__ = [
     "collision_probability",
     "collision_probability_in_batch",
     "consistent_samples",
+    "contraction",
     "coverage",
     "covering_draws",
     "covering_rounds",
     "debiasing_error",
+    "erm_excess",
     "expected_draws",
     "expected_draws_bound",
     "fejes_toth_bound",
+    "generalization",
     "hard_loss",
     "harmonic_number",
     "hinge",
@@ -119,6 +130,7 @@ __all__ = [
     "sample_hard",
     "simplex_is_optimal",
     "simulate_nce",
+    "simulated_contraction",
     "sphere_area",
     "transfer_coefficient",
     "uniform_deviation",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.caching import GradientCache
+from tammes.training.care import Care
 from tammes.training.config import ImagesSummary, RunConfig, TextsSummary, TrainingConfig
 from tammes.training.embedding import embed
 from tammes.training.examples import Data
@@ -44,6 +45,7 @@ else:
 
 __all__ = [
     "Adam",
+    "Care",
     "Constant",
     "Cosine",
     "Data",

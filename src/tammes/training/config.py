@@ -33,6 +33,7 @@ from tammes.positives import (
 from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Oscillating, Rising
+from tammes.training.care import Care
 from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
 from tammes.training.shard_order import ShardsSummary
@@ -81,13 +82,16 @@ class TrainingConfig:
         learn_temperature: Whether the temperature is learned with the network, from the objective's on.
         negatives: Negatives from the batch alone, or also from a queue of earlier batches.
         crops: Number of views of each image, 2 or more; each is a positive of all others.
+        equivariance: Terms beside the objective, by which augmentations rotate all embeddings alike (CARE);
+            None for the objective alone.
 
     Raises:
         ValueError: for numbers outside their ranges, and for parts that do not go together: annealing
             without a beta, or with more changes than epochs; texts with augmentation; a bag of words with
             chunks, or with a sentence as its own positive; a queue with positives from other rows; a factor
             for `Targeted` that the augmentation does not have; more than two crops of texts, or with other
-            positives or a queue.
+            positives, a queue or equivariance; equivariance with groups that do not divide the batch, or
+            without an augmentation that a group could share.
 
     Example:
         >>> import tammes
@@ -113,6 +117,7 @@ class TrainingConfig:
     learn_temperature: bool = False
     negatives: InBatch | QueueConfig = field(default_factory=InBatch)
     crops: int = 2
+    equivariance: Care | None = None
 
     def __post_init__(self) -> None:
         check_integer("crops", self.crops, minimum=2, reason="a positive is another view of its image")
@@ -131,10 +136,12 @@ class TrainingConfig:
         if self.annealing is not None:
             self.annealing.check(self.objective, epochs=self.epochs)
         views_alike = self.augmentation is not None and isinstance(self.positives, SameInstance)
-        if self.crops > 2 and not (views_alike and isinstance(self.negatives, InBatch)):
+        in_batch = isinstance(self.negatives, InBatch) and self.equivariance is None
+        if self.crops > 2 and not (views_alike and in_batch):
             raise ValueError(
-                "several crops are views of one image by one augmentation, with negatives from the batch, "
-                f"got crops={self.crops}: choose 2, or images with SameInstance() and InBatch()"
+                "several crops are views of one image by one augmentation, with negatives from the batch "
+                f"and no equivariance, got crops={self.crops}: choose 2, or images with SameInstance() and "
+                "InBatch()"
             )
         if self.takes_texts:
             self._check_texts()
@@ -145,6 +152,10 @@ class TrainingConfig:
                 "a queue recognizes a repeated row by its key, which shows another row if the positives "
                 f"are {self.positives!r}: take negatives from the batch, or SameInstance() as the positives"
             )
+        if not isinstance(self.equivariance, Care | None):
+            raise ValueError(f"equivariance must be Care(...) or None, got {self.equivariance!r}")
+        if self.equivariance is not None:
+            self._check_equivariance(self.equivariance)
         if self.learn_temperature and isinstance(self.annealing, Oscillating):
             raise ValueError(
                 f"the temperature is either learned or follows {self.annealing!r}: leave one out"
@@ -189,12 +200,30 @@ class TrainingConfig:
         if isinstance(self.positives, Targeted):
             self.positives.augmentations(self.augmentation)  # refuses a factor that it does not have
 
+    def _check_equivariance(self, care: Care) -> None:
+        if self.takes_texts:
+            raise ValueError(
+                "equivariance compares rows that share an augmentation, which texts do not have: leave it out"
+            )
+        if not isinstance(self.positives, SameInstance | Targeted):
+            raise ValueError(
+                f"equivariance compares views of the same rows, of which a group shares the augmentation, "
+                f"but the positives are {self.positives!r}: choose positives=SameInstance(), or leave it out"
+            )
+        care.check(batch_size=self.batch_size)
+
     @property
     def takes_texts(self) -> bool:
         """Whether the encoder takes texts; a model of transformers does unless images are augmented."""
         if isinstance(self.encoder, TransformersConfig):
             return self.augmentation is None
         return isinstance(self.encoder, BagOfWordsConfig)
+
+    @property
+    def loss(self) -> str:
+        """Objective with the terms beside it, as pages print them."""
+        beside = "" if self.equivariance is None else f" with {self.equivariance!r}"
+        return f"{self.objective!r}{beside}"
 
     @property
     def augmentations(self) -> tuple[AugmentationConfig | None, AugmentationConfig | None]:

@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from typing_extensions import override
 
 from tammes.coupling import Hard
+from tammes.group import Group
 from tammes.pairs import Pairs
 from tammes.positives import Active, Augmentation
 from tammes.sources import Gather, InBatch, Queue
@@ -22,6 +23,7 @@ from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.caching import GradientCache
+from tammes.training.care import Care
 from tammes.training.config import TrainingConfig
 from tammes.training.distributed.batch_norm import has_global_batch_norm
 from tammes.training.distributed.group import ProcessGroup
@@ -54,6 +56,8 @@ class ContrastiveModule(LightningModule):
         source: source of the negatives: the batch, the batches of all processes, or a queue.
         keys: momentum encoder that embeds the second views if negatives come from a queue; else None.
         active: active positives, which choose the second view among several candidates; else None.
+        care: terms beside the objective, or None.
+        terms: the values of these terms in the last step.
         local_maxima: largest gradient entries of this process, filled by the DDP strategy.
         learning_rate: learning rate of the last step; 0 before the first.
         gradient_norm: Euclidean norm of the last step's gradient, averaged over the processes and not yet
@@ -81,6 +85,10 @@ class ContrastiveModule(LightningModule):
         self.source = self._build_source()
         self.keys = MomentumEncoder(model) if isinstance(self.source, Queue) else None
         self.active = self._build_active()
+        self.care = config.equivariance
+        if self.care is not None:
+            self.care.check(batch_size=self.shard.batch_size, processes=self.shard.processes)
+        self.terms: dict[str, float] = {}
         self.local_maxima: GradientMaxima = {}
         self.learning_rate = self.gradient_norm = 0.0
         self.temperature = None
@@ -134,16 +142,20 @@ class ContrastiveModule(LightningModule):
             with torch.random.fork_rng(devices=[rows.device] if rows.is_cuda else []):
                 torch.manual_seed(self._seed(Purpose.STEP))  # for dropout
                 embeddings = self._embed(views)
-            for each in embeddings:
+                shared = None if self.care is None else self._embed_shared(batch, self.care, embeddings)
+            for each in (*embeddings, *(shared or ())):
                 _check_finite("embeddings", each, step)
         if self.active is not None:
             self.active.count_choices()
         self._anneal(step)
+        pairs = self._pairs(embeddings, rows)
         loss = self.objective(
-            self._pairs(embeddings, rows),
+            pairs,
             generator=torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE)),
             temperature=None if self.temperature is None else self.temperature(),
         )
+        if self.care is not None and shared is not None:
+            loss = self._with_terms(self.care, loss, embeddings, shared, pairs.group)
         _check_finite("loss", loss, step)
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
         return loss
@@ -154,24 +166,61 @@ class ContrastiveModule(LightningModule):
         first = to_inputs(anchors)
         second = first if positives is None else to_inputs(positives)
         of_first, of_second = self.config.augmentations
-        first = self._augment(first, of_first, self._seed(Purpose.FIRST_VIEW))
+        # The views of the objective serve the equivariance loss, too, unless it has its own augmentation.
+        groups = None if self.care is None or self.care.augmentation is not None else self.care.groups
+        first = self._augment(first, of_first, self._seed(Purpose.FIRST_VIEW), groups)
 
         def candidate(number: int) -> Inputs:
             # Candidate 0 is the second view of a run without active positives.
             position = (number,) if number else ()
-            return self._augment(second, of_second, self._seed(Purpose.SECOND_VIEW, *position))
+            return self._augment(second, of_second, self._seed(Purpose.SECOND_VIEW, *position), groups)
 
         if self.active is None:
             return first, *(candidate(number) for number in range(self.config.crops - 1))
         return first, self.active.choose(step, self.model, candidate, chunk=self.config.chunk)
 
-    def _augment(self, inputs: Inputs, augmentation: Augmentation | None, seed: int) -> Inputs:
+    def _augment(
+        self, inputs: Inputs, augmentation: Augmentation | None, seed: int, groups: int | None = None
+    ) -> Inputs:
         """Augment this process's rows exactly as a single process would augment the whole batch."""
         if augmentation is None:
             return inputs
         assert isinstance(inputs, Tensor)  # the configuration has no augmentation for texts
         first_row, batch_size = self.shard.first_row, self.shard.batch_size
-        return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size)
+        return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size, groups=groups)
+
+    def _embed_shared(self, batch: PairBatch, care: Care, views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Embed two views whose groups share an augmentation: those of the objective, or two more."""
+        if care.augmentation is None:
+            return views
+        inputs = to_inputs(batch[0])
+        more = (
+            self._augment(inputs, care.augmentation, self._seed(purpose), care.groups)
+            for purpose in (Purpose.FIRST_SHARED_VIEW, Purpose.SECOND_SHARED_VIEW)
+        )
+        if self.config.chunk is not None:
+            return self._embed_by(self.model, *more)
+        return self.model(concatenate(*more))[1].chunk(2)
+
+    def _with_terms(
+        self,
+        care: Care,
+        loss: Tensor,
+        views: tuple[Tensor, ...],
+        shared: tuple[Tensor, ...],
+        group: Group,
+    ) -> Tensor:
+        """Return the weighted sum of the objective and the terms beside it, and remember these."""
+        losses = care.losses(
+            (views[0], views[1]),
+            (shared[0], shared[1]),
+            group=group,
+            groups=care.groups // self.shard.processes,
+        )
+        self.terms = {f"{name}_loss": float(each.detach()) for name, each in losses.items()}
+        # Not 0 times the loss: an objective that is only measured should not make a gradient at all.
+        total = care.objective * loss if care.objective > 0 else torch.zeros_like(loss)
+        return total + sum(weight * losses[name] for name, weight in care.terms.items())
 
     def _embed(self, views: tuple[Inputs, ...]) -> tuple[Tensor, ...]:
         """Embed all views; with a queue, the momentum encoder embeds the second view."""
@@ -218,7 +267,7 @@ class ContrastiveModule(LightningModule):
             numbers["temperature"] = float(self.temperature().detach())
         if self.active is not None:
             numbers |= self.active.numbers()
-        return numbers
+        return numbers | self.terms
 
     @override
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:

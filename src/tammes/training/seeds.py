@@ -19,6 +19,9 @@ class Purpose(IntEnum):
     HOLDOUT = 6
     CLASSIFIER = 7
     ACCEPTANCE = 8
+    FIRST_SHARED_VIEW = 9
+    SECOND_SHARED_VIEW = 10
+    MEASURED_AUGMENTATION = 11
 
 
 def derive(seed: int, purpose: Purpose, *position: int) -> int:

@@ -39,6 +39,7 @@ def parse(*words: str) -> Any:
         ("hinge selection:other-labels", recipes.hinge(selection=tammes.OtherLabels())),
         ("ifm --temperature 0.5 --epsilon 0.1", recipes.ifm(temperature=0.5, epsilon=0.1)),
         ("jsd --beta 1", recipes.jsd(beta=1.0)),
+        ("care --temperature 0.5", recipes.simclr(temperature=0.5)),
         ("objective --temperature 0.5", tammes.Objective(temperature=0.5)),
         (
             "objective --temperature 0.5 --no-normalize coupling:hard --coupling.beta 1 selection:subset "

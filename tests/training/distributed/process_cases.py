@@ -26,6 +26,7 @@ from tammes.positives import Active, Neighbors, Photographs, Quantile, SameClass
 from tammes.sources import Gather
 from tammes.training import (
     Adam,
+    Care,
     Data,
     Machine,
     Monitor,
@@ -91,6 +92,7 @@ EXACT = {
     "active": replace(
         CONFIG, positives=Active(candidates=3, acceptance=Quantile(share=0.5), refresh=4, warm_up=2)
     ),
+    "equivariance": replace(CONFIG, batch_size=8, equivariance=Care(weight=2.0, groups=4, invariance=1.0)),
     "targeted": replace(CONFIG, positives=Targeted(freely=("noise",)), epochs=1),
     "other images": replace(CONFIG, positives=SameClass(), epochs=1),
     "texts": replace(make_text_config(), batch_size=5),

@@ -11,15 +11,15 @@ import tyro
 from tammes.checks import check_seeds
 from tammes.cli.options import training
 from tammes.cli.options.data import RARE, Accelerator, Split
-from tammes.cli.options.objective import RecipeSettings, named_recipes
-from tammes.cli.options.parsing import Options, check_word, fields_of, made, text_of
+from tammes.cli.options.objective import CARE, RecipeSettings, named_recipes
+from tammes.cli.options.parsing import Option, Options, check_word, fields_of, made, text_of
 from tammes.cli.options.training import TrainingOptions, made_training, training_options
 from tammes.training import Data, TrainingConfig
 
 if TYPE_CHECKING:
     Name = str
 else:
-    Name = Literal[tuple(named_recipes())]
+    Name = Literal[(*named_recipes(), CARE)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +64,14 @@ class Compare:
     def config(self, name: str, data: Data) -> TrainingConfig:
         """Return the settings of the first training of an objective."""
         objective = self.settings.objective(name)
-        return self.training.config(data, self.source.data, objective=objective)
+        terms = self.settings.terms(name)
+        return self.training.config(data, self.source.data, objective=objective, equivariance=terms)
 
 
 def parse(words: Sequence[str]) -> Compare:
     """Return what the words after `tammes compare` choose."""
     for word in takewhile(lambda word: not word.startswith("-") and ":" not in word, words):
-        check_word("objective", word, named_recipes())
+        check_word("objective", word, (*named_recipes(), CARE))
     choice: Compare = options().parse("compare", words)
     return replace(choice, words=tuple(words))
 
@@ -82,14 +83,21 @@ def options() -> Options:
         options={
             **fields_of(Split),
             **fields_of(RecipeSettings),
-            **training_options(),
+            **_training_options(),
             **fields_of(Compare, without=("training", "source", "settings")),
         },
         text=text_of(Compare),
-        rare=RARE | training.RARE | {"epsilon", "margin", "radius", "alpha"},
+        rare=RARE | training.RARE | {"epsilon", "margin", "radius", "alpha", "equivariance_weight", "groups"},
     )
 
 
+def _training_options() -> dict[str, Option]:
+    """Return the options of a training; whether it has an equivariance loss follows from the objective."""
+    options = training_options()
+    del options["equivariance"]
+    return options
+
+
 def _made(**given: Any) -> Compare:
-    settings = {name: given.pop(name) for name in training_options()}
+    settings = {name: given.pop(name) for name in _training_options()}
     return made(Compare, {**given, "training": made_training(**settings)})

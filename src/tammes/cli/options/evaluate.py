@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -25,6 +25,8 @@ class Evaluate:
         json: Print one JSON object instead of a table.
         accelerator: Device to compute on; auto takes a GPU if there is one.
         trust: Build the network by the code that the run names (encoder:module), which is executed.
+        augmentation: Augmentation of images of which is asked whether it rotates the embeddings (by default
+            that of the run).
     """
 
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -32,9 +34,10 @@ class Evaluate:
     json: bool = False
     accelerator: Accelerator = "auto"
     trust: bool = False
+    augmentation: Literal["photographs", "handwriting"] | None = None
 
 
 def parse(words: Sequence[str]) -> Evaluate:
     """Return what the words after `tammes evaluate` choose."""
-    choice: Evaluate = Options.of(Evaluate, RARE | {"trust"}).parse("evaluate", words)
+    choice: Evaluate = Options.of(Evaluate, RARE | {"trust", "augmentation"}).parse("evaluate", words)
     return choice

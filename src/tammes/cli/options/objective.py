@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from tammes import recipes
 from tammes.cli.options.parts import choice, subcommand
 from tammes.objective import Objective
+from tammes.training import Care
 
 
 def named_recipes() -> dict[str, Callable[..., Objective]]:
@@ -24,9 +25,22 @@ def named_recipes() -> dict[str, Callable[..., Objective]]:
     }
 
 
+CARE = "care"
+"""Name of SimCLR's objective with the equivariance loss, which belongs to the training and not to it."""
+
+
+def care(temperature: float) -> Objective:
+    """Return SimCLR's objective, beside which augmentations rotate all embeddings alike (CARE).
+
+    Args:
+        temperature: Divisor of the similarities; 0.2 is a good start for images.
+    """
+    return recipes.simclr(temperature=temperature)
+
+
 def makers() -> dict[str, Callable[..., Objective]]:
     """Return what makes objectives, by name: the recipes, and `Objective` with all its parts."""
-    return {**named_recipes(), "objective": Objective}
+    return {**named_recipes(), CARE: care, "objective": Objective}
 
 
 def objective_type() -> Any:
@@ -46,6 +60,8 @@ class RecipeSettings:
         margin: Margin in squared distance: triplet.
         radius: Radius of the ball in which features are modified, in similarity: ifm.
         alpha: Weight of the loss on modified features: ifm.
+        equivariance_weight: Weight of the equivariance loss: care.
+        groups: Number of groups of the batch, each of which shares an augmentation: care.
     """
 
     temperature: float = 0.5
@@ -55,10 +71,13 @@ class RecipeSettings:
     margin: float = 0.5
     radius: float = 0.1
     alpha: float = 1.0
+    equivariance_weight: float = 0.3
+    groups: int = 16
 
     def __post_init__(self) -> None:
-        for name in named_recipes():
+        for name in (*named_recipes(), CARE):
             self.objective(name)  # refuses its parameters, whether or not the objective is compared
+        self.terms(CARE)
 
     def objective(self, name: str) -> Objective:
         """Build a recipe from the parameters that it takes.
@@ -67,7 +86,18 @@ class RecipeSettings:
             >>> RecipeSettings(beta=2.0).objective("hcl").coupling.beta
             2.0
         """
-        recipe = named_recipes()[name]
+        recipe = {**named_recipes(), CARE: care}[name]
         values = vars(self) | {"epsilon": self.radius if name == "ifm" else self.epsilon}
         parameters = inspect.signature(recipe).parameters
         return recipe(**{name: value for name, value in values.items() if name in parameters})
+
+    def terms(self, name: str) -> Care | None:
+        """Return the terms beside an objective: the equivariance loss of CARE, None for all others.
+
+        Example:
+            >>> RecipeSettings(groups=4).terms("care").groups
+            4
+        """
+        if name != CARE:
+            return None
+        return Care(weight=self.equivariance_weight, groups=self.groups)

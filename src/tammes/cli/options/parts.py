@@ -25,7 +25,7 @@ from tammes.encoders import (
     TransformersConfig,
 )
 from tammes.positives import SameInstance
-from tammes.training import QueueConfig
+from tammes.training import Care, QueueConfig
 from tammes.training.config_file import concrete_classes
 
 DEPTHS = (18, 34, 50)
@@ -38,6 +38,7 @@ NAMES: Mapping[type, str] = {
     TimmConfig: "timm",
     TransformersConfig: "transformers",
     BagOfWordsConfig: "bag-of-words",
+    Care: "care",
     QueueConfig: "queue",
     SameInstance: "itself",
 }
@@ -90,6 +91,14 @@ def _subcommand(
     constructor.__name__ = getattr(make, "__name__", "part")
     given = {} if default is NO_DEFAULT else {"default": default}
     return tyro.conf.subcommand(name, description=summary, constructor=constructor, **given)
+
+
+def of_part(default: Any) -> Option:
+    """Return the option of a part that is always there, with its settings behind its name."""
+    kind = type(default)
+    constructor = constructor_of(kind, options_of(kind), summary_of(kind))
+    constructor.__name__ = kind.__name__
+    return Annotated[kind, tyro.conf.arg(constructor=constructor)], default
 
 
 def summary_of(maker: Callable[..., Any]) -> str:

@@ -12,11 +12,12 @@ import tyro
 from tammes.checks import check_integer
 from tammes.cli.options import training
 from tammes.cli.options.data import RARE, Accelerator, Split
-from tammes.cli.options.objective import makers, named_recipes, objective_type
+from tammes.cli.options.objective import care, makers, named_recipes, objective_type
 from tammes.cli.options.parsing import NO_DEFAULT, Options, check_word, fields_of, made, text_of, words_of
-from tammes.cli.options.parts import options_of, summary_of
+from tammes.cli.options.parts import of_part, options_of, summary_of
 from tammes.cli.options.training import TrainingOptions, made_training, training_options
 from tammes.objective import Objective
+from tammes.training import Care
 from tammes.training.command import Command
 
 
@@ -83,6 +84,8 @@ def options(maker: Callable[..., Objective] | None = None) -> Options:
             option that chooses one.
     """
     of_training, text = training_options(), text_of(Train)
+    if maker is care:
+        of_training["equivariance"] = of_part(Care())
     if maker is None:
         kind: Any = Annotated[objective_type(), tyro.conf.arg(name="", help="Objective to minimize.")]
         of_objective = {"objective": (kind, NO_DEFAULT)}
@@ -95,6 +98,7 @@ def options(maker: Callable[..., Objective] | None = None) -> Options:
         objective = chosen["objective"] if maker is None else maker(**chosen)
         return made(Train, {**given, "training": made_training(objective=objective, **settings)})
 
+    folded = {*named_recipes().values(), care}
     parts = {name for name, (annotation, _) in of_objective.items() if words_of(annotation)}
     return Options(
         make=make,
@@ -105,7 +109,7 @@ def options(maker: Callable[..., Objective] | None = None) -> Options:
             **fields_of(Train, without=("training", "source")),
         },
         text=text,
-        rare=RARE | training.RARE | FEW_NEED | (parts if maker in named_recipes().values() else set()),
+        rare=RARE | training.RARE | FEW_NEED | (parts if maker in folded else set()),
     )
 
 

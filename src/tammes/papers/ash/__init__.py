@@ -2,6 +2,16 @@
 
 from tammes.papers.entry import Entry, run_of
 
+NEGATIVES_BOUNDS = Entry(
+    name="negatives-bounds",
+    statement="The bound on the supervised loss falls with the number of negatives until it covers the "
+    "classes, and then rises with collisions; there are representations of which few negatives, and very "
+    "many, choose the worse.",
+    source="Ash, Goel, Krishnamurthy and Misra, Investigating the Role of Negatives in Contrastive "
+    "Representation Learning, arXiv:2106.09943, section 3, Fig. 1 and 2, appendix C",
+    run=run_of("tammes.papers.ash.bounds"),
+)
+
 NEGATIVES_TEXT = Entry(
     name="negatives-text",
     statement="For a given number of classes, accuracy improves with the number of negatives and then slowly "
