@@ -8,8 +8,14 @@ from PIL import Image
 from tammes import Subset, recipes
 from tammes.data import GraphSet, Images, TensorPixels, Texts
 from tammes.data.graph_packing import packed
-from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig
-from tammes.positives import SameClass
+from tammes.encoders import (
+    BagOfWordsConfig,
+    ConvNetConfig,
+    GINEncoderConfig,
+    ProjectionHeadConfig,
+    ShortcutHeadConfig,
+)
+from tammes.positives import OwnGraph, SameClass
 from tammes.positives.augmentation import Handwriting
 from tammes.training import Adam, Cosine, TrainingConfig
 
@@ -150,3 +156,16 @@ def write_tu_set(root: Path, name: str, graphs: GraphSet) -> Path:
     kinds = graphs.features.argmax(1).tolist()
     (folder / f"{name}_node_labels.txt").write_text("".join(f"{kind}\n" for kind in kinds))
     return folder
+
+
+def make_graph_config() -> TrainingConfig:
+    """Nodes against graphs, with hard negatives."""
+    return TrainingConfig(
+        objective=recipes.jsd(beta=1.0),
+        encoder=GINEncoderConfig(width=4, layers=2),
+        head=ShortcutHeadConfig(),
+        augmentation=None,
+        positives=OwnGraph(),
+        batch_size=4,
+        epochs=EPOCHS,
+    )

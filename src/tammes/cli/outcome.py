@@ -11,10 +11,19 @@ import torch
 from torch import Tensor
 
 from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
-from tammes.data import Images, Texts
+from tammes.data import GraphSet, Texts
 from tammes.data.listing import listing
 from tammes.objective import Objective
-from tammes.report import Comparison, Curve, Outcome, Pictures, Sample, Sentences, write_comparison
+from tammes.report import (
+    Comparison,
+    Curve,
+    GraphSizes,
+    Outcome,
+    Pictures,
+    Sample,
+    Sentences,
+    write_comparison,
+)
 from tammes.report.origin import origin
 from tammes.report.settings import SEED, data_settings, training_settings
 from tammes.selection import OtherLabels, Subset
@@ -55,6 +64,9 @@ class Exhibit:
         }
         if isinstance(data, Texts):
             return Sentences(sentences=data.sentences, **shared)
+        if isinstance(data, GraphSet):
+            edges = data.edge_starts.diff() // 2
+            return GraphSizes(nodes=data.sizes.numpy(), edges=edges.numpy(), **shared)
         return Pictures(images=data.batch(range(len(data))).numpy(), **shared)
 
 
@@ -145,7 +157,7 @@ def report_settings(config: RunConfig, exhibit: Exhibit, measure: Measure | None
     settings = {**data_settings(config.data), **training_settings(config.training)}
     if measure is not None and measure.extent is not None:
         settings["measured"] = measure.extent
-    if measure is not None and isinstance(exhibit.data, Images):
+    if measure is not None and not isinstance(exhibit.data, Texts):
         settings["10 % and 1 %"] = (
             f"means over {DRAWS} draws of labels, the same for all; their variation is not in the intervals"
         )

@@ -10,10 +10,17 @@ from rich.table import Table
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
-from tammes.data import Images, Texts, as_floats
+from tammes.data import GraphSet, Images, Texts, as_floats
 from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
 from tammes.estimate import Estimate
-from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, LinearProbe, MeanClassifier
+from tammes.evaluation import (
+    KNN,
+    LabeledFeatures,
+    LinearClassifier,
+    LinearProbe,
+    MeanClassifier,
+    degree_histograms,
+)
 from tammes.report import Floor, Scores
 from tammes.training import Data, Model, Monitor, Run, build_model, embed
 from tammes.training.seeds import Purpose, derive
@@ -200,6 +207,12 @@ class Trial:
         return Floor(name=self.name, scores=self.mean, seeds=self.scores)
 
 
+def degrees(graphs: Data) -> Tensor:
+    """Return the histograms of the degrees of graphs as features."""
+    assert isinstance(graphs, GraphSet)
+    return degree_histograms(graphs)
+
+
 def weighted_words(train: Texts, dim: int) -> Featurize | None:
     """Return latent semantic analysis: tf-idf weights of words, by a truncated SVD in `dim` dimensions.
 
@@ -224,7 +237,7 @@ def weighted_words(train: Texts, dim: int) -> Featurize | None:
 
 
 def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
-    """Return the trials without a trained encoder: the untrained one, and pixels or weighted words.
+    """Return the trials without a trained encoder: the untrained one, and pixels, weighted words or degrees.
 
     An encoder that was pretrained is measured as it was before the training, unless a resumed run no longer
     finds its weights.
@@ -242,6 +255,8 @@ def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.devi
         if features is None:
             return untrained
         return *untrained, Trial(name=f"tf-idf and SVD, {dim}", measured=(measure.of_features(features),))
+    if isinstance(data, GraphSet):
+        return *untrained, Trial(name="degree histogram", measured=(measure.of_features(degrees),))
     side = LARGEST_SIDE
     name = "raw pixels" if data.size <= side else f"pixels at {side}x{side}"
     return *untrained, Trial(name=name, measured=(measure.of_features(pixels),))

@@ -14,9 +14,10 @@ from torch.optim.lr_scheduler import LambdaLR
 from typing_extensions import override
 
 from tammes.coupling import Hard
+from tammes.data.graph_batch import GraphBatch
 from tammes.pairs import Pairs
-from tammes.positives import Active, Augmentation
-from tammes.sources import Gather, InBatch, Queue
+from tammes.positives import Active, Augmentation, GraphAugmentation, OwnGraph
+from tammes.sources import Gather, InBatch, NodesToGraphs, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
 from tammes.training.annealing import Falling, Oscillating, Rising
@@ -25,7 +26,7 @@ from tammes.training.config import TrainingConfig
 from tammes.training.distributed.batch_norm import has_global_batch_norm
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.distributed.strategy import GradientMaxima
-from tammes.training.examples import Examples, FromRows, Inputs, concatenate, to_inputs, to_rows
+from tammes.training.examples import Examples, FromRows, Inputs, changed, concatenate, to_inputs, to_rows
 from tammes.training.loader import PairBatch
 from tammes.training.model import Model
 from tammes.training.momentum import MomentumEncoder, QueueConfig
@@ -87,6 +88,11 @@ class ContrastiveModule(LightningModule):
             self.temperature = LearnedTemperature(initial=config.objective.temperature)
 
     def _build_source(self) -> InBatch | Gather | Queue:
+        if isinstance(self.config.positives, OwnGraph) and not self.group.is_single:
+            raise ValueError(
+                "OwnGraph() compares the nodes and graphs of one process, got several: start one, or choose "
+                "positives=SameInstance() with an augmentation"
+            )
         gather = None if self.group.is_single else Gather()
         if isinstance(self.config.negatives, QueueConfig):
             return Queue(size=self.config.negatives.size, dim=self.model.dim, gather=gather)
@@ -129,17 +135,17 @@ class ContrastiveModule(LightningModule):
         # An error on one process (an image that cannot be decoded, a NaN) would leave the others waiting in
         # the next collective, so it is raised on all of them.
         with self.group.failing_together():
-            first, second = self._views(batch, step)
+            inputs = self._inputs(batch, step)
             with torch.random.fork_rng(devices=[rows.device] if rows.is_cuda else []):
                 torch.manual_seed(self._seed(Purpose.STEP))  # for dropout
-                view_a, view_b = self._embed(first, second)
-            for view in (view_a, view_b):
-                _check_finite("embeddings", view, step)
+                embeddings = self._embed(*inputs)
+            for each in embeddings:
+                _check_finite("embeddings", each, step)
         if self.active is not None:
             self.active.count_choices()
         self._anneal(step)
         loss = self.objective(
-            self._pairs(view_a, view_b, rows),
+            self._pairs(embeddings, inputs[0], rows),
             generator=torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE)),
             temperature=None if self.temperature is None else self.temperature(),
         )
@@ -147,10 +153,12 @@ class ContrastiveModule(LightningModule):
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
         return loss
 
-    def _views(self, batch: PairBatch, step: int) -> tuple[Inputs, Inputs]:
-        """Make the two views of each pair."""
+    def _inputs(self, batch: PairBatch, step: int) -> tuple[Inputs, ...]:
+        """Make the two views of each pair, or the graphs whose nodes are compared with them."""
         anchors, positives, _ = batch
         first = to_inputs(anchors)
+        if isinstance(self.config.positives, OwnGraph):
+            return (first,)
         second = first if positives is None else to_inputs(positives)
         of_first, of_second = self.config.augmentations
         first = self._augment(first, of_first, self._seed(Purpose.FIRST_VIEW))
@@ -164,16 +172,23 @@ class ContrastiveModule(LightningModule):
             return first, candidate(0)
         return first, self.active.choose(step, self.model, candidate, chunk=self.config.chunk)
 
-    def _augment(self, inputs: Inputs, augmentation: Augmentation | None, seed: int) -> Inputs:
+    def _augment(
+        self, inputs: Inputs, augmentation: Augmentation | GraphAugmentation | None, seed: int
+    ) -> Inputs:
         """Augment this process's rows exactly as a single process would augment the whole batch."""
         if augmentation is None:
             return inputs
-        assert isinstance(inputs, Tensor)  # the configuration has no augmentation for texts
         first_row, batch_size = self.shard.first_row, self.shard.batch_size
-        return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size)
+        return changed(augmentation, inputs, seed=seed, first_row=first_row, batch_size=batch_size)
 
-    def _embed(self, first: Inputs, second: Inputs) -> tuple[Tensor, ...]:
-        """Embed both views; with a queue, the momentum encoder embeds the second view."""
+    def _embed(self, first: Inputs, second: Inputs | None = None) -> tuple[Tensor, ...]:
+        """Embed both views; with a queue, the momentum encoder embeds the second view.
+
+        With one input, embed its nodes and its graphs.
+        """
+        if second is None:
+            assert isinstance(first, GraphBatch)
+            return self.model.nodes_and_graphs(first)
         if self.keys is not None:
             assert isinstance(self.keys.model, Model)
             return *self._embed_by(self.model, first), *self._embed_by(self.keys.model, second)
@@ -190,10 +205,14 @@ class ContrastiveModule(LightningModule):
         of_rows = nn.Sequential(FromRows(), network)
         return GradientCache(of_rows, chunk=self.config.chunk)(*(to_rows(view) for view in views))
 
-    def _pairs(self, view_a: Tensor, view_b: Tensor, rows: Tensor) -> Pairs:
+    def _pairs(self, embeddings: tuple[Tensor, ...], first: Inputs, rows: Tensor) -> Pairs:
+        view_a, view_b = embeddings
         labels = self.examples.labels
         if labels is not None:
             labels = labels[rows.cpu()].to(view_a.device)
+        if isinstance(self.config.positives, OwnGraph):
+            assert isinstance(first, GraphBatch)
+            return NodesToGraphs()(view_a, view_b, owner=first.owner, ids=rows, labels=labels)
         if isinstance(self.source, Queue):
             # The ids let the fresh key of an image replace the one stored in an earlier epoch.
             return self.source(view_a, view_b, ids=rows, labels=labels)

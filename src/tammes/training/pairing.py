@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from tammes.data.graph_set import GraphSet
 from tammes.data.texts import Texts
 from tammes.positives import Neighbors, SameClass
 from tammes.training.config import VIEWS_OF_ONE_ROW, PositivesConfig
@@ -42,7 +43,7 @@ class Pairing:
 
     @classmethod
     def of(cls, data: Data, positives: PositivesConfig, *, seed: int) -> "Pairing":
-        """Pair the rows of images or texts.
+        """Pair the rows of images, texts or graphs.
 
         Raises:
             ValueError: for data without the labels or the reading order that the rule needs.
@@ -50,6 +51,8 @@ class Pairing:
         labels, positions, noun = data.labels, None, "images"
         if isinstance(data, Texts):
             positions, noun = data.positions, "sentences"
+        if isinstance(data, GraphSet):
+            noun = "graphs"
         if isinstance(positives, SameClass) and labels is None:
             raise ValueError(
                 f"SameClass pairs {noun} of one class, but these have no labels: give them labels, "

@@ -18,6 +18,10 @@ from tammes.cli.options.parsing import NO_DEFAULT, Option, Words, constructor_of
 from tammes.encoders import (
     BagOfWordsConfig,
     ConvNetConfig,
+    GATEncoderConfig,
+    GCNEncoderConfig,
+    GINEncoderConfig,
+    GPSEncoderConfig,
     ModuleConfig,
     ResNetConfig,
     TimmConfig,
@@ -36,6 +40,10 @@ NAMES: Mapping[type, str] = {
     TimmConfig: "timm",
     TransformersConfig: "transformers",
     BagOfWordsConfig: "bag-of-words",
+    GINEncoderConfig: "gin",
+    GCNEncoderConfig: "gcn",
+    GATEncoderConfig: "gat",
+    GPSEncoderConfig: "gps",
     QueueConfig: "queue",
     SameInstance: "itself",
 }
