@@ -39,6 +39,8 @@ def test_the_machine_is_scikit_learns_with_its_grid() -> None:
     expected = GridSearchCV(SVC(), grid, cv=5).fit(x[:40], y[:40]).predict(x[40:])
     train = LabeledFeatures(features=points.features[:40], labels=points.labels[:40])
     assert SVM().predict(train, points.features[40:]).tolist() == expected.tolist()
+    best = GridSearchCV(SVC(), grid, cv=5).fit(x[:40], y[:40]).best_score_
+    assert SVM().predict_scored(train, points.features[40:])[1] == pytest.approx(best)
 
 
 def test_no_label_of_a_test_fold_reaches_the_choice_of_c() -> None:

@@ -112,7 +112,7 @@ def graph_table(name: str, found: GraphEvaluation, validation: CrossValidation) 
     """Return the table of the scores, in per cent with Wilson's intervals over the graphs."""
     table = Table(
         caption=f"accuracies in per cent with 95 % intervals over {found.graphs:,} graphs, each classified "
-        f"{validation.repeats} times in {validation.folds} folds; the encoder may have seen all, without labels"
+        f"{validation.repeats} times in {validation.folds} folds; the encoder may have seen all, unlabeled"
     )
     table.add_column("features", overflow="fold")
     for title in ("SVM", "logistic regression"):

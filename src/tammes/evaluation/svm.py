@@ -62,6 +62,15 @@ class SVM:
 
     def predict(self, train: LabeledFeatures, features: Float[Tensor, "m features"]) -> Int[Tensor, " m"]:
         """Return the predicted label of each row of `features`."""
+        return self.predict_scored(train, features)[0]
+
+    def predict_scored(
+        self, train: LabeledFeatures, features: Float[Tensor, "m features"]
+    ) -> tuple[Int[Tensor, " m"], float]:
+        """Return the predicted labels, and the accuracy of the chosen C in the folds of the training points.
+
+        The accuracy is 0 where C was not chosen.
+        """
         from sklearn.model_selection import GridSearchCV, StratifiedKFold
         from sklearn.svm import SVC
 
@@ -74,7 +83,7 @@ class SVM:
         inner = min(self.inner, fewest)
         if inner < 2 or len(self.costs) == 1:  # too few points to choose by
             machine.set_params(C=self.costs[len(self.costs) // 2]).fit(known, labels)
-        else:
-            grid = {"C": list(self.costs)}
-            machine = GridSearchCV(machine, grid, cv=StratifiedKFold(inner)).fit(known, labels)
-        return torch.from_numpy(machine.predict(tested))
+            return torch.from_numpy(machine.predict(tested)), 0.0
+        grid = {"C": list(self.costs)}
+        search = GridSearchCV(machine, grid, cv=StratifiedKFold(inner)).fit(known, labels)
+        return torch.from_numpy(search.predict(tested)), float(search.best_score_)
