@@ -157,3 +157,18 @@ def test_degrees_are_counted() -> None:
     torch.testing.assert_close(found[:, :64].sum(1), graphs.sizes.float())
     star = graphs_of([{"edge_index": [[0] * 80, list(range(1, 81))], "num_nodes": 81}])
     assert degree_histograms(star)[0, [1, 63]].tolist() == [80, 1]
+
+
+def test_relatives_side_by_side_are_in_one_fold() -> None:
+    """Each graph has a relative beside it in the file, whose label is drawn: random folds learn it."""
+    generator = torch.Generator().manual_seed(0)
+    families = torch.randn(40, 3, generator=generator).repeat_interleave(3, 0)
+    labels = torch.randint(2, (40,), generator=generator).repeat_interleave(3)
+    points = LabeledFeatures(features=10 * families, labels=labels)
+    machine = SVM(costs=(10.0,))
+    drawn, blocks = (
+        CrossValidation(folds=10, in_order=in_order).accuracy(machine.predict, points)
+        for in_order in (False, True)
+    )
+    assert drawn > 0.75
+    assert blocks < 0.65

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tammes import Hard, NodesToGraphs, Objective, Softplus
-from tammes.evaluation import SVM
+from tammes.evaluation import SVM, CrossValidation
 from tammes.papers import entries
 from tammes.papers.jiang import GRAPHS_TRANSPORT, graphs_transport
 from tammes.papers.robinson_negatives import GRAPHS_HARD, graph_training, graphs_hard
@@ -106,6 +106,7 @@ def a_score(svm: float) -> GraphScore:
         inner=svm,
         logistic=svm,
         distinct=0.0,
+        blocks=svm,
         different=9,
         leaked=0.0,
         loss=1.0,
@@ -158,3 +159,16 @@ def test_easy_negatives_have_the_weights_of_hard_ones_reversed() -> None:
     for wrong in ({"beta": 0.0}, {"beta": 1.0, "clip": 0.0}):
         with pytest.raises(ValueError, match="must be a finite number above 0"):
             Easy(**wrong)
+
+
+def test_too_few_different_graphs_have_no_number() -> None:
+    graphs = random_graph_set(8)
+    test = graph_training.GraphTest(
+        labels=graphs.required_labels(),
+        numbers=torch.tensor([0, 1, 0, 1, 0, 1, 2, 3]),
+        validation=CrossValidation(folds=4),
+        machine=SVM(costs=(1.0,)),
+    )
+    score = test.score([torch.randn(8, 2)], loss=0.0, seconds=0.0)
+    assert (score.distinct, score.different) == (0.0, 4)
+    assert score.leaked > 0

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -36,6 +37,7 @@ from tammes.training import (
 )
 from tammes.training.config_file import from_yaml, to_yaml
 from tammes.training.embedding import embed_pairs
+from tammes.training.examples import Examples
 from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
 from tiny import (
@@ -241,3 +243,16 @@ def test_a_batch_larger_than_the_data_is_refused() -> None:
     config = replace(make_graph_config(), batch_size=64, optimizer=Adam())
     with pytest.raises(ValueError, match=r"the batch \(64\) is larger than the data \(22 graphs\)"):
         train(config, random_graph_set())
+
+
+def test_nodes_are_compared_with_graphs_of_one_process() -> None:
+    model = go(replace(make_graph_config(), epochs=1)).model
+    group = SimpleNamespace(is_single=False)
+    with pytest.raises(ValueError, match="compares the nodes and graphs of one process, got several"):
+        ContrastiveModule(
+            make_graph_config(),
+            model,
+            examples=Examples.of(random_graph_set()),
+            steps_per_epoch=1,
+            group=group,  # type: ignore[arg-type]
+        )

@@ -149,7 +149,8 @@ class GraphScore:
         inner: its accuracy in the inner folds of the training graphs, by which settings may be chosen.
         logistic: accuracy of the logistic regression after the last epoch.
         distinct: accuracy of the SVM after the last epoch, without graphs that equal an earlier one.
-        different: number of graphs without these.
+        blocks: accuracy of the SVM after the last epoch, in folds of graphs that are adjacent in the file.
+        different: number of graphs without equal ones.
         leaked: share of the test graphs with an equal one among the training graphs.
         loss: mean training loss of the last epoch.
         seconds: processor time of the training.
@@ -160,6 +161,7 @@ class GraphScore:
     inner: float
     logistic: float
     distinct: float
+    blocks: float
     different: int
     leaked: float
     loss: float
@@ -296,6 +298,7 @@ class GraphTest:
             inner=inner[-1],
             logistic=self.validation.accuracy(LinearProbe().predict, points),
             distinct=self._distinct(several[-1], first),
+            blocks=replace(self.validation, in_order=True).accuracy(self.machine.predict, points),
             different=len(first),
             leaked=self._leaked(),
             loss=loss,
