@@ -186,5 +186,6 @@ def settings_of(sets: Mapping[str, GraphSet], scale: GraphScale, results: GraphR
         "features of nodes": "one for each node label; the number 1 in sets without labels",
         "batch": f"{BATCH} graphs, half of a smaller set; as many steps as the paper's {scale.epochs} epochs",
         "Adam": f"learning rate {scale.learning_rate:g}, weight decay 1e-6",
-        "evaluation": f"SVM, {scale.folds} stratified folds for each seed, C from 1e-3 to 1e3 by inner folds",
+        "evaluation": f"SVM, {scale.folds} stratified folds for each seed, C from {min(scale.costs):g} to "
+        f"{max(scale.costs):g} by inner folds",
     }

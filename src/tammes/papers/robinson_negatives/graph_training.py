@@ -25,6 +25,7 @@ from tammes.evaluation import (
     leaked,
     wl_features,
 )
+from tammes.evaluation.svm import COSTS
 from tammes.evaluation.weisfeiler_lehman import first_of_each
 from tammes.objective import Objective
 from tammes.papers.entry import Request
@@ -59,6 +60,7 @@ class GraphScale:
         epochs: epochs of the papers; each set has as many more as its partial batches would have made.
         graphs: largest number of graphs of a set.
         folds: folds of the cross-validation.
+        costs: values of C of the SVM.
         stages: number of equally spaced epochs at which the published protocol looks at the test folds.
         learning_rate: learning rate of Adam.
         learning: whether encoders are trained; else all keep their first weights.
@@ -68,19 +70,21 @@ class GraphScale:
     epochs: int = EPOCHS
     graphs: int = 100_000
     folds: int = FOLDS
+    costs: tuple[float, ...] = COSTS
     stages: int = STAGES
     learning_rate: float = 1e-3
     learning: bool = True
 
 
 def scale_of(request: Request, *, learning_rate: float) -> GraphScale:
-    """Return fewer seeds for a budget below 1, then fewer epochs, then fewer graphs and folds."""
+    """Return fewer seeds for a budget below 1, then fewer epochs, graphs, folds and values of C."""
     is_small = request.budget < 0.01
     return GraphScale(
         seeds=request.seed_range(SEEDS),
         epochs=max(1, round(EPOCHS * min(1.0, SEEDS * request.budget))),
         graphs=60 if is_small else 100_000,
         folds=3 if is_small else FOLDS,
+        costs=COSTS[2:5:2] if is_small else COSTS,
         stages=1 if is_small else STAGES,
         learning_rate=learning_rate,
         learning=request.learning,
@@ -236,7 +240,7 @@ def measurer(
             labels=graphs.required_labels(),
             numbers=numbers(run.data),
             validation=CrossValidation(folds=run.folds, seed=run.seed),
-            machine=SVM(linear=run.method == WL),
+            machine=SVM(linear=run.method == WL, costs=scale.costs),
         )
         if run.method in (WL, DEGREES):
             return evaluation.score([floor(run.data, run.method)], loss=0.0, seconds=0.0)
