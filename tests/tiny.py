@@ -10,9 +10,16 @@ import torch
 from PIL import Image
 
 from tammes import Subset, recipes
-from tammes.data import Images, TensorPixels, Texts
-from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig
-from tammes.positives import SameClass
+from tammes.data import GraphSet, Images, TensorPixels, Texts
+from tammes.data.graph_packing import packed
+from tammes.encoders import (
+    BagOfWordsConfig,
+    ConvNetConfig,
+    GINEncoderConfig,
+    ProjectionHeadConfig,
+    ShortcutHeadConfig,
+)
+from tammes.positives import OwnGraph, SameClass
 from tammes.positives.augmentation import Handwriting
 from tammes.training import Adam, Cosine, TrainingConfig
 
@@ -147,3 +154,57 @@ def write_graphs(root: Path, *names: str, count: int = 10) -> Path:
         (folder / f"{name}_A.txt").write_text("\n".join(edges))
         (folder / f"{name}_graph_indicator.txt").write_text("\n".join(indicator))
     return root
+
+
+def random_graph_set(count: int = 22, *, classes: int = 2, seed: int = 0) -> GraphSet:
+    """Random graphs with 5 to 9 nodes of two kinds, denser in the first class."""
+    generator = torch.Generator().manual_seed(seed)
+    owner, pairs, start = [], [], 0
+    labels = [number % classes for number in range(count)]
+    for number, label in enumerate(labels):
+        n = 5 + int(torch.randint(5, (), generator=generator))
+        all_pairs = torch.combinations(torch.arange(n))
+        chosen = torch.rand(len(all_pairs), generator=generator) < (0.8 if label == 0 else 0.3)
+        chosen[0] = True
+        pairs.append(all_pairs[chosen].T + start)
+        owner += [number] * n
+        start += n
+    kinds = torch.randint(2, (start,), generator=generator)
+    return packed(
+        torch.tensor(owner),
+        torch.cat(pairs, dim=1),
+        names=[f"graph {number}" for number in range(count)],
+        where="random graphs",
+        features=torch.nn.functional.one_hot(kinds, 2).float(),
+        columns=("kind 0", "kind 1"),
+        labels=[f"class {label}" for label in labels],
+    )
+
+
+def write_tu_set(root: Path, name: str, graphs: GraphSet) -> Path:
+    """A folder of a data set of the TU collection."""
+    folder = root / name
+    folder.mkdir(parents=True)
+    batch = graphs.batch(range(len(graphs)))
+    edges = [f"{u}, {v}\n" for u, v in (batch.edges.T + 1).tolist()]
+    (folder / f"{name}_A.txt").write_text("".join(edges))
+    (folder / f"{name}_graph_indicator.txt").write_text("".join(f"{g + 1}\n" for g in batch.owner.tolist()))
+    (folder / f"{name}_graph_labels.txt").write_text(
+        "".join(f"{y}\n" for y in graphs.required_labels().tolist())
+    )
+    kinds = graphs.features.argmax(1).tolist()
+    (folder / f"{name}_node_labels.txt").write_text("".join(f"{kind}\n" for kind in kinds))
+    return folder
+
+
+def make_graph_config() -> TrainingConfig:
+    """Nodes against graphs, with hard negatives."""
+    return TrainingConfig(
+        objective=recipes.jsd(beta=1.0),
+        encoder=GINEncoderConfig(width=4, layers=2),
+        head=ShortcutHeadConfig(),
+        augmentation=None,
+        positives=OwnGraph(),
+        batch_size=4,
+        epochs=EPOCHS,
+    )

@@ -18,7 +18,7 @@ from tammes.objective import Objective
 from tammes.pairs import Pairs
 from tammes.perturbation import FeatureModification, Perturbation
 from tammes.selection import All, NotAbove, OtherLabels, Selection, Subset
-from tammes.sources import Gather, InBatch, Queue, TwoTowers
+from tammes.sources import Gather, InBatch, NodesToGraphs, Queue, TwoTowers
 from tammes.temperature import LearnedTemperature
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "LearnedTemperature",
     "Logistic",
     "Matryoshka",
+    "NodesToGraphs",
     "NotAbove",
     "Objective",
     "OtherLabels",

@@ -50,7 +50,7 @@ def test_a_run_without_an_augmentation_says_which_flag_names_one() -> None:
 def test_texts_have_none() -> None:
     texts = random_texts()
     run = train(replace(make_text_config(), epochs=1), texts, machine=Machine(accelerator="cpu"))
-    assert "texts have no augmentation" in measured_rotations(run, texts).missing
+    assert "only augmentations of images" in measured_rotations(run, texts).missing
     with pytest.raises(ValueError, match="--augmentation is for images"):
         measured_rotations(run, texts, "photographs")
 

@@ -1,9 +1,10 @@
 import pytest
 import torch
 
+from tammes.cli.floors import LARGEST_SIDE, floors, pixels
 from tammes.cli.options.data import Split
 from tammes.cli.outcome import confusion
-from tammes.cli.scores import LARGEST_SIDE, Measure, Measured, Trial, at_most, floors, knn_of, pixels
+from tammes.cli.scores import Measure, Measured, Trial, at_most, knn_of
 from tammes.data import Images, TensorPixels, as_floats
 from tammes.evaluation import KNN
 from tammes.report import Scores

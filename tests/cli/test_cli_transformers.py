@@ -20,7 +20,7 @@ from tammes.cli.main import main
 from tammes.cli.scores import Measured, Trial
 from tammes.report import Scores
 from tammes.training import load_run
-from tammes.training.config import TextsSummary
+from tammes.training.summaries import TextsSummary
 from tiny import random_texts, write_texts
 
 SETTINGS = "--batch-size 4 --epochs 1 --accelerator cpu encoder:transformers --encoder.name-or-path"

@@ -6,21 +6,12 @@ from dataclasses import replace
 from rich.console import Console
 
 from tammes.cli.conclusion import conclusion
+from tammes.cli.floors import floors
 from tammes.cli.loading import left_out
 from tammes.cli.options.compare import Compare
 from tammes.cli.outcome import write_report
 from tammes.cli.output import prepare_output
-from tammes.cli.scores import (
-    CURVE_POINTS,
-    Measure,
-    Measured,
-    Trial,
-    encoded,
-    floors,
-    knn_of,
-    score_table,
-    seconds_of,
-)
+from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, knn_of, score_table, seconds_of
 from tammes.training import Data, Machine, RunFolder, TrainingConfig, train
 
 

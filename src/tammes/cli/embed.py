@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from tammes.cli.loading import find_in_current_folder, left_out, load, shape_like
+from tammes.cli.loading import find_in_current_folder, left_out, load, shape_like, with_columns_of
 from tammes.cli.options.embed import Embed
 from tammes.cli.output import counted, prepare_output
 from tammes.training import Data, Machine, embed, load_run
@@ -24,7 +24,8 @@ def main(choice: Embed) -> None:
         find_in_current_folder()
     run = load_run(choice.run, trust=choice.trust)
     model = run.model.to(machine.device)
-    parts = load(choice.source, shape_like(choice.source, run.config.data))
+    loaded = load(choice.source, shape_like(choice.source, run.config.data))
+    parts = [with_columns_of(part, run.config.data) for part in loaded]
     embedded = [embed(model, part, batch_size=choice.batch_size, workers=choice.workers) for part in parts]
     features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))
     write = _parquet if choice.out.suffix == ".parquet" else _npz

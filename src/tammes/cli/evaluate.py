@@ -5,13 +5,24 @@ import json
 
 from rich.console import Console
 
-from tammes.cli.loading import find_in_current_folder, left_out, load_split, shape_like, skipped_names
+from tammes.cli.graph_scores import TRAINED, evaluated, graph_table, said_of_equal
+from tammes.cli.loading import (
+    find_in_current_folder,
+    left_out,
+    load,
+    load_split,
+    shape_like,
+    skipped_names,
+    with_columns_of,
+)
 from tammes.cli.options.evaluate import Evaluate
 from tammes.cli.outcome import pairs_of
 from tammes.cli.rotations import MeasuredRotations, measured_rotations
 from tammes.cli.scores import Measure, at_most, encoded, knn_of, score_table
+from tammes.data import GraphSet
 from tammes.diagnostics import alignment, uniformity
-from tammes.training import Data, Machine, Run, embed, load_run
+from tammes.evaluation import CrossValidation
+from tammes.training import Data, GraphsSummary, Machine, Run, embed, load_run
 from tammes.training.embedding import embed_pairs
 from tammes.training.seeds import Purpose, derive
 
@@ -23,7 +34,11 @@ def main(choice: Evaluate) -> None:
     if choice.trust:
         find_in_current_folder()
     run = load_run(choice.run, trust=choice.trust)
-    train, test = load_split(choice.source, shape_like(choice.source, run.config.data))
+    shape = shape_like(choice.source, run.config.data)
+    if isinstance(run.config.data, GraphsSummary):
+        _evaluate_graphs(choice, run)
+        return
+    train, test = load_split(choice.source, shape)
     if test is None:
         raise ValueError(
             f"there is nothing to measure on: {choice.source.data} has no labels (a folder for each class of "
@@ -76,6 +91,27 @@ def _in_words(measured: MeasuredRotations) -> str:
         f"gamma {gamma}, variance of the cosine {found.cosine_variance:.4f}.{composed} If only colors "
         f"change, {100 * found.neighbors_kept:.1f} % of the five nearest images stay{followed}."
     )
+
+
+def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
+    """Classify all graphs in folds, and print the scores."""
+    if choice.source.test is not None:
+        raise ValueError("graphs are tested in folds of --data: leave --test out")
+    (graphs,) = (with_columns_of(part, run.config.data) for part in load(choice.source, None))
+    assert isinstance(graphs, GraphSet)
+    run.model.to(Machine(accelerator=choice.accelerator).device)
+    validation = CrossValidation(folds=choice.folds, repeats=choice.repeats)
+    found = evaluated(run, graphs, validation, distinct=choice.distinct)
+    if choice.json:
+        floors = {
+            name: dataclasses.asdict(scores) for name, scores in found.scores.items() if name != TRAINED
+        }
+        numbers = {"graphs": found.graphs, "equal": found.equal, "leaked": found.leaked, "floors": floors}
+        named = {"run": str(choice.run), "data": choice.source.data}
+        print(json.dumps({**named, **dataclasses.asdict(found.scores[TRAINED]), **numbers}))
+        return
+    Console(markup=False).print(graph_table(str(choice.run), found, validation))
+    print(said_of_equal(found, distinct=choice.distinct))
 
 
 def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:

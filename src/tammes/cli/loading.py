@@ -13,14 +13,16 @@ from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.cli.output import counted
-from tammes.data import Images, Texts, folder, shards, texts
+from tammes.data import GraphSet, Texts, edge_lists, folder, shards, texts, tu_set
+from tammes.data.edge_lists import holds_edge_lists
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
 from tammes.data.stream_files import is_stream, stream_of_files
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 from tammes.data.tar_files import holds_shards, shard_files
-from tammes.training import Data, ImagesSummary, TextsSummary
+from tammes.data.tu_sets import tu_files
+from tammes.training import Data, GraphsSummary, ImagesSummary, TextsSummary
 from tammes.training.seeds import Purpose, derive
 
 Shape = tuple[int, int]
@@ -41,6 +43,36 @@ def find_in_current_folder() -> None:
         sys.path.append("")
 
 
+def are_graphs(source: Source) -> bool:
+    """Return whether the data are graphs: a data set of the TU collection, or lists of edges."""
+    return not has_own_test_images(source.data) and holds_graphs(Path(source.data))
+
+
+def holds_graphs(path: Path) -> bool:
+    """Return whether a path holds graphs, judged by the names of its files."""
+    return path.exists() and (bool(tu_files(path)) or holds_edge_lists(path))
+
+
+def load_graphs(path: Path) -> GraphSet:
+    """Load the graphs at a path.
+
+    Raises:
+        ValueError: for a file that is damaged, or contradicts another.
+    """
+    return tu_set(path) if tu_files(path) else edge_lists(path)
+
+
+def with_columns_of(data: Data, summary: ImagesSummary | TextsSummary | GraphsSummary) -> Data:
+    """Return graphs with the node features that a run was trained with; other data as they are.
+
+    Raises:
+        ValueError: for features that the run does not know.
+    """
+    if isinstance(data, GraphSet) and isinstance(summary, GraphsSummary):
+        return data.with_columns(summary.columns)
+    return data
+
+
 def are_texts(source: Source) -> bool:
     """Return whether the data are texts, judged by their files."""
     return not has_own_test_images(source.data) and looks_like_texts(source.data, source.format)
@@ -51,11 +83,13 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
 
     Args:
         source: data as the command line names them.
-        shape: size in pixels and channels of images; None for texts.
+        shape: size in pixels and channels of images; None for texts and graphs.
 
     Raises:
         ValueError: for data that cannot be loaded, or options of texts given for images.
     """
+    if shape is None and are_graphs(source):
+        source.format.check_unused(f"{source.data} holds graphs")
     if shape is not None:
         # The label of an image in a shard or a stream has a name, as the column of a table has.
         unused = source.format
@@ -71,6 +105,8 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
 
 
 def _part(source: Source, path: str, shape: Shape | None) -> Data:
+    if shape is None and holds_graphs(Path(path)):
+        return load_graphs(Path(path))
     if shape is None:
         _check_no_cache(source, "these are texts")
         return load_texts(path, source.format, strict=source.strict)
@@ -193,27 +229,22 @@ def looks_like_texts(path: str, format: TextFormat) -> bool:
     return sum(fnmatch(name, "*.txt") for name in names) > images
 
 
-def shape_like(source: Source, summary: ImagesSummary | TextsSummary) -> Shape | None:
-    """Return the shape of the images that a run was trained on; None for texts.
+def shape_like(source: Source, summary: ImagesSummary | TextsSummary | GraphsSummary) -> Shape | None:
+    """Return the shape of the images that a run was trained on; None for texts and graphs.
 
     Raises:
         ValueError: for data of the other kind, or no data.
     """
-    data, now_texts = source.data, are_texts(source)
-    trained_on_texts = isinstance(summary, TextsSummary)
-    if trained_on_texts != now_texts:
-        if not (
-            now_texts
-            or has_own_test_images(data)
-            or Path(data).exists()
-            or holds_shards(data)
-            or is_stream(data)
+    data = source.data
+    now = "graphs" if are_graphs(source) else "texts" if are_texts(source) else "images"
+    was = {ImagesSummary: "images", TextsSummary: "texts", GraphsSummary: "graphs"}[type(summary)]
+    if was != now:
+        if now == "images" and not (
+            has_own_test_images(data) or Path(data).exists() or holds_shards(data) or is_stream(data)
         ):
             raise ValueError(f"found nothing at {data}")
-        kinds = "texts", "images"
-        was, now = kinds if trained_on_texts else kinds[::-1]
         raise ValueError(f"the run was trained on {was}, but {data} holds {now}: name {was}")
-    return None if isinstance(summary, TextsSummary) else (summary.size, summary.channels)
+    return (summary.size, summary.channels) if isinstance(summary, ImagesSummary) else None
 
 
 def load_split(source: Split, shape: Shape | None) -> tuple[Data, Data | None]:
@@ -261,7 +292,7 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
     if not 0 < fraction < 1:
         raise ValueError(f"fraction must be above 0 and below 1, got {fraction}")
     labels = data.required_labels()
-    kept = 1 if isinstance(data, Images) else 2
+    kept = 2 if isinstance(data, Texts) else 1
     held: list[int] = []
     for label in labels.unique().tolist():
         rows = (labels == label).nonzero()[:, 0]
@@ -270,7 +301,9 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
         held += rows[torch.randperm(len(rows), generator=generator)[:count]].tolist()
     chosen = set(held)
     if len(labels[held].unique()) < 2:
-        noun = "images" if isinstance(data, Images) else "sentences"
+        noun = (
+            "sentences" if isinstance(data, Texts) else "graphs" if isinstance(data, GraphSet) else "images"
+        )
         raise ValueError(
             f"too few {noun} to hold some out of each class: name others by --test, or use --held-out 0"
         )
@@ -280,12 +313,14 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
 
 def _same_classes(data: Data, test: Data) -> Data:
     test.required_labels()
+    if isinstance(data, GraphSet) and isinstance(test, GraphSet):
+        test = test.with_columns(data.columns)
     if data.classes is None or test.classes is None or data.classes == test.classes:
         return test
     odd = sorted(set(data.classes) ^ set(test.classes))
     if odd:
         raise ValueError(f"the test data must have the same classes; these differ: {', '.join(odd)}")
-    assert isinstance(test, Texts)  # the classes of images are in the order of their names
+    assert isinstance(test, Texts | GraphSet)  # the classes of images are in the order of their names
     assert test.labels is not None
     numbers = torch.tensor([data.classes.index(name) for name in test.classes])
     return replace(test, labels=numbers[test.labels], classes=data.classes)

@@ -12,10 +12,19 @@ from torch import Tensor
 
 from tammes.cli.rotations import measured_rotations
 from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
-from tammes.data import Images, Texts
+from tammes.data import GraphSet, Texts
 from tammes.data.listing import listing
 from tammes.objective import Objective
-from tammes.report import Comparison, Curve, Outcome, Pictures, Sample, Sentences, write_comparison
+from tammes.report import (
+    Comparison,
+    Curve,
+    GraphSizes,
+    Outcome,
+    Pictures,
+    Sample,
+    Sentences,
+    write_comparison,
+)
 from tammes.report.origin import origin
 from tammes.report.settings import SEED, data_settings, training_settings
 from tammes.selection import OtherLabels, Subset
@@ -57,6 +66,9 @@ class Exhibit:
         }
         if isinstance(data, Texts):
             return Sentences(sentences=data.sentences, **shared)
+        if isinstance(data, GraphSet):
+            edges = data.edge_starts.diff() // 2
+            return GraphSizes(nodes=data.sizes.numpy(), edges=edges.numpy(), **shared)
         return Pictures(images=data.batch(range(len(data))).numpy(), **shared)
 
 
@@ -151,7 +163,7 @@ def report_settings(config: RunConfig, exhibit: Exhibit, measure: Measure | None
         temperature = measure.knn.temperature
         weighted = "" if temperature is None else f", weighted by exp(cosine / {temperature:g})"
         settings["nearest neighbors"] = f"{measure.knn.neighbors}{weighted}"
-    if measure is not None and isinstance(exhibit.data, Images):
+    if measure is not None and not isinstance(exhibit.data, Texts):
         settings["10 % and 1 %"] = (
             f"means over {DRAWS} draws of labels, the same for all; their variation is not in the intervals"
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tammes.cli.scores import at_most
 from tammes.data import Images
-from tammes.positives import Handwriting, Identity, Photographs
+from tammes.positives import Handwriting, Photographs
 from tammes.training import Data, Run, TrainingConfig
 from tammes.training.rotations import NEIGHBORS, ROWS, Rotations, measure_rotations
 
@@ -40,7 +40,7 @@ def known_augmentation(config: TrainingConfig) -> Photographs | Handwriting | No
     care = config.equivariance
     if care is not None and care.augmentation is not None:
         return care.augmentation
-    return None if isinstance(config.augmentation, Identity) else config.augmentation
+    return config.augmentation if isinstance(config.augmentation, Photographs | Handwriting) else None
 
 
 def measured_rotations(
@@ -59,9 +59,9 @@ def measured_rotations(
     """
     if not isinstance(data, Images):
         if named is not None:
-            raise ValueError("--augmentation is for images, but this run is of texts: leave it out")
+            raise ValueError("--augmentation is for images, but this run is not of images: leave it out")
         return MeasuredRotations(
-            rotations=None, missing="texts have no augmentation that could act as a rotation"
+            rotations=None, missing="only augmentations of images are measured as rotations"
         )
     augmentation = known_augmentation(run.config.training) if named is None else BY_NAME[named]
     if augmentation is None:

@@ -8,17 +8,21 @@ from dataclasses import dataclass, field
 import torch
 from rich.table import Table
 from torch import Tensor
-from torch.nn.functional import adaptive_avg_pool2d
 
 from tammes.cli.options.data import Split
-from tammes.data import Images, Texts, as_floats
+from tammes.data import Images, Texts
 from tammes.data.stream import StreamPixels
-from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
 from tammes.estimate import Estimate
-from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, LinearProbe, MeanClassifier
+from tammes.evaluation import (
+    KNN,
+    LabeledFeatures,
+    LinearClassifier,
+    LinearProbe,
+    MeanClassifier,
+)
 from tammes.evaluation.knn import usual_knn
 from tammes.report import Floor, Scores
-from tammes.training import Data, Model, Monitor, Run, build_model, embed
+from tammes.training import Data, Model, Monitor, Run, embed
 from tammes.training.seeds import Purpose, derive
 
 Featurize = Callable[[Data], Tensor]
@@ -27,8 +31,6 @@ CURVE_POINTS = 20
 DRAWS = 10
 # Measuring must not take longer than training.
 MOST_MEASURED = 5_000
-# Of pixels as features.
-LARGEST_SIDE = 16
 BATCH = 500
 
 
@@ -141,17 +143,6 @@ def encoded(model: Model) -> Featurize:
     return lambda data: embed(model, data)[0]
 
 
-def pixels(images: Data) -> Tensor:
-    """Return the pixels themselves as features, those of large images averaged down to 16x16.
-
-    The averaging bounds the memory that they take, and the time of the probes.
-    """
-    assert isinstance(images, Images)
-    side, rows = min(images.size, LARGEST_SIDE), range(len(images))
-    batches = (as_floats(images.batch(rows[start : start + BATCH])) for start in rows[::BATCH])
-    return torch.cat([adaptive_avg_pool2d(batch, side).flatten(1) for batch in batches])
-
-
 def _readable(data: Data) -> Data:
     """Return data that may be read often: of a stream, which is read from its beginning each time, a copy."""
     if isinstance(data, Images) and isinstance(data.pixels, StreamPixels):
@@ -229,65 +220,6 @@ class Trial:
     def floor(self) -> Floor:
         """The trial as a floor of the report."""
         return Floor(name=self.name, scores=self.mean, seeds=self.scores)
-
-
-def weighted_words(train: Texts, dim: int) -> Featurize | None:
-    """Return latent semantic analysis: tf-idf weights of words, by a truncated SVD in `dim` dimensions.
-
-    Both are fitted to the training sentences, as the encoder is. None if no sentence has a word.
-    """
-    # scikit-learn's text module takes a tenth of a second to import.
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    weights = TfidfVectorizer(sublinear_tf=True)
-    words = weights.build_analyzer()
-    if not any(words(sentence) for sentence in train.sentences):
-        return None
-    counts = weights.fit_transform(train.sentences)
-    svd = TruncatedSVD(min(dim, counts.shape[1]), random_state=0).fit(counts)
-
-    def features(data: Data) -> Tensor:
-        assert isinstance(data, Texts)
-        return torch.from_numpy(svd.transform(weights.transform(data.sentences))).float()
-
-    return features
-
-
-def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
-    """Return the trials without a trained encoder: the untrained one, and pixels or weighted words.
-
-    An encoder that was pretrained is measured as it was before the training, unless a resumed run no longer
-    finds its weights.
-
-    Args:
-        data: data that the runs were trained on.
-        runs: a run for each seed, for which the untrained encoders are built.
-        measure: measurements of these runs.
-        device: device to compute on.
-    """
-    untrained = _untrained(runs, measure, device)
-    if isinstance(data, Texts):
-        dim = runs[0].model.encoder.features
-        features = weighted_words(data, dim)
-        if features is None:
-            return untrained
-        return *untrained, Trial(name=f"tf-idf and SVD, {dim}", measured=(measure.of_features(features),))
-    side = LARGEST_SIDE
-    name = "raw pixels" if data.size <= side else f"pixels at {side}x{side}"
-    return *untrained, Trial(name=name, measured=(measure.of_features(pixels),))
-
-
-def _untrained(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
-    encoder = runs[0].config.training.encoder
-    is_pretrained = isinstance(encoder, TransformersConfig | TimmConfig) and encoder.pretrained
-    try:
-        measured = tuple(
-            measure.of_features(encoded(build_model(run.config, run.model.assets).to(device))) for run in runs
-        )
-    except UnavailableWeightsError:
-        return ()
-    return (Trial(name=f"{'pretrained' if is_pretrained else 'untrained'} encoder", measured=measured),)
 
 
 # Accuracies by the titles of their columns.

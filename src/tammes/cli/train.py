@@ -8,13 +8,14 @@ from pathlib import Path
 from rich.console import Console
 
 from tammes.cli.conclusion import conclusion
+from tammes.cli.floors import floors
 from tammes.cli.loading import left_out
 from tammes.cli.options.objective import makers
 from tammes.cli.options.train import Train
 from tammes.cli.options.training import TrainingOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import check_text
-from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, floors, knn_of, score_table
+from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, knn_of, score_table
 from tammes.training import Data, ImagesSummary, Machine, Run, RunFolder, train
 from tammes.training.command import Command
 from tammes.training.run_folder import read_config

@@ -2,7 +2,11 @@
 
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits
+from tammes.data.edge_lists import edge_lists
 from tammes.data.folder import MixedFolderWarning, folder, usual_shape
+from tammes.data.graph_batch import GraphBatch
+from tammes.data.graph_packing import graphs_of
+from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
 from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
@@ -13,9 +17,12 @@ from tammes.data.svhn import svhn
 from tammes.data.texts import Texts
 from tammes.data.texts_loading import texts
 from tammes.data.tokens import Tokens
+from tammes.data.tu_sets import tu_set
 from tammes.data.vocabulary import Vocabulary
 
 __all__ = [
+    "GraphBatch",
+    "GraphSet",
     "Images",
     "MixedFolderWarning",
     "Pixels",
@@ -28,12 +35,15 @@ __all__ = [
     "as_floats",
     "cifar10",
     "digits",
+    "edge_lists",
     "folder",
+    "graphs_of",
     "mnist",
     "published_at",
     "shards",
     "stream",
     "svhn",
     "texts",
+    "tu_set",
     "usual_shape",
 ]

@@ -90,8 +90,8 @@ class LabeledGraphs:
         chosen = torch.as_tensor(indices, dtype=torch.long)
         if bool(((chosen < 0) | (chosen >= len(self))).any()):
             raise IndexError(f"expected indices from 0 to {len(self) - 1}")
-        node_rows, node_starts = _rows(self.node_starts, chosen)
-        edge_rows, edge_starts = _rows(self.edge_starts, chosen)
+        node_rows, node_starts = rows_within(self.node_starts, chosen)
+        edge_rows, edge_starts = rows_within(self.edge_starts, chosen)
         return LabeledGraphs(
             nodes=self.nodes[node_rows],
             edges=self.edges[:, edge_rows],
@@ -102,8 +102,17 @@ class LabeledGraphs:
         )
 
 
-def _rows(starts: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the rows of the chosen graphs, and the index of each graph's first row among them."""
+def rows_within(starts: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the rows of the chosen graphs, and the index of each graph's first row among them.
+
+    Args:
+        starts: (graphs + 1,) index of each graph's first row, and the number of all rows at the end.
+        chosen: (n,) graphs, in any order.
+
+    Example:
+        >>> rows_within(torch.tensor([0, 2, 3]), torch.tensor([1, 0]))
+        (tensor([2, 0, 1]), tensor([0, 1, 3]))
+    """
     sizes = starts.diff()[chosen]
     new = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
     rows = torch.arange(int(new[-1])) + (starts[chosen] - new[:-1]).repeat_interleave(sizes)

@@ -1,9 +1,18 @@
-"""Networks from images or sentences to features, and the projection head that follows in training."""
+"""Networks from images, sentences or graphs to features, and the projection head that follows in training."""
 
 from tammes.encoders.bag_of_words import BagOfWords, BagOfWordsConfig
 from tammes.encoders.convnet import ConvNet, ConvNetConfig
 from tammes.encoders.encoder import Encoder
-from tammes.encoders.mlp import ProjectionHead, ProjectionHeadConfig
+from tammes.encoders.graph_positions import LaplacianEigenvectors, SignInvariant
+from tammes.encoders.graphs import (
+    GATEncoderConfig,
+    GCNEncoderConfig,
+    GINEncoderConfig,
+    GPSEncoderConfig,
+    GraphEncoder,
+    GraphEncoderConfig,
+)
+from tammes.encoders.mlp import ProjectionHead, ProjectionHeadConfig, ShortcutHead, ShortcutHeadConfig
 from tammes.encoders.model_description import ModelDescription
 from tammes.encoders.module import ModuleConfig, ModuleEncoder, TimmConfig
 from tammes.encoders.resnet import ResNet, ResNetConfig
@@ -17,6 +26,13 @@ __all__ = [
     "ConvNet",
     "ConvNetConfig",
     "Encoder",
+    "GATEncoderConfig",
+    "GCNEncoderConfig",
+    "GINEncoderConfig",
+    "GPSEncoderConfig",
+    "GraphEncoder",
+    "GraphEncoderConfig",
+    "LaplacianEigenvectors",
     "ModelDescription",
     "ModuleConfig",
     "ModuleEncoder",
@@ -26,6 +42,9 @@ __all__ = [
     "ResNet9",
     "ResNet9Config",
     "ResNetConfig",
+    "ShortcutHead",
+    "ShortcutHeadConfig",
+    "SignInvariant",
     "TimmConfig",
     "TransformersConfig",
     "TransformersImageEncoder",

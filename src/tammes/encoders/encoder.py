@@ -1,4 +1,4 @@
-"""The base class of all encoders: a module from images or sentences to feature vectors."""
+"""The base class of all encoders: a module from images, sentences or graphs to feature vectors."""
 
 from torch import nn
 
@@ -6,7 +6,9 @@ from tammes.checks import check_integer
 
 
 class Encoder(nn.Module):
-    """Encoder to (batch, features) from images (batch, channels, size, size) in [0, 1] or from `Tokens`.
+    """Encoder to (batch, features) from images (batch, channels, size, size) in [0, 1], tokens or graphs.
+
+    Sentences come as `Tokens`, graphs as a `GraphBatch`.
 
     Features are neither normalized nor projected: a projection head follows in training only, and evaluation
     uses the features. A subclass sets `features` to the width of its output.

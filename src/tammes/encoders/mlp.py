@@ -73,3 +73,52 @@ class ProjectionHeadConfig:
         """Build the head for features (batch, features), with weights from torch's generator."""
         hidden = features if self.hidden is None else self.hidden
         return ProjectionHead(features=features, dim=self.dim, hidden=hidden, layers=self.layers)
+
+
+class ShortcutHead(nn.Module):
+    """Three linear layers, each with a ReLU, beside a linear map: y = mlp(x) + W x.
+
+    Source: the published code of Sun et al., InfoGraph, 2020, its networks of nodes and of graphs.
+
+    Example:
+        >>> import torch
+        >>> head = ShortcutHead(features=96, dim=96)
+        >>> head(torch.rand(4, 96)).shape
+        torch.Size([4, 96])
+    """
+
+    def __init__(self, *, features: int, dim: int) -> None:
+        super().__init__()
+        widths = [features, dim, dim, dim]
+        modules = [module for a, b in pairwise(widths) for module in (nn.Linear(a, b), nn.ReLU())]
+        self.features = features
+        self.dim = dim
+        self.layers = nn.Sequential(*modules)
+        self.shortcut = nn.Linear(features, dim)
+
+    def forward(self, features: Float[Tensor, "batch features"]) -> Float[Tensor, "batch dim"]:
+        """Return the embeddings of features."""
+        return self.layers(features) + self.shortcut(features)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortcutHeadConfig:
+    """Settings of a `ShortcutHead`, InfoGraph's head.
+
+    Raises:
+        ValueError: a width below 1.
+
+    Example:
+        >>> ShortcutHeadConfig().build(features=96).dim
+        96
+    """
+
+    dim: int | None = None
+    """Width of the embeddings; by default that of the features."""
+
+    def __post_init__(self) -> None:
+        check_integer("dim", 1 if self.dim is None else self.dim)
+
+    def build(self, features: int) -> ShortcutHead:
+        """Build the head for features (batch, features), with weights from torch's generator."""
+        return ShortcutHead(features=features, dim=features if self.dim is None else self.dim)

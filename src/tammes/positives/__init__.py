@@ -5,7 +5,16 @@ from tammes.positives.active import Active, Chosen
 from tammes.positives.augmentation import Augmentation, Handwriting, Identity, Photographs
 from tammes.positives.boundary import Boundary
 from tammes.positives.classes import Clusters, Labels
+from tammes.positives.graph_augmentation import (
+    DropNodes,
+    GraphAugmentation,
+    MaskFeatures,
+    OneChange,
+    PerturbEdges,
+    Subgraph,
+)
 from tammes.positives.neighbors import Neighbors
+from tammes.positives.own_graph import OwnGraph
 from tammes.positives.same_class import SameClass
 from tammes.positives.same_instance import SameInstance
 from tammes.positives.targeted import Targeted
@@ -17,15 +26,22 @@ __all__ = [
     "Boundary",
     "Chosen",
     "Clusters",
+    "DropNodes",
+    "GraphAugmentation",
     "Halving",
     "Handwriting",
     "Identity",
     "Labels",
+    "MaskFeatures",
     "Nearest",
     "Neighbors",
+    "OneChange",
+    "OwnGraph",
+    "PerturbEdges",
     "Photographs",
     "Quantile",
     "SameClass",
     "SameInstance",
+    "Subgraph",
     "Targeted",
 ]

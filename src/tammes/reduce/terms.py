@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,6 +26,29 @@ def softplus(values: Values) -> Values:
         0.7583
     """
     return functional.softplus(values, threshold=40)
+
+
+def softplus_without_graph(values: Values) -> Values:
+    """Return log(1 + e^y) as `softplus` does, without a graph and in the same time for all y.
+
+    max(0, y) + log1p(e^{-|y|}), where log1p(e) is e itself below the rounding error. torch's softplus takes
+    up to ten times as long on raw inner products: for logarithms of numbers close to 1, and for e^y that are
+    nearly subnormal.
+
+    Example:
+        >>> [round(y, 4) for y in softplus_without_graph(torch.tensor([0.0, -20.0, 90.0])).tolist()]
+        [0.6931, 0.0, 90.0]
+    """
+    limit = _largest_exponent(values.dtype)
+    decay = values.abs().clamp_(max=limit).neg_().exp_()
+    # log1p(e) <= e, and equal to it where e is so small that the clamp raises it.
+    logarithm = decay.clamp(min=torch.finfo(values.dtype).eps).log1p_()
+    return torch.minimum(logarithm, decay, out=logarithm).add_(values.clamp(min=0))
+
+
+def _largest_exponent(kind: torch.dtype) -> float:
+    """Return y with e^{-y} well above the smallest normal number."""
+    return -0.8 * math.log(torch.finfo(kind).tiny)
 
 
 class Term(ABC):
@@ -140,11 +164,14 @@ class Softened(Term):
 
     @override
     def __call__(self, values: Values) -> Values:
-        return softplus(values) if self.factor == 1.0 else self.factor * softplus(values)
+        has_graph = values.requires_grad and torch.is_grad_enabled()
+        softened = softplus(values) if has_graph else softplus_without_graph(values)
+        return softened if self.factor == 1.0 else self.factor * softened
 
     @override
     def derivative(self, values: Values) -> Values:
-        return self.factor * torch.sigmoid(values)
+        # Subnormal exponentials of raw inner products take six times as long.
+        return self.factor * torch.sigmoid(values.clamp(min=-_largest_exponent(values.dtype)))
 
     @override
     def times(self, factor: float) -> Softened:

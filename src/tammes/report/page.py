@@ -22,7 +22,7 @@ from tammes.report.negatives import effective_negatives
 from tammes.report.over_training import OverTraining, Series, over_training
 from tammes.report.palette import CLASSES, css_color, objective_color
 from tammes.report.rotations import rotation_table
-from tammes.report.sample import Sentences
+from tammes.report.sample import GraphSizes, Sentences
 from tammes.report.similarities import by_label, by_view, cosine, separation
 from tammes.report.strips import anchor_strips, nearest_strips
 from tammes.report.table import score_table
@@ -184,7 +184,7 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
         "title": f"{listed(names)} on {comparison.data}",
         "comparison": comparison,
         "sample": sample,
-        "lines": isinstance(sample, Sentences),
+        "lines": isinstance(sample, Sentences | GraphSizes),
         "lead": lead,
         "note": note,
         "table": score_table(comparison, colors),

@@ -1,4 +1,4 @@
-"""Samples that the figures show: held-out pictures or sentences, in random order."""
+"""Samples that the figures show: held-out pictures, sentences or graphs, in random order."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -175,6 +175,43 @@ class Sentences(Sample):
             sentence = sentence[:LONGEST].rsplit(" ", 1)[0] + " ..."
         # dir="auto" keeps a right-to-left sentence from changing the direction of the text around it.
         return Markup('<q dir="auto" title="{}">{}</q>').format(words, sentence)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GraphSizes(Sample):
+    """Sample of graphs, shown by their sizes.
+
+    Args:
+        nodes: (n,) number of nodes of each graph.
+        edges: (n,) number of edges of each graph.
+
+    Raises:
+        ValueError: If a shape or type is wrong, or a label has no class name.
+
+    Example:
+        >>> sizes = np.array([3, 4, 5, 6])
+        >>> GraphSizes(nodes=sizes, edges=sizes - 1).shown(1, "graph 2")
+        Markup('<span title="graph 2">4 nodes, 3 edges</span>')
+    """
+
+    one: ClassVar[str] = "graph"
+    data: ClassVar[str] = "graphs"
+    nodes: Integers = field(repr=False)
+    edges: Integers = field(repr=False)
+
+    def __post_init__(self) -> None:
+        check_shape("GraphSizes.edges, one number for each graph,", self.edges.shape, self.nodes.shape)
+        self._check()
+
+    @property
+    @override
+    def size(self) -> int:
+        return len(self.nodes)
+
+    @override
+    def shown(self, row: int, words: str) -> Markup:
+        sizes = f"{self.nodes[row]:,} nodes, {self.edges[row]:,} edges"
+        return Markup('<span title="{}">{}</span>').format(words, sizes)
 
 
 def _readable(words: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tammes.positives import SameInstance
 from tammes.report.markup import listed
-from tammes.training import ImagesSummary, QueueConfig, RunConfig, TextsSummary, TrainingConfig
+from tammes.training import GraphsSummary, ImagesSummary, QueueConfig, RunConfig, TextsSummary, TrainingConfig
 
 SEED = "seed"
 
@@ -95,7 +95,7 @@ def training_settings(config: TrainingConfig) -> dict[str, str]:
     }
 
 
-def data_settings(data: ImagesSummary | TextsSummary) -> dict[str, str]:
+def data_settings(data: ImagesSummary | TextsSummary | GraphsSummary) -> dict[str, str]:
     """Return the description of the training data.
 
     Example:
@@ -105,6 +105,8 @@ def data_settings(data: ImagesSummary | TextsSummary) -> dict[str, str]:
     if isinstance(data, ImagesSummary):
         kind = "gray" if data.channels == 1 else "color"
         return {"images": f"{data.count:,} of {data.size}x{data.size} pixels in {kind}"}
+    if isinstance(data, GraphsSummary):
+        return {"graphs": f"{data.count:,} with {data.nodes:,} nodes of {len(data.columns)} features"}
     documents = f" of {data.documents:,} documents" if data.documents else ""
     return {"sentences": f"{data.count:,}{documents}, {data.vocabulary:,} words"}
 

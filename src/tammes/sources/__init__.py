@@ -3,7 +3,8 @@
 from tammes.sources.distributed import LostProcessError
 from tammes.sources.gather import Gather
 from tammes.sources.inbatch import InBatch
+from tammes.sources.nodes_to_graphs import NodesToGraphs
 from tammes.sources.queue import Queue
 from tammes.sources.two_towers import TwoTowers
 
-__all__ = ["Gather", "InBatch", "LostProcessError", "Queue", "TwoTowers"]
+__all__ = ["Gather", "InBatch", "LostProcessError", "NodesToGraphs", "Queue", "TwoTowers"]

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.caching import GradientCache
 from tammes.training.care import Care
-from tammes.training.config import ImagesSummary, RunConfig, TextsSummary, TrainingConfig
+from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.embedding import embed
 from tammes.training.examples import Data
 from tammes.training.model import Model, build_model
 from tammes.training.momentum import MomentumEncoder, QueueConfig
 from tammes.training.optimizer import Adam, Constant, Cosine
 from tammes.training.suited import suited
+from tammes.training.summaries import GraphsSummary, ImagesSummary, TextsSummary
 
 if TYPE_CHECKING:
     from tammes.training.loop import train
@@ -52,6 +53,7 @@ __all__ = [
     "EpochMetrics",
     "Falling",
     "GradientCache",
+    "GraphsSummary",
     "ImagesSummary",
     "Machine",
     "Model",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
-from tammes.encoders import BagOfWordsConfig, ModelDescription, TransformersConfig
-from tammes.training.config import RunConfig, TextsSummary, TrainingConfig
+from tammes.encoders import BagOfWordsConfig, GraphEncoderConfig, ModelDescription, TransformersConfig
+from tammes.training.config import RunConfig, TrainingConfig
+from tammes.training.summaries import TextsSummary
 
 Assets = Vocabulary | ModelDescription
 """What is needed beside the settings to build a network and to read texts."""
@@ -17,19 +19,25 @@ Assets = Vocabulary | ModelDescription
 Tokenizer = Vocabulary | ModelTokenizer
 
 
-def new_assets(data: Images | Texts, config: TrainingConfig) -> Assets | None:
+def new_assets(data: Images | Texts | GraphSet, config: TrainingConfig) -> Assets | None:
     """Return the assets of a new run: a vocabulary of its texts, or what a model's folder says of the model.
 
     Args:
-        data: images or texts.
-        config: configuration of the run, whose encoder takes one or the other.
+        data: images, texts or graphs.
+        config: configuration of the run, whose encoder takes one of them.
 
     Raises:
-        ValueError: for images if the encoder takes texts, or the other way round; for texts without a
+        ValueError: for data of another kind than the encoder takes; for texts without a
             word that is frequent enough; for a model that cannot be read.
         ImportError: if a package that reads them is not installed.
     """
     encoder, are_texts = config.encoder, isinstance(data, Texts)
+    if isinstance(data, GraphSet) != isinstance(encoder, GraphEncoderConfig):
+        kind = "other data" if isinstance(data, GraphSet) else "graphs"
+        raise ValueError(
+            f"{encoder!r} takes {kind}, got {data!r}: choose GINEncoderConfig() or another encoder of graphs "
+            "for graphs alone"
+        )
     if isinstance(encoder, TransformersConfig):
         if are_texts != config.takes_texts:
             kind = "Texts" if config.takes_texts else "Images"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -127,6 +128,12 @@ class Care:
                 made["uniformity"] = (uniformity_loss(views[0]) + uniformity_loss(views[1])) / 2
         # Processes have equally many rows and groups, so that the mean of their means is the mean.
         return {name: group.mean(loss[None]) for name, loss in made.items()}
+
+    def total(self, loss: Tensor, losses: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+        """Return the weighted sum of the objective's loss and the terms beside it."""
+        # Not 0 times the loss: an objective that is only measured should not make a gradient at all.
+        total = self.objective * loss if self.objective > 0 else torch.zeros_like(loss)
+        return total + sum(weight * losses[name] for name, weight in self.terms.items())
 
     def _equivariance(self, view_a: Tensor, view_b: Tensor, groups: int) -> Tensor:
         if isinstance(self.form, Minkowski):

@@ -1,30 +1,29 @@
 """Configuration of a run: the same configuration and data give the same weights."""
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import Literal
 
 from tammes.checks import check_integer, check_seed
-from tammes.data.images import Images
-from tammes.data.model_tokenizer import ModelTokenizer
-from tammes.data.texts import Texts
-from tammes.data.vocabulary import Vocabulary
 from tammes.encoders import (
     BagOfWordsConfig,
     ConvNetConfig,
+    GraphEncoderConfig,
     ModuleConfig,
     ProjectionHeadConfig,
     ResNet9Config,
     ResNetConfig,
+    ShortcutHeadConfig,
     TimmConfig,
     TransformersConfig,
 )
 from tammes.objective import Objective
 from tammes.positives import (
     Active,
+    GraphAugmentation,
     Handwriting,
     Identity,
     Neighbors,
+    OwnGraph,
     Photographs,
     SameClass,
     SameInstance,
@@ -36,7 +35,7 @@ from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.care import Care
 from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
-from tammes.training.shard_order import ShardsSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, TextsSummary
 
 EncoderConfig = (
     ConvNetConfig
@@ -46,10 +45,11 @@ EncoderConfig = (
     | TimmConfig
     | TransformersConfig
     | BagOfWordsConfig
+    | GraphEncoderConfig
 )
-AugmentationConfig = Photographs | Handwriting | Identity
-PositivesConfig = SameInstance | SameClass | Neighbors | Active | Targeted
-VIEWS_OF_ONE_ROW = SameInstance | Active | Targeted
+AugmentationConfig = Photographs | Handwriting | Identity | GraphAugmentation
+PositivesConfig = SameInstance | SameClass | Neighbors | Active | Targeted | OwnGraph
+VIEWS_OF_ONE_ROW = SameInstance | Active | Targeted | OwnGraph
 """Positives that show the same row of the data as their anchor."""
 
 
@@ -58,16 +58,19 @@ class TrainingConfig:
     """Settings of a run, without its data and the machine it runs on.
 
     The two views of a pair show a row of the data and its positive. Both views of images are augmented, and
-    the usual positive is the image itself; texts are not augmented, and the positive is another sentence.
+    the usual positive is the image itself; texts are not augmented, and the positive is another sentence. Of
+    graphs the usual pair is a node and its graph, or two augmented views.
 
     Args:
         objective: Objective to minimize.
         encoder: Network whose features are wanted.
         head: Small network between features and the embeddings that are compared; None compares the
             features.
-        augmentation: Augmentation of images; None for texts. It decides what a `TransformersConfig` reads.
+        augmentation: Augmentation of images or graphs; None for texts. It decides what a `TransformersConfig`
+            reads.
         positives: What the second view of a pair shows: the image of the first (chosen among several views,
-            or made by another augmentation), another row of its class, or the sentence beside it.
+            or made by another augmentation), another row of its class, the sentence beside it, or a
+            node's graph.
         optimizer: Optimizer with its learning rate.
         batch_size: Pairs per step, over all processes; the negatives of a pair are the others of its batch.
         epochs: Number of times that every image is visited, or every sentence paired.
@@ -91,7 +94,7 @@ class TrainingConfig:
             chunks, or with a sentence as its own positive; a queue with positives from other rows; a factor
             for `Targeted` that the augmentation does not have; more than two crops of texts, or with other
             positives, a queue or equivariance; equivariance with groups that do not divide the batch, or
-            without an augmentation that a group could share.
+            without an augmentation that a group could share; images or texts with parts for graphs.
 
     Example:
         >>> import tammes
@@ -104,7 +107,7 @@ class TrainingConfig:
 
     objective: Objective
     encoder: EncoderConfig = field(default_factory=ResNetConfig)
-    head: ProjectionHeadConfig | None = field(default_factory=ProjectionHeadConfig)
+    head: ProjectionHeadConfig | ShortcutHeadConfig | None = field(default_factory=ProjectionHeadConfig)
     augmentation: AugmentationConfig | None = field(default_factory=Photographs)
     positives: PositivesConfig = field(default_factory=SameInstance)
     optimizer: Adam = field(default_factory=Adam)
@@ -143,7 +146,9 @@ class TrainingConfig:
                 f"and no equivariance, got crops={self.crops}: choose 2, or images with SameInstance() and "
                 "InBatch()"
             )
-        if self.takes_texts:
+        if self.takes_graphs:
+            self._check_graphs()
+        elif self.takes_texts:
             self._check_texts()
         else:
             self._check_images()
@@ -163,7 +168,43 @@ class TrainingConfig:
         if self.learn_temperature:
             LearnedTemperature(initial=self.objective.temperature)  # refuses a start below its lower bound
 
+    def _check_graphs(self) -> None:
+        if not isinstance(self.augmentation, GraphAugmentation | None):
+            raise ValueError(
+                f"{self.augmentation!r} changes images, and {self.encoder!r} takes graphs: choose "
+                "OneChange(), another change of graphs, or augmentation=None"
+            )
+        if not isinstance(self.positives, OwnGraph | SameInstance | SameClass):
+            raise ValueError(
+                f"{self.positives!r} is not for graphs: choose OwnGraph(), SameInstance() or SameClass()"
+            )
+        if isinstance(self.positives, OwnGraph) and self.augmentation is not None:
+            raise ValueError(
+                "OwnGraph() compares the nodes of a graph with the graph, without views, got "
+                f"augmentation={self.augmentation!r}: choose None, or positives=SameInstance()"
+            )
+        if isinstance(self.positives, OwnGraph) and not isinstance(self.negatives, InBatch):
+            raise ValueError("OwnGraph() takes its negatives from the batch: leave the queue out")
+        if isinstance(self.positives, SameInstance) and self.augmentation is None:
+            raise ValueError(
+                "a graph that is its own positive needs an augmentation, or both views are the same: choose "
+                "OneChange(), or positives=OwnGraph()"
+            )
+        if self.chunk is not None:
+            raise ValueError(
+                f"chunks are cut of images and texts, got chunk={self.chunk} for graphs: leave it out"
+            )
+
+    def _check_no_graphs(self) -> None:
+        for name, part in (("positives", self.positives), ("augmentation", self.augmentation)):
+            if isinstance(part, OwnGraph | GraphAugmentation):
+                raise ValueError(
+                    f"{name}={part!r} is for graphs, and {self.encoder!r} takes none: choose "
+                    "GINEncoderConfig() or another encoder of graphs"
+                )
+
     def _check_texts(self) -> None:
+        self._check_no_graphs()
         if self.augmentation is not None:
             raise ValueError(f"texts are not augmented, got {self.augmentation!r}: choose augmentation=None")
         if isinstance(self.positives, Active | Targeted):
@@ -185,6 +226,7 @@ class TrainingConfig:
             )
 
     def _check_images(self) -> None:
+        self._check_no_graphs()
         if isinstance(self.encoder, TransformersConfig):
             self.encoder.check_images()
         if self.augmentation is None:
@@ -198,6 +240,7 @@ class TrainingConfig:
                 "Photographs(), Handwriting(), or other positives"
             )
         if isinstance(self.positives, Targeted):
+            assert not isinstance(self.augmentation, GraphAugmentation)
             self.positives.augmentations(self.augmentation)  # refuses a factor that it does not have
 
     def _check_equivariance(self, care: Care) -> None:
@@ -211,6 +254,11 @@ class TrainingConfig:
                 f"but the positives are {self.positives!r}: choose positives=SameInstance(), or leave it out"
             )
         care.check(batch_size=self.batch_size)
+
+    @property
+    def takes_graphs(self) -> bool:
+        """Whether the encoder takes graphs."""
+        return isinstance(self.encoder, GraphEncoderConfig)
 
     @property
     def takes_texts(self) -> bool:
@@ -229,6 +277,7 @@ class TrainingConfig:
     def augmentations(self) -> tuple[AugmentationConfig | None, AugmentationConfig | None]:
         """Augmentations of the first and the second view of a pair; None for texts."""
         if self.augmentation is not None and isinstance(self.positives, Targeted):
+            assert not isinstance(self.augmentation, GraphAugmentation)
             return self.positives.augmentations(self.augmentation)
         return self.augmentation, self.augmentation
 
@@ -254,80 +303,6 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImagesSummary:
-    """Description of a run's images, by which a resume recognizes them.
-
-    Args:
-        source: Origin of the images in the user's words: "digits", or a folder.
-        count: Number of images.
-        channels: 1 or 3.
-        size: Height and width in pixels.
-        shards: Shards in which the images are stored; None for images that are read in any order.
-
-    Example:
-        >>> ImagesSummary(source="digits", count=1438, channels=1, size=16).count
-        1438
-    """
-
-    source: str
-    count: int
-    channels: int
-    size: int
-    shards: ShardsSummary | None = None
-
-    @classmethod
-    def of(cls, images: Images, source: str) -> "ImagesSummary":
-        """Describe images."""
-        return cls(
-            source=source,
-            count=len(images),
-            channels=images.channels,
-            size=images.size,
-            shards=ShardsSummary.of(images),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextsSummary:
-    """Description of a run's texts, by which a resume recognizes them.
-
-    Args:
-        source: Origin of the texts in the user's words: a folder, a file, the name of a data set.
-        count: Number of sentences.
-        documents: Number of documents; 0 if they are not known.
-        vocabulary: Number of words in the vocabulary, or of tokens that the tokenizer of a model has.
-        digest: Checksum of the sentences, their documents, and the vocabulary or tokenizer.
-
-    Example:
-        >>> texts = Texts(sentences=("a cat", "a dog"), names=("1", "2"))
-        >>> TextsSummary.of(texts, Vocabulary(words=("[UNK]", "a")), "pets").vocabulary
-        2
-    """
-
-    source: str
-    count: int
-    documents: int
-    vocabulary: int
-    digest: str
-
-    @classmethod
-    def of(cls, texts: Texts, tokenizer: Vocabulary | ModelTokenizer, source: str) -> "TextsSummary":
-        """Describe texts and the tokenizer of their encoder."""
-        words = tokenizer.words if isinstance(tokenizer, Vocabulary) else (tokenizer.file,)
-        content = "\0".join([*words, "", *texts.sentences])
-        digest = hashlib.sha256(content.encode(errors="surrogatepass"))
-        if texts.labels is not None:
-            digest.update(texts.labels.numpy().tobytes())
-        return cls(
-            source=source,
-            count=len(texts),
-            documents=0 if texts.classes is None else len(texts.classes),
-            vocabulary=len(tokenizer),
-            digest=digest.hexdigest()[:12],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunConfig:
     """Content of a run's config.yaml.
 
@@ -336,12 +311,13 @@ class RunConfig:
         data: Description of the training data.
 
     Raises:
-        ValueError: if the encoder takes texts and the data are images, or the other way round.
+        ValueError: if the encoder takes texts, images or graphs, and the data are of another kind.
     """
 
     training: TrainingConfig
-    data: ImagesSummary | TextsSummary
+    data: ImagesSummary | TextsSummary | GraphsSummary
 
     def __post_init__(self) -> None:
-        if self.training.takes_texts != isinstance(self.data, TextsSummary):
+        wanted = TextsSummary if self.training.takes_texts else ImagesSummary
+        if not isinstance(self.data, GraphsSummary if self.training.takes_graphs else wanted):
             raise ValueError(f"{self.training.encoder!r} does not take data of this kind: {self.data!r}")

@@ -7,18 +7,20 @@ import torch
 from torch import Tensor, nn
 
 from tammes.checks import check_finite_rows, check_integer
-from tammes.positives import Augmentation
-from tammes.training.examples import Data, Examples, to_inputs
+from tammes.data.graph_batch import GraphBatch
+from tammes.positives import Augmentation, GraphAugmentation
+from tammes.training.examples import Data, Examples, changed, to_inputs
 from tammes.training.loader import plain_errors, row_loader
 from tammes.training.model import Model
 
 
 def embed(model: Model, data: Data, batch_size: int = 512, workers: int = 0) -> tuple[Tensor, Tensor]:
-    """Return the features and embeddings of images or texts, in evaluation mode and without augmentation.
+    """Return the features and embeddings of images, texts or graphs, in evaluation mode, not augmented.
 
     Args:
         model: encoder and head, on any device.
-        data: n images of the channels and size the model was built for, or n sentences for a model of texts.
+        data: n images of the channels and size the model was built for, n sentences for a model of texts, or
+            n graphs with the node features of the run.
         batch_size: rows at a time; changes time and memory only.
         workers: number of processes that decode images.
 
@@ -59,17 +61,19 @@ def embed_pairs(
     model: Model,
     data: Data,
     pairs: Tensor,
-    augmentations: tuple[Augmentation | None, Augmentation | None],
+    augmentations: tuple[Augmentation | GraphAugmentation | None, Augmentation | GraphAugmentation | None],
     *,
     seeds: tuple[int, int],
 ) -> tuple[Tensor, Tensor]:
     """Return the embeddings of two views of pairs, made as in training, in evaluation mode and in one batch.
 
+    Where nodes are compared with graphs, the first view is a graph's first node, the second the graph.
+
     Args:
         model: encoder and head, on any device.
-        data: images or texts.
+        data: images, texts or graphs.
         pairs: int64 (b, 2), rows of anchors and their positives.
-        augmentations: augmentation of the first views, and of the second; None for texts.
+        augmentations: augmentation of the first views, and of the second; None for no change.
         seeds: random seeds of the first views, and of the second.
 
     Returns:
@@ -79,11 +83,15 @@ def embed_pairs(
     examples = Examples.of(data, model.assets)
     views = []
     with torch.inference_mode(), evaluating(model):
+        if model.node_head is not None:
+            graphs = examples.batch(pairs[:, 1].tolist()).to(device)
+            assert isinstance(graphs, GraphBatch)
+            of_nodes, of_graphs = model.nodes_and_graphs(graphs)
+            return of_nodes[graphs.starts].float().cpu(), of_graphs.float().cpu()
         for rows, augmentation, seed in zip(pairs.T.tolist(), augmentations, seeds, strict=True):
             inputs = to_inputs(examples.batch(rows).to(device))
             if augmentation is not None:
-                assert isinstance(inputs, Tensor)
-                inputs = augmentation(inputs, seed=seed)
+                inputs = changed(augmentation, inputs, seed=seed)
             views.append(model(inputs)[1].float().cpu())
     return views[0], views[1]
 

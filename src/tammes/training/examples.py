@@ -1,4 +1,4 @@
-"""Training data in the form in which the loop reads them: rows in batches, images or sentences alike."""
+"""Training data in the form in which the loop reads them: rows in batches, whatever they are."""
 
 import hashlib
 from collections.abc import Sequence
@@ -7,15 +7,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from tammes.data.graph_batch import GraphBatch
+from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images, as_floats
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.texts import Texts
 from tammes.data.tokens import Tokens
+from tammes.positives import Augmentation, GraphAugmentation
 from tammes.training.assets import Assets, new_assets, tokenizer_of
-from tammes.training.config import ImagesSummary, TextsSummary, TrainingConfig
+from tammes.training.config import TrainingConfig
+from tammes.training.summaries import GraphsSummary, ImagesSummary, TextsSummary
 
-Data = Images | Texts
-Inputs = Tensor | Tokens
+Data = Images | Texts | GraphSet
+Inputs = Tensor | Tokens | GraphBatch
 
 
 class CutWarning(UserWarning):
@@ -30,9 +34,9 @@ class Examples:
     Token ids are held in memory.
 
     Args:
-        data: n images or n sentences.
+        data: n images, n sentences or n graphs.
         assets: vocabulary of the texts, or description of the model that reads the data; else None.
-        tokens: token ids of the texts; None for images.
+        tokens: token ids of the texts; else None.
 
     Example:
         >>> from tammes.data import digits
@@ -52,7 +56,7 @@ class Examples:
 
     @classmethod
     def of(cls, data: Data, assets: Assets | None = None) -> "Examples":
-        """Prepare data for a model: texts for one with a tokenizer, images for one without.
+        """Prepare data for a model: texts for one with a tokenizer, others for one without.
 
         Raises:
             ValueError: for data of the other kind.
@@ -73,8 +77,8 @@ class Examples:
         """Prepare data for a run.
 
         Args:
-            data: images or texts.
-            config: configuration of the run, whose encoder takes one or the other.
+            data: images, texts or graphs.
+            config: configuration of the run, whose encoder takes one of them.
             assets: what the run has kept to read them; None for a new run, and for all that is built from
                 the data.
 
@@ -111,24 +115,43 @@ class Examples:
         return digest.hexdigest()[:12]
 
     def batch(self, rows: Sequence[int]) -> Inputs:
-        """Read rows as they are stored: pixels in bytes, or token ids."""
+        """Read rows as they are stored: pixels in bytes, token ids, or graphs."""
         if self.tokens is not None:
             return self.tokens.take(torch.tensor(rows, dtype=torch.int64))
-        assert isinstance(self.data, Images)
+        assert isinstance(self.data, Images | GraphSet)
         return self.data.batch(rows)
 
-    def summary(self, source: str) -> ImagesSummary | TextsSummary:
+    def summary(self, source: str) -> ImagesSummary | TextsSummary | GraphsSummary:
         """Return the description of the data that stands in config.yaml."""
         if isinstance(self.data, Images):
             return ImagesSummary.of(self.data, source)
+        if isinstance(self.data, GraphSet):
+            return GraphsSummary.of(self.data, source)
         tokenizer = tokenizer_of(self.assets)
         assert tokenizer is not None
         return TextsSummary.of(self.data, tokenizer, source)
 
 
 def to_inputs(stored: Inputs) -> Inputs:
-    """Turn stored rows into an encoder's inputs: bytes into floats in [0, 1], tokens as they are."""
+    """Turn stored rows into an encoder's inputs: bytes into floats in [0, 1], others as they are."""
     return as_floats(stored) if isinstance(stored, Tensor) else stored
+
+
+def changed(
+    augmentation: Augmentation | GraphAugmentation,
+    inputs: Inputs,
+    *,
+    seed: int,
+    first_row: int = 0,
+    batch_size: int | None = None,
+    groups: int | None = None,
+) -> Inputs:
+    """Return a random view of images or graphs, by an augmentation of their kind."""
+    if isinstance(augmentation, GraphAugmentation):
+        assert isinstance(inputs, GraphBatch)  # the configuration refuses other kinds
+        return augmentation(inputs, seed, first_row=first_row, batch_size=batch_size)
+    assert isinstance(inputs, Tensor)
+    return augmentation(inputs, seed, first_row=first_row, batch_size=batch_size, groups=groups)
 
 
 def concatenate(first: Inputs, second: Inputs) -> Inputs:
@@ -136,12 +159,16 @@ def concatenate(first: Inputs, second: Inputs) -> Inputs:
     if isinstance(first, Tokens):
         assert isinstance(second, Tokens)
         return Tokens.cat([first, second])
+    if isinstance(first, GraphBatch):
+        assert isinstance(second, GraphBatch)
+        return GraphBatch.cat([first, second])
     assert isinstance(second, Tensor)
     return torch.cat([first, second])
 
 
 def to_rows(inputs: Inputs) -> Tensor:
     """Return inputs as one tensor with a row for each, which `FromRows` turns back: chunks are cut of it."""
+    assert not isinstance(inputs, GraphBatch)  # the configuration has no chunks of graphs
     return inputs if isinstance(inputs, Tensor) else inputs.padded()
 
 

@@ -5,19 +5,24 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from tammes.data.graph_batch import GraphBatch
 from tammes.data.tokens import Tokens
 from tammes.encoders import (
     BagOfWordsConfig,
     Encoder,
+    GraphEncoder,
+    GraphEncoderConfig,
     ModelDescription,
     ProjectionHead,
+    ShortcutHead,
     TimmConfig,
     TransformersConfig,
 )
-from tammes.positives import SameInstance
+from tammes.positives import OwnGraph, SameInstance
 from tammes.training.assets import Assets, tokenizer_of
-from tammes.training.config import ImagesSummary, RunConfig
+from tammes.training.config import RunConfig
 from tammes.training.seeds import Purpose, derive
+from tammes.training.summaries import GraphsSummary, ImagesSummary
 
 
 class Model(nn.Module):
@@ -27,6 +32,7 @@ class Model(nn.Module):
         encoder: network from inputs to features.
         head: network from features to embeddings; None if the objective compares the features.
         assets: vocabulary of a bag of words, or description of a model of transformers; else None.
+        node_head: network from the features of a node to its embedding, where nodes are compared with graphs.
 
     Example:
         >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
@@ -37,21 +43,35 @@ class Model(nn.Module):
         (4, 16)
     """
 
-    def __init__(self, encoder: Encoder, head: ProjectionHead | None, assets: Assets | None = None) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        head: ProjectionHead | ShortcutHead | None,
+        assets: Assets | None = None,
+        node_head: nn.Module | None = None,
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.head = nn.Identity() if head is None else head
+        self.node_head = node_head
         self.dim = encoder.features if head is None else head.dim
         self.assets = assets
 
-    def forward(self, inputs: Tensor | Tokens) -> tuple[Tensor, Tensor]:
+    def forward(self, inputs: Tensor | Tokens | GraphBatch) -> tuple[Tensor, Tensor]:
         """Return features (batch, features) and embeddings (batch, dim).
 
         Args:
-            inputs: images (batch, channels, size, size) in [0, 1], or sentences as tokens.
+            inputs: images (batch, channels, size, size) in [0, 1], sentences as tokens, or graphs.
         """
         features = self.encoder(inputs)
         return features, self.head(features)
+
+    def nodes_and_graphs(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
+        """Return the embeddings of the nodes and of the graphs, each by its own head."""
+        assert isinstance(self.encoder, GraphEncoder)
+        assert self.node_head is not None  # `build_model` gives one to a run whose positives are OwnGraph
+        nodes = self.encoder.nodes(batch)
+        return self.node_head(nodes), self.head(batch.sums(nodes))
 
 
 def build_model(config: RunConfig, assets: Assets | None = None, *, pretrained: bool = True) -> Model:
@@ -73,18 +93,24 @@ def build_model(config: RunConfig, assets: Assets | None = None, *, pretrained: 
         torch.manual_seed(derive(training.seed, Purpose.WEIGHTS))
         encoder = _build_encoder(config, assets, pretrained)
         head = None if training.head is None else training.head.build(features=encoder.features)
-        return Model(encoder, head, assets)
+        if not isinstance(training.positives, OwnGraph):
+            return Model(encoder, head, assets)
+        of_nodes = nn.Identity() if training.head is None else training.head.build(features=encoder.features)
+        return Model(encoder, head, assets, of_nodes)
 
 
 def _build_encoder(config: RunConfig, assets: Assets | None, pretrained: bool) -> Encoder:
     settings, data = config.training.encoder, config.data
     if isinstance(settings, TransformersConfig | TimmConfig) and not pretrained:
         settings = replace(settings, pretrained=False)
+    if isinstance(data, GraphsSummary):
+        assert isinstance(settings, GraphEncoderConfig)
+        return settings.build(inputs=len(data.columns))
     if isinstance(data, ImagesSummary):
         if isinstance(settings, TransformersConfig):
             assert isinstance(assets, ModelDescription)
             return settings.build_for_images(assets, channels=data.channels, size=data.size)
-        assert not isinstance(settings, BagOfWordsConfig)  # the configuration refuses it
+        assert not isinstance(settings, BagOfWordsConfig | GraphEncoderConfig)  # the configuration refuses it
         return settings.build(channels=data.channels, size=data.size)
     tokenizer = tokenizer_of(assets)
     words = 0 if tokenizer is None else len(tokenizer)

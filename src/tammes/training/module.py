@@ -15,10 +15,11 @@ from torch.optim.lr_scheduler import LambdaLR
 from typing_extensions import override
 
 from tammes.coupling import Hard
+from tammes.data.graph_batch import GraphBatch
 from tammes.group import Group
 from tammes.pairs import Pairs
-from tammes.positives import Active, Augmentation
-from tammes.sources import Gather, InBatch, Queue
+from tammes.positives import Active, Augmentation, GraphAugmentation, OwnGraph
+from tammes.sources import Gather, InBatch, NodesToGraphs, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
 from tammes.training.annealing import Falling, Oscillating, Rising
@@ -28,7 +29,7 @@ from tammes.training.config import TrainingConfig
 from tammes.training.distributed.batch_norm import has_global_batch_norm
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.distributed.strategy import GradientMaxima
-from tammes.training.examples import Examples, FromRows, Inputs, concatenate, to_inputs, to_rows
+from tammes.training.examples import Examples, FromRows, Inputs, changed, concatenate, to_inputs, to_rows
 from tammes.training.loader import PairBatch
 from tammes.training.model import Model
 from tammes.training.momentum import MomentumEncoder, QueueConfig
@@ -91,11 +92,15 @@ class ContrastiveModule(LightningModule):
         self.terms: dict[str, float] = {}
         self.local_maxima: GradientMaxima = {}
         self.learning_rate = self.gradient_norm = 0.0
-        self.temperature = None
-        if config.learn_temperature:
-            self.temperature = LearnedTemperature(initial=config.objective.temperature)
+        initial = config.objective.temperature
+        self.temperature = LearnedTemperature(initial=initial) if config.learn_temperature else None
 
     def _build_source(self) -> InBatch | Gather | Queue:
+        if isinstance(self.config.positives, OwnGraph) and not self.group.is_single:
+            raise ValueError(
+                "OwnGraph() compares the nodes and graphs of one process, got several: start one, or choose "
+                "positives=SameInstance() with an augmentation"
+            )
         gather = None if self.group.is_single else Gather()
         if isinstance(self.config.negatives, QueueConfig):
             return Queue(size=self.config.negatives.size, dim=self.model.dim, gather=gather)
@@ -148,7 +153,7 @@ class ContrastiveModule(LightningModule):
         if self.active is not None:
             self.active.count_choices()
         self._anneal(step)
-        pairs = self._pairs(embeddings, rows)
+        pairs = self._pairs(embeddings, views[0], rows)
         loss = self.objective(
             pairs,
             generator=torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE)),
@@ -161,9 +166,11 @@ class ContrastiveModule(LightningModule):
         return loss
 
     def _views(self, batch: PairBatch, step: int) -> tuple[Inputs, ...]:
-        """Make the two views of each pair, or as many as there are crops."""
+        """Make the views of each row: two, as many as there are crops, or one graph for all its nodes."""
         anchors, positives, _ = batch
         first = to_inputs(anchors)
+        if isinstance(self.config.positives, OwnGraph):
+            return (first,)
         second = first if positives is None else to_inputs(positives)
         of_first, of_second = self.config.augmentations
         # The views of the objective serve the equivariance loss, too, unless it has its own augmentation.
@@ -180,14 +187,19 @@ class ContrastiveModule(LightningModule):
         return first, self.active.choose(step, self.model, candidate, chunk=self.config.chunk)
 
     def _augment(
-        self, inputs: Inputs, augmentation: Augmentation | None, seed: int, groups: int | None = None
+        self,
+        inputs: Inputs,
+        augmentation: Augmentation | GraphAugmentation | None,
+        seed: int,
+        groups: int | None = None,
     ) -> Inputs:
         """Augment this process's rows exactly as a single process would augment the whole batch."""
         if augmentation is None:
             return inputs
-        assert isinstance(inputs, Tensor)  # the configuration has no augmentation for texts
         first_row, batch_size = self.shard.first_row, self.shard.batch_size
-        return augmentation(inputs, seed=seed, first_row=first_row, batch_size=batch_size, groups=groups)
+        return changed(
+            augmentation, inputs, seed=seed, first_row=first_row, batch_size=batch_size, groups=groups
+        )
 
     def _embed_shared(self, batch: PairBatch, care: Care, views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Embed two views whose groups share an augmentation: those of the objective, or two more."""
@@ -211,19 +223,19 @@ class ContrastiveModule(LightningModule):
         group: Group,
     ) -> Tensor:
         """Return the weighted sum of the objective and the terms beside it, and remember these."""
-        losses = care.losses(
-            (views[0], views[1]),
-            (shared[0], shared[1]),
-            group=group,
-            groups=care.groups // self.shard.processes,
-        )
+        groups = care.groups // self.shard.processes
+        losses = care.losses((views[0], views[1]), (shared[0], shared[1]), group=group, groups=groups)
         self.terms = {f"{name}_loss": float(each.detach()) for name, each in losses.items()}
-        # Not 0 times the loss: an objective that is only measured should not make a gradient at all.
-        total = care.objective * loss if care.objective > 0 else torch.zeros_like(loss)
-        return total + sum(weight * losses[name] for name, weight in care.terms.items())
+        return care.total(loss, losses)
 
     def _embed(self, views: tuple[Inputs, ...]) -> tuple[Tensor, ...]:
-        """Embed all views; with a queue, the momentum encoder embeds the second view."""
+        """Embed all views; with a queue, the momentum encoder embeds the second view.
+
+        With one view, embed its nodes and its graphs.
+        """
+        if len(views) == 1:
+            assert isinstance(views[0], GraphBatch)
+            return self.model.nodes_and_graphs(views[0])
         if self.keys is not None:
             assert isinstance(self.keys.model, Model)
             first, second = views
@@ -241,14 +253,17 @@ class ContrastiveModule(LightningModule):
         of_rows = nn.Sequential(FromRows(), network)
         return GradientCache(of_rows, chunk=self.config.chunk)(*(to_rows(view) for view in views))
 
-    def _pairs(self, views: tuple[Tensor, ...], rows: Tensor) -> Pairs:
+    def _pairs(self, embeddings: tuple[Tensor, ...], first: Inputs, rows: Tensor) -> Pairs:
         labels = self.examples.labels
         if labels is not None:
-            labels = labels[rows.cpu()].to(views[0].device)
+            labels = labels[rows.cpu()].to(embeddings[0].device)
+        if isinstance(self.config.positives, OwnGraph):
+            assert isinstance(first, GraphBatch)
+            return NodesToGraphs()(*embeddings, owner=first.owner, ids=rows, labels=labels)
         if isinstance(self.source, Queue):
             # The ids let the fresh key of an image replace the one stored in an earlier epoch.
-            return self.source(*views, ids=rows, labels=labels)
-        return self.source(*views, labels=labels)
+            return self.source(*embeddings, ids=rows, labels=labels)
+        return self.source(*embeddings, labels=labels)
 
     def _anneal(self, step: int) -> None:
         """Set the annealed objective, which changes only between epochs."""

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images, ShardedPixels
 from tammes.data.texts import Texts
 from tammes.positives import Active, Neighbors, SameClass
@@ -45,7 +46,7 @@ class Pairing:
 
     @classmethod
     def of(cls, data: Data, positives: PositivesConfig, *, seed: int) -> "Pairing":
-        """Pair the rows of images or texts.
+        """Pair the rows of images, texts or graphs.
 
         Raises:
             ValueError: for data without the labels or the reading order that the rule needs, or data in
@@ -61,6 +62,8 @@ class Pairing:
                 )
         if isinstance(data, Texts):
             positions, noun = data.positions, "sentences"
+        if isinstance(data, GraphSet):
+            noun = "graphs"
         if isinstance(positives, SameClass) and labels is None:
             raise ValueError(
                 f"SameClass pairs {noun} of one class, but these have no labels: give them labels, "

@@ -7,28 +7,33 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
+from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images
 from tammes.data.texts import Texts
 from tammes.encoders import (
     BagOfWordsConfig,
+    GINEncoderConfig,
     ResNet9Config,
     ResNetConfig,
+    ShortcutHeadConfig,
     TimmConfig,
     TransformersConfig,
 )
 from tammes.objective import Objective
-from tammes.positives import Handwriting, Neighbors, Photographs, SameClass
+from tammes.positives import Handwriting, Neighbors, OwnGraph, Photographs, SameClass
 from tammes.training.config import EncoderConfig, TrainingConfig
 from tammes.training.examples import Data
 from tammes.training.optimizer import Adam, Cosine
 
-VISITED_TEXTS, VISITED_IMAGES = 200_000, 100_000
+VISITED_TEXTS, VISITED_IMAGES, VISITED_GRAPHS = 200_000, 100_000, 200_000
 """Rows that a training visits, whatever their number: texts in about a minute, small images in a few."""
+FEWEST_EPOCHS_OF_GRAPHS = 10
 FEWEST_EPOCHS_OF_TEXTS, FEWEST_EPOCHS_OF_IMAGES, MOST_EPOCHS = 10, 3, 100
 VISITED_BY_PRETRAINED = 20_000
 """Likewise of a pretrained network, which knows most already, and forgets it in a long training."""
 FEWEST_EPOCHS_OF_PRETRAINED, MOST_EPOCHS_OF_PRETRAINED = 1, 10
 LARGEST_BATCH, SMALLEST_BATCH = 256, 8
+LARGEST_BATCH_OF_GRAPHS = 128
 LARGEST_BATCH_OF_TRANSFORMERS = 64  # and of pretrained networks
 FEWEST_STEPS = 4
 """Steps of an epoch below which batches are made smaller."""
@@ -65,6 +70,9 @@ def suited(
     training visits about 200,000 sentences or 100,000 images, in at most 100 epochs. Small sets have smaller
     batches.
 
+    Graphs have InfoGraph's settings: three layers of an isomorphism network, nodes compared with graphs by
+    two heads, batches of at most 128, a constant learning rate of 1e-3.
+
     A pretrained network, and any of transformers, has batches of at most 64, gradients of a norm of at most
     1, and a rate that rises for a tenth of the training and then falls along half a cosine. Its peak is 3e-5
     for a pretrained network, which larger steps would make forget what it knows, and 3e-4 for an untrained
@@ -72,9 +80,9 @@ def suited(
 
     Args:
         objective: objective to minimize.
-        data: images or texts to train on.
-        encoder: network; by default a bag of words for texts, a `ResNet9` for images up to 64 pixels, and a
-            ResNet-18 above.
+        data: images, texts or graphs to train on.
+        encoder: network; by default a bag of words for texts, a `ResNet9` for images up to 64 pixels, a
+            ResNet-18 above, and an isomorphism network for graphs.
         epochs: number of epochs; by default what is said above.
         mirrors: whether a mirrored photograph means the same.
         seed: random seed of the run.
@@ -118,6 +126,17 @@ def _suited_to_data(objective: Objective, data: Data, *, mirrors: bool, seed: in
             optimizer=Adam(learning_rate=0.1, schedule=Cosine(warmup_epochs=0)),
             batch_size=_batch_size(rows),
             epochs=_epochs(rows, VISITED_TEXTS, fewest=FEWEST_EPOCHS_OF_TEXTS),
+            seed=seed,
+        )
+    if isinstance(data, GraphSet):
+        return TrainingConfig(
+            objective=objective,
+            encoder=GINEncoderConfig(),
+            head=ShortcutHeadConfig(),
+            augmentation=None,
+            positives=OwnGraph(),
+            batch_size=_batch_size(rows, largest=LARGEST_BATCH_OF_GRAPHS),
+            epochs=_epochs(rows, VISITED_GRAPHS, fewest=FEWEST_EPOCHS_OF_GRAPHS),
             seed=seed,
         )
     return TrainingConfig(

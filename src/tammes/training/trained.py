@@ -13,14 +13,18 @@ from PIL import Image, ImageOps
 from torch import Tensor, nn
 
 from tammes.data.folder import folder
+from tammes.data.graph_batch import GraphBatch
+from tammes.data.graph_packing import graphs_of
+from tammes.data.graph_set import GraphSet
 from tammes.data.image_files import as_pixels, decode
 from tammes.data.images import Images, TensorPixels
 from tammes.data.texts import Texts
 from tammes.data.tokens import Tokens
-from tammes.training.config import ImagesSummary, RunConfig
+from tammes.training.config import RunConfig
 from tammes.training.embedding import embed
 from tammes.training.model import Model
 from tammes.training.run_folder import RunFolder, load_run
+from tammes.training.summaries import GraphsSummary, ImagesSummary
 from tammes.training.weights import read_metadata, read_model, save_weights
 
 try:
@@ -113,15 +117,15 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
         self.features = model.encoder.features
         self.eval()
 
-    def forward(self, inputs: Tensor | Tokens) -> Float[Tensor, "batch features"]:
-        """Return the features of images `(batch, channels, size, size)` in [0, 1], or of tokens."""
+    def forward(self, inputs: Tensor | Tokens | GraphBatch) -> Float[Tensor, "batch features"]:
+        """Return the features of images `(batch, channels, size, size)` in [0, 1], tokens, or graphs."""
         features: Tensor = self.model.encoder(inputs)
         return features
 
     def embed(
         self, data: object, *, projected: bool = False, batch_size: int = 512, workers: int = 0
     ) -> Float[Tensor, "n features"]:
-        """Return the features of n images or sentences, in evaluation mode; float32 on the CPU.
+        """Return the features of n images, sentences or graphs, in evaluation mode; float32 on the CPU.
 
         Images are scaled and cropped to the size, and converted to the channels, that the encoder was trained
         with, as in training.
@@ -129,7 +133,8 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
         Args:
             data: for images a folder, a list of files or of Pillow images, an array of bytes
                 `(n, height, width)` or `(n, height, width, 1 or 3)`, a uint8 tensor
-                `(n, channels, height, width)`, or `Images`; for texts a list of strings, or `Texts`.
+                `(n, channels, height, width)`, or `Images`; for texts a list of strings, or `Texts`; for
+                graphs a `GraphSet`, or a list of graphs of torch_geometric.
             projected: whether to return the projection head's output, which the objective compared.
             batch_size: rows at a time; changes time and memory only.
             workers: number of processes that decode images.
@@ -138,8 +143,10 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
             ValueError: data of another kind; an image that cannot be decoded; a blank sentence.
         """
         summary = self.settings.data
-        if isinstance(summary, ImagesSummary):
-            rows: Images | Texts = _images(data, size=summary.size, channels=summary.channels)
+        if isinstance(summary, GraphsSummary):
+            rows: Images | Texts | GraphSet = _graphs(data).with_columns(summary.columns)
+        elif isinstance(summary, ImagesSummary):
+            rows = _images(data, size=summary.size, channels=summary.channels)
         else:
             rows = _texts(data)
         return embed(self.model, rows, batch_size=batch_size, workers=workers)[int(projected)]
@@ -215,6 +222,14 @@ def _pixels(image: object, *, size: int, channels: int) -> Tensor:
     return as_pixels(ImageOps.exif_transpose(image), size=size, channels=channels)
 
 
+def _graphs(data: object) -> GraphSet:
+    if isinstance(data, GraphSet):
+        return data
+    if isinstance(data, str | Texts) or not isinstance(data, Sequence):
+        raise ValueError(f"expected graphs (a GraphSet, or a list of torch_geometric's), got {_kind(data)}")
+    return graphs_of(data)
+
+
 def _texts(data: object) -> Texts:
     if isinstance(data, Texts):
         return data
@@ -229,4 +244,4 @@ def _texts(data: object) -> Texts:
 def _kind(data: object) -> str:
     if isinstance(data, Tensor | np.ndarray):
         return f"{type(data).__name__} of {data.dtype} {tuple(data.shape)}"
-    return repr(data) if isinstance(data, str | Path | Images | Texts) else type(data).__name__
+    return repr(data) if isinstance(data, str | Path | Images | Texts | GraphSet) else type(data).__name__

@@ -18,6 +18,10 @@ from tammes.cli.options.parsing import NO_DEFAULT, Option, Words, constructor_of
 from tammes.encoders import (
     BagOfWordsConfig,
     ConvNetConfig,
+    GATEncoderConfig,
+    GCNEncoderConfig,
+    GINEncoderConfig,
+    GPSEncoderConfig,
     ModuleConfig,
     ResNet9Config,
     ResNetConfig,
@@ -39,6 +43,10 @@ NAMES: Mapping[type, str] = {
     TransformersConfig: "transformers",
     BagOfWordsConfig: "bag-of-words",
     Care: "care",
+    GINEncoderConfig: "gin",
+    GCNEncoderConfig: "gcn",
+    GATEncoderConfig: "gat",
+    GPSEncoderConfig: "gps",
     QueueConfig: "queue",
     SameInstance: "itself",
 }

@@ -9,16 +9,19 @@ import tyro
 from tammes import recipes
 from tammes.checks import check_integer, check_seed
 from tammes.cli.images import mirrors, size_and_channels
-from tammes.cli.loading import are_texts, find_in_current_folder, load_split
+from tammes.cli.loading import are_graphs, are_texts, find_in_current_folder, load_split
 from tammes.cli.options.data import Split
 from tammes.cli.options.parsing import Option, constructor_of, fields_of
 from tammes.cli.options.parts import choice_of, options_of
+from tammes.data import GraphSet
 from tammes.encoders import (
     BagOfWordsConfig,
+    GraphEncoderConfig,
     ModuleConfig,
     ProjectionHeadConfig,
     TransformersConfig,
 )
+from tammes.positives import GraphAugmentation, OneChange, SameInstance
 from tammes.training import Adam, Constant, Cosine, Data, TrainingConfig, suited
 from tammes.training.config import AugmentationConfig, EncoderConfig, PositivesConfig
 
@@ -27,18 +30,18 @@ USUAL = ("usual", "What suits the data.")
 FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "encoder": (
         EncoderConfig | None,
-        "Network whose features are wanted (by default resnet9 up to 64 pixels, resnet18 above, and "
-        "bag-of-words for texts).",
+        "Network whose features are wanted (by default resnet9 up to 64 pixels, resnet18 above, "
+        "bag-of-words for texts, and gin for graphs).",
     ),
     "augmentation": (
         AugmentationConfig | None,
-        "Augmentation of images (by default handwriting for gray images on an even background, else "
-        "photographs).",
+        "Augmentation of images or graphs (by default handwriting for gray images on an even "
+        "background, else photographs; of graphs none, and a node is compared with its graph).",
     ),
     "positives": (
         PositivesConfig | None,
         "What the second view of a pair shows (by default the image itself; of texts another sentence of the "
-        "document, or the sentence beside it if documents are not known).",
+        "document, or the sentence beside it if documents are not known; of graphs the graph of a node).",
     ),
     "batch_size": (
         int | None,
@@ -142,12 +145,17 @@ class TrainingOptions:
         """Read the training data and, for labeled data, the data to measure on.
 
         Raises:
-            ValueError: for settings of images if the data are texts, or the other way round.
+            ValueError: for settings of another kind of data.
         """
+        if are_graphs(source):
+            self._check_graphs(source.data)
+            return load_split(source, None)
+        encoder = self.settings.get("encoder")
+        if isinstance(encoder, GraphEncoderConfig):
+            raise ValueError(f"that encoder: is for graphs, but {source.data} holds none: leave it out")
         if are_texts(source):
             self._check_texts(source.data)
             return load_split(source, None)
-        encoder = self.settings.get("encoder")
         largest = None
         if isinstance(encoder, TransformersConfig) and self.size is None:
             largest = encoder.image_size()
@@ -156,6 +164,16 @@ class TrainingOptions:
         if isinstance(encoder, BagOfWordsConfig):
             raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
         return images
+
+    def _check_graphs(self, name: str) -> None:
+        given = {"--size": self.size, "--channels": self.channels}
+        others = [flag for flag, value in given.items() if value is not None]
+        if not isinstance(self.settings.get("encoder"), GraphEncoderConfig | None):
+            others.append("that encoder:")
+        if not isinstance(self.settings.get("augmentation"), GraphAugmentation | None):
+            others.append("that augmentation:")
+        if others:
+            raise ValueError(f"{', '.join(others)} is for other data, but {name} holds graphs: leave it out")
 
     def _check_texts(self, name: str) -> None:
         encoder, augmentation = self.settings.get("encoder"), self.settings.get("augmentation")
@@ -177,6 +195,11 @@ class TrainingOptions:
         chosen = {**self.settings, **more}
         if isinstance(chosen.get("encoder"), ModuleConfig):
             find_in_current_folder()
+        if isinstance(data, GraphSet):  # two views are of one graph, and a graph of its own needs two views
+            if isinstance(chosen.get("augmentation"), GraphAugmentation):
+                chosen.setdefault("positives", SameInstance())
+            elif isinstance(chosen.get("positives"), SameInstance):
+                chosen["augmentation"] = OneChange()
         usual = suited(
             chosen.pop("objective"),
             data,

@@ -20,6 +20,7 @@ from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.papers.ash.vision_training import balanced
 from tammes.papers.robinson_geometry.arms import ARMS, MOMENTUM_ARMS, UNTRAINED
 from tammes.papers.robinson_geometry.care_scale import ENCODERS, CareScale, Parts, batch_of
+from tammes.positives import Handwriting, Photographs
 from tammes.training import (
     Adam,
     ImagesSummary,
@@ -228,7 +229,7 @@ class _Turned:
 
 def _turned(model: Model, config: TrainingConfig, test: Images, scale: CareScale) -> _Turned:
     augmentation = config.augmentation
-    assert augmentation is not None
+    assert isinstance(augmentation, Photographs | Handwriting)
     some = balanced(test, scale.measured, seed=config.seed)
     rotations = measure_rotations(
         model,

@@ -26,6 +26,7 @@ from tammes.reduce.negatives import Negatives
 from tammes.reduce.tiled import fixed_shift, running_maximum
 from tammes.reduce.tiled.tiles import (
     both_ways,
+    derivative_of,
     embedding_gradients,
     exponent_slope,
     oriented_tiles,
@@ -186,10 +187,13 @@ class _Expectation(torch.autograd.Function):
             total = torch.zeros_like(similarity)
             for p in range(offsets.shape[1]):
                 argument = weighting.scale * similarity - offsets[rows, p, None]
-                term, derivative = with_derivative(weighting.term, argument)
-                inner = weighting.scale * derivative
                 if weighting.exponent.has_gradient:
-                    inner += (term - means[rows, p, None]) * exponent_slope(weighting.exponent, similarity)
+                    term, derivative = with_derivative(weighting.term, argument)
+                    through_weights = exponent_slope(weighting.exponent, similarity)
+                    inner = weighting.scale * derivative + (term - means[rows, p, None]) * through_weights
+                else:  # constant weights need the derivative alone
+                    derivative = derivative_of(weighting.term, argument)
+                    inner = weighting.scale * derivative
                 total += by_sum[rows, p, None] * inner
                 if offset_gradient is not None:
                     offset_gradient[rows, p] -= by_sum[rows, p] * (weights * derivative).sum(dim=1)

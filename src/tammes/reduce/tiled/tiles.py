@@ -125,6 +125,15 @@ def exponent_slope(exponent: Exponent, similarity: Tensor) -> Tensor | float:
     return exponent.gradient_slope + with_derivative(exponent.tilt, similarity)[1]
 
 
+def derivative_of(function: Pointwise, argument: Tensor) -> Tensor:
+    """Return the derivative of a pointwise function on a tile."""
+    return (
+        function.derivative(argument)
+        if isinstance(function, Term)
+        else with_derivative(function, argument)[1]
+    )
+
+
 def with_derivative(function: Pointwise, argument: Tensor) -> tuple[Tensor, Tensor]:
     """Return a pointwise function and its derivative on a tile."""
     if isinstance(function, Term):

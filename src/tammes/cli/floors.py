@@ -1,0 +1,94 @@
+"""Accuracies that a trained encoder should exceed: those before training, and of features without one."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d
+
+from tammes.cli.scores import BATCH, Featurize, Measure, Trial, encoded
+from tammes.data import GraphSet, Images, Texts, as_floats
+from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
+from tammes.evaluation import degree_histograms
+from tammes.training import Data, Run, build_model
+
+LARGEST_SIDE = 16
+"""Height and width of images whose pixels are features, in pixels."""
+
+
+def pixels(images: Data) -> Tensor:
+    """Return the pixels themselves as features, those of large images averaged down to 16x16.
+
+    The averaging bounds the memory that they take, and the time of the probes.
+    """
+    assert isinstance(images, Images)
+    side, rows = min(images.size, LARGEST_SIDE), range(len(images))
+    batches = (as_floats(images.batch(rows[start : start + BATCH])) for start in rows[::BATCH])
+    return torch.cat([adaptive_avg_pool2d(batch, side).flatten(1) for batch in batches])
+
+
+def degrees(graphs: Data) -> Tensor:
+    """Return the histograms of the degrees of graphs as features."""
+    assert isinstance(graphs, GraphSet)
+    return degree_histograms(graphs)
+
+
+def weighted_words(train: Texts, dim: int) -> Featurize | None:
+    """Return latent semantic analysis: tf-idf weights of words, by a truncated SVD in `dim` dimensions.
+
+    Both are fitted to the training sentences, as the encoder is. None if no sentence has a word.
+    """
+    # scikit-learn's text module takes a tenth of a second to import.
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    weights = TfidfVectorizer(sublinear_tf=True)
+    words = weights.build_analyzer()
+    if not any(words(sentence) for sentence in train.sentences):
+        return None
+    counts = weights.fit_transform(train.sentences)
+    svd = TruncatedSVD(min(dim, counts.shape[1]), random_state=0).fit(counts)
+
+    def features(data: Data) -> Tensor:
+        assert isinstance(data, Texts)
+        return torch.from_numpy(svd.transform(weights.transform(data.sentences))).float()
+
+    return features
+
+
+def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
+    """Return the trials without a trained encoder: the untrained one, and pixels, weighted words or degrees.
+
+    An encoder that was pretrained is measured as it was before the training, unless a resumed run no longer
+    finds its weights.
+
+    Args:
+        data: data that the runs were trained on.
+        runs: a run for each seed, for which the untrained encoders are built.
+        measure: measurements of these runs.
+        device: device to compute on.
+    """
+    untrained = _untrained(runs, measure, device)
+    if isinstance(data, Texts):
+        dim = runs[0].model.encoder.features
+        features = weighted_words(data, dim)
+        if features is None:
+            return untrained
+        return *untrained, Trial(name=f"tf-idf and SVD, {dim}", measured=(measure.of_features(features),))
+    if isinstance(data, GraphSet):
+        return *untrained, Trial(name="degree histogram", measured=(measure.of_features(degrees),))
+    side = LARGEST_SIDE
+    name = "raw pixels" if data.size <= side else f"pixels at {side}x{side}"
+    return *untrained, Trial(name=name, measured=(measure.of_features(pixels),))
+
+
+def _untrained(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
+    encoder = runs[0].config.training.encoder
+    is_pretrained = isinstance(encoder, TransformersConfig | TimmConfig) and encoder.pretrained
+    try:
+        measured = tuple(
+            measure.of_features(encoded(build_model(run.config, run.model.assets).to(device))) for run in runs
+        )
+    except UnavailableWeightsError:
+        return ()
+    return (Trial(name=f"{'pretrained' if is_pretrained else 'untrained'} encoder", measured=measured),)

@@ -1,0 +1,135 @@
+"""Scores of an encoder of graphs by cross-validation, beside kernels and histograms that cost no training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rich.table import Table
+from torch import Tensor
+
+from tammes.data import GraphSet
+from tammes.estimate import Estimate
+from tammes.evaluation import (
+    SVM,
+    CrossValidation,
+    LabeledFeatures,
+    LinearProbe,
+    degree_histograms,
+    equal_graphs,
+    leaked,
+    wl_features,
+)
+from tammes.evaluation.weisfeiler_lehman import first_of_each
+from tammes.training import Run, build_model, embed
+
+TRAINED = "trained encoder"
+WL = "Weisfeiler-Lehman kernel"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphScores:
+    """Accuracies of features of graphs in stratified folds; nothing is chosen on a test fold.
+
+    Args:
+        svm: accuracy of the support vector machine, with C chosen within the training folds.
+        logistic: accuracy of the logistic regression.
+    """
+
+    svm: float
+    logistic: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphEvaluation:
+    """Scores of a trained encoder and of the floors on the same folds.
+
+    Args:
+        scores: scores by name, the trained encoder's first.
+        graphs: number of graphs that were classified.
+        equal: number of graphs that equal an earlier one, by color refinement.
+        leaked: share of the test graphs with an equal one among the training graphs, over all folds.
+    """
+
+    scores: Mapping[str, GraphScores]
+    graphs: int
+    equal: int
+    leaked: float
+
+
+def evaluated(run: Run, graphs: GraphSet, validation: CrossValidation, *, distinct: bool) -> GraphEvaluation:
+    """Return the scores of a run's encoder, of the untrained one and of two descriptions of graphs.
+
+    Args:
+        run: the run, whose model may be on any device.
+        graphs: labeled graphs.
+        validation: folds.
+        distinct: whether graphs that equal an earlier one are left out.
+
+    Raises:
+        ValueError: for graphs without labels, of one class, or with fewer of a class than folds.
+    """
+    graphs.required_labels()
+    numbers = equal_graphs(graphs)
+    first = first_of_each(numbers)
+    equal = len(graphs) - len(first)
+    if distinct:
+        graphs, numbers = graphs.subset(first), numbers[first]
+    labels = graphs.required_labels()
+    validation.check(labels, graphs.classes)
+    untrained = build_model(run.config, run.model.assets)
+    features: dict[str, tuple[Tensor, SVM]] = {
+        TRAINED: (embed(run.model, graphs)[0], SVM()),
+        "untrained encoder": (embed(untrained, graphs)[0], SVM()),
+        WL: (wl_features(graphs), SVM(linear=True)),
+        "degree histogram": (degree_histograms(graphs), SVM()),
+    }
+    return GraphEvaluation(
+        scores={
+            name: _scores(LabeledFeatures(features=matrix, labels=labels), machine, validation)
+            for name, (matrix, machine) in features.items()
+        },
+        graphs=len(graphs),
+        equal=equal,
+        leaked=_leaked(numbers, labels, validation),
+    )
+
+
+def _scores(points: LabeledFeatures, machine: SVM, validation: CrossValidation) -> GraphScores:
+    return GraphScores(
+        svm=validation.accuracy(machine.predict, points),
+        logistic=validation.accuracy(LinearProbe().predict, points),
+    )
+
+
+def _leaked(numbers: Tensor, labels: Tensor, validation: CrossValidation) -> float:
+    splits = list(validation.splits(labels))
+    tested = sum(len(test) for _, test in splits)
+    return sum(leaked(numbers, train, test) for train, test in splits) / tested
+
+
+def graph_table(name: str, found: GraphEvaluation, validation: CrossValidation) -> Table:
+    """Return the table of the scores, in per cent with Wilson's intervals over the graphs."""
+    table = Table(
+        caption=f"accuracies in per cent with 95 % intervals over {found.graphs:,} graphs, each classified "
+        f"{validation.repeats} times in {validation.folds} folds; the encoder may have seen all, unlabeled"
+    )
+    table.add_column("features", overflow="fold")
+    for title in ("SVM", "logistic regression"):
+        table.add_column(title, justify="right")
+    for each, scores in found.scores.items():
+        cells = [Estimate.of_share(share, found.graphs).percent for share in (scores.svm, scores.logistic)]
+        table.add_row(name if each == TRAINED else each, *cells)
+        if each == TRAINED:
+            table.add_section()
+    return table
+
+
+def said_of_equal(found: GraphEvaluation, *, distinct: bool) -> str:
+    """Return the sentence about graphs that are equal."""
+    if distinct:
+        return f"{found.equal:,} graphs that equal an earlier one by color refinement were left out."
+    return (
+        f"{found.equal:,} graphs equal an earlier one by color refinement: {100 * found.leaked:.1f} % of "
+        "the test graphs have an equal one in the training folds. --distinct leaves them out."
+    )

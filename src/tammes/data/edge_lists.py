@@ -1,0 +1,180 @@
+"""Graphs from lists of edges: a folder with a file for each graph, or one file of all, beside labels.csv."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from tammes.checks import check_file
+from tammes.data.graph_packing import packed
+from tammes.data.graph_set import GraphSet
+
+SUFFIXES = frozenset({".edges", ".edgelist"})
+"""Suffixes of lists of edges."""
+LABELS, NODES = "labels.csv", "nodes.csv"
+
+
+def holds_edge_lists(path: Path) -> bool:
+    """Return whether a path is a list of edges, or a folder with some."""
+    if path.is_dir():
+        return any(file.suffix in SUFFIXES for file in path.iterdir())
+    return path.suffix in SUFFIXES
+
+
+def edge_lists(path: Path | str) -> GraphSet:
+    r"""Read graphs from lists of edges.
+
+    A line has two nodes, separated by blanks or a comma; in a single file of several graphs the graph comes
+    before them. The rest of a line is ignored, and so are lines that begin with # or %. Beside the lists, two
+    tables with a header may stand: labels.csv with the columns graph and label, and nodes.csv with the
+    columns graph and node, behind which each column is a feature.
+
+    Args:
+        path: folder in which each file of the suffix .edges or .edgelist is a graph, named for the file; or
+            one such file with several graphs.
+
+    Raises:
+        ValueError: If there are no graphs, a line lacks a node, features or labels are of some graphs only,
+            or an edge is of a node that nodes.csv lacks.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.edges").write_text("1 2\n2 3\n")
+        ...     _ = Path(folder, "b.edges").write_text("1 2\n")
+        ...     _ = Path(folder, "labels.csv").write_text("graph,label\na,long\nb,short\n")
+        ...     graphs = edge_lists(folder)
+        >>> graphs, graphs.names, graphs.labels.tolist()
+        (GraphSet(2 graphs, 5 nodes, 2 classes), ('a', 'b'), [0, 1])
+    """
+    path = Path(path)
+    found: dict[str, _Graph] = {}
+    if path.is_dir():
+        for file in sorted(file for file in path.iterdir() if file.suffix in SUFFIXES):
+            graph = found[file.stem] = _Graph()
+            for line, words in _lines(file, fewest=2):
+                graph.add(words[0], words[1], f"{file}, line {line}")
+    else:
+        for line, words in _lines(path, fewest=3):
+            found.setdefault(words[0], _Graph()).add(words[1], words[2], f"{path}, line {line}")
+    if not found:
+        raise ValueError(f"expected lists of edges (*.edges or *.edgelist) in {path}, found none")
+    beside = path if path.is_dir() else path.parent
+    columns, features = _nodes(beside / NODES, found)
+    return packed(
+        torch.arange(len(found)).repeat_interleave(
+            torch.tensor([len(graph.number) for graph in found.values()])
+        ),
+        _pairs(list(found.values())),
+        names=tuple(found),
+        where=str(path),
+        features=torch.tensor(features) if columns else None,
+        columns=columns,
+        labels=_labels(beside / LABELS, tuple(found)),
+    )
+
+
+@dataclass
+class _Graph:
+    """Nodes in the order of their first mention, and edges between their numbers."""
+
+    number: dict[str, int] = field(default_factory=dict)
+    edges: list[tuple[int, int]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    features: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, first: str, second: str, line: str) -> None:
+        ends = [self.number.setdefault(name, len(self.number)) for name in (first, second)]
+        self.edges.append((ends[0], ends[1]))
+        self.lines.append(line)
+
+
+def _lines(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
+    try:
+        text = check_file(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"expected text in UTF-8 in {path}, got other bytes ({error})") from error
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.replace(",", " ").split()
+        if not words or words[0].startswith(("#", "%")):
+            continue
+        if len(words) < fewest:
+            what = "two nodes" if fewest == 2 else "a graph and two nodes"
+            raise ValueError(f"expected {what} in each line, got {line.strip()!r} in line {number} of {path}")
+        found.append((number, words))
+    return found
+
+
+def _pairs(graphs: list[_Graph]) -> torch.Tensor:
+    pairs, start = [], 0
+    for graph in graphs:
+        pairs += [(first + start, second + start) for first, second in graph.edges]
+        start += len(graph.number)
+    return torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
+
+
+def _table(path: Path, needed: tuple[str, ...]) -> tuple[list[str], list[dict[str, str]]]:
+    try:
+        with check_file(path).open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            rows, header = list(reader), list(reader.fieldnames or [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"expected a CSV table in UTF-8 in {path}, got something else ({error})") from error
+    if not set(needed) <= set(header):
+        raise ValueError(f"expected the columns {' and '.join(needed)} in {path}, got {', '.join(header)}")
+    return header, rows
+
+
+def _labels(path: Path, names: tuple[str, ...]) -> list[str] | None:
+    if not path.exists():
+        return None
+    _, rows = _table(path, ("graph", "label"))
+    by_name = {row["graph"].strip(): (row["label"] or "").strip() for row in rows}
+    missing = [name for name in names if not by_name.get(name)]
+    if missing:
+        raise ValueError(
+            f"expected a label for each of the {len(names)} graphs in {path}, got none for {missing[0]}"
+            + (f" and {len(missing) - 1} others" if len(missing) > 1 else "")
+        )
+    return [by_name[name] for name in names]
+
+
+def _nodes(path: Path, graphs: dict[str, _Graph]) -> tuple[list[str], list[list[float]]]:
+    """Return the names of the features and the features of all nodes; none without a table of nodes."""
+    if not path.exists():
+        return [], []
+    header, rows = _table(path, ("graph", "node"))
+    columns = [name for name in header if name not in ("graph", "node")]
+    if not columns:
+        raise ValueError(f"expected columns of features behind graph and node in {path}, found none")
+    for line, row in enumerate(rows, start=2):
+        graph = graphs.get(row["graph"].strip())
+        if graph is None:
+            raise ValueError(f"expected graphs with edges in {path}, got {row['graph']!r} in line {line}")
+        try:
+            graph.features[row["node"].strip()] = [float(row[name]) for name in columns]
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"expected a number for each feature in line {line} of {path} ({error})"
+            ) from error
+    return columns, [features for name, graph in graphs.items() for features in _of_nodes(name, graph, path)]
+
+
+def _of_nodes(name: str, graph: _Graph, path: Path) -> list[list[float]]:
+    """Return the features of a graph's nodes, with those that have no edges at the end."""
+    if not graph.features:
+        raise ValueError(f"expected node features of all graphs in {path}, got none of {name}")
+    ends = list(graph.number)
+    for (first, second), line in zip(graph.edges, graph.lines, strict=True):
+        for end in (ends[first], ends[second]):
+            if end not in graph.features:
+                raise ValueError(
+                    f"expected edges between nodes of {path}, got node {end} of {name} in {line}"
+                )
+    for node in graph.features:
+        graph.number.setdefault(node, len(graph.number))
+    return [graph.features[node] for node in graph.number]

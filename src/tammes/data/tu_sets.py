@@ -1,0 +1,243 @@
+"""Data sets of the TU collection: a folder of text files, or the archive of it."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import warnings
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tammes.checks import check_file
+from tammes.data.graph_packing import packed
+from tammes.data.graph_set import GraphSet
+
+INDICATOR, EDGES = "graph_indicator", "A"
+_DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TUFiles:
+    """The text files of one data set, on the disk or in an archive.
+
+    Args:
+        name: name of the data set.
+        root: folder or archive, which messages name.
+        members: path of each file within it, by its part ("A" for NAME_A.txt).
+    """
+
+    name: str
+    root: Path
+    members: Mapping[str, str]
+
+    def text(self, part: str) -> str:
+        """Return the content of a file.
+
+        Raises:
+            ValueError: If it cannot be read, or is no text.
+        """
+        member = self.members[part]
+        try:
+            if self.root.is_dir():
+                content = check_file(self.root / member).read_bytes()
+            else:
+                with zipfile.ZipFile(self.root) as archive:
+                    content = archive.read(member)
+            return content.decode("utf-8")
+        except (*_DAMAGED, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"expected the whole text file {member} in {self.root}, got one that cannot be read ({error})"
+            ) from error
+
+    def numbers(self, part: str, dtype: type[Any]) -> NDArray[Any]:
+        """Return the numbers of a file, one row for each line.
+
+        Raises:
+            ValueError: If a line is cut off, or holds anything else.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of a file without lines
+                return np.loadtxt(
+                    io.StringIO(self.text(part)), dtype=dtype, delimiter=",", comments=None, ndmin=2
+                )
+        except ValueError as error:
+            raise ValueError(
+                f"expected numbers in every line of {self.root / self.members[part]}, as many in each "
+                f"({error})"
+            ) from error
+
+    def column(self, part: str) -> NDArray[np.int64]:
+        """Return the integers of a file with one in each line."""
+        rows = self.numbers(part, np.int64)
+        if rows.size and rows.shape[1] != 1:
+            raise ValueError(
+                f"expected one integer in each line of {self.root / self.members[part]}, got {rows.shape[1]}"
+            )
+        return rows.reshape(-1)
+
+
+def tu_files(path: Path) -> tuple[TUFiles, ...]:
+    """Return the data sets of the TU collection in a folder or an archive, by their names.
+
+    A folder may hold the text files, in `raw` or `NAME/raw` too, or folders or archives of several sets.
+
+    Args:
+        path: folder or zip archive; anything else holds none.
+    """
+    if path.is_file():
+        return _of_members(path, _members(path))
+    if not path.is_dir():
+        return ()
+    found: dict[str, TUFiles] = {}
+    below = [
+        file
+        for depth in ("*", "*/*", "*/raw/*")
+        for file in path.glob(depth)
+        if file.suffix in (".txt", ".zip")
+    ]
+    for files in _of_members(path, [file.relative_to(path).as_posix() for file in sorted(below)]):
+        found.setdefault(files.name, files)
+    for archive in sorted(file for file in below if file.suffix == ".zip" and zipfile.is_zipfile(file)):
+        for files in _of_members(archive, _members(archive)):
+            found.setdefault(files.name, files)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _members(path: Path) -> list[str]:
+    if not zipfile.is_zipfile(path):
+        return []
+    with zipfile.ZipFile(path) as archive:
+        return archive.namelist()
+
+
+def _of_members(root: Path, members: list[str]) -> tuple[TUFiles, ...]:
+    """Return the sets whose edges and indicator are among the members."""
+    sets = []
+    for member in members:
+        place = PurePosixPath(member)
+        if not place.name.endswith(f"_{EDGES}.txt"):
+            continue
+        name = place.name.removesuffix(f"_{EDGES}.txt")
+        beside = {
+            PurePosixPath(other).stem.removeprefix(f"{name}_"): other
+            for other in members
+            if PurePosixPath(other).parent == place.parent
+            and PurePosixPath(other).name.startswith(f"{name}_")
+            and other.endswith(".txt")
+        }
+        if INDICATOR in beside:
+            sets.append(TUFiles(name=name, root=root, members=beside))
+    return tuple(sets)
+
+
+def tu_set(path: Path | str, *, name: str | None = None, attributes: bool = False) -> GraphSet:
+    """Read a data set of the TU collection.
+
+    Node labels become features, one for each label; without them, the only feature is the number 1.
+
+    Args:
+        path: folder with NAME_A.txt and NAME_graph_indicator.txt (in it, in `raw` or in `NAME/raw`), or the
+            collection's zip archive of it, which is not unpacked.
+        name: name of the set; needed where a folder holds several.
+        attributes: whether the real attributes of nodes are features, too, as far as there are any.
+
+    Raises:
+        ValueError: If there is no such set or more than one, a file is cut short or contradicts another, an
+            edge leaves its graph, or a graph has no nodes, no edges or no label.
+    """
+    path = Path(path)
+    found = tu_files(path)
+    if name is not None:
+        found = tuple(each for each in found if each.name == name)
+    if len(found) != 1:
+        names = ", ".join(each.name for each in found)
+        which = f"{len(found)} ({names}): name one of their folders" if found else "none"
+        raise ValueError(
+            f"expected NAME_A.txt and NAME_graph_indicator.txt of a data set of the TU collection in {path}, "
+            f"found {which}"
+        )
+    return _read(found[0], attributes=attributes)
+
+
+def _read(files: TUFiles, *, attributes: bool) -> GraphSet:
+    where = str(files.root / files.members[EDGES])
+    owner = torch.from_numpy(files.column(INDICATOR)) - 1
+    if len(owner) == 0 or int(owner[0]) < 0 or bool((owner.diff() < 0).any()):
+        raise ValueError(
+            f"expected the number of each node's graph, from 1 and never falling, in "
+            f"{files.root / files.members[INDICATOR]}"
+        )
+    graphs = int(owner[-1]) + 1
+    labels = None
+    if "graph_labels" in files.members:
+        labels = [str(label) for label in files.column("graph_labels").tolist()]
+        if len(labels) != graphs:
+            raise ValueError(
+                f"expected a label for each of the {graphs} graphs in "
+                f"{files.root / files.members['graph_labels']}, got {len(labels)}: graph "
+                f"{min(graphs, len(labels)) + 1} is the first without a partner"
+            )
+    rows = (
+        files.numbers(EDGES, np.int64).reshape(-1, 2)
+        if files.text(EDGES).strip()
+        else np.zeros((0, 2), np.int64)
+    )
+    pairs = torch.from_numpy(rows).T - 1
+    outside = ((pairs < 0) | (pairs >= len(owner))).any(0)
+    if bool(outside.any()):
+        line = int(outside.nonzero()[0])
+        first, second = (pairs[:, line] + 1).tolist()
+        raise ValueError(
+            f"expected edges between nodes 1 to {len(owner)} in {where}, got {first}, {second} in line "
+            f"{line + 1}"
+        )
+    features, columns = _features(files, len(owner), attributes=attributes)
+    return packed(
+        owner,
+        pairs,
+        names=[f"{files.name} {number}" for number in range(1, graphs + 1)],
+        where=where,
+        features=features,
+        columns=columns,
+        labels=labels,
+    )
+
+
+def _features(
+    files: TUFiles, nodes: int, *, attributes: bool
+) -> tuple[Float[Tensor, "nodes width"] | None, list[str]]:
+    parts, columns = [], []
+    if "node_labels" in files.members:
+        several = torch.from_numpy(_for_each_node(files, "node_labels", nodes, np.int64))
+        for number, labels in enumerate(several.T):
+            least, values = int(labels.min()), labels - labels.min()
+            hot = torch.nn.functional.one_hot(values).float()
+            prefix = "label" if several.shape[1] == 1 else f"label {number},"
+            parts.append(hot)
+            columns += [f"{prefix} {least + column}" for column in range(hot.shape[1])]
+    if attributes and "node_attributes" in files.members:
+        real = torch.from_numpy(_for_each_node(files, "node_attributes", nodes, np.float64)).float()
+        parts.append(real)
+        columns += [f"attribute {column}" for column in range(real.shape[1])]
+    return (torch.cat(parts, dim=1) if parts else None), columns
+
+
+def _for_each_node(files: TUFiles, part: str, nodes: int, dtype: type[Any]) -> NDArray[Any]:
+    rows = files.numbers(part, dtype)
+    if len(rows) != nodes:
+        raise ValueError(
+            f"expected a line for each of the {nodes} nodes in {files.root / files.members[part]}, got "
+            f"{len(rows)}: node {min(nodes, len(rows)) + 1} is the first without a partner"
+        )
+    return rows

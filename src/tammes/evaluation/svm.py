@@ -1,0 +1,89 @@
+"""The support vector machine, with its penalty chosen by cross-validation within the training points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tammes.checks import check_integer
+from tammes.evaluation.features import LabeledFeatures, check_comparable
+
+COSTS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
+"""Values of C that the published evaluations of graphs search."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVM:
+    """Support vector machine on the raw features; C is the best of several within the training points.
+
+        min  |w|^2 / 2 + C sum_i max(0, 1 - y_i (w.phi(x_i) + b))
+
+    The kernel is e^{-|x - y|^2 / (d var)}, d the width and var the variance of the training features, as
+    scikit-learn's default, or the inner product.
+
+    Args:
+        linear: whether the kernel is the inner product.
+        costs: values of C.
+        inner: folds of the training points by which C is chosen; fewer if a class has fewer points.
+
+    Raises:
+        ValueError: no value of C or one that is not positive, fewer than two folds.
+
+    Source: Sun et al., InfoGraph, 2020, and its published code; Robinson (2023), appendix A.4.2.
+
+    Example:
+        >>> points = LabeledFeatures(
+        ...     features=torch.eye(4).repeat(3, 1), labels=torch.tensor([0, 0, 1, 1]).repeat(3)
+        ... )
+        >>> SVM().accuracy(points, points)
+        1.0
+    """
+
+    linear: bool = False
+    costs: tuple[float, ...] = COSTS
+    inner: int = 5
+
+    def __post_init__(self) -> None:
+        if not self.costs or not all(cost > 0 for cost in self.costs):
+            raise ValueError(f"costs must be positive values of C, at least one, got {self.costs}")
+        check_integer("inner", self.inner, minimum=2)
+
+    def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> float:
+        """Return the fraction of test points classified correctly, from 0 to 1.
+
+        Raises:
+            ValueError: the features differ in width.
+        """
+        check_comparable(train, test)
+        return float((self.predict(train, test.features) == test.labels).to(torch.float64).mean())
+
+    def predict(self, train: LabeledFeatures, features: Float[Tensor, "m features"]) -> Int[Tensor, " m"]:
+        """Return the predicted label of each row of `features`."""
+        return self.predict_scored(train, features)[0]
+
+    def predict_scored(
+        self, train: LabeledFeatures, features: Float[Tensor, "m features"]
+    ) -> tuple[Int[Tensor, " m"], float]:
+        """Return the predicted labels, and the accuracy of the chosen C in the folds of the training points.
+
+        The accuracy is 0 where C was not chosen.
+        """
+        from sklearn.model_selection import GridSearchCV, StratifiedKFold
+        from sklearn.svm import SVC
+
+        known, labels = train.features.double().numpy(), train.labels.numpy()
+        tested = features.double().numpy()
+        if self.linear:  # inner products once, and not once for each C
+            known, tested = known @ known.T, tested @ known.T
+        machine = SVC(kernel="precomputed" if self.linear else "rbf")
+        fewest = int(train.labels.unique(return_counts=True)[1].min())
+        inner = min(self.inner, fewest)
+        if inner < 2 or len(self.costs) == 1:  # too few points to choose by
+            machine.set_params(C=self.costs[len(self.costs) // 2]).fit(known, labels)
+            return torch.from_numpy(machine.predict(tested)), 0.0
+        grid = {"C": list(self.costs)}
+        search = GridSearchCV(machine, grid, cv=StratifiedKFold(inner)).fit(known, labels)
+        return torch.from_numpy(search.predict(tested)), float(search.best_score_)

@@ -1,0 +1,191 @@
+"""What the pages of the entries on graphs share: scores by set and method, the table and the figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from matplotlib.figure import Figure as Drawing
+
+from tammes.data import GraphSet
+from tammes.estimate import Estimate
+from tammes.papers.finding import Effect
+from tammes.papers.page import Numbers, panel
+from tammes.papers.robinson_negatives.graph_training import (
+    BATCH,
+    FLOORS,
+    LAYERS,
+    UNTRAINED,
+    WIDTH,
+    GraphRun,
+    GraphScale,
+    GraphScore,
+    batch_size,
+)
+from tammes.papers.study import grouped
+from tammes.report.figures.canvas import TEXT, quiet
+from tammes.report.markup import Panel
+from tammes.report.palette import MUTED, objective_color
+
+Pick = Callable[[GraphScore], float]
+"""One of the measurements."""
+CLEAN: Pick = attrgetter("svm")
+PUBLISHED: Pick = attrgetter("published")
+INNER: Pick = attrgetter("inner")
+COLUMNS: Mapping[str, Pick] = {
+    "published protocol": PUBLISHED,
+    "last epoch": CLEAN,
+    "different graphs": attrgetter("distinct"),
+    "folds in file order": attrgetter("blocks"),
+    "logistic regression": attrgetter("logistic"),
+}
+REMARKS = (
+    "Runs of one seed have the same first weights, order of graphs and folds, so that differences are taken "
+    "seed by seed. The encoder is trained on all graphs, without labels, as in the papers.",
+    "Published protocol: the best of five epochs by the test folds themselves. Last epoch: nothing is chosen "
+    "on a test fold; C comes from inner folds. Different graphs: the same without graphs that color "
+    "refinement cannot tell from an earlier one, which have other proportions of the classes. Folds in file "
+    "order: of graphs that are adjacent in the file, where relatives stand together (ENZYMES).",
+    "The graphs are the same for all seeds: an interval says what other weights and folds would give, not "
+    "what other graphs would.",
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GraphResults:
+    """Scores by set, method and seed.
+
+    Args:
+        scores: scores of all cells that were measured.
+    """
+
+    scores: Mapping[GraphRun, GraphScore]
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """Names of the sets, in order."""
+        return tuple(dict.fromkeys(run.data for run in self.scores))
+
+    def of(self, data: str, method: str, pick: Pick) -> list[float]:
+        """Return one measurement for each seed."""
+        return [pick(score) for run, score in self.scores.items() if (run.data, run.method) == (data, method)]
+
+    def over(self, data: str, more: str, less: str, pick: Pick) -> Estimate:
+        """Return the difference of two methods, seed by seed."""
+        return Estimate.of_difference(self.of(data, more, pick), self.of(data, less, pick))
+
+    def best(self, data: str, methods: Sequence[str], pick: Pick, by: Pick) -> list[float]:
+        """Return a measurement of the best method, chosen for each seed by another measurement."""
+        columns = zip(*(self.of(data, method, by) for method in methods), strict=True)
+        chosen = [max(range(len(methods)), key=values.__getitem__) for values in columns]
+        picked = [self.of(data, method, pick) for method in methods]
+        return [picked[method][seed] for seed, method in enumerate(chosen)]
+
+    def best_over(self, data: str, methods: Sequence[str], less: str, pick: Pick, by: Pick) -> Estimate:
+        """Return the difference of the best method, chosen by `by`, from another one."""
+        return Estimate.of_difference(self.best(data, methods, pick, by), self.of(data, less, pick))
+
+    def best_mean_over(self, data: str, methods: Sequence[str], less: str, pick: Pick) -> Estimate:
+        """Return the difference of the method with the best mean, as a table shows it, from another one."""
+        best = max(methods, key=lambda method: Estimate.over_seeds(self.of(data, method, pick)).mean)
+        return self.over(data, best, less, pick)
+
+
+def points(name: str, difference: Estimate) -> Effect:
+    """Return a difference of accuracies as an effect in percentage points."""
+    return Effect(name=name, difference=difference, digits=1, scale=100)
+
+
+def learned(results: GraphResults, methods: Sequence[str]) -> tuple[Effect, ...]:
+    """Return the controls: the best of the methods over the untrained encoder, set by set."""
+    return tuple(
+        points(f"{data}, over untrained", results.best_over(data, methods, UNTRAINED, CLEAN, INNER))
+        for data in results.sets
+    )
+
+
+def numbers(
+    results: GraphResults, paper: Mapping[tuple[str, str], str], base: str, *, note: str = ""
+) -> Numbers:
+    """Return the table of all sets and methods.
+
+    Args:
+        results: scores.
+        paper: numbers of the paper by set and method, as they are printed.
+        base: method from which the last column takes the difference.
+        note: sentence about the paper's numbers.
+    """
+    rows = []
+    for (data, method), group in grouped(results.scores, "data", "method").items():
+        several = list(group.values())
+        cells = [_cell([pick(score) for score in several]) for pick in COLUMNS.values()]
+        over = "–" if method == base else results.over(data, method, base, CLEAN).points
+        seconds = f"{sum(score.seconds for score in several) / len(several):.0f}"
+        said = paper.get((data, method), "–")
+        rows.append((f"{data}, {method}", *cells, over, said, seconds, str(len(several))))
+    return Numbers(
+        header=("negatives", *COLUMNS, f"over {base}", "paper", "seconds", "seeds"),
+        rows=tuple(rows),
+        note="Accuracy in percent over ten folds, means over the seeds with 95 % intervals; the difference "
+        f"is after the last epoch, in points; seconds of processor time. {note}",
+    )
+
+
+def _cell(values: Sequence[float]) -> str:
+    return Estimate.over_seeds(values).percent if all(value > 0 for value in values) else "–"
+
+
+def overview(results: GraphResults, methods: Sequence[str], base: str) -> Drawing:
+    """Draw the differences of all methods from one, set by set, side by side."""
+    figure = Drawing(figsize=(2.1 * len(results.sets) + 1.6, 0.3 * len(methods) + 1.2), layout="constrained")
+    grid = figure.subplots(1, len(results.sets), squeeze=False, sharey=True)[0]
+    for axes, data in zip(grid, results.sets, strict=True):
+        quiet(axes)
+        axes.axvline(0, color=MUTED, linewidth=0.8)
+        for row, method in enumerate(methods):
+            difference = results.over(data, method, base, CLEAN)
+            mean, low, high = (100 * number for number in (difference.mean, difference.low, difference.high))
+            axes.errorbar(
+                [mean],
+                [row],
+                xerr=[[mean - low], [high - mean]] if difference.is_known else None,
+                color=objective_color(1 if method in FLOORS else 0),
+                marker="o",
+                markersize=4,
+                linewidth=1.4,
+            )
+        axes.set_yticks(range(len(methods)), list(methods))
+        axes.set_ylim(len(methods) - 0.5, -0.5)
+        axes.set_xlabel("points")
+        axes.set_title(data, fontsize=TEXT)
+    return figure
+
+
+def set_panels(results: GraphResults, methods: Sequence[str], base: str) -> tuple[Panel, ...]:
+    """Return a drawing of the differences for each set."""
+    found = []
+    for data in results.sets:
+        alone = GraphResults(scores={run: score for run, score in results.scores.items() if run.data == data})
+        words = "; ".join(f"{method} {alone.over(data, method, base, CLEAN).points}" for method in methods)
+        drawing = overview(alone, methods, base)
+        found.append(panel(drawing, f"{data}, over {base} after the last epoch: {words}.", name=data))
+    return tuple(found)
+
+
+def settings_of(sets: Mapping[str, GraphSet], scale: GraphScale, results: GraphResults) -> dict[str, str]:
+    """Return the settings of a study as its page shows them."""
+    epochs = {run.data: run.epochs for run in results.scores if run.epochs}
+    each = {
+        data: f"{len(graphs):,} graphs, {epochs.get(data, 0)} epochs of batches of {batch_size(len(graphs))}"
+        for data, graphs in sets.items()
+    }
+    return {
+        **each,
+        "encoder": f"GIN, {LAYERS} layers of width {WIDTH}, all summed over the nodes; InfoGraph's heads",
+        "features of nodes": "one for each node label; the number 1 in sets without labels",
+        "batch": f"{BATCH} graphs, half of a smaller set; as many steps as the paper's {scale.epochs} epochs",
+        "Adam": f"learning rate {scale.learning_rate:g}, weight decay 1e-6",
+        "evaluation": f"SVM, {scale.folds} stratified folds for each seed, C from {min(scale.costs):g} to "
+        f"{max(scale.costs):g} by inner folds",
+    }

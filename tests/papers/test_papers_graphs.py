@@ -1,0 +1,168 @@
+"""The entries on graphs: small, without learning, and what is refused."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tammes import Hard, NodesToGraphs, Objective, Softplus
+from tammes.evaluation import SVM, CrossValidation
+from tammes.papers import entries
+from tammes.papers.jiang import GRAPHS_TRANSPORT, graphs_transport
+from tammes.papers.robinson_negatives import GRAPHS_HARD, graph_training, graphs_hard
+from tammes.papers.robinson_negatives.easy import Easy
+from tammes.papers.robinson_negatives.graph_tables import CLEAN, INNER, GraphResults
+from tammes.papers.robinson_negatives.graph_training import (
+    FLOORS,
+    GraphRun,
+    GraphScale,
+    GraphScore,
+    cells_of,
+    load_sets,
+    measurer,
+)
+from tiny import random_graph_set, write_tu_set
+
+pytest.importorskip("torch_geometric")
+pytestmark = pytest.mark.filterwarnings("ignore:.*:tammes.evaluation.ProbeNotConvergedWarning")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("tu")
+    write_tu_set(root, "MUTAG", random_graph_set(24))
+    write_tu_set(root, "IMDB-MULTI", random_graph_set(70, classes=3, seed=1))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("entry", "methods"),
+    [(GRAPHS_HARD, len(graphs_hard.OBJECTIVES)), (GRAPHS_TRANSPORT, len(graphs_transport.OBJECTIVES))],
+    ids=["hard", "transport"],
+)
+def test_a_small_entry_has_its_page_and_is_resumed(
+    data: Path, tmp_path: Path, entry: type, methods: int
+) -> None:
+    entry.reproduce(tmp_path, budget=0.001, seed=0, data=data)  # type: ignore[attr-defined]
+    lines = (tmp_path / "table.csv").read_text().splitlines()
+    assert len(lines) == 1 + 2 * (len(FLOORS) + methods)
+    found = json.loads((tmp_path / "findings.json").read_text())
+    assert {finding["verdict"] for finding in found} == {"one seed: no verdict", "–"}
+    page = (tmp_path / "report.html").read_text()
+    assert "MUTAG" in page
+    assert "Weisfeiler-Lehman kernel" in page
+    (tmp_path / "table.csv").write_text("\n".join(lines[:-1]) + "\n")
+    entry.reproduce(tmp_path, budget=0.001, seed=0, data=data)  # type: ignore[attr-defined]
+    again = (tmp_path / "table.csv").read_text().splitlines()
+    assert [line.rpartition(",")[0] for line in again] == [line.rpartition(",")[0] for line in lines]
+
+
+@pytest.mark.parametrize("entry", [GRAPHS_HARD, GRAPHS_TRANSPORT], ids=["hard", "transport"])
+def test_without_learning_no_verdict_is_yes(data: Path, tmp_path: Path, entry: type) -> None:
+    entry.reproduce(tmp_path, budget=0.001, seed=0, seeds=2, data=data, learning=False)  # type: ignore[attr-defined]
+    found = json.loads((tmp_path / "findings.json").read_text())
+    verdicts = [finding["verdict"] for finding in found]
+    assert "yes" not in verdicts
+    assert "no verdict: not above the control" in verdicts
+
+
+def test_sets_that_are_not_named_are_not_measured(data: Path, tmp_path: Path) -> None:
+    assert list(load_sets(data, ("IMDB-MULTI", "DD"), 1000)) == ["IMDB-MULTI"]
+    part = load_sets(data, ("IMDB-MULTI",), 30)["IMDB-MULTI"]
+    assert part.required_labels().bincount().tolist() == [10, 10, 10]
+    with pytest.raises(ValueError, match=r"expected data sets of the TU collection in .* \(DD\), found none"):
+        load_sets(data, ("DD",), 10)
+    with pytest.raises(
+        ValueError, match="graphs-hard needs data: a folder of data sets of the TU collection"
+    ):
+        GRAPHS_HARD.reproduce(tmp_path, budget=0.1, seed=0)
+    assert {"graphs-hard", "graphs-transport"} <= {entry.name for entry in entries()}
+
+
+def test_without_sets_that_the_thesis_names_the_statement_is_not_tried() -> None:
+    scores = {
+        GraphRun(data="PROTEINS", method=method, seed=seed, graphs=9, epochs=1, folds=3): a_score(
+            0.5 + seed / 10
+        )
+        for method in (*FLOORS, *graphs_hard.OBJECTIVES)
+        for seed in range(2)
+    }
+    found = graphs_hard.findings(GraphResults(scores=scores))
+    assert [finding.verdict for finding in found] == ["–"] * 3
+
+
+def a_score(svm: float) -> GraphScore:
+    return GraphScore(
+        published=svm,
+        svm=svm,
+        inner=svm,
+        logistic=svm,
+        distinct=0.0,
+        blocks=svm,
+        different=9,
+        leaked=0.0,
+        loss=1.0,
+        seconds=1.0,
+    )
+
+
+def test_the_best_method_is_chosen_by_the_inner_folds_alone() -> None:
+    scores = {}
+    for method, svm, inner in (("a", 0.9, 0.1), ("b", 0.2, 0.8), ("less", 0.1, 0.0)):
+        run = GraphRun(data="MUTAG", method=method, seed=0, graphs=9, epochs=1, folds=3)
+        scores[run] = replace(a_score(svm), inner=inner)
+    results = GraphResults(scores=scores)
+    assert results.best("MUTAG", ("a", "b"), CLEAN, INNER) == [0.2]
+    assert results.best_over("MUTAG", ("a", "b"), "less", CLEAN, INNER).mean == pytest.approx(0.1)
+    assert results.best_mean_over("MUTAG", ("a", "b"), "less", CLEAN).mean == pytest.approx(0.8)
+
+
+def test_stages_do_not_change_the_training() -> None:
+    sets = {"MUTAG": random_graph_set(24)}
+    found = []
+    for stages in (1, 3):
+        scale = GraphScale(seeds=[0], epochs=3, folds=3, stages=stages, costs=(1.0,))
+        (cell,) = (
+            run
+            for run in cells_of(sets, tuple(graphs_hard.OBJECTIVES), scale)
+            if run.method == graphs_hard.EASY
+        )
+        assert cell.epochs == 3
+        found.append(measurer(sets, graphs_hard.OBJECTIVES, scale)(cell))
+    assert (found[0].svm, found[0].loss) == (found[1].svm, found[1].loss)
+    assert found[1].published >= found[1].svm
+
+
+def test_as_many_steps_as_with_partial_batches() -> None:
+    sets = {"MUTAG": random_graph_set(188), "PTC_MR": random_graph_set(344)}
+    scale = GraphScale(seeds=[0])
+    epochs = {run.data: run.epochs for run in cells_of(sets, ("a",), scale) if run.epochs}
+    assert epochs == {"MUTAG": 200, "PTC_MR": 300}
+
+
+def test_easy_negatives_have_the_weights_of_hard_ones_reversed() -> None:
+    nodes, graphs = torch.randn(6, 4, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
+    owner = torch.tensor([0, 0, 1, 1, 2, 2])
+    parts = {"temperature": 1.0, "contrast": Softplus(), "normalize": False}
+    easy = Objective(coupling=Easy(beta=1.5), **parts).weights(NodesToGraphs()(nodes, graphs, owner=owner))  # type: ignore[arg-type]
+    hard = Objective(coupling=Hard(beta=1.5, clip=2.0), **parts)  # type: ignore[arg-type]
+    reversed_ = hard.weights(NodesToGraphs()(nodes, -graphs, owner=owner))
+    torch.testing.assert_close(easy, reversed_)
+    for wrong in ({"beta": 0.0}, {"beta": 1.0, "clip": 0.0}):
+        with pytest.raises(ValueError, match="must be a finite number above 0"):
+            Easy(**wrong)
+
+
+def test_too_few_different_graphs_have_no_number() -> None:
+    graphs = random_graph_set(8)
+    test = graph_training.GraphTest(
+        labels=graphs.required_labels(),
+        numbers=torch.tensor([0, 1, 0, 1, 0, 1, 2, 3]),
+        validation=CrossValidation(folds=4),
+        machine=SVM(costs=(1.0,)),
+    )
+    score = test.score([torch.randn(8, 2)], loss=0.0, seconds=0.0)
+    assert (score.distinct, score.different) == (0.0, 4)
+    assert score.leaked > 0
