@@ -300,7 +300,7 @@ def test_every_crop_is_a_positive_of_the_others_and_no_negative() -> None:
     model = build_model(RunConfig(training=config, data=ImagesSummary.of(images, "noise")))
     module = ContrastiveModule(config, model, examples=Examples.of(images), steps_per_epoch=5)
     views = torch.nn.functional.normalize(torch.randn(3, 4, 8, dtype=torch.float64), dim=2)
-    pairs = module._pairs(tuple(views), torch.arange(4))
+    pairs = module._pairs(tuple(views), torch.empty(0), torch.arange(4))
     assert pairs.positives().count.tolist() == [2] * 12
     s = views.reshape(12, 8) @ views.reshape(12, 8).T / 0.5
     losses = []
