@@ -89,7 +89,7 @@ def scale_of(request: Request) -> CareScale:
         measured=500 if request.budget >= 0.01 else 100,
         augmentations=20 if request.budget >= 0.01 else 4,
         epochs=max(1, round(10 * size)),
-        seeds=request.seed_range(5, fewest=3 if request.budget >= 0.01 else 2),
+        seeds=request.seed_range(5, fewest=3 if request.budget >= 0.01 else 1),
         learning=request.learning,
     )
 
