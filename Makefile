@@ -32,7 +32,7 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	touch $@
 
 demo: setup
-	$(BIN)/tammes compare simclr dcl hcl hcl-ot --data digits --seeds 3 --epochs 30 --report demo/report.html encoder:convnet schedule:constant
+	$(BIN)/tammes compare simclr dcl hcl hcl-ot --data digits --seeds 3 --epochs 30 --report demo/report.html schedule:constant
 
 lint: setup
 	$(BIN)/ruff check .

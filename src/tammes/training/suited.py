@@ -12,6 +12,7 @@ from tammes.data.images import Images
 from tammes.data.texts import Texts
 from tammes.encoders import (
     BagOfWordsConfig,
+    ConvNetConfig,
     GINEncoderConfig,
     ResNet9Config,
     ResNetConfig,
@@ -25,7 +26,7 @@ from tammes.training.config import EncoderConfig, TrainingConfig
 from tammes.training.examples import Data
 from tammes.training.optimizer import Adam, Cosine
 
-VISITED_TEXTS, VISITED_IMAGES, VISITED_GRAPHS = 200_000, 100_000, 200_000
+VISITED, VISITED_BY_RESNET9 = 200_000, 100_000
 """Rows that a training visits, whatever their number: texts in about a minute, small images in a few."""
 FEWEST_EPOCHS_OF_GRAPHS = 10
 FEWEST_EPOCHS_OF_TEXTS, FEWEST_EPOCHS_OF_IMAGES, MOST_EPOCHS = 10, 3, 100
@@ -41,7 +42,7 @@ FEWEST_STEPS = 4
 LARGEST_SMALL = 64
 """Height and width in pixels up to which images have a small network."""
 WIDTH_OF_SMALL, RATE_OF_SMALL = 32, 3e-3
-"""Width of that network, and its learning rate: batch normalization bears a larger one."""
+"""Width of a `ResNet9`, and its learning rate: batch normalization bears a larger one."""
 
 SAMPLE = 128
 """Images that are looked at for the choice of their augmentation."""
@@ -67,8 +68,8 @@ def suited(
     compared sentences have unit length, so that Adam's steps of 1e-3 would hardly turn them. Gray images on
     an even background are distorted as handwriting is, others as photographs; their learning rate falls
     along half a cosine after one epoch of warm-up, from 3e-3 for a `ResNet9` and from 1e-3 otherwise. A
-    training visits about 200,000 sentences or 100,000 images, in at most 100 epochs. Small sets have smaller
-    batches.
+    training visits about 200,000 rows, or 100,000 with a `ResNet9`, in at most 100 epochs. Small sets have
+    smaller batches.
 
     Graphs have InfoGraph's settings: three layers of an isomorphism network, nodes compared with graphs by
     two heads, batches of at most 128, a constant learning rate of 1e-3.
@@ -81,8 +82,9 @@ def suited(
     Args:
         objective: objective to minimize.
         data: images, texts or graphs to train on.
-        encoder: network; by default a bag of words for texts, a `ResNet9` for images up to 64 pixels, a
-            ResNet-18 above, and an isomorphism network for graphs.
+        encoder: network; by default a bag of words for texts, for images up to 64 pixels a small
+            convolutional network if they look like handwriting and a `ResNet9` otherwise, a ResNet-18 above,
+            and an isomorphism network for graphs.
         epochs: number of epochs; by default what is said above.
         mirrors: whether a mirrored photograph means the same.
         seed: random seed of the run.
@@ -125,7 +127,7 @@ def _suited_to_data(objective: Objective, data: Data, *, mirrors: bool, seed: in
             positives=Neighbors() if data.labels is None else SameClass(),
             optimizer=Adam(learning_rate=0.1, schedule=Cosine(warmup_epochs=0)),
             batch_size=_batch_size(rows),
-            epochs=_epochs(rows, VISITED_TEXTS, fewest=FEWEST_EPOCHS_OF_TEXTS),
+            epochs=_epochs(rows, VISITED, fewest=FEWEST_EPOCHS_OF_TEXTS),
             seed=seed,
         )
     if isinstance(data, GraphSet):
@@ -136,24 +138,28 @@ def _suited_to_data(objective: Objective, data: Data, *, mirrors: bool, seed: in
             augmentation=None,
             positives=OwnGraph(),
             batch_size=_batch_size(rows, largest=LARGEST_BATCH_OF_GRAPHS),
-            epochs=_epochs(rows, VISITED_GRAPHS, fewest=FEWEST_EPOCHS_OF_GRAPHS),
+            epochs=_epochs(rows, VISITED, fewest=FEWEST_EPOCHS_OF_GRAPHS),
             seed=seed,
         )
+    augmentation = suited_augmentation(data, mirrors=mirrors)
+    encoder = _usual_encoder(data.size, augmentation)
+    visited = VISITED_BY_RESNET9 if isinstance(encoder, ResNet9Config) else VISITED
     return TrainingConfig(
         objective=objective,
-        encoder=_usual_encoder(data),
-        augmentation=suited_augmentation(data, mirrors=mirrors),
+        encoder=encoder,
+        augmentation=augmentation,
         optimizer=Adam(schedule=Cosine(warmup_epochs=1)),
         batch_size=_batch_size(rows),
-        epochs=_epochs(rows, VISITED_IMAGES, fewest=FEWEST_EPOCHS_OF_IMAGES),
+        epochs=_epochs(rows, visited, fewest=FEWEST_EPOCHS_OF_IMAGES),
         seed=seed,
     )
 
 
-def _usual_encoder(images: Images) -> EncoderConfig:
-    if images.size <= LARGEST_SMALL:
-        return ResNet9Config(width=WIDTH_OF_SMALL)
-    return ResNetConfig(small_image_stem=False)
+def _usual_encoder(size: int, augmentation: Photographs | Handwriting) -> EncoderConfig:
+    if size > LARGEST_SMALL:
+        return ResNetConfig(small_image_stem=False)
+    # Strokes need no more: on scikit-learn's digits the larger network takes many times as long for as much.
+    return ConvNetConfig() if isinstance(augmentation, Handwriting) else ResNet9Config(width=WIDTH_OF_SMALL)
 
 
 def suited_augmentation(images: Images, *, mirrors: bool = True) -> Photographs | Handwriting:

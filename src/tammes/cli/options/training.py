@@ -30,7 +30,8 @@ USUAL = ("usual", "What suits the data.")
 FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "encoder": (
         EncoderConfig | None,
-        "Network whose features are wanted (by default resnet9 up to 64 pixels, resnet18 above, "
+        "Network whose features are wanted (by default convnet for handwriting and resnet9 for other images "
+        "up to 64 pixels, resnet18 above, "
         "bag-of-words for texts, and gin for graphs).",
     ),
     "augmentation": (
@@ -50,7 +51,7 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "epochs": (
         int | None,
         "Number of times that every image is visited, or every sentence paired (by default so that about "
-        "100,000 images or 200,000 sentences are visited, and at most 100).",
+        "200,000 are visited, 100,000 by a resnet9, and at most 100).",
     ),
 }
 OPTIMIZER: Mapping[str, tuple[Any, str]] = {
