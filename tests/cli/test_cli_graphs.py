@@ -125,6 +125,10 @@ def test_a_run_on_graphs_takes_graphs_alone(
     assert "leave --test out" in refused(
         capsys, "evaluate", str(run), "--data", str(data), "--test", str(data)
     )
+    words = ["evaluate", str(run), "--data", str(data)]
+    assert "--augmentation is for images" in refused(capsys, *words, "--augmentation", "photographs")
+    assert "leave --neighbors out" in refused(capsys, *words, "--neighbors", "3")
+    assert "these are graphs: leave it out" in refused(capsys, *words, "--cache", str(tmp_path / "cache"))
     assert "--folds must be" in refused(capsys, "evaluate", str(run), "--data", str(data), "--folds", "1")
     assert "was trained on graphs" in refused(capsys, "export", str(run), "--out", str(tmp_path / "a.onnx"))
     few = ["evaluate", str(run), "--data", str(data), "--folds", "31"]

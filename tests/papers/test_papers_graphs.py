@@ -115,7 +115,7 @@ def test_the_best_method_is_chosen_by_the_inner_folds_alone() -> None:
         scores[run] = replace(a_score(svm), inner=inner)
     results = GraphResults(scores=scores)
     assert results.best("MUTAG", ("a", "b"), CLEAN, INNER) == [0.2]
-    assert results.best_over("MUTAG", ("a", "b"), "less", CLEAN, INNER).mean == pytest.approx(0.1)
+    assert results.best_over("MUTAG", ("a", "b"), ("less",), CLEAN, INNER).mean == pytest.approx(0.1)
     assert results.best_mean_over("MUTAG", ("a", "b"), "less", CLEAN).mean == pytest.approx(0.8)
 
 

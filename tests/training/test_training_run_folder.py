@@ -154,7 +154,7 @@ def test_a_run_with_other_settings_is_refused_and_the_field_named(
 def test_other_images_are_refused(tmp_path: Path) -> None:
     RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
     more = replace(run_config(), data=replace(run_config().data, count=23))
-    with pytest.raises(ValueError, match=r"data\.count was 22, now 23"):
+    with pytest.raises(ValueError, match=r"data\.count was 22, now 23\. Instead, give the same settings"):
         RunFolder(path=tmp_path, resume=True).open(more, steps_per_epoch=5)
 
 

@@ -131,9 +131,11 @@ def test_photographs_have_a_larger_network_with_larger_steps(rows: int, epochs: 
     assert config.optimizer == Adam(learning_rate=3e-3, schedule=Cosine(warmup_epochs=1))
 
 
-def test_another_network_has_the_usual_learning_rate() -> None:
-    images = images_of(torch.randint(256, (10, 3, 8, 8), dtype=torch.uint8))
-    assert suited(OBJECTIVE, images, encoder=ConvNetConfig()).optimizer.learning_rate == 1e-3
+def test_another_network_has_the_usual_learning_rate_and_epochs() -> None:
+    photographs = images_of(torch.randint(256, (1, 3, 8, 8), dtype=torch.uint8).expand(5_000, 3, 8, 8))
+    config = suited(OBJECTIVE, photographs, encoder=ConvNetConfig())
+    assert config.optimizer.learning_rate == 1e-3
+    assert config.epochs == 40
 
 
 def test_large_images_have_a_residual_network() -> None:

@@ -38,6 +38,10 @@ def main(choice: Evaluate) -> None:
     if isinstance(run.config.data, GraphsSummary):
         _evaluate_graphs(choice, run)
         return
+    if choice.distinct or choice.repeats > 1:
+        raise ValueError(
+            f"--distinct and --repeats are for graphs, but {choice.source.data} holds none: leave them out"
+        )
     train, test = load_split(choice.source, shape)
     if test is None:
         raise ValueError(
@@ -75,11 +79,9 @@ def _in_words(measured: MeasuredRotations) -> str:
     if found is None:
         return f"Rotations: not measured; {measured.missing}."
     gamma = "-" if found.gamma is None else f"{found.gamma:.3f}"
-    unexplained = (
-        ""
-        if found.unexplained is None
-        else (f" ({100 * found.unexplained:.1f} % of the movement is no rotation)")
-    )
+    unexplained = ""
+    if found.unexplained is not None:
+        unexplained = f" ({100 * found.unexplained:.1f} % of the movement is no rotation)"
     followed = "" if found.color_followed is None else f", whose colors follow by {found.color_followed:.2f}"
     composed = ""
     if found.composition_error is not None:
@@ -87,9 +89,9 @@ def _in_words(measured: MeasuredRotations) -> str:
     return (
         f"Rotations: {found.augmentations} augmentations of {found.rows} images move embeddings by "
         f"{found.invariance:.3f}. Wahba's error {found.wahba:.2f} of at most {found.largest_wahba:.1f}"
-        f"{unexplained}, "
-        f"gamma {gamma}, variance of the cosine {found.cosine_variance:.4f}.{composed} If only colors "
-        f"change, {100 * found.neighbors_kept:.1f} % of the five nearest images stay{followed}."
+        f"{unexplained}, gamma {gamma}, variance of the cosine {found.cosine_variance:.4f}.{composed} "
+        f"If only colors change, {100 * found.neighbors_kept:.1f} % of the five nearest images "
+        f"stay{followed}."
     )
 
 
@@ -97,6 +99,10 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
     """Classify all graphs in folds, and print the scores."""
     if choice.source.test is not None:
         raise ValueError("graphs are tested in folds of --data: leave --test out")
+    if choice.augmentation is not None:
+        raise ValueError("--augmentation is for images, but this run is of graphs: leave it out")
+    if knn_of(choice.source) is not None:
+        raise ValueError("graphs are classified by an SVM and a regression: leave --neighbors out")
     (graphs,) = (with_columns_of(part, run.config.data) for part in load(choice.source, None))
     assert isinstance(graphs, GraphSet)
     run.model.to(Machine(accelerator=choice.accelerator).device)

@@ -106,6 +106,7 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
 
 def _part(source: Source, path: str, shape: Shape | None) -> Data:
     if shape is None and holds_graphs(Path(path)):
+        _check_no_cache(source, "these are graphs")
         return load_graphs(Path(path))
     if shape is None:
         _check_no_cache(source, "these are texts")

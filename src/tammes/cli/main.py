@@ -12,11 +12,11 @@ from tammes.cli.signals import Signals
 
 
 def train() -> None:
-    """Train an encoder on your own images or texts."""
+    """Train an encoder on your own images, texts or graphs."""
 
 
 def embed() -> None:
-    """Write the features and embeddings of images or texts to a file."""
+    """Write the features and embeddings of images, texts or graphs to a file."""
 
 
 def export() -> None:

@@ -299,7 +299,7 @@ def check_same(old: RunConfig, new: RunConfig, name: str) -> None:
     hint = "give the same settings, or start a new run"
     if changes == [f"training.epochs was {old.training.epochs!r}, now {new.training.epochs!r}"]:
         hint = "start a new run: this one spreads a schedule over the epochs it was started with"
-    if all(change.startswith(("data.shards", "data.count")) for change in changes):
+    if "shards" in changes[-1] and all(each.startswith(("data.shards", "data.count")) for each in changes):
         hint = "put back the shards that the run was started with, all of them whole, or start a new run"
     raise ValueError(f"{name} belongs to a run with other settings: {'; '.join(changes)}. Instead, {hint}")
 

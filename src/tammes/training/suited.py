@@ -95,7 +95,7 @@ def suited(
         >>> config.augmentation.background, config.batch_size
         (0.0, 256)
     """
-    config = _suited_to_data(objective, data, mirrors=mirrors, seed=seed)
+    config = _suited_to_data(objective, data, encoder, mirrors=mirrors, seed=seed)
     encoder = config.encoder if encoder is None else encoder
     rows = len(data)
     is_pretrained = isinstance(encoder, TransformersConfig | TimmConfig) and encoder.pretrained
@@ -103,8 +103,6 @@ def suited(
         usual = round(VISITED_BY_PRETRAINED / rows)
         epochs = max(FEWEST_EPOCHS_OF_PRETRAINED, min(MOST_EPOCHS_OF_PRETRAINED, usual))
     config = replace(config, encoder=encoder, epochs=config.epochs if epochs is None else epochs)
-    if isinstance(encoder, ResNet9Config):
-        return replace(config, optimizer=replace(config.optimizer, learning_rate=RATE_OF_SMALL))
     if not is_pretrained and not isinstance(encoder, TransformersConfig):
         return config
     optimizer = Adam(
@@ -116,7 +114,9 @@ def suited(
     return replace(config, optimizer=optimizer, batch_size=batch_size)
 
 
-def _suited_to_data(objective: Objective, data: Data, *, mirrors: bool, seed: int) -> TrainingConfig:
+def _suited_to_data(
+    objective: Objective, data: Data, encoder: EncoderConfig | None, *, mirrors: bool, seed: int
+) -> TrainingConfig:
     rows = len(data)
     if isinstance(data, Texts):
         return TrainingConfig(
@@ -142,15 +142,16 @@ def _suited_to_data(objective: Objective, data: Data, *, mirrors: bool, seed: in
             seed=seed,
         )
     augmentation = suited_augmentation(data, mirrors=mirrors)
-    encoder = _usual_encoder(data.size, augmentation)
-    visited = VISITED_BY_RESNET9 if isinstance(encoder, ResNet9Config) else VISITED
+    encoder = _usual_encoder(data.size, augmentation) if encoder is None else encoder
+    is_small = isinstance(encoder, ResNet9Config)
+    adam = Adam(schedule=Cosine(warmup_epochs=1))
     return TrainingConfig(
         objective=objective,
         encoder=encoder,
         augmentation=augmentation,
-        optimizer=Adam(schedule=Cosine(warmup_epochs=1)),
+        optimizer=replace(adam, learning_rate=RATE_OF_SMALL) if is_small else adam,
         batch_size=_batch_size(rows),
-        epochs=_epochs(rows, visited, fewest=FEWEST_EPOCHS_OF_IMAGES),
+        epochs=_epochs(rows, VISITED_BY_RESNET9 if is_small else VISITED, fewest=FEWEST_EPOCHS_OF_IMAGES),
         seed=seed,
     )
 

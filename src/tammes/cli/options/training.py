@@ -31,8 +31,7 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "encoder": (
         EncoderConfig | None,
         "Network whose features are wanted (by default convnet for handwriting and resnet9 for other images "
-        "up to 64 pixels, resnet18 above, "
-        "bag-of-words for texts, and gin for graphs).",
+        "up to 64 pixels, resnet18 above, bag-of-words for texts, and gin for graphs).",
     ),
     "augmentation": (
         AugmentationConfig | None,

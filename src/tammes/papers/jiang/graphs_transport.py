@@ -44,7 +44,9 @@ SETS = ("MUTAG", "ENZYMES", "PTC_MR", "IMDB-BINARY", "IMDB-MULTI")
 TEMPERATURE = 0.5
 EPSILONS = (0.05, 0.1, 0.5, 1.0)
 KAPPA, EPSILON_OF_EXPONENTIAL = 1.0, 0.5
-INFO_GRAPH, HCL = "InfoGraph", "HCL, beta = 1"
+BETAS = (1.0, 2.0, 10.0)
+INFO_GRAPH = "InfoGraph"
+HARD = tuple(f"HCL, beta = {beta:g}" for beta in BETAS)
 UNIT, HCL_UNIT = "InfoGraph, unit vectors", "HCL, unit vectors"
 PLANS = tuple(f"transport, epsilon = {epsilon:g}" for epsilon in EPSILONS)
 EXPONENTIAL = "transport, exponential cost"
@@ -61,7 +63,7 @@ def _plan(epsilon: float) -> Transport:
 
 OBJECTIVES: Mapping[str, Objective] = {
     INFO_GRAPH: recipes.jsd(),
-    HCL: recipes.jsd(beta=1.0),
+    **{name: recipes.jsd(beta=beta) for name, beta in zip(HARD, BETAS, strict=True)},
     UNIT: _on_unit_vectors(Uniform()),
     HCL_UNIT: _on_unit_vectors(Hard(beta=1.0)),
     **{name: _on_unit_vectors(_plan(epsilon)) for name, epsilon in zip(PLANS, EPSILONS, strict=True)},
@@ -76,7 +78,7 @@ OBJECTIVES: Mapping[str, Objective] = {
 }
 TABLE_V: Mapping[str, tuple[float, ...]] = {
     INFO_GRAPH: (86.8, 50.4, 55.3, 72.2, 49.6),
-    HCL: (87.2, 50.4, 57.3, 72.8, 49.6),
+    HARD[0]: (87.2, 50.4, 57.3, 72.8, 49.6),
     PLANS[0]: (87.2, 51.3, 56.8, 73.0, 49.8),
     PLANS[1]: (88.2, 50.6, 56.1, 72.7, 49.8),
     PLANS[2]: (87.5, 50.9, 55.8, 72.1, 50.0),
@@ -107,7 +109,7 @@ def study(sets: Mapping[str, GraphSet], scale: GraphScale) -> Study[GraphRun, Gr
             seeds=scale.seeds,
             controls=FLOORS,
             measured_on="test folds",
-            search={"epsilon": EPSILONS},
+            search={"epsilon": EPSILONS, "beta": BETAS},
             searched_on="inner folds of the training graphs",
         ),
         page=lambda results: page(GraphResults(scores=results), sets, scale),
@@ -156,26 +158,26 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
             ours="epsilon chosen for each seed by the inner folds, over InfoGraph, after the last epoch. The "
             f"paper's best epsilon, chosen on the test folds, has {_gains(results.sets, INFO_GRAPH)}:",
             effects=tuple(
-                points(data, results.best_over(data, PLANS, INFO_GRAPH, CLEAN, INNER))
+                points(data, results.best_over(data, PLANS, (INFO_GRAPH,), CLEAN, INNER))
                 for data in results.sets
             ),
             controls=controls,
         ),
         Finding(
             paper="Table V: transport matches, and sometimes slightly exceeds, HCL.",
-            ours="The same over HCL; above zero on one set at least is what the statement needs. The "
-            f"paper's best epsilon has {_gains(results.sets, HCL)}:",
+            ours="The same over HCL, whose beta is chosen in the same way; above zero on one set at least is "
+            f"what the statement needs. The paper's best epsilon has {_gains(results.sets, HARD[0])}:",
             effects=tuple(
-                points(data, results.best_over(data, PLANS, HCL, CLEAN, INNER)) for data in results.sets
+                points(data, results.best_over(data, PLANS, HARD, CLEAN, INNER)) for data in results.sets
             ),
             controls=controls,
             required=1,
         ),
         Finding(
             paper="(No statement: the same as the paper chose, the best of four epsilons by the test folds.)",
-            ours="Over HCL, by the published protocol: "
+            ours="Over HCL with beta = 1, by the published protocol: "
             + "; ".join(
-                f"{data} {results.best_mean_over(data, PLANS, HCL, PUBLISHED).points}"
+                f"{data} {results.best_mean_over(data, PLANS, HARD[0], PUBLISHED).points}"
                 for data in results.sets
             )
             + ".",
@@ -184,7 +186,8 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
             paper="(No statement: what unit vectors do without transport.)",
             ours="Best plan by the inner folds over uniform negatives, both on unit vectors: "
             + "; ".join(
-                f"{data} {results.best_over(data, PLANS, UNIT, CLEAN, INNER).points}" for data in results.sets
+                f"{data} {results.best_over(data, PLANS, (UNIT,), CLEAN, INNER).points}"
+                for data in results.sets
             )
             + ".",
         ),

@@ -82,9 +82,11 @@ class GraphResults:
         picked = [self.of(data, method, pick) for method in methods]
         return [picked[method][seed] for seed, method in enumerate(chosen)]
 
-    def best_over(self, data: str, methods: Sequence[str], less: str, pick: Pick, by: Pick) -> Estimate:
-        """Return the difference of the best method, chosen by `by`, from another one."""
-        return Estimate.of_difference(self.best(data, methods, pick, by), self.of(data, less, pick))
+    def best_over(
+        self, data: str, methods: Sequence[str], rivals: Sequence[str], pick: Pick, by: Pick
+    ) -> Estimate:
+        """Return the difference of the best method from the best rival, both chosen by `by`."""
+        return Estimate.of_difference(self.best(data, methods, pick, by), self.best(data, rivals, pick, by))
 
     def best_mean_over(self, data: str, methods: Sequence[str], less: str, pick: Pick) -> Estimate:
         """Return the difference of the method with the best mean, as a table shows it, from another one."""
@@ -100,7 +102,7 @@ def points(name: str, difference: Estimate) -> Effect:
 def learned(results: GraphResults, methods: Sequence[str]) -> tuple[Effect, ...]:
     """Return the controls: the best of the methods over the untrained encoder, set by set."""
     return tuple(
-        points(f"{data}, over untrained", results.best_over(data, methods, UNTRAINED, CLEAN, INNER))
+        points(f"{data}, over untrained", results.best_over(data, methods, (UNTRAINED,), CLEAN, INNER))
         for data in results.sets
     )
 

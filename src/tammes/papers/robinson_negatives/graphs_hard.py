@@ -132,21 +132,24 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
                 ours="beta chosen for each seed by the inner folds, over beta = 0, after the last epoch. "
                 f"The thesis has {_gains(better)}:",
                 effects=tuple(
-                    points(data, results.best_over(data, HARD, INFO_GRAPH, CLEAN, INNER)) for data in better
+                    points(data, results.best_over(data, HARD, (INFO_GRAPH,), CLEAN, INNER))
+                    for data in better
                 ),
                 controls=controls,
             ),
             Finding(
                 paper="The same, as it was published: the best beta by the test folds.",
-                ours="The beta with the best mean over beta = 0, by the published protocol. The best of "
-                "three is above a fourth that is equally good by chance alone:",
-                effects=tuple(
-                    points(data, results.best_mean_over(data, HARD, INFO_GRAPH, PUBLISHED)) for data in better
-                ),
-                controls=controls,
+                ours="The beta with the best mean over beta = 0, by the published protocol. (The best of "
+                "three is above a fourth that is equally good by chance alone, so there is no verdict.) "
+                f"{_best_by_test(results, better)}.",
             ),
         ]
     return (*found, _as_well(results), _easy(results), _leak(results))
+
+
+def _best_by_test(results: GraphResults, sets: Sequence[str]) -> str:
+    gains = {data: results.best_mean_over(data, HARD, INFO_GRAPH, PUBLISHED) for data in sets}
+    return "; ".join(f"{data} {gain.points}" for data, gain in gains.items())
 
 
 def _gains(sets: Sequence[str]) -> str:
@@ -155,7 +158,7 @@ def _gains(sets: Sequence[str]) -> str:
 
 def _as_well(results: GraphResults) -> Finding:
     worse = [
-        data for data in results.sets if results.best_over(data, HARD, INFO_GRAPH, CLEAN, INNER).below_zero
+        data for data in results.sets if results.best_over(data, HARD, (INFO_GRAPH,), CLEAN, INNER).below_zero
     ]
     return Finding(
         paper="Section 3.5.2: hard negatives do as well as InfoGraph in all cases.",
