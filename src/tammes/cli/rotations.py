@@ -16,6 +16,8 @@ BY_NAME: Mapping[str, Photographs | Handwriting] = {
     "handwriting": Handwriting(),
 }
 """Augmentations by their names on the command line."""
+LARGEST_SIDE, FEWEST_ROWS = 64, 64
+"""Size in pixels above which fewer images are measured, in proportion to their area, and how few at least."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,7 @@ def measured_rotations(
         run: a trained run.
         data: data held out of training, if there are any.
         named: augmentation in `BY_NAME`; None for that of the run.
-        rows: largest number of images.
+        rows: largest number of images, of up to 64 pixels a side; of larger ones there are fewer.
 
     Raises:
         ValueError: an augmentation of texts.
@@ -72,6 +74,17 @@ def measured_rotations(
         )
     if len(data) <= NEIGHBORS:
         return MeasuredRotations(rotations=None, missing=f"rotations need more than {NEIGHBORS} images")
-    some = at_most(data, rows)
+    some = at_most(data, measured_rows(data.size, rows))
     assert isinstance(some, Images)
     return MeasuredRotations(rotations=measure_rotations(run.model, some, augmentation))
+
+
+def measured_rows(size: int, rows: int = ROWS) -> int:
+    """Return how many images of a size are measured, so that measuring does not take longer than training.
+
+    Example:
+        >>> measured_rows(32), measured_rows(128), measured_rows(224)
+        (512, 128, 64)
+    """
+    fitting = rows * LARGEST_SIDE**2 // max(size, LARGEST_SIDE) ** 2
+    return min(rows, max(FEWEST_ROWS, fitting))

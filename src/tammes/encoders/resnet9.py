@@ -21,7 +21,8 @@ class ResNet9(Encoder):
 
     For size 32 and width w that is w, w, w channels at 16 pixels a side, 2w, 2w, 2w at 8, 4w, 4w, 4w at 4,
     then the average. The first convolution shrinks images larger than 16 pixels to at most that. Memory is
-    laid out with channels last, in which a CPU is quicker. Normalization is by the batch.
+    laid out with channels last, in which a CPU is quicker (`benchmarks/images.py`). Normalization is by the
+    batch.
 
     The arguments are those of `ResNet9Config`, and `channels` and `size` of the images.
 

@@ -1,4 +1,4 @@
-"""A change of colors that computes what kornia's does, in a third of the time."""
+"""A change of colors that computes what kornia's does in less time."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,9 +21,9 @@ SEXTANTS = 6
 class Jitter(kornia.ColorJitter):
     """Changes of brightness, contrast, saturation and hue, in the random order that kornia draws.
 
-    kornia converts all images to HSV and back for the hue, which takes two thirds of the time of all
-    augmentation of small photographs. Here the hue is turned without leaving RGB, on pieces that stay in the
-    processor's cache. The results differ by rounding errors.
+    kornia's takes two thirds of the time of all augmentation of small photographs, most of it to convert to
+    HSV and back for the hue. Here the hue is turned without leaving RGB, on pieces that stay in the
+    processor's cache (`benchmarks/images.py`). The results differ by rounding errors.
     """
 
     @override

@@ -32,8 +32,7 @@ def softplus_without_graph(values: Values) -> Values:
     """Return log(1 + e^y) as `softplus` does, without a graph and in the same time for all y.
 
     max(0, y) + log1p(e^{-|y|}), where log1p(e) is e itself below the rounding error. torch's softplus takes
-    up to ten times as long on raw inner products: for logarithms of numbers close to 1, and for e^y that are
-    nearly subnormal.
+    longer on raw inner products: for logarithms of numbers close to 1, and for e^y that are nearly subnormal.
 
     Example:
         >>> [round(y, 4) for y in softplus_without_graph(torch.tensor([0.0, -20.0, 90.0])).tolist()]
@@ -170,7 +169,7 @@ class Softened(Term):
 
     @override
     def derivative(self, values: Values) -> Values:
-        # Subnormal exponentials of raw inner products take six times as long.
+        # Subnormal exponentials, of large inner products, are slow.
         return self.factor * torch.sigmoid(values.clamp(min=-_largest_exponent(values.dtype)))
 
     @override

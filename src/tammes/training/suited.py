@@ -159,7 +159,7 @@ def _suited_to_data(
 def _usual_encoder(size: int, augmentation: Photographs | Handwriting) -> EncoderConfig:
     if size > LARGEST_SMALL:
         return ResNetConfig(small_image_stem=False)
-    # Strokes need no more: on scikit-learn's digits the larger network takes many times as long for as much.
+    # Strokes need no more: on scikit-learn's digits the larger network takes longer for as much.
     return ConvNetConfig() if isinstance(augmentation, Handwriting) else ResNet9Config(width=WIDTH_OF_SMALL)
 
 
