@@ -14,7 +14,6 @@ from tammes.objective import Objective
 from tammes.papers.entry import Request
 from tammes.papers.finding import Finding
 from tammes.papers.page import Figure, PaperPage
-from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_negatives.graph_tables import (
     CLEAN,
     INNER,
@@ -27,15 +26,14 @@ from tammes.papers.robinson_negatives.graph_tables import (
     points,
     set_panels,
     settings_of,
+    study_of,
 )
 from tammes.papers.robinson_negatives.graph_training import (
     FLOORS,
     GraphRun,
     GraphScale,
     GraphScore,
-    cells_of,
     load_sets,
-    measurer,
     scale_of,
 )
 from tammes.papers.study import Study
@@ -100,20 +98,7 @@ def study(sets: Mapping[str, GraphSet], scale: GraphScale) -> Study[GraphRun, Gr
         sets: sets by name.
         scale: size of the study.
     """
-    return Study(
-        cells=cells_of(sets, tuple(OBJECTIVES), scale),
-        scores=GraphScore,
-        measure=measurer(sets, OBJECTIVES, scale),
-        name=lambda run: f"{run.data}, {run.method}, seed {run.seed}",
-        protocol=Protocol(
-            seeds=scale.seeds,
-            controls=FLOORS,
-            measured_on="test folds",
-            search={"epsilon": EPSILONS, "beta": BETAS},
-            searched_on="inner folds of the training graphs",
-        ),
-        page=lambda results: page(GraphResults(scores=results), sets, scale),
-    )
+    return study_of(OBJECTIVES, sets, scale, page, search={"epsilon": EPSILONS, "beta": BETAS})
 
 
 def page(results: GraphResults, sets: Mapping[str, GraphSet], scale: GraphScale) -> PaperPage:

@@ -7,14 +7,12 @@ An arm has collapsed if views of different images have a cosine of nearly one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from operator import attrgetter
 
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
 from tammes.papers.finding import Effect, Finding, within
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
-from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_geometry.arms import (
     BOTH,
     CARE,
@@ -27,7 +25,7 @@ from tammes.papers.robinson_geometry.arms import (
     ArmScores,
 )
 from tammes.papers.robinson_geometry.care_scale import CareScale, Parts, image_set, scale_of
-from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cell, measurer
+from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cells_of, study_of
 from tammes.papers.robinson_geometry.equivariance import settings
 from tammes.papers.study import Study
 
@@ -60,20 +58,7 @@ def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareSco
         sets: the set, by its name.
         scale: size of the study.
     """
-    return Study(
-        cells=[
-            cell(arm, name, parts, scale, seed)
-            for seed in scale.seeds
-            for name, parts in sets.items()
-            for arm in ORDER
-        ],
-        scores=CareScore,
-        measure=measurer(sets, scale),
-        name=lambda run: f"{run.arm}, seed {run.seed}",
-        protocol=Protocol(seeds=scale.seeds, controls=("untrained encoder",), measured_on="test images"),
-        page=partial(page, scale=scale),
-        partial=True,
-    )
+    return study_of(cells_of(ORDER, sets, scale), sets, scale, page)
 
 
 def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | None:

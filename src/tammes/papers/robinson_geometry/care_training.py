@@ -18,8 +18,11 @@ from tammes.diagnostics.blocks import directions
 from tammes.encoders import ProjectionHeadConfig
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.papers.ash.vision_training import balanced
+from tammes.papers.page import PaperPage
+from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_geometry.arms import ARMS, MOMENTUM_ARMS, UNTRAINED
 from tammes.papers.robinson_geometry.care_scale import ENCODERS, CareScale, Parts, batch_of
+from tammes.papers.study import Study
 from tammes.positives import Handwriting, Photographs
 from tammes.training import (
     Adam,
@@ -150,6 +153,41 @@ def cell(arm: str, data: str, parts: Parts, scale: CareScale, seed: int, *, dime
         batch_size=batch_size,
         groups=groups,
         encoder=scale.encoder,
+    )
+
+
+def cells_of(arms: Sequence[str], sets: Mapping[str, Parts], scale: CareScale) -> list[CareRun]:
+    """Return the cells of all arms and seeds, seed by seed."""
+    return [
+        cell(arm, name, parts, scale, seed)
+        for seed in scale.seeds
+        for name, parts in sets.items()
+        for arm in arms
+    ]
+
+
+def study_of(
+    cells: Sequence[CareRun],
+    sets: Mapping[str, Parts],
+    scale: CareScale,
+    page: Callable[[Mapping[CareRun, CareScore], CareScale], PaperPage | None],
+) -> Study[CareRun, CareScore]:
+    """Return the study of some cells.
+
+    Args:
+        cells: what is trained and measured.
+        sets: the sets, by their names.
+        scale: size of the study.
+        page: function from the scores to the page.
+    """
+    return Study(
+        cells=cells,
+        scores=CareScore,
+        measure=measurer(sets, scale),
+        name=lambda run: f"{run.arm}, {run.dimension} dimensions, seed {run.seed}",
+        protocol=Protocol(seeds=scale.seeds, controls=("untrained encoder",), measured_on="test images"),
+        page=lambda results: page(results, scale),
+        partial=True,
     )
 
 

@@ -8,7 +8,6 @@ what the loss does can be told from what its views do. On the circle, embeddings
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from operator import attrgetter
 from statistics import fmean
 
@@ -17,10 +16,9 @@ from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
-from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_geometry.arms import CARE, IN_GROUPS, SIMCLR, STRONG, UNTRAINED, ArmScores
 from tammes.papers.robinson_geometry.care_scale import CareScale, Parts, image_set, scale_of
-from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cell, measurer
+from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cell, study_of
 from tammes.papers.study import Study
 
 ON_SPHERE = (UNTRAINED, SIMCLR, CARE, IN_GROUPS, STRONG)
@@ -59,15 +57,7 @@ def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareSco
         for dimension, arms in ((128, ON_SPHERE), (CIRCLE, ON_CIRCLE))
         for arm in arms
     ]
-    return Study(
-        cells=cells,
-        scores=CareScore,
-        measure=measurer(sets, scale),
-        name=lambda run: f"{run.arm}, {run.dimension} dimensions, seed {run.seed}",
-        protocol=Protocol(seeds=scale.seeds, controls=("untrained encoder",), measured_on="test images"),
-        page=partial(page, scale=scale),
-        partial=True,
-    )
+    return study_of(cells, sets, scale, page)
 
 
 def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | None:

@@ -10,8 +10,10 @@ from matplotlib.figure import Figure as Drawing
 
 from tammes.data import GraphSet
 from tammes.estimate import Estimate
+from tammes.objective import Objective
 from tammes.papers.finding import Effect
-from tammes.papers.page import Numbers, panel
+from tammes.papers.page import Numbers, PaperPage, panel
+from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_negatives.graph_training import (
     BATCH,
     FLOORS,
@@ -22,8 +24,10 @@ from tammes.papers.robinson_negatives.graph_training import (
     GraphScale,
     GraphScore,
     batch_size,
+    cells_of,
+    measurer,
 )
-from tammes.papers.study import grouped
+from tammes.papers.study import Study, grouped
 from tammes.report.figures.canvas import TEXT, quiet
 from tammes.report.markup import Panel
 from tammes.report.palette import MUTED, objective_color
@@ -92,6 +96,39 @@ class GraphResults:
         """Return the difference of the method with the best mean, as a table shows it, from another one."""
         best = max(methods, key=lambda method: Estimate.over_seeds(self.of(data, method, pick)).mean)
         return self.over(data, best, less, pick)
+
+
+def study_of(
+    objectives: Mapping[str, Objective],
+    sets: Mapping[str, GraphSet],
+    scale: GraphScale,
+    page: Callable[[GraphResults, Mapping[str, GraphSet], GraphScale], PaperPage],
+    *,
+    search: Mapping[str, Sequence[float]],
+) -> Study[GraphRun, GraphScore]:
+    """Return the study of some objectives on some sets.
+
+    Args:
+        objectives: objectives by the names of their rows.
+        sets: sets by name.
+        scale: size of the study.
+        page: function from the scores to the page.
+        search: settings that are chosen by the inner folds, with their values.
+    """
+    return Study(
+        cells=cells_of(sets, tuple(objectives), scale),
+        scores=GraphScore,
+        measure=measurer(sets, objectives, scale),
+        name=lambda run: f"{run.data}, {run.method}, seed {run.seed}",
+        protocol=Protocol(
+            seeds=scale.seeds,
+            controls=FLOORS,
+            measured_on="test folds",
+            search=search,
+            searched_on="inner folds of the training graphs",
+        ),
+        page=lambda results: page(GraphResults(scores=results), sets, scale),
+    )
 
 
 def points(name: str, difference: Estimate) -> Effect:
