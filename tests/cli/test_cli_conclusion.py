@@ -57,6 +57,12 @@ def test_several_seeds_decide_by_their_differences() -> None:
     assert conclusion(trial("run", 0.85, 0.87, 0.86), close).startswith("Better than untrained, not")
 
 
+def test_seeds_that_agree_by_chance_do_not_hide_how_few_rows_differ() -> None:
+    floors = (trial("untrained encoder", 0.90, 0.91, 0.90), trial("raw pixels", 0.972))
+    equal = trial("run", 0.978, 0.978, 0.978)
+    assert conclusion(equal, floors).startswith("Better than untrained, not clearly above raw pixels")
+
+
 def test_collapse_is_named_with_its_sign_whatever_the_accuracy() -> None:
     collapsed = trial("run", 0.95, similarities=(0.999, 0.998))
     found = conclusion(collapsed, (trial("untrained encoder", 0.5),))

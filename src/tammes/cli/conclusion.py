@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 
 from tammes.cli.scores import Trial
 from tammes.estimate import Estimate
@@ -16,8 +17,9 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
     """Return the sentence about a trained objective, with what to change first where it has not learned.
 
     It goes by the accuracy of nearest neighbors: learned means that the 95 % intervals of its differences to
-    the untrained encoder and to the features without training lie above zero. With one seed these are over
-    the test rows, on each of which both are compared (Newcombe's), with several over the seeds.
+    the untrained encoder and to the features without training lie above zero: that over the test rows, on
+    each of which both are compared (Newcombe's), and with several seeds that over the seeds, too. Seeds share
+    their test rows, and may agree to the last row by chance.
 
     Args:
         trial: the trained objective, with a run for each seed.
@@ -34,10 +36,10 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
     found = f"neighbors name {_percent(trial)} % of the held-out rows"
     behind, unclear = [], []
     for floor in baselines:
-        difference = _difference(trial, floor)
-        if difference.below_zero:
+        differences = _differences(trial, floor)
+        if all(difference.below_zero for difference in differences):
             behind.append(floor)
-        elif not difference.above_zero:
+        elif not all(difference.above_zero for difference in differences):
             unclear.append(floor)
     floors = ", ".join(f"{floor.name} {_percent(floor)} %" for floor in baselines)
     if not behind and not unclear:
@@ -78,9 +80,18 @@ def _percent(trial: Trial) -> str:
     return f"{100 * trial.mean.knn:.1f}"
 
 
-def _difference(trial: Trial, floor: Trial) -> Estimate:
-    """Return the difference of accuracies: paired over seeds, or over the rows of one seed."""
-    if len(trial.measured) == 1:
-        return Estimate.of_outcomes(trial.measured[0].right, floor.measured[0].right)
-    ours, theirs = ([score.knn for score in each.scores if score.knn is not None] for each in (trial, floor))
-    return Estimate.of_difference(ours, theirs * (len(ours) // len(theirs)))
+def _differences(trial: Trial, floor: Trial) -> tuple[Estimate, ...]:
+    """Return the difference of accuracies over the test rows and, of several seeds, over the seeds."""
+    seeds = len(trial.measured)
+    others = floor.measured * (seeds // len(floor.measured))
+    pairs = list(zip(trial.measured, others, strict=True))
+    rows = [Estimate.of_outcomes(ours.right, theirs.right) for ours, theirs in pairs]
+    over_rows = Estimate(
+        mean=fmean(each.mean for each in rows),
+        low=fmean(each.low for each in rows),
+        high=fmean(each.high for each in rows),
+    )
+    if seeds == 1:
+        return (over_rows,)
+    ours, theirs = ([float(each.scores.knn or 0) for each in side] for side in zip(*pairs, strict=True))
+    return over_rows, Estimate.of_difference(ours, theirs)
