@@ -196,6 +196,7 @@ class OneSignConfig(PhiConfig):
 
     Example:
         >>> from tammes.spectral import GINConfig, SignNet
+        >>> _ = torch.manual_seed(0)  # of some weights no ReLU is left alive
         >>> ablation = SignNet(dim=4, phi=OneSignConfig(phi=GINConfig(width=8, layers=2))).eval()
         >>> edges, values = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.tensor([[1.0]])
         >>> v = torch.tensor([[0.7], [0.1], [-0.7]])
