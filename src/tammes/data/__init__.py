@@ -1,8 +1,9 @@
-"""Data sets: images, sentences and graphs, from folders and files or included in scikit-learn."""
+"""Data sets: images, sentences and graphs, from folders and files included in scikit-learn, or drawn."""
 
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits
 from tammes.data.folder import MixedFolderWarning, folder, usual_shape
+from tammes.data.glyphs import glyphs
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
 from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
@@ -27,6 +28,7 @@ __all__ = [
     "cifar10",
     "digits",
     "folder",
+    "glyphs",
     "mnist",
     "published_at",
     "svhn",
