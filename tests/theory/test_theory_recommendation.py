@@ -49,6 +49,11 @@ def test_uneven_classes_collide_as_fewer() -> None:
     assert known.batch_collision is None
 
 
+def test_classes_that_are_almost_even_are_named_by_their_number_alone() -> None:
+    known = Recommendation.of(ClassDistribution.of_counts([142, 145, 146, 144]))
+    assert known.sentences[0].startswith("Negatives: with 4 classes, 25.0 % of random")
+
+
 def test_an_estimate_is_named_with_its_range() -> None:
     known = Recommendation(class_prior=0.05, pairs=256, factor=3)
     assert known.sentences[0] == (

@@ -13,6 +13,8 @@ MANY = 0.01
 """Class prior up to which harder negatives gained: that of 100 equally likely classes."""
 FEW = 0.05
 """Class prior from which harder negatives gained nothing or lost: that of 20 equally likely classes."""
+EVEN = 0.95
+"""Share of the number of classes above which the effective number is not named."""
 OFF = 2.0
 """Factor by which the class prior of an objective may differ before it is worth a word."""
 
@@ -129,12 +131,12 @@ class Recommendation:
 
 COUPLING = {
     Regime.HARD: (
-        "Coupling: hard negatives, beta 1 to begin with. At so small a share "
-        "they gained on glyphs and in the papers; a lower temperature gains as well: try both."
+        "Coupling: hard negatives, beta 1 to begin with. At so small a share they gained in the papers, and "
+        "in a short training on glyphs; a lower temperature gains as well: try both."
     ),
     Regime.EASY: (
-        "Coupling: uniform, debiased or not. At such a share hard negatives are often false: on ten "
-        "classes they gained nothing here, and lost with few labels."
+        "Coupling: uniform, debiased or not. At such a share hard negatives are often false: on ten digits "
+        "they gained nothing in the end, and lost with few labels."
     ),
     Regime.OPEN: (
         "Coupling: at this share nothing is resolved here: compare uniform and hard negatives on your data."
@@ -144,8 +146,8 @@ COUPLING = {
 
 
 def _classes(classes: ClassDistribution) -> str:
-    """Return the number of classes, and of how many equal ones they collide like."""
-    if classes.is_uniform:
+    """Return the number of classes, and of how many equal ones they collide like if that is another."""
+    if classes.effective_number > EVEN * classes.number:
         return f"{classes.number:,} classes"
     return f"{classes.number:,} classes (as {classes.effective_number:,.1f} equal ones)"
 
