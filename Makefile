@@ -14,7 +14,7 @@ CORE := tests/test_*.py tests/reduce tests/coupling tests/contrast tests/data te
 .PHONY: help setup demo test test-hosts lint attack lowest newest sbom benchmark clean
 
 help:
-	@echo "make demo       compare four objectives on handwritten digits; writes demo/report.html"
+	@echo "make demo       compare objectives on ten digits and on 400 glyphs; writes demo/report.html and demo/glyphs.html"
 	@echo "make test       the checks and the tests, as the continuous integration runs them"
 	@echo "make test-hosts the losses for lightly and open_clip, within them, in a separate environment"
 	@echo "make attack     an hour of random objectives, kills and damaged files"
@@ -33,6 +33,8 @@ $(VENV)/ready: pyproject.toml constraints.txt
 
 demo: setup
 	$(BIN)/tammes compare simclr dcl hcl hcl-ot --data digits --seeds 3 --epochs 30 --report demo/report.html schedule:constant
+	$(BIN)/tammes compare simclr hcl --data glyphs --class-prior 0.0025 --seeds 5 --epochs 10 --batch-size 128 \
+		--learning-rate 0.0005 --report demo/glyphs.html schedule:constant encoder:convnet --encoder.width 16
 
 lint: setup
 	$(BIN)/ruff check .

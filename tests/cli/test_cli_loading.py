@@ -20,6 +20,24 @@ def test_the_digits_have_their_own_split() -> None:
     assert sum(len(part) for part in load(Source(data="digits"), (8, 1))) == 1797
 
 
+def test_glyphs_have_a_number_of_characters() -> None:
+    train, test = load_split(Split(data="glyphs:20"), size_and_channels("glyphs:20", None, None))
+    assert (len(train), len(test or ())) == (3200, 1600)
+    assert train.classes is not None
+    assert len(train.classes) == 20
+    assert size_and_channels("glyphs", None, None) == (12, 1)
+    assert not mirrors("glyphs")
+    assert not are_texts(Source(data="glyphs"))
+    with pytest.raises(ValueError, match="the glyphs are 12x12 pixels and gray"):
+        load_split(Split(data="glyphs"), (8, 1))
+
+
+@pytest.mark.parametrize("data", ["glyphs:", "glyphs:1", "glyphs:many", "glyphs:20000", "glyphs:-5"])
+def test_a_number_of_glyphs_out_of_range_is_refused(data: str) -> None:
+    with pytest.raises(ValueError, match=f"from 2 to 10,000, got {data}"):
+        are_texts(Source(data=data))
+
+
 def test_a_labeled_folder_is_split_class_by_class(tmp_path: Path) -> None:
     write_images(tmp_path, "cat", "dog", "owl", count=10)
     train, test = load_split(Split(data=str(tmp_path), held_out=0.2), (8, 3))

@@ -42,6 +42,7 @@ def test_it_says_how_likely_collisions_are_and_what_the_bounds_prefer(
     assert "at k = 54 (k = 27 to 86)" in words
     assert "upper bounds" in words
     assert "Your batch" not in words
+    assert "Coupling: hard negatives, beta 1 to begin with." in words
     assert "Uneven classes" not in words
 
 

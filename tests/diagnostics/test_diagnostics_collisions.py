@@ -3,7 +3,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tammes.diagnostics import collision_share, weighted_collision_share
+from tammes.diagnostics import collision_share, estimated_collision_share, weighted_collision_share
 
 
 @given(rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=2, max_size=30))
@@ -43,3 +43,33 @@ def test_what_has_no_negatives_is_refused() -> None:
         weighted_collision_share(torch.tensor([0, 1]), torch.eye(3))
     with pytest.raises(ValueError, match=r"sum to 1, got 0\.5 in row 1"):
         weighted_collision_share(torch.tensor([0, 1]), torch.tensor([[0.0, 1.0], [0.5, 0.0]]))
+
+
+def test_the_estimate_is_right_where_classes_are_points() -> None:
+    """Views of one class are all alike: the median splits no class, and all of its pairs are counted."""
+    rows = torch.eye(5).repeat(20, 1)
+    assert estimated_collision_share(rows, rows) == pytest.approx(min(1, 2 * 19 / 99))
+
+
+def test_the_estimate_is_right_where_views_of_a_class_are_as_alike_as_views_of_a_row() -> None:
+    generator = torch.Generator().manual_seed(0)
+    centers = torch.randn(10, 64, generator=generator)
+    labels = torch.arange(2000) % 10
+    view_a, view_b = (centers[labels] + 0.3 * torch.randn(2000, 64, generator=generator) for _ in range(2))
+    assert estimated_collision_share(view_a, view_b) == pytest.approx(0.1, rel=0.1)
+    assert estimated_collision_share(5 * view_a, view_b) == estimated_collision_share(view_a, view_b)
+
+
+def test_the_estimate_is_small_where_nothing_is_alike_and_at_most_one() -> None:
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randn(300, 64, generator=generator)
+    assert estimated_collision_share(rows, rows + 0.1 * torch.randn(300, 64, generator=generator)) == 0
+    same = torch.ones(6, 4)
+    assert estimated_collision_share(same, same) == 1
+
+
+def test_the_estimate_needs_a_negative_and_views_of_the_same_rows() -> None:
+    with pytest.raises(ValueError, match="at least two rows"):
+        estimated_collision_share(torch.ones(1, 2), torch.ones(1, 2))
+    with pytest.raises(ValueError, match="of the shape of view_a"):
+        estimated_collision_share(torch.ones(3, 2), torch.ones(2, 2))

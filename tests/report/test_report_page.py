@@ -9,7 +9,7 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 
-from tammes.report import Comparison, Curve, Pictures, Scores, write_comparison
+from tammes.report import Before, Comparison, Curve, Pictures, Scores, write_comparison
 
 VOID = {"meta", "link", "img", "br"}
 HOSTILE = "<script>alert(1)</script> $x^{ & \"'"
@@ -114,7 +114,15 @@ def test_page_has_every_figure_once_per_objective(page: Reader):
     assert sum("to the anchor under hcl:" in label for label in labels) == 1
     assert not any("to the anchor under simclr" in label for label in labels)
     assert "The weights under simclr are uniform" in page.words
-    assert len(labels) == 13
+    assert (
+        sum(label.startswith("Cosine similarities under simclr and hcl, laid over") for label in labels) == 1
+    )
+    assert (
+        sum(label.startswith("Share of rows with the anchor's label by rank: simclr ") for label in labels)
+        == 1
+    )
+    assert sum("the weights of one anchor's negatives" in label for label in labels) == 1
+    assert len(labels) == 16
 
 
 def test_collisions_are_marked_where_the_label_is_the_anchors(page: Reader, comparison: Comparison):
@@ -231,6 +239,46 @@ def test_uniform_weights_alone_have_no_figure_and_no_numbers(comparison: Compari
     assert "All negatives have the same weight" in words
     assert "Weight against similarity" not in words
     assert "1.0×" not in words
+
+
+def test_the_sample_before_training_stands_beside_the_trained_one(
+    comparison: Comparison, sample: Pictures, tmp_path
+):
+    rng = np.random.default_rng(5)
+    before = Before(features=rng.normal(size=(sample.size, 7)), embeddings=rng.normal(size=(sample.size, 5)))
+    write_comparison(tmp_path / "report.html", replace(comparison, before=before))
+    reader = read(tmp_path / "report.html")
+    check_accessible(reader)
+    assert "in the sample, before training and after" in reader.words
+    assert reader.words.count("before training") == 1 + 3 + 1  # the words, three anchors, a line of the ranks
+    assert any("; before training " in drawing["aria-label"] for drawing in reader.of("svg"))
+    write_comparison(tmp_path / "report.html", comparison)
+    assert "before training" not in read(tmp_path / "report.html").words
+
+
+def test_a_sample_before_training_has_its_rows(comparison: Comparison):
+    with pytest.raises(ValueError, match=r"Comparison\.before\.features must have shape \(48, any\)"):
+        replace(comparison, before=Before(features=np.ones((3, 2)), embeddings=np.ones((3, 2))))
+    with pytest.raises(ValueError, match=r"Before\.embeddings must have shape \(3, any\)"):
+        Before(features=np.ones((3, 2)), embeddings=np.ones((4, 2)))
+    with pytest.raises(ValueError, match=r"Before\.features must be finite"):
+        Before(features=np.full((3, 2), np.nan), embeddings=np.ones((3, 2)))
+
+
+def test_advice_and_reasons_stand_under_the_table(comparison: Comparison, tmp_path):
+    outcomes = tuple(
+        replace(each, scores=Scores(probe=low), seeds=(Scores(probe=low), Scores(probe=low + 0.01)))
+        for each, low in zip(comparison.outcomes, (0.9, 0.8), strict=True)
+    )
+    told = replace(comparison, outcomes=outcomes, advice=("Negatives: <many>.", "Coupling: any."))
+    write_comparison(tmp_path / "report.html", told)
+    reader = read(tmp_path / "report.html")
+    assert "Which negatives Negatives: <many>. Coupling: any." in reader.words
+    assert "hcl is behind simclr with all labels, by 10.0" in reader.words
+    assert "The weights of the negatives in numbers" in reader.words
+    bare = replace(comparison, sample=replace(comparison.sample, labels=None), outcomes=comparison.outcomes)
+    write_comparison(tmp_path / "report.html", bare)
+    assert "Which negatives" not in read(tmp_path / "report.html").words
 
 
 def test_what_is_zero_or_constant_is_left_out(comparison: Comparison, tmp_path):

@@ -41,7 +41,7 @@ def test_the_nearest_rows_come_by_the_similarity_of_features(make_outcome: Calla
     outcome = make_outcome()
     unit = outcome.features / np.linalg.norm(outcome.features, axis=1, keepdims=True)
     similarity = unit @ unit[4]
-    near = nearest_rows(outcome, 4, 5)
+    near = nearest_rows(outcome.features, 4, 5)
     assert [row for row, _ in near] == np.argsort(-similarity)[1:6].tolist()
     np.testing.assert_allclose([cosine for _, cosine in near], np.sort(similarity)[::-1][1:6])
 

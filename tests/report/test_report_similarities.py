@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from tammes.report.similarities import by_label, by_view, separation
+from tammes.report.similarities import by_label, by_view, cosine, overlap, same_label_by_rank, separation
 
 numbers = st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), min_size=1, max_size=12)
 
@@ -34,3 +34,30 @@ def test_views_of_one_picture_belong_together():
     together, apart = by_view(view, 2 * view)
     np.testing.assert_allclose(together, 1)
     assert len(apart) == 12
+
+
+@given(one=numbers, other=numbers)
+def test_overlap_is_a_share_that_is_one_for_equal_densities_alone(one, other):
+    first, second = np.array(one), np.array(other)
+    share = overlap(first, second)
+    assert 0 <= share <= 1
+    assert share == overlap(second, first)
+    assert overlap(first, np.repeat(first, 2)) == 1
+    counts = [
+        [each.count(value) / len(each) for value in (-1.0, -0.5, 0.0, 0.25, 1.0)] for each in (one, other)
+    ]
+    np.testing.assert_allclose(share, np.minimum(*counts).sum())
+
+
+def test_ranks_are_counted_from_the_nearest():
+    angles = np.array([0.0, 0.1, 0.3, 2.0])
+    rows = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    shares = same_label_by_rank(rows, np.array([0, 0, 1, 1]))
+    # Nearest first: 1 2 3, 0 2 3, 1 0 3, 2 1 0.
+    np.testing.assert_allclose(shares, [3 / 4, 0, 1 / 4])
+    everyone = same_label_by_rank(np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 3)
+    np.testing.assert_allclose(everyone.mean(), 9 / 29)
+
+
+def test_a_row_without_a_direction_is_like_nothing():
+    np.testing.assert_allclose(cosine(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[3.0, 0.0]])), [[0], [1]])

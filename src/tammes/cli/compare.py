@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from tammes.cli.advice import advice, print_advice
 from tammes.cli.conclusion import conclusion
 from tammes.cli.floors import floors
 from tammes.cli.loading import left_out
@@ -24,6 +25,8 @@ def main(choice: Compare) -> None:
     configs = [choice.config(name, data) for name in choice.objectives]
     measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
     console = Console(markup=False)
+    said = advice(choice.source, data, configs)
+    print_advice(said)
     trials = []
     for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True), start=1):
         console.print(f"{name} ({number} of {len(configs)})", highlight=False)
@@ -37,9 +40,11 @@ def main(choice: Compare) -> None:
     for trial in trials:
         console.print(f"{trial.name}: {conclusion(trial, baselines)}", highlight=False)
     command = shlex.join(["tammes", "compare", *choice.words])
-    write_report(choice.report, command, trials, baselines, data, held_out, measure)
-    if (said := left_out(data, held_out)) is not None:
-        console.print(said, highlight=False)
+    shown = write_report(choice.report, command, trials, baselines, data, held_out, measure, said)
+    if not said:
+        print_advice(shown)
+    if (names := left_out(data, held_out)) is not None:
+        console.print(names, highlight=False)
     console.print(f"open {choice.report}", highlight=False)
 
 

@@ -1,21 +1,64 @@
 """Images on the command line: which have test images, and their size and channels."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from tammes.data import Images, Published, digits, published_at, usual_shape
+from tammes.data import Images, Published, digits, glyphs, published_at, usual_shape
+from tammes.data.glyphs import CHARACTERS, MOST_CHARACTERS
+from tammes.data.glyphs import SIZE as GLYPHS_SIZE
 from tammes.data.published_files import Split
 from tammes.data.shards import shape_of_shards
 from tammes.data.stream_files import is_stream, shape_of_stream
 from tammes.data.tar_files import holds_shards
 
-DIGITS = "digits"
+DIGITS, GLYPHS = "digits", "glyphs"
 DIGITS_SIZE = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Included:
+    """Gray images that need no files.
+
+    Args:
+        what: what they are called in a message.
+        load: function that returns one part of them.
+        size: height and width in pixels.
+    """
+
+    what: str
+    load: Callable[[Split], Images]
+    size: int
+
+
+def included(data: str) -> Included | None:
+    """Return the images that the words `digits`, `glyphs` and `glyphs:N` name; None for other data.
+
+    Raises:
+        ValueError: for a number of glyphs that is none, or out of its range.
+
+    Example:
+        >>> included("glyphs:30").load("test")
+        Images(1590 images, 1x12x12, 30 classes)
+    """
+    if data == DIGITS:
+        return Included(what="the digits", load=digits, size=DIGITS_SIZE)
+    name, colon, number = data.partition(":")
+    if name != GLYPHS:
+        return None
+    characters = CHARACTERS if not colon else int(number) if number.isdecimal() else 0
+    if not 2 <= characters <= MOST_CHARACTERS:
+        raise ValueError(
+            f"--data glyphs:N expected a number of characters from 2 to {MOST_CHARACTERS:,}, got {data}"
+        )
+    return Included(what="the glyphs", load=partial(glyphs, characters=characters), size=GLYPHS_SIZE)
 
 
 def has_own_test_images(data: str) -> bool:
     """Return whether the data have training and test images, as the digits and published sets do."""
-    return data == DIGITS or _published(data) is not None
+    return included(data) is not None or _published(data) is not None
 
 
 def size_and_channels(
@@ -25,7 +68,7 @@ def size_and_channels(
     largest: int | None = None,
     split: str | None = None,
 ) -> tuple[int, Literal[1, 3]]:
-    """Return the given size and channels, or else those of the data: the digits are 8x8 and gray.
+    """Return the given size and channels, or else those of the data: digits and glyphs are gray.
 
     Args:
         data: the data as named on the command line.
@@ -34,9 +77,9 @@ def size_and_channels(
         largest: size to which the images of a folder, shards or a stream may go; None for 64.
         split: part of a stream that has several.
     """
-    published = _published(data)
-    if data == DIGITS:
-        usual: tuple[int, Literal[1, 3]] = (DIGITS_SIZE, 1)
+    own, published = included(data), _published(data)
+    if own is not None:
+        usual: tuple[int, Literal[1, 3]] = (own.size, 1)
     elif published is not None:
         usual = published.size, published.channels
     elif size is not None and channels is not None:
@@ -53,7 +96,7 @@ def size_and_channels(
 def mirrors(data: str) -> bool:
     """Return whether a mirrored image of the data means the same; a digit must not be mirrored."""
     published = _published(data)
-    return published is None or published.mirrors
+    return included(data) is None and (published is None or published.mirrors)
 
 
 def load_parts(data: str, size: int, channels: int) -> tuple[Images, Images]:
@@ -65,7 +108,8 @@ def load_parts(data: str, size: int, channels: int) -> tuple[Images, Images]:
     parts = _part(data, "train"), _part(data, "test")
     has = parts[0]
     if (size, channels) != (has.size, has.channels):
-        what = "the digits" if data == DIGITS else f"the images of {data}"
+        own = included(data)
+        what = f"the images of {data}" if own is None else own.what
         color = "gray" if has.channels == 1 else "in color"
         raise ValueError(
             f"{what} are {has.size}x{has.size} pixels and {color}: leave --size and --channels out, "
@@ -75,9 +119,12 @@ def load_parts(data: str, size: int, channels: int) -> tuple[Images, Images]:
 
 
 def _published(data: str) -> Published | None:
-    return None if data == DIGITS else published_at(data)
+    return None if included(data) is not None else published_at(data)
 
 
 def _part(data: str, split: Split) -> Images:
-    published = _published(data)
-    return digits(split) if published is None else published.load(Path(data), split)
+    own, published = included(data), _published(data)
+    if own is not None:
+        return own.load(split)
+    assert published is not None  # the data have test images
+    return published.load(Path(data), split)

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from tammes.theory import (
     ClassDistribution,
+    Recommendation,
     best_k,
     collision_probability,
     collision_probability_in_batch,
@@ -101,6 +102,7 @@ class NegativesTable:
             paragraphs.append(self._uneven())
         if self.pairs is not None:
             paragraphs.append(self._of_batch(self.pairs))
+        paragraphs.append(Recommendation.of(self.classes).sentences[1])
         return (*paragraphs, CAUTION)
 
     @property

@@ -10,12 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tammes.cli.advice import advice_of_views
 from tammes.cli.rotations import measured_rotations
 from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
 from tammes.data import GraphSet, Texts
 from tammes.data.listing import listing
+from tammes.encoders import UnavailableWeightsError
 from tammes.objective import Objective
 from tammes.report import (
+    Before,
     Comparison,
     Curve,
     GraphSizes,
@@ -28,7 +31,7 @@ from tammes.report import (
 from tammes.report.origin import origin
 from tammes.report.settings import SEED, data_settings, training_settings
 from tammes.selection import OtherLabels, Subset
-from tammes.training import Data, Run, RunConfig, TrainingConfig, embed
+from tammes.training import Data, Run, RunConfig, TrainingConfig, build_model, embed
 from tammes.training.config import VIEWS_OF_ONE_ROW
 from tammes.training.embedding import embed_pairs
 from tammes.training.pairing import Pairing
@@ -80,8 +83,9 @@ def write_report(
     train: Data,
     held_out: Data | None,
     measure: Measure | None,
-) -> None:
-    """Write the page of one or several trained objectives.
+    advice: Sequence[str],
+) -> tuple[str, ...]:
+    """Write the page of one or several trained objectives, and return the advice on it.
 
     Args:
         path: file to write.
@@ -91,6 +95,8 @@ def write_report(
         train: training data.
         held_out: data held out of training, or None.
         measure: measurements of the trials; None if nothing was measured.
+        advice: sentences on which negatives suit the classes; if there are none, they are looked for in the
+            views of the first objective.
     """
     runs = trials[0].runs
     config = runs[0].config
@@ -101,17 +107,22 @@ def write_report(
     if len(runs) > 1:
         first, last = config.training.seed, runs[-1].config.training.seed
         settings[SEED] = f"{first} to {last}; figures of embeddings and negatives are of the first"
+    outcomes = tuple(report_outcome(trial, exhibit, measure) for trial in trials)
+    shown = tuple(advice) or advice_of_views(outcomes[0], [each.runs[0].config.training for each in trials])
     page = Comparison(
         data=config.data.source,
         settings=settings,
         command=command,
         sample=exhibit.sample,
-        outcomes=tuple(report_outcome(trial, exhibit, measure) for trial in trials),
+        outcomes=outcomes,
         floors=tuple(trial.floor for trial in baselines),
         test_size=0 if measure is None else len(measure.test),
+        before=before_training(runs[0], exhibit.data),
+        advice=shown,
         origin=origin([run.environments for trial in trials for run in trial.runs]),
     )
     write_comparison(path, page)
+    return shown
 
 
 def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) -> Exhibit:
@@ -219,6 +230,21 @@ def _rotations(trial: Trial, data: Data) -> tuple[Rotations, ...]:
     """Return how far augmentations act as rotations, for each seed; empty if they are not known."""
     found = [measured_rotations(run, data).rotations for run in trial.runs]
     return tuple(each for each in found if each is not None)
+
+
+def before_training(run: Run, data: Data) -> Before | None:
+    """Return the rows under the network of a run before its training; None if it can no longer be built.
+
+    Args:
+        run: the run.
+        data: rows of the sample.
+    """
+    try:
+        model = build_model(run.config, run.model.assets)
+    except UnavailableWeightsError:
+        return None
+    features, embeddings = embed(model.to(next(run.model.parameters()).device), data)
+    return Before(features=features.numpy(), embeddings=embeddings.numpy())
 
 
 def _curve(trial: Trial, name: str) -> Curve | None:

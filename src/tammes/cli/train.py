@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from tammes.cli.advice import advice, print_advice
 from tammes.cli.conclusion import conclusion
 from tammes.cli.floors import floors
 from tammes.cli.loading import left_out
@@ -50,6 +51,9 @@ def main(choice: Train) -> None:
     measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
     every = choice.measure_every or max(1, config.epochs // CURVE_POINTS)
     monitor = None if measure is None else measure.monitor(every=every)
+    said = advice(choice.source, data, [config])
+    if machine.launch.rank == 0:
+        print_advice(said)
     command = shlex.join(["tammes", "train", *choice.words])
     words = (word.replace("_", "-") for word in choice.words)
     name = next((word for word in words if word in makers()), "objective")
@@ -57,7 +61,7 @@ def main(choice: Train) -> None:
     with folder.locked() if machine.launch.count == 1 else nullcontext():
         run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
         if machine.launch.rank == 0:
-            _report(name, run, folder, command, data, held_out, measure, machine)
+            _report(name, run, folder, command, data, held_out, measure, machine, said)
 
 
 def _report(
@@ -69,6 +73,7 @@ def _report(
     held_out: Data | None,
     measure: Measure | None,
     machine: Machine,
+    said: tuple[str, ...],
 ) -> None:
     """Measure a trained run, print its scores and write its page, under the name of its objective."""
     run.model.to(machine.device)
@@ -82,7 +87,9 @@ def _report(
             score_table(data, "trained encoder", rows, test_rows=len(measure.test), baselines=baselines)
         )
     console.print(conclusion(trial, baselines), highlight=False)
-    write_report(folder.report, command, [trial], baselines, data, held_out, measure)
-    if (said := left_out(data, held_out)) is not None:
-        console.print(said, highlight=False)
+    shown = write_report(folder.report, command, [trial], baselines, data, held_out, measure, said)
+    if not said:
+        print_advice(shown)
+    if (names := left_out(data, held_out)) is not None:
+        console.print(names, highlight=False)
     console.print(f"The run is in {folder.path}; open {folder.report}", highlight=False)

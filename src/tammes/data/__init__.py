@@ -1,9 +1,10 @@
-"""Data sets: images, sentences and graphs, from folders and files or included in scikit-learn."""
+"""Data sets: images, sentences and graphs, from folders and files included in scikit-learn, or drawn."""
 
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits
 from tammes.data.edge_lists import edge_lists
 from tammes.data.folder import MixedFolderWarning, folder, usual_shape
+from tammes.data.glyphs import glyphs
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_packing import graphs_of
 from tammes.data.graph_set import GraphSet
@@ -37,6 +38,7 @@ __all__ = [
     "digits",
     "edge_lists",
     "folder",
+    "glyphs",
     "graphs_of",
     "mnist",
     "published_at",

@@ -2,7 +2,11 @@
 
 from tammes.diagnostics.alignment import alignment, uniformity
 from tammes.diagnostics.class_prior import alpha_max, class_prior_alpha_max, class_prior_pen_l1
-from tammes.diagnostics.collisions import collision_share, weighted_collision_share
+from tammes.diagnostics.collisions import (
+    collision_share,
+    estimated_collision_share,
+    weighted_collision_share,
+)
 from tammes.diagnostics.histograms import CosineHistograms, cosine_histograms
 from tammes.diagnostics.negatives import AnchorNegatives, hardest_negatives, uniform_negatives
 from tammes.diagnostics.retrieval import color_followed, neighbors_kept, retrieved
@@ -32,6 +36,7 @@ __all__ = [
     "cosine_histograms",
     "cosine_variance",
     "effective_rank",
+    "estimated_collision_share",
     "hardest_negatives",
     "invariance",
     "neighbors_kept",

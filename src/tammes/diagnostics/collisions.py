@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.checks import check_shape
+from tammes.diagnostics.blocks import SIDE, directions
 
 
 def collision_share(labels: Int[Tensor, " n"], *, ids: Int[Tensor, " n"] | None = None) -> float:
@@ -66,6 +67,51 @@ def weighted_collision_share(labels: Int[Tensor, " n"], weights: Float[Tensor, "
         raise ValueError(f"expected rows of weights that sum to 1, got {float(sums[row]):g} in row {row}")
     same = labels[:, None] == labels[None, :]
     return float(weights.double().where(same, 0).sum(dim=1).mean())
+
+
+FACTOR = 6.0
+"""Factor by which `estimated_collision_share` was off at most where the truth was known."""
+
+
+@torch.no_grad()
+def estimated_collision_share(view_a: Float[Tensor, "n dim"], view_b: Float[Tensor, "n dim"]) -> float:
+    """Estimate the share of negatives that have the anchor's label, without labels, from views of n rows.
+
+        2 P( s(a_i, b_j) >= median over l of s(a_l, b_l) ) ,        i != j
+
+    Half of the views of one row are more similar than the median. If views of two rows of one class were as
+    similar as views of one row, and no others, half of the false negatives would be too. Where views are more
+    alike than rows of a class the estimate is too small, and where the encoder confuses classes too large: of
+    true shares of 5 to 10 % it was half or twice as large, of 1 % six times (docs/diagnostics.md).
+
+    Args:
+        view_a: embeddings of the first views, of any length above 0, by a trained encoder.
+        view_b: embeddings of the second views of the same rows, in the same order.
+
+    Returns:
+        A share, at most 1; of a collapsed embedding 1.
+
+    Raises:
+        ValueError: fewer than two rows, views of different shape, or a row of length zero or not finite.
+
+    Example:
+        >>> estimated_collision_share(torch.eye(4), torch.eye(4))
+        0.0
+        >>> estimated_collision_share(torch.eye(2).repeat(2, 1), torch.eye(2).repeat(2, 1))
+        0.6666666666666666
+    """
+    check_shape("view_b, of the shape of view_a,", view_b.shape, tuple(view_a.shape))
+    first, second = directions(view_a), directions(view_b)
+    n = len(first)
+    if n < 2:
+        raise ValueError(f"expected views of at least two rows, which make a negative, got {n}")
+    median = (first * second).sum(dim=1).median()
+    similar = 0
+    for start in range(0, n, SIDE):
+        similar += int((first[start : start + SIDE] @ second.T >= median).sum())
+    # Of the pairs of one row, which are no negatives, at least half are above the median.
+    own = int(((first * second).sum(dim=1) >= median).sum())
+    return min(1.0, 2 * (similar - own) / (n * (n - 1)))
 
 
 def _sizes(keys: Int[Tensor, "n parts"]) -> Int[Tensor, " n"]:

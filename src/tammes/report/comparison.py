@@ -112,6 +112,28 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Before:
+    """The sample under the encoder before training.
+
+    Args:
+        features: (n, features) the encoder's features.
+        embeddings: (n, dim) embeddings behind the projection head.
+
+    Raises:
+        ValueError: If numbers are not finite, or the two have different numbers of rows.
+    """
+
+    features: Floats = field(repr=False)
+    embeddings: Floats = field(repr=False)
+
+    def __post_init__(self) -> None:
+        check_shape("Before.features", self.features.shape, (None, None))
+        check_shape("Before.embeddings", self.embeddings.shape, (len(self.features), None))
+        check_finite("Before.features", self.features)
+        check_finite("Before.embeddings", self.embeddings)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Comparison:
     """One or more objectives on the same data, with the same seeds and budget: the content of a page.
 
@@ -125,6 +147,8 @@ class Comparison:
         outcomes: one outcome for each objective, with different names, in the user's order.
         floors: the untrained encoder and, for images, raw pixels; may be empty.
         test_size: number of test rows behind each accuracy, for its interval; 0 without labels.
+        before: the sample under the encoder before training; or None.
+        advice: sentences on which negatives suit the classes; may be empty.
         origin: when, for how long, on which machine and with which versions the runs were trained, a
             sentence each; may be empty.
 
@@ -139,6 +163,8 @@ class Comparison:
     outcomes: tuple[Outcome, ...]
     floors: tuple[Floor, ...] = ()
     test_size: int = 0
+    before: Before | None = None
+    advice: tuple[str, ...] = ()
     origin: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -152,6 +178,8 @@ class Comparison:
             )
         for outcome in self.outcomes:
             _check_outcome(outcome, self.sample, self.test_size)
+        if self.before is not None:
+            check_shape("Comparison.before.features", self.before.features.shape, (self.sample.size, None))
         if len({outcome.pairs for outcome in self.outcomes}) > 1:
             pairs = {outcome.name: outcome.pairs for outcome in self.outcomes}
             raise ValueError(

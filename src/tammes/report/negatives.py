@@ -6,7 +6,7 @@ import torch
 from tammes.diagnostics import uniform_negatives
 from tammes.report.comparison import Outcome
 from tammes.report.sample import Sample
-from tammes.report.scores import Integers
+from tammes.report.scores import Floats, Integers
 from tammes.report.similarities import cosine
 
 Ranked = tuple[int, float]
@@ -43,9 +43,9 @@ def relative_to_uniform(outcome: Outcome, sample: Sample, anchor: int) -> np.nda
     return sums * (2 * outcome.pairs - 2) / np.maximum(views, 1)
 
 
-def nearest_rows(outcome: Outcome, row: int, count: int) -> list[Ranked]:
+def nearest_rows(features: Floats, row: int, count: int) -> list[Ranked]:
     """Return the rows with the most similar features to a row, the most similar first, and the cosines."""
-    similarity = cosine(outcome.features[row : row + 1], outcome.features)[0]
+    similarity = cosine(features[row : row + 1], features)[0]
     order = [int(other) for other in np.argsort(-similarity, kind="stable") if other != row][:count]
     return [(other, float(similarity[other])) for other in order]
 

@@ -62,14 +62,17 @@ def anchor_strips(comparison: Comparison) -> list[AnchorStrips]:
 
 
 def nearest_strips(comparison: Comparison) -> list[AnchorStrips]:
-    """Return the same anchors, each with the nearest rows of the sample under each objective."""
+    """Return the same anchors, each with the nearest rows before training and under each objective."""
     sample = comparison.sample
+    features = {(each.name, css_color(at)): each.features for at, each in enumerate(comparison.outcomes)}
+    if comparison.before is not None:
+        features = {("before training", ""): comparison.before.features, **features}
     shown = []
     for anchor in anchors(sample.labels, comparison.outcomes[0].pairs, ANCHORS):
         strips = []
-        for index, outcome in enumerate(comparison.outcomes):
-            near = nearest_rows(outcome, anchor, NEAREST)
-            strips.append(_strip(outcome.name, css_color(index), near, sample, anchor, "", "{:.2f}"))
+        for key, each in features.items():
+            near = nearest_rows(each, anchor, NEAREST)
+            strips.append(_strip(*key, near, sample, anchor, "", "{:.2f}"))
         shown.append((_item(sample, anchor), strips))
     return shown
 

@@ -19,7 +19,7 @@ def verdict(comparison: Comparison) -> tuple[str, str]:
     The judge is the linear probe or classifier with all labels if every objective has it, and otherwise the
     vote of nearest neighbors.
     """
-    judge = next((each for each in JUDGES if _is_complete(each, comparison)), None)
+    judge = next((each for each in JUDGES if is_complete(each, comparison)), None)
     if judge is None:
         return _without_accuracy(comparison)
     outcomes, seeds = comparison.outcomes, min(max(1, len(outcome.seeds)) for outcome in comparison.outcomes)
@@ -32,7 +32,7 @@ def verdict(comparison: Comparison) -> tuple[str, str]:
     return lead, f"{_floors(judge, comparison)} {_on_seeds(seeds)} {_by_chance(comparison)}".strip()
 
 
-def _is_complete(accuracy: Accuracy, comparison: Comparison) -> bool:
+def is_complete(accuracy: Accuracy, comparison: Comparison) -> bool:
     """Return whether every objective has this accuracy."""
     return all(accuracy.of(outcome.scores) is not None for outcome in comparison.outcomes)
 
@@ -44,7 +44,7 @@ def _means(accuracy: Accuracy, measured: Sequence[Outcome] | Sequence[Floor]) ->
     return dict(sorted(known.items(), key=lambda item: -item[1]))
 
 
-def _leads(accuracy: Accuracy, comparison: Comparison) -> tuple[Outcome, dict[str, Estimate]]:
+def leads_of(accuracy: Accuracy, comparison: Comparison) -> tuple[Outcome, dict[str, Estimate]]:
     """Return the best objective, and its lead on each of the others, the closest first."""
     outcomes = {outcome.name: outcome for outcome in comparison.outcomes}
     best, *others = (outcomes[name] for name in _means(accuracy, comparison.outcomes))
@@ -66,7 +66,7 @@ def _one_seed(judge: Accuracy, comparison: Comparison) -> str:
 
 def _best(judge: Accuracy, comparison: Comparison) -> str:
     """Return the sentence about the best of several objectives and those not resolved from it."""
-    best, leads = _leads(judge, comparison)
+    best, leads = leads_of(judge, comparison)
     behind = [name for name, lead in leads.items() if lead.above_zero]
     level = [name for name in leads if name not in behind]
     reached = _reached(judge, best, comparison)
@@ -86,12 +86,12 @@ def _best(judge: Accuracy, comparison: Comparison) -> str:
 
 def _other_columns(judge: Accuracy, comparison: Comparison) -> str:
     """Return the sentence about differences in other accuracies that the judge does not show."""
-    judged, judged_leads = _leads(judge, comparison)
+    judged, judged_leads = leads_of(judge, comparison)
     found = []
     for accuracy in (*JUDGES, *OTHERS):
-        if accuracy is judge or not _is_complete(accuracy, comparison):
+        if accuracy is judge or not is_complete(accuracy, comparison):
             continue
-        best, leads = _leads(accuracy, comparison)
+        best, leads = leads_of(accuracy, comparison)
         behind = [name for name, lead in leads.items() if lead.above_zero]
         shown = [name for name, lead in judged_leads.items() if lead.above_zero and judged is best]
         if all(name in shown for name in behind):
@@ -123,7 +123,7 @@ def _by_chance(comparison: Comparison) -> str:
 
     The best is chosen by the same numbers, so that any pair may come to be compared, in either direction.
     """
-    columns = sum(_is_complete(accuracy, comparison) for accuracy in (*JUDGES, *OTHERS))
+    columns = sum(is_complete(accuracy, comparison) for accuracy in (*JUDGES, *OTHERS))
     pairs = columns * math.comb(len(comparison.outcomes), 2)
     chance = f"{(1 - LEVEL) * pairs:.2g}"
     return f"Of the comparisons of two objectives ({pairs} in all), {chance} would be resolved by chance."

@@ -7,9 +7,11 @@ from matplotlib.colors import to_hex
 from tammes.report import Curve
 from tammes.report.figures.confusion import confusion_matrix
 from tammes.report.figures.curves import accuracy_over_epochs, lines_over_steps, over_epochs
-from tammes.report.figures.map import embedding_map, project
+from tammes.report.figures.map import embedding_map, project, weights_on_map
+from tammes.report.figures.rank import same_label_over_rank
 from tammes.report.figures.similarity import (
     alignment_uniformity,
+    overlaid_histograms,
     similarity_histogram,
     weight_against_similarity,
 )
@@ -199,3 +201,52 @@ def test_the_map_of_the_sphere_keeps_areas():
     up = (hammer(longitude, latitude + step) - hammer(longitude, latitude - step)) / (2 * step)
     area = across[:, 0] * up[:, 1] - across[:, 1] * up[:, 0]
     np.testing.assert_allclose(area, np.cos(latitude), rtol=1e-6)
+
+
+def test_two_objectives_are_laid_over_each_other_kind_by_kind():
+    rng = np.random.default_rng(0)
+    together, apart = (
+        (rng.uniform(0, 1, 50), rng.uniform(0.5, 1, 50)),
+        (rng.uniform(-1, 0, 80), rng.uniform(-0.5, 0.5, 60)),
+    )
+    figure = overlaid_histograms(together, apart, (COLORS[0], COLORS[1]), names=("a", "b$"))
+    above, below = figure.axes
+    assert [text.get_text() for text in above.texts] == ["same class", "a", "b$"]
+    assert [to_hex(text.get_color()) for text in above.texts[1:]] == COLORS
+    assert [text.get_text() for text in below.texts] == ["other class"]
+    assert below.get_xlabel() == "cosine similarity"
+    for axes, pairs in ((above, together), (below, apart)):
+        outlines = axes.patches[1::2]
+        for patch, similarities in zip(outlines, pairs, strict=True):
+            values, edges, _ = patch.get_data()
+            np.testing.assert_allclose(np.sum(values * np.diff(edges)), 1)
+            assert edges[:-1][values > 0].min() <= similarities.min()
+
+
+def test_labels_are_drawn_over_the_rank_in_steps_that_widen():
+    falling = np.linspace(0.9, 0.1, 200)
+    shares = {"b$": falling / 2, "a": falling}
+    axes = same_label_over_rank(shares, COLORS).axes[0]
+    assert labeled(axes)
+    assert axes.get_xscale() == "log"
+    assert [text.get_text() for text in axes.texts] == ["a", "b$"], "in the order of their starts"
+    first = axes.lines[0]
+    assert first.get_xdata()[0] == 1
+    np.testing.assert_allclose(first.get_ydata()[0], 45)
+    assert (np.diff(first.get_ydata()) < 0).all()
+    assert len(first.get_xdata()) <= 24
+    np.testing.assert_allclose(axes.lines[-1].get_ydata(), 100 * shares["b$"].mean())
+
+
+def test_the_area_of_a_dot_is_its_weight_and_false_negatives_have_rings():
+    places = np.random.default_rng(1).normal(size=(5, 2))
+    weight = np.array([0.0, 1.0, 2.0, 4.0, 0.0])
+    same = np.array([True, False, True, False, True])
+    axes = weights_on_map(places, weight, same, anchor=0, color=COLORS[0]).axes[0]
+    others, dots, rings, star = axes.collections
+    np.testing.assert_allclose(others.get_offsets(), places[[0, 4]])
+    np.testing.assert_allclose(dots.get_offsets(), places[1:4])
+    np.testing.assert_allclose(dots.get_sizes() / dots.get_sizes().max(), [0.25, 0.5, 1])
+    np.testing.assert_allclose(rings.get_offsets(), places[[2]])
+    np.testing.assert_allclose(star.get_offsets(), places[[0]])
+    assert len(weights_on_map(places, weight, None, anchor=0, color=COLORS[0]).axes[0].collections) == 3

@@ -10,9 +10,12 @@ from tammes.cli.options.texts import TextFormat
 Accelerator = Literal["auto", "cpu", "gpu"]
 """Devices that `tammes.training.Machine` takes; its module imports lightning, which no option needs."""
 
+MOST_CLASSES = 10**9
+"""Far more than data have."""
+
 RARE = frozenset(
     {
-        *("strict", "unchecked", "cache", "buffer", "neighbors", "neighbor_temperature"),
+        *("strict", "unchecked", "classes", "cache", "buffer", "neighbors", "neighbor_temperature"),
         *("split", "files", "encoding", "prose", "text_column", "label_column"),
     }
 )
@@ -23,14 +26,14 @@ class Source:
     """Images, texts or graphs.
 
     Args:
-        data: `digits` (scikit-learn's scans, nothing to download); CIFAR-10, MNIST or SVHN in their
-            published files; a folder of images, where a folder in it for each class gives labels; tar shards
-            of images in the WebDataset layout, by a folder or a pattern, 'train-{000..009}.tar'; images in
-            parquet or arrow files, streamed (hf:PATH); or texts:
-            a folder of plain-text files, each a document with a sentence a line, one such file, a table
-            (CSV, TSV, JSONL, parquet), or a Hugging Face data set (hub:owner/name, or a folder where it was
-            saved); or graphs: a data set of the TU collection (its folder or archive), or lists of edges
-            (*.edges, *.edgelist) with labels.csv beside them.
+        data: `digits` (scikit-learn's scans) or `glyphs` (400 characters of invented alphabets, `glyphs:N`
+            for another number), with nothing to download; CIFAR-10, MNIST or SVHN in their published files;
+            a folder of images, where a folder in it for each class gives labels; tar shards of images in the
+            WebDataset layout, by a folder or a pattern, 'train-{000..009}.tar'; images in parquet or arrow
+            files, streamed (hf:PATH); or texts: a folder of plain-text files, each a document with a
+            sentence a line, one such file, a table (CSV, TSV, JSONL, parquet), or a Hugging Face data set
+            (hub:owner/name, or a folder where it was saved); or graphs: a data set of the TU collection (its
+            folder or archive), or lists of edges (*.edges, *.edgelist) with labels.csv beside them.
         strict: Refuse a folder or table that holds anything else, a damaged image, or a shard that is cut
             short, instead of leaving it out.
         unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a
@@ -62,12 +65,15 @@ class Split(Source):
             set).
         neighbor_temperature: Weigh their votes by exp(cosine / temperature), as with 0.1, instead of counting
             them (by default).
+        classes: Number of classes, for the advice on negatives (by default counted from labels, or estimated
+            from the trained encoder where there are none).
     """
 
     test: Path | None = None
     held_out: float = 0.1
     neighbors: int | None = None
     neighbor_temperature: float | None = None
+    classes: int | None = None
 
     def __post_init__(self) -> None:
         reason = "it is the part of each class that is kept for measuring"
@@ -76,3 +82,5 @@ class Split(Source):
             check_integer("--neighbors", self.neighbors)
         if self.neighbor_temperature is not None:
             check_number("--neighbor-temperature", self.neighbor_temperature, above=0)
+        if self.classes is not None and not 2 <= self.classes <= MOST_CLASSES:
+            raise ValueError(f"--classes must be from 2 to {MOST_CLASSES:,}, got {self.classes}")

@@ -10,10 +10,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # c
 
 from tammes.report.figures.canvas import TEXT, canvas, shortened
 from tammes.report.markup import DOTS
-from tammes.report.palette import CLASSES, INK, MUTED, PAPER
+from tammes.report.palette import CLASSES, GRID, INK, MUTED, PAPER
 from tammes.report.scores import Floats, Integers
 
 LONGEST_NAME = 16
+LARGEST_DOT = 40.0
+"""Area in square points of the dot of the greatest weight."""
 
 
 def project(features: Floats) -> np.ndarray:
@@ -88,6 +90,38 @@ def embedding_map(
             parse_math=False,
         )
         text.set_path_effects([withStroke(linewidth=2.5, foreground=PAPER)])
+    axes.set_aspect("equal", adjustable="datalim")
+    return figure
+
+
+def weights_on_map(places: Floats, weight: Floats, same: Floats | None, *, anchor: int, color: str) -> Figure:
+    """Draw one anchor as a star, and its negatives as dots whose area is their weight.
+
+    Args:
+        places: (n, 2) coordinates.
+        weight: (n,) weights as multiples of the uniform weight; 0 for rows that are no negatives.
+        same: (n,) whether each row has the anchor's label, drawn with a ring; or None.
+        anchor: row of the anchor.
+        color: color of the objective.
+
+    Example:
+        >>> figure = weights_on_map(np.eye(2), np.array([0.0, 2.0]), None, anchor=0, color="#0072b2")
+        >>> len(figure.axes[0].collections)
+        3
+    """
+    figure, axes = canvas(width=2.4, height=2.4)
+    axes.set_axis_off()
+    held = weight > 0
+    axes.scatter(places[~held, 0], places[~held, 1], s=2, color=GRID, linewidths=0)
+    # The area is the weight, so that a dot of twice the weight looks twice as heavy.
+    sizes = LARGEST_DOT * weight[held] / max(float(weight.max()), 1e-12)
+    axes.scatter(places[held, 0], places[held, 1], s=sizes, color=color, alpha=0.55, linewidths=0)
+    if same is not None:
+        false = np.asarray(same)[held]
+        across, up = places[held][false].T
+        axes.scatter(across, up, s=sizes[false], facecolors="none", edgecolors=INK, linewidths=1.2)
+    star = places[anchor]
+    axes.scatter(star[0], star[1], s=120, c=INK, marker="*", linewidths=0.8, edgecolors=PAPER, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")
     return figure
 

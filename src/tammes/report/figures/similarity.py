@@ -7,9 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from tammes.report.figures.canvas import TEXT, canvas, spread
+from tammes.report.figures.canvas import TEXT, canvas, quiet, shortened, spread
 from tammes.report.palette import GRID, MUTED
 from tammes.report.scores import Floats
+from tammes.report.similarities import density_of
 
 
 def similarity_histogram(
@@ -29,7 +30,7 @@ def similarity_histogram(
     """
     figure, axes = canvas(width=2.2, height=1.75)
     for similarities, ink, opacity in ((apart, MUTED, 0.28), (together, color, 0.35)):
-        density, edges = np.histogram(similarities, bins=60, range=(-1, 1), density=True)
+        density, edges = density_of(similarities)
         axes.stairs(density, edges, fill=True, color=ink, alpha=opacity)
         axes.stairs(density, edges, color=ink, linewidth=1.2)
     axes.set(xlabel="cosine similarity", xlim=(-1, 1), ylim=(0, None))
@@ -40,6 +41,51 @@ def similarity_histogram(
     style: dict[str, Any] = {"fontsize": TEXT, "fontweight": "bold", "va": "top", "transform": axes.transAxes}
     for line, (word, ink) in enumerate(zip(words, (color, MUTED), strict=True)):
         axes.text(0, 0.98 - 0.13 * line, word, color=ink, **style)
+    return figure
+
+
+def overlaid_histograms(
+    together: tuple[Floats, Floats],
+    apart: tuple[Floats, Floats],
+    colors: tuple[str, str],
+    *,
+    names: tuple[str, str],
+    words: tuple[str, str] = ("same class", "other class"),
+) -> Figure:
+    """Draw the densities of two objectives over each other: positive pairs above, other pairs below.
+
+    Args:
+        together: (pairs,) similarities of positive pairs under each objective.
+        apart: (pairs,) similarities of other pairs under each.
+        colors: color of each.
+        names: name of each.
+        words: names of the two kinds of pairs.
+
+    Example:
+        >>> one, other = np.array([0.9]), np.array([0.1])
+        >>> colors, names = ("#0072b2", "#d55e00"), ("simclr", "hcl")
+        >>> len(overlaid_histograms((one, one), (other, other), colors, names=names).axes)
+        2
+    """
+    figure, above = canvas(width=2.4, height=2.5)
+    figure.clear()
+    above, below = figure.subplots(2, 1, sharex=True)
+    for axes, pairs, word in ((above, together, words[0]), (below, apart, words[1])):
+        quiet(axes)
+        for similarities, color in zip(pairs, colors, strict=True):
+            density, edges = density_of(similarities)
+            axes.stairs(density, edges, fill=True, color=color, alpha=0.3)
+            axes.stairs(density, edges, color=color, linewidth=1.2)
+        axes.set(xlim=(-1, 1), ylim=(0, None))
+        axes.yaxis.set_major_locator(NullLocator())
+        axes.spines["left"].set_visible(False)
+        style: dict[str, Any] = {"fontsize": TEXT, "fontweight": "bold", "va": "top", "color": MUTED}
+        axes.text(0, 0.98, word, transform=axes.transAxes, **style)
+    style = {"fontsize": TEXT, "fontweight": "bold", "va": "top", "parse_math": False}
+    for line, (name, color) in enumerate(zip(names, colors, strict=True), start=1):
+        above.text(0, 0.98 - 0.2 * line, shortened(name, 16), color=color, transform=above.transAxes, **style)
+    below.set_xticks([-1, 0, 1])
+    below.set_xlabel("cosine similarity")
     return figure
 
 

@@ -1,0 +1,68 @@
+"""The advice on negatives: from labels, from a number of classes, or from the views of a trained encoder."""
+
+import torch
+from rich.console import Console
+
+from tammes.cli.options.data import Split
+from tammes.correction import Debias
+from tammes.diagnostics import estimated_collision_share
+from tammes.diagnostics.collisions import FACTOR
+from tammes.report import Outcome
+from tammes.theory import ClassDistribution, Recommendation
+from tammes.training import Data, TrainingConfig
+
+MOST = 0.5
+"""Estimated share of false negatives above which an embedding tells nothing: it has all but collapsed."""
+
+
+def advice(source: Split, data: Data, configs: list[TrainingConfig]) -> tuple[str, ...]:
+    """Return the sentences about negatives that the classes carry; none if the classes are not known.
+
+    Args:
+        source: options of the data, with the number of classes if it was given.
+        data: training data.
+        configs: settings of each training.
+    """
+    classes = _classes(source, data)
+    if classes is None or classes.number < 2:
+        return ()
+    return _sentences(Recommendation.of(classes, pairs=configs[0].batch_size), configs)
+
+
+def advice_of_views(outcome: Outcome, configs: list[TrainingConfig]) -> tuple[str, ...]:
+    """Return the same, with the share of false negatives estimated from the views of a trained encoder.
+
+    Args:
+        outcome: the trained encoder with the views of a batch.
+        configs: settings of each training.
+    """
+    views = torch.from_numpy(outcome.view_a), torch.from_numpy(outcome.view_b)
+    share = estimated_collision_share(*views)
+    if not 0 < share <= MOST:
+        return ()
+    known = Recommendation(class_prior=share, pairs=configs[0].batch_size, factor=FACTOR)
+    return _sentences(known, configs)
+
+
+def print_advice(sentences: tuple[str, ...]) -> None:
+    """Print a line for each sentence, before or after the training."""
+    console = Console(markup=False)
+    for sentence in sentences:
+        console.print(sentence, highlight=False)
+
+
+def _classes(source: Split, data: Data) -> ClassDistribution | None:
+    if source.classes is not None:
+        return ClassDistribution.uniform(source.classes)
+    return None if data.labels is None else ClassDistribution.of_labels(data.labels.tolist())
+
+
+def _sentences(known: Recommendation, configs: list[TrainingConfig]) -> tuple[str, ...]:
+    """Return the sentences that apply to objectives whose negatives may be false."""
+    objectives = [config.objective for config in configs]
+    blind = [each for each in objectives if not each.selection.removes_false_negatives]
+    if not blind:
+        return ()
+    corrections = [each.correction for each in blind]
+    priors = [each.class_prior for each in corrections if isinstance(each, Debias)]
+    return *known.sentences, known.of_prior(priors[0] if priors else None)
