@@ -17,6 +17,9 @@ from torch import Tensor
 from tammes.checks import check_integer, check_number, check_seed
 from tammes.evaluation.features import LabeledFeatures, check_comparable
 
+# Begins scikit-learn's warning where classes have one or two labels each: we know, and mean it.
+FEW_OF_EACH = "The number of unique classes is greater than"
+
 
 class ProbeNotConvergedWarning(UserWarning):
     """The solver of a linear probe stopped before it converged, so that the accuracy may be too low."""
@@ -92,6 +95,8 @@ class LinearProbe:
             warnings.simplefilter("always")
             classifier.fit(x, labels[rows])
         for warning in caught:
+            if str(warning.message).startswith(FEW_OF_EACH):
+                continue
             if not issubclass(warning.category, ConvergenceWarning):
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
                 continue

@@ -1,0 +1,202 @@
+"""Arms of the study of negatives on images: what is trained, and which settings are searched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+
+from tammes import recipes
+from tammes.coupling import ExponentialEuclidean, Hard, Transport
+from tammes.objective import Objective
+from tammes.selection import OtherLabels
+
+UNTRAINED = "untrained"
+SIMCLR, DCL, HCL, HCL_OT, ORACLE = "SimCLR", "DCL", "HCL", "HCL-OT", "other labels"
+"""Objectives of the papers' tables, HCL and HCL-OT with debiasing, and the oracle that sees the labels."""
+HARD, TRANSPORT, EXPONENTIAL = "hard alone", "transport alone", "transport alone, exponential cost"
+"""The couplings without debiasing."""
+BCL_HARD, BCL_TRANSPORT = "BCL, hard", "BCL, transport"
+TRIPLET, TRIPLET_HARD, TRIPLET_TRANSPORT = "triplet", "triplet, hard", "triplet, transport"
+SEARCHED = (SIMCLR, DCL, HCL, HCL_OT)
+"""Objectives whose settings are searched."""
+
+USUAL = 0.5
+"""Temperature of the papers."""
+BETA, EPSILON, MARGIN, KAPPA = 1.0, 0.3, 0.5, 1.0
+BETAS = (0.5, 1.0, 2.0, 6.0)
+QUEUED, CHANGES = 4096, 5
+OTHER_BATCHES = (16, 64, 1024)
+"""Batch sizes beside 256: N = 2 (B - 1) is 30, 126, 510 and 2,046."""
+FEW_CLASSES = (10, 30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageRun:
+    """Training of one encoder, with all settings that its score depends on.
+
+    Args:
+        data: name of the set of images.
+        objective: name of the objective, in `OBJECTIVES`, or `UNTRAINED`.
+        temperature: divisor of the similarities; the triplet loss has none, and 1 here.
+        hardness: beta of hard negatives, or epsilon of transported ones; 0 for uniform ones.
+        class_prior: probability that a negative is false, for the objectives with debiasing.
+        positives: "views" of one image, or of images of the "same class".
+        annealing: "none", or beta "falling" or "rising" over the epochs.
+        queue: keys from earlier batches, with a momentum encoder; 0 for the batch alone.
+        batch_size: pairs of a step.
+        classes: number of classes, drawn by the seed.
+        images: number of training images.
+        epochs: epochs of training; 0 for the untrained encoder.
+        encoder: name of the encoder.
+        measured_on: "test images", or "validation images" in the search.
+        seed: random seed of the images, the weights and the views.
+    """
+
+    data: str
+    objective: str
+    temperature: float
+    hardness: float
+    class_prior: float
+    positives: str = "views"
+    annealing: str = "none"
+    queue: int = 0
+    batch_size: int
+    classes: int
+    images: int
+    epochs: int
+    encoder: str
+    measured_on: str = "test images"
+    seed: int
+
+    @property
+    def collision(self) -> float:
+        """Probability that a random negative has the anchor's class, for classes of equal size."""
+        return 1 / self.classes
+
+    def with_objective(self, name: str, hardness: float = 0.0, temperature: float = USUAL) -> ImageRun:
+        """Return the same run with another objective, debiased ones with the class prior of the data."""
+        prior = self.collision if name in (DCL, HCL, HCL_OT) else 0.0
+        return replace(self, objective=name, hardness=hardness, temperature=temperature, class_prior=prior)
+
+    def among(self, classes: int) -> ImageRun:
+        """Return the same run on fewer classes, and with their class prior if it has one."""
+        prior = self.class_prior * self.classes / classes
+        return replace(self, classes=classes, class_prior=prior)
+
+
+OBJECTIVES: Mapping[str, Callable[[ImageRun], Objective]] = {
+    SIMCLR: lambda run: recipes.simclr(temperature=run.temperature),
+    ORACLE: lambda run: recipes.simclr(temperature=run.temperature, selection=OtherLabels()),
+    DCL: lambda run: recipes.dcl(temperature=run.temperature, class_prior=run.class_prior),
+    HCL: lambda run: recipes.hcl(temperature=run.temperature, beta=run.hardness, class_prior=run.class_prior),
+    HCL_OT: lambda run: recipes.hcl_ot(
+        temperature=run.temperature, epsilon=run.hardness, class_prior=run.class_prior
+    ),
+    HARD: lambda run: recipes.hcl(temperature=run.temperature, beta=run.hardness),
+    TRANSPORT: lambda run: recipes.hcl_ot(temperature=run.temperature, epsilon=run.hardness),
+    EXPONENTIAL: lambda run: recipes.hcl_ot(
+        temperature=run.temperature, epsilon=run.hardness, cost=ExponentialEuclidean(kappa=KAPPA)
+    ),
+    BCL_HARD: lambda run: recipes.bcl(temperature=run.temperature, coupling=Hard(beta=run.hardness)),
+    BCL_TRANSPORT: lambda run: recipes.bcl(
+        temperature=run.temperature, coupling=Transport(epsilon=run.hardness)
+    ),
+    TRIPLET: lambda run: recipes.triplet(margin=MARGIN),
+    TRIPLET_HARD: lambda run: recipes.triplet(margin=MARGIN, coupling=Hard(beta=run.hardness)),
+    TRIPLET_TRANSPORT: lambda run: recipes.triplet(margin=MARGIN, coupling=Transport(epsilon=run.hardness)),
+}
+"""Objective of a run, by its name."""
+
+TEMPERATURES = (0.1, 0.2, 0.5)
+PRIORS = (0.5, 1.0, 2.0)
+"""Class priors that are searched, in multiples of that of the data."""
+SPACE: Mapping[str, str] = {
+    SIMCLR: "temperature 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1",
+    DCL: "temperature 0.1, 0.2, 0.5; class prior half, once and twice that of the data",
+    HCL: "temperature 0.1, 0.2, 0.5; beta 0.5, 1, 2",
+    HCL_OT: "temperature 0.1, 0.2, 0.5; epsilon 0.1, 0.3, 0.7",
+}
+"""The searched settings in words: nine of each objective."""
+
+
+def settings_of(name: str, base: ImageRun) -> list[ImageRun]:
+    """Return the nine settings of an objective that are searched, the usual one first.
+
+    Args:
+        name: objective, one of `SEARCHED`.
+        base: run whose other settings they share.
+    """
+    if name == SIMCLR:
+        alone = (USUAL, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.7, 1.0)
+        return [base.with_objective(SIMCLR, temperature=temperature) for temperature in alone]
+    if name == DCL:
+        return [
+            replace(base.with_objective(DCL, temperature=temperature), class_prior=factor * base.collision)
+            for factor, temperature in product((1.0, 0.5, 2.0), reversed(TEMPERATURES))
+        ]
+    values = (BETA, 0.5, 2.0) if name == HCL else (EPSILON, 0.1, 0.7)
+    return [
+        base.with_objective(name, hardness=hardness, temperature=temperature)
+        for hardness, temperature in product(values, reversed(TEMPERATURES))
+    ]
+
+
+def usual_arms(base: ImageRun) -> dict[str, ImageRun]:
+    """Return the arms at the papers' temperature: their tables, and hardness with and without debiasing."""
+    return {
+        SIMCLR: base.with_objective(SIMCLR),
+        DCL: base.with_objective(DCL),
+        HCL: base.with_objective(HCL, BETA),
+        HCL_OT: base.with_objective(HCL_OT, EPSILON),
+        HARD: base.with_objective(HARD, BETA),
+        TRANSPORT: base.with_objective(TRANSPORT, EPSILON),
+        ORACLE: base.with_objective(ORACLE),
+    }
+
+
+def further_arms(base: ImageRun) -> dict[str, ImageRun]:
+    """Return the arms of the trends, at the papers' temperature, those of one trend together.
+
+    Args:
+        base: run with the usual settings.
+    """
+    hcl = {beta: base.with_objective(HCL, beta) for beta in BETAS}
+    pairs = {SIMCLR: base.with_objective(SIMCLR), HCL: hcl[BETA]}
+    arms = {f"{HCL}, beta {beta:g}": run for beta, run in hcl.items() if beta != BETA}
+    with_views = {SIMCLR: pairs[SIMCLR], **{f"{HCL}, beta {beta:g}": run for beta, run in hcl.items()}}
+    arms |= {
+        # A row is in one pair of its class an epoch, so that twice the epochs have as many pairs.
+        f"{name}, same class": replace(run, positives="same class", epochs=2 * run.epochs)
+        for name, run in with_views.items()
+    }
+    arms |= {
+        f"{HCL}, beta {BETAS[-1]:g}, {way}": replace(hcl[BETAS[-1]], annealing=way)
+        for way in ("falling", "rising")
+    }
+    arms |= {
+        f"{name}, {count} classes": run.among(count)
+        for count in FEW_CLASSES
+        if count < base.classes
+        for name, run in pairs.items()
+    }
+    arms |= {
+        f"{name}, {2 * (size - 1):,} negatives": replace(run, batch_size=size)
+        for size in OTHER_BATCHES
+        if size <= base.images // 2
+        for name, run in pairs.items()
+    }
+    arms[EXPONENTIAL] = base.with_objective(EXPONENTIAL, EPSILON)
+    arms |= {
+        BCL_HARD: base.with_objective(BCL_HARD, BETA),
+        BCL_TRANSPORT: base.with_objective(BCL_TRANSPORT, EPSILON),
+        TRIPLET: base.with_objective(TRIPLET, temperature=1.0),
+        TRIPLET_HARD: base.with_objective(TRIPLET_HARD, BETA, temperature=1.0),
+        TRIPLET_TRANSPORT: base.with_objective(TRIPLET_TRANSPORT, EPSILON, temperature=1.0),
+    }
+    queued = replace(base, queue=QUEUED)
+    return arms | {
+        "MoCo": queued.with_objective(SIMCLR),
+        "MoCo, hard, beta 0.2": queued.with_objective(HARD, 0.2),
+        "MoCo, hard, beta 1": queued.with_objective(HARD, BETA),
+    }

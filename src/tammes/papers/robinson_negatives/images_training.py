@@ -1,0 +1,321 @@
+"""Training and measurement of one encoder of the study of negatives on images, and the size of the study."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from tammes.data import Images, folder
+from tammes.data.images import TensorPixels
+from tammes.data.published import published_at
+from tammes.encoders import ResNet9Config, ResNetConfig
+from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
+from tammes.papers.ash.vision_training import Parts, balanced
+from tammes.papers.entry import Request
+from tammes.papers.robinson_negatives.images_arms import CHANGES, OBJECTIVES, UNTRAINED, ImageRun
+from tammes.positives import SameClass, SameInstance
+from tammes.report.similarities import by_label, overlap
+from tammes.sources import InBatch
+from tammes.training import (
+    Adam,
+    Cosine,
+    Falling,
+    ImagesSummary,
+    Machine,
+    Model,
+    Monitor,
+    QueueConfig,
+    Rising,
+    RunConfig,
+    TrainingConfig,
+    build_model,
+    embed,
+    train,
+)
+from tammes.training.seeds import Purpose, derive
+from tammes.training.suited import suited_augmentation
+
+SEEDS, MEASURED_HERE, TRENDS_FROM = 5, 0.1, 0.01
+"""Paired seeds of every verdict; the budget of the docs; the budget from which on the trends are trained."""
+SIDE, HELD_OUT = 32, 5
+"""Pixels that images are scaled to; every fifth image of a class of a folder is kept for measuring."""
+NEIGHBORS, VOTES = 200, 0.07
+"""Section 3.6.4: weighted nearest neighbors, k = 200."""
+MEASURED_TIMES, SAMPLE = 5, 1000
+"""Measurements over the epochs, and test images whose similarities are compared."""
+MOMENTUM = 0.99
+ENCODERS: Mapping[str, ResNet9Config | ResNetConfig] = {
+    "ResNet-9, width 16": ResNet9Config(width=16),
+    "ResNet-18": ResNetConfig(depth=18),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageScale:
+    """Size of the study.
+
+    Args:
+        encoder: name of the encoder, in `ENCODERS`.
+        images: largest number of training images.
+        test_images: largest number of test images, and of validation images.
+        epochs: epochs of training.
+        batch_size: pairs of a step.
+        seeds: random seeds of every arm.
+        trends: whether the arms of the trends are trained.
+        learning: whether encoders are trained; else all keep their first weights.
+        on_gpu: whether the network computes on a GPU, in bfloat16.
+    """
+
+    encoder: str = "ResNet-9, width 16"
+    images: int = 5000
+    test_images: int = 4000
+    epochs: int = 10
+    batch_size: int = 256
+    seeds: Sequence[int] = range(SEEDS)
+    trends: bool = True
+    learning: bool = True
+    on_gpu: bool = False
+
+
+def scale_of(request: Request) -> ImageScale:
+    """Return ResNet-18 on all images for the whole budget, else a small network on some of the images.
+
+    Images and epochs grow like the square root of the budget.
+
+    Raises:
+        ValueError: the whole budget without a GPU.
+    """
+    if request.budget == 1:
+        if not torch.cuda.is_available():
+            raise ValueError(
+                "the whole budget trains ResNet-18 on all images for 200 epochs, many times, and PyTorch "
+                f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes about two hours of one "
+                "core, or less"
+            )
+        return ImageScale(
+            encoder="ResNet-18",
+            images=50_000,
+            test_images=10_000,
+            epochs=200,
+            batch_size=512,
+            seeds=request.seed_range(SEEDS),
+            learning=request.learning,
+            on_gpu=True,
+        )
+    size, whole = math.sqrt(request.budget / MEASURED_HERE), request.budget >= TRENDS_FROM
+    images = max(300, round(5000 * size))
+    return ImageScale(
+        images=images,
+        test_images=4000 if whole else 500,
+        epochs=max(2, round(10 * size)),
+        seeds=request.seed_range(SEEDS, fewest=SEEDS if whole else 1),
+        trends=whole,
+        learning=request.learning,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageScore:
+    """Measurements of an encoder.
+
+    Args:
+        probe: accuracy of the linear readout with all labels.
+        tenth: the same with a tenth of the labels.
+        hundredth: the same with a hundredth of them, at least one for each class.
+        knn: accuracy of 200 weighted nearest neighbors.
+        epochs_measured: epochs after which `curve` was measured, separated by spaces.
+        curve: accuracy of nearest neighbors after these epochs, separated by spaces.
+        overlap: area that the densities of the cosines of equal and of other labels share.
+        loss: mean training loss of the last epoch.
+        steps: training steps.
+        seconds: processor time of the training with its measurements, on a GPU wall-clock time.
+    """
+
+    probe: float
+    tenth: float
+    hundredth: float
+    knn: float
+    epochs_measured: str
+    curve: str
+    overlap: float
+    loss: float
+    steps: int
+    seconds: float
+
+    @property
+    def over_epochs(self) -> dict[int, float]:
+        """Accuracy of nearest neighbors by epoch."""
+        return dict(zip(map(int, self.epochs_measured.split()), map(float, self.curve.split()), strict=True))
+
+
+def load(data: Path) -> dict[str, Parts]:
+    """Read sets of images: published files or folders of classes, at the path or in the folders within it.
+
+    Images of a folder are scaled to at most 32 pixels, and every fifth of each class is kept for measuring.
+
+    Raises:
+        ValueError: images without classes, or that cannot be read.
+    """
+    published = published_at(data)
+    if published is not None:
+        return {published.name: (published.load(data, "train"), published.load(data, "test"))}
+    within = [place for place in sorted(data.iterdir()) if place.is_dir()] if data.is_dir() else []
+    if any(published_at(place) or _holds_classes(place) for place in within):
+        return {name: parts for place in within for name, parts in load(place).items()}
+    images = folder(data, size=SIDE)
+    decoded = replace(images, pixels=TensorPixels(images.batch(range(len(images)))))
+    labels = decoded.required_labels()
+    kept = _place_in_class(labels) % HELD_OUT == HELD_OUT - 1
+    parts = tuple(decoded.subset(rows.nonzero()[:, 0].tolist()) for rows in (~kept, kept))
+    return {data.resolve().name: (parts[0], parts[1])}
+
+
+def measurer(sets: Mapping[str, Parts], scale: ImageScale) -> Callable[[ImageRun], ImageScore]:
+    """Return the function that trains and measures one encoder.
+
+    Args:
+        sets: sets of images by name, whole.
+        scale: size of the study.
+    """
+
+    @lru_cache(maxsize=2)
+    def parts_of(data: str, classes: int, images: int, seed: int, measured_on: str) -> Parts:
+        return _drawn(sets[data], classes, images, scale.test_images, seed, measured_on)
+
+    return lambda run: fit(run, scale, parts_of(run.data, run.classes, run.images, run.seed, run.measured_on))
+
+
+def fit(run: ImageRun, scale: ImageScale, parts: Parts) -> ImageScore:
+    """Train and measure one encoder.
+
+    Args:
+        run: the training.
+        scale: size of the study.
+        parts: images to train on, and images to measure on.
+    """
+    learned, tried = parts
+    neighbors = KNN(neighbors=min(NEIGHBORS, len(learned)), temperature=VOTES)
+    config = config_of(run, scale, learned)
+    if run.epochs == 0:
+        model = build_model(RunConfig(training=config, data=ImagesSummary.of(learned, source="data")))
+        return _score(model, parts, neighbors, curve=None, loss=0.0, steps=0, seconds=0.0)
+    clock = time.perf_counter if scale.on_gpu else time.process_time
+    start = clock()
+    monitor = Monitor(
+        bank=learned,
+        held_out=tried,
+        every=max(1, run.epochs // MEASURED_TIMES),
+        knn=neighbors,
+    )
+    trained = train(config, learned, monitor=monitor, machine=Machine())
+    last = trained.metrics[-1]
+    return _score(
+        trained.model,
+        parts,
+        neighbors,
+        curve={row.epoch: row.knn for row in trained.metrics if row.knn is not None},
+        loss=last.loss or 0.0,
+        steps=last.step,
+        seconds=clock() - start,
+    )
+
+
+def config_of(run: ImageRun, scale: ImageScale, images: Images) -> TrainingConfig:
+    """Return the settings of a run: Adam along half a cosine, the same for every objective.
+
+    Args:
+        run: the run.
+        scale: size of the study.
+        images: training images, which decide the augmentation.
+    """
+    annealing = {"none": None, "falling": Falling(changes=CHANGES), "rising": Rising(changes=CHANGES)}
+    # The untrained encoder has no objective of its own.
+    named = replace(run, objective=next(iter(OBJECTIVES))) if run.objective == UNTRAINED else run
+    return TrainingConfig(
+        objective=OBJECTIVES[named.objective](named),
+        encoder=ENCODERS[run.encoder],
+        augmentation=suited_augmentation(images),
+        positives=SameInstance() if run.positives == "views" else SameClass(),
+        optimizer=Adam(
+            learning_rate=1e-3 if scale.on_gpu else 3e-3, schedule=Cosine(warmup_epochs=min(1, run.epochs))
+        ),
+        batch_size=run.batch_size,
+        epochs=max(1, run.epochs),
+        seed=run.seed,
+        precision="bf16-mixed" if scale.on_gpu else "32-true",
+        annealing=annealing[run.annealing] if run.epochs >= CHANGES else None,
+        negatives=QueueConfig(size=run.queue, momentum=MOMENTUM) if run.queue else InBatch(),
+    )
+
+
+def _drawn(parts: Parts, classes: int, images: int, test_images: int, seed: int, measured_on: str) -> Parts:
+    """Draw the classes of a seed, its training images, and the images to measure on."""
+    train_part, test_part = parts
+    labels = train_part.required_labels()
+    names = labels.unique()
+    if classes < len(names):
+        generator = torch.Generator().manual_seed(derive(seed, Purpose.HOLDOUT))
+        names = names[torch.randperm(len(names), generator=generator)[:classes]]
+        train_part, test_part = (_of_classes(part, names) for part in parts)
+    if measured_on == "test images":
+        return balanced(train_part, images, seed=seed), balanced(test_part, test_images, seed=seed)
+    # The search has a fifth of the training images for validation, and never sees the test part.
+    kept = _place_in_class(train_part.required_labels()) % HELD_OUT == 0
+    learned, tried = (train_part.subset(rows.nonzero()[:, 0].tolist()) for rows in (~kept, kept))
+    return balanced(learned, images, seed=seed), balanced(tried, test_images, seed=seed)
+
+
+def _of_classes(images: Images, names: Tensor) -> Images:
+    return images.subset(torch.isin(images.required_labels(), names).nonzero()[:, 0].tolist())
+
+
+def _place_in_class(labels: Tensor) -> Tensor:
+    """Return the number of each row within its class, from 0."""
+    place = torch.zeros_like(labels)
+    for label in labels.unique():
+        rows = (labels == label).nonzero()[:, 0]
+        place[rows] = torch.arange(len(rows))
+    return place
+
+
+def _holds_classes(place: Path) -> bool:
+    return any(inner.is_dir() for inner in place.iterdir())
+
+
+def _score(
+    model: Model,
+    parts: Parts,
+    neighbors: KNN,
+    *,
+    curve: Mapping[int, float] | None,
+    loss: float,
+    steps: int,
+    seconds: float,
+) -> ImageScore:
+    learned, tried = (
+        LabeledFeatures(features=embed(model, part)[0], labels=part.required_labels()) for part in parts
+    )
+    # The images stand class by class: equal steps take some of each.
+    sample = torch.linspace(0, len(tried) - 1, min(SAMPLE, len(tried))).long()
+    split = by_label(tried.features[sample].double().numpy(), tried.labels[sample].numpy())
+    knn = neighbors.accuracy(learned, tried)
+    curve = {0: knn} if curve is None else curve
+    return ImageScore(
+        probe=LinearProbe().accuracy(learned, tried),
+        tenth=LinearProbe(fraction=0.1).accuracy(learned, tried),
+        hundredth=LinearProbe(fraction=0.01).accuracy(learned, tried),
+        knn=knn,
+        epochs_measured=" ".join(map(str, curve)),
+        curve=" ".join(f"{value:.5f}" for value in curve.values()),
+        overlap=1.0 if split is None else overlap(*split),
+        loss=loss,
+        steps=steps,
+        seconds=seconds,
+    )
