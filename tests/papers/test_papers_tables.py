@@ -11,6 +11,8 @@ from tammes.papers.ash.text_training import TextRun, TextScore
 from tammes.papers.ash.vision_training import VisionRun, VisionScore
 from tammes.papers.jiang.minmax import EncoderScore
 from tammes.papers.jiang.transport_degeneracy import EncoderTraining
+from tammes.papers.robinson_negatives.images_arms import ImageRun
+from tammes.papers.robinson_negatives.images_training import ImageScore
 from tammes.papers.robinson_sets.loss_training import LossScore, LossTraining
 from tammes.papers.robinson_sets.training import GraphScore, GraphTraining
 from tammes.papers.robinson_spectral.figure_7_3 import EncodingRun
@@ -37,6 +39,15 @@ TABLES = {
         VisionScore,
         "data,positives,batch_size,k,seed,images,epochs,encoder,linear,mean,linear_early,mean_early,loss,steps",
         "CIFAR-10,real,16,4,0,1280,24,SmallNet,0.25,0.125,0.25,0.125,0.5,1920",
+    ),
+    "negatives-images": (
+        ImageRun,
+        ImageScore,
+        "data,objective,temperature,hardness,class_prior,positives,annealing,queue,batch_size,classes,images,"
+        "epochs,encoder,measured_on,seed,probe,tenth,hundredth,knn,epochs_measured,curve,overlap,loss,steps,"
+        "seconds",
+        'CIFAR-100,HCL,0.5,2.0,0.01,views,none,0,256,100,5000,10,"ResNet-9, width 16",test images,2,0.25,'
+        "0.125,0.0625,0.125,0 10,0.0625 0.125,0.75,5.5,190,40.5",
     ),
     "transport-degeneracy": (
         EncoderTraining,
