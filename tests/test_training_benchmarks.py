@@ -13,7 +13,12 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
 
 
 @pytest.mark.parametrize(
-    ("script", "row"), [("equivariance.py", "| CARE, 4 groups |"), ("images.py", "| colors by kornia |")]
+    ("script", "row"),
+    [
+        ("encoders.py", "| ResNet9, width 16 |"),
+        ("equivariance.py", "| CARE, 4 groups |"),
+        ("images.py", "| colors by kornia |"),
+    ],
 )
 def test_it_runs_through(script: str, row: str) -> None:
     done = subprocess.run(
