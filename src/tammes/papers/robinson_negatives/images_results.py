@@ -128,6 +128,7 @@ def findings(arms: ImageArms) -> tuple[Finding, ...]:
         for found in (
             *_headline(arms),
             *_trends(arms),
+            *_speed(arms),
             *_many_negatives(arms),
             *_other_losses(arms),
         )
@@ -199,19 +200,28 @@ def _trends(arms: ImageArms) -> list[Finding]:
             ),
             controls=arms.learned(steepest, *(f"{steepest}, {way}" for way in ("falling", "rising"))),
         ),
-        Finding(
-            paper="Figure 3-12: hard negatives reach SimCLR's last accuracy in fewer epochs.",
-            ours="Share of the epochs that are saved, in percent, at the same temperature and after the "
-            "search; the thesis has 125 in place of 400 epochs on CIFAR-100. A training takes the seconds "
-            f"of SimCLR times {_factor(arms)}:",
-            effects=tuple(
-                Effect(name=pattern.format(HCL), difference=difference, digits=0, scale=100)
-                for pattern in ("{}", SEARCHED_NAME)
-                if (difference := arms.sooner(pattern.format(HCL), pattern.format(SIMCLR))) is not None
-            ),
-            controls=arms.learned(SIMCLR, HCL),
-        ),
     ]
+
+
+def _speed(arms: ImageArms) -> list[Finding]:
+    """Return the statement on speed, at the papers' temperature and after a search."""
+    found = []
+    for words, pattern in (
+        ("all at temperature 0.5", "{}"),
+        ("each with the best of nine settings", SEARCHED_NAME),
+    ):
+        hcl, simclr = pattern.format(HCL), pattern.format(SIMCLR)
+        found.append(
+            Finding(
+                paper=f"Figure 3-12, hard negatives reach SimCLR's last accuracy in fewer epochs ({words}).",
+                ours="Share of the epochs that are saved, in percent (below zero: what SimCLR saves to reach "
+                "theirs); the thesis has 125 in place of 400 epochs on CIFAR-100, 69 %. A training takes the "
+                f"seconds of SimCLR times {_factor(arms, hcl, simclr)}:",
+                effects=(Effect(name="", difference=arms.sooner(hcl, simclr), digits=0, scale=100),),
+                controls=arms.learned(simclr, hcl),
+            )
+        )
+    return found
 
 
 def _many_negatives(arms: ImageArms) -> list[Finding]:
@@ -321,8 +331,8 @@ def _plain(arm: str) -> str:
     return arm.replace(HCL, SIMCLR, 1)
 
 
-def _factor(arms: ImageArms) -> str:
-    ours, theirs = arms.scores(HCL), arms.scores(SIMCLR)
+def _factor(arms: ImageArms, more: str, less: str) -> str:
+    ours, theirs = arms.scores(more), arms.scores(less)
     ratio = arms.over_seeds(lambda seed: ours[seed].seconds / max(theirs[seed].seconds, 1e-9), ours, theirs)
     return "–" if ratio is None else ratio.text(2)
 
