@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 
 from matplotlib.figure import Figure as Drawing
 
-from tammes.coupling import Hard
 from tammes.estimate import Estimate
 from tammes.papers.ash.vision_training import Parts
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
-from tammes.papers.page import Figure, Numbers, PaperPage, panel, write_page
+from tammes.papers.page import Figure, PaperPage, panel, write_page
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_negatives.images_arms import (
-    OBJECTIVES,
-    ORACLE,
+    READOUT,
     SEARCHED,
     SIMCLR,
     SPACE,
@@ -33,14 +31,12 @@ from tammes.papers.robinson_negatives.images_arms import (
     usual_arms,
 )
 from tammes.papers.robinson_negatives.images_results import (
-    KNN,
-    PROBE,
-    READOUT,
     SEARCHED_NAME,
     ImageArms,
     betas_of,
     findings,
 )
+from tammes.papers.robinson_negatives.images_table import numbers, setting
 from tammes.papers.robinson_negatives.images_training import (
     ImageScale,
     ImageScore,
@@ -58,8 +54,8 @@ KEPT = 3
 REMARKS = (
     "Runs of one seed have the same images, first weights, order and views, so that differences are taken "
     "seed by seed. All arms have the same epochs, learning rate and schedule.",
-    "The search has one seed of its own. A fifth of the images to train on validates. Each objective has "
-    "nine settings: all are trained for a ninth of the epochs, the best three, by nearest neighbors on "
+    "The search has one seed, which no arm has. A fifth of the images to train on validates. Each objective "
+    "has nine settings: all are trained for a ninth of the epochs, the best three, by nearest neighbors on "
     "validation images, for a third. Short rounds favor settings that learn quickly. The intervals do not "
     "hold the luck of the search.",
     "The objective takes about the same time under every coupling, so that equal epochs are equal seconds up "
@@ -200,7 +196,7 @@ def page(measured: list[ImageArms], scale: ImageScale) -> PaperPage:
         overview=_gains(measured[0]),
         findings=tuple(found for arms in measured for found in findings(arms)),
         figures=tuple(figure for arms in measured for figure in _figures(arms)),
-        numbers=_numbers(measured),
+        numbers=numbers(measured),
         remarks=REMARKS,
         settings={
             **{
@@ -212,7 +208,7 @@ def page(measured: list[ImageArms], scale: ImageScale) -> PaperPage:
             "encoder": scale.encoder,
             "training": f"{scale.epochs} epochs, {scale.batch_size} pairs, Adam along half a cosine",
             **{
-                f"{name} of {arms.data}": _setting(arms.runs[SEARCHED_NAME.format(name)])
+                f"{name} of {arms.data}": setting(arms.runs[SEARCHED_NAME.format(name)])
                 for arms in measured
                 for name in SEARCHED
             },
@@ -296,51 +292,6 @@ def _percent(arms: ImageArms, arm: str) -> Estimate:
     return Estimate.over_seeds([100 * score.probe for score in arms.scores(arm).values()])
 
 
-def _numbers(measured: list[ImageArms]) -> Numbers:
-    """Return a row for each arm of each set."""
-    rows = [
-        (
-            f"{arms.data}, {arm}",
-            _setting(arms.runs[arm]),
-            *(
-                arms.mean(arm, pick).percent
-                for pick in (
-                    PROBE,
-                    lambda score: score.tenth,
-                    lambda score: score.hundredth,
-                    KNN,
-                    lambda score: score.overlap,
-                )
-            ),
-            f"{arms.mean(arm, lambda score: score.seconds).mean:.0f}",
-            str(len(arms.scores(arm))),
-        )
-        for arms in measured
-        for arm in arms.names
-    ]
-    return Numbers(
-        header=("arm", "setting", "readout", "10 %", "1 %", "kNN", "overlap", "seconds", "seeds"),
-        rows=tuple(rows),
-        note="Accuracy in percent on test images, means with 95 % intervals over the seeds: linear readout "
-        "with all labels, a tenth and a hundredth of them, 200 weighted nearest neighbors. Overlap: area in "
-        "percent that the densities of the cosines of equal and of other labels share. Seconds: of a "
-        f"training. '{ORACLE}' takes only negatives of other classes, by the labels.",
-    )
-
-
-def _setting(run: ImageRun) -> str:
-    """Return the settings of a run that its name need not tell."""
-    if run.objective == UNTRAINED:
-        return "–"
-    words = [f"temperature {run.temperature:g}"]
-    if run.hardness:
-        is_hard = isinstance(OBJECTIVES[run.objective](run).coupling, Hard)
-        words.append(f"{'beta' if is_hard else 'epsilon'} {run.hardness:g}")
-    if run.class_prior:
-        words.append(f"class prior {run.class_prior:g}")
-    return ", ".join(words)
-
-
 def _name(run: ImageRun) -> str:
     where = "searching" if run.measured_on != "test images" else f"seed {run.seed}"
     more = "".join(
@@ -354,4 +305,4 @@ def _name(run: ImageRun) -> str:
         )
         if is_there
     )
-    return f"{run.data}, {run.objective}, {_setting(run)}{more}, {run.epochs} epochs, {where}"
+    return f"{run.data}, {run.objective}, {setting(run)}{more}, {run.epochs} epochs, {where}"

@@ -236,7 +236,7 @@ def config_of(run: ImageRun, scale: ImageScale, images: Images) -> TrainingConfi
         images: training images, which decide the augmentation.
     """
     annealing = {"none": None, "falling": Falling(changes=CHANGES), "rising": Rising(changes=CHANGES)}
-    # The untrained encoder has no objective of its own.
+    # The untrained encoder has no objective.
     named = replace(run, objective=next(iter(OBJECTIVES))) if run.objective == UNTRAINED else run
     return TrainingConfig(
         objective=OBJECTIVES[named.objective](named),
