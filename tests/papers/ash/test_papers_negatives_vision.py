@@ -25,7 +25,6 @@ from tammes.papers.ash.vision_training import (
     VisionRun,
     VisionScore,
     augmented_pairs,
-    balanced,
     epochs_of,
     measurer,
     real_pairs,
@@ -141,13 +140,6 @@ def test_views_depend_on_seed_and_epoch_alone(positives):
     assert first(2)[0] is first(2)[0]
     assert not torch.equal(first(2)[0], first(1)[0])
     assert not torch.equal(first(2)[1], epochs_of(images, positives, seed=4)(2)[1])
-
-
-def test_images_are_drawn_class_by_class():
-    chosen = balanced(bars(40), 20, seed=0)
-    assert chosen.required_labels().bincount().tolist() == [5, 5, 5, 5]
-    assert chosen.names == balanced(bars(40), 20, seed=0).names != balanced(bars(40), 20, seed=1).names
-    assert len(balanced(bars(40), 41, seed=0)) == len(balanced(bars(40), None, seed=0)) == 40
 
 
 # A cell.

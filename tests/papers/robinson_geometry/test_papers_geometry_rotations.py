@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tammes.papers.entry import Entry, Request
+from tammes.papers.image_sets import Parts
 from tammes.papers.page import PaperPage
 from tammes.papers.robinson_geometry import (
     GEOMETRY_ABLATION,
@@ -34,7 +35,7 @@ from tammes.papers.robinson_geometry.arms import (
     UNTRAINED,
     ArmScores,
 )
-from tammes.papers.robinson_geometry.care_scale import CareScale, Parts, batch_of, image_set, scale_of
+from tammes.papers.robinson_geometry.care_scale import CareScale, batch_of, image_set, scale_of
 from tammes.papers.robinson_geometry.care_training import (
     CareRun,
     CareScore,

@@ -11,8 +11,8 @@ import torch
 
 from tammes.coupling import Hard, Transport, Uniform
 from tammes.papers.entry import Request
+from tammes.papers.image_sets import Parts
 from tammes.papers.robinson_negatives import NEGATIVES_IMAGES as ENTRY
-from tammes.papers.robinson_negatives import images as module
 from tammes.papers.robinson_negatives.images import ImageStudy, page
 from tammes.papers.robinson_negatives.images_arms import (
     DCL,
@@ -26,14 +26,15 @@ from tammes.papers.robinson_negatives.images_arms import (
     UNTRAINED,
     ImageRun,
     further_arms,
+    published_readout,
     settings_of,
+    space_in_words,
     usual_arms,
 )
 from tammes.papers.robinson_negatives.images_results import ImageArms, findings
 from tammes.papers.robinson_negatives.images_training import (
     ImageScale,
     ImageScore,
-    Parts,
     config_of,
     fit,
     load,
@@ -135,6 +136,27 @@ def test_arms_are_what_their_names_say() -> None:
     assert not [name for name in further_arms(replace(BASE, classes=FEW_CLASSES[0])) if "classes" in name]
 
 
+def test_annealing_is_kept_where_there_are_few_epochs() -> None:
+    falling = further_arms(replace(BASE, epochs=3))[f"{HCL}, beta 6, falling"]
+    assert config_of(falling, SMALL, random_images(40)).annealing == Falling(changes=3)
+
+
+def test_no_arm_repeats_another_under_a_second_name() -> None:
+    arms = usual_arms(BASE) | further_arms(replace(BASE, batch_size=16))
+    assert f"{HCL}, 30 negatives" not in arms
+    assert len(set(further_arms(BASE).values())) == len(further_arms(BASE))
+
+
+def test_a_set_is_known_by_its_letters() -> None:
+    assert published_readout("cifar100_32")[HCL] == 69.3
+    assert published_readout("CIFAR-10")[HCL] == 92.1
+    assert published_readout("pets") == {}
+
+
+def test_the_page_says_what_was_searched() -> None:
+    assert space_in_words()[HCL] == ["beta 0.5, 1, 2; temperature 0.1, 0.2, 0.5"]
+
+
 def test_a_smaller_budget_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     def scale(budget: float) -> ImageScale:
         return scale_of(Request(entry=ENTRY, out=Path("out"), budget=budget, seed=0))
@@ -193,10 +215,9 @@ def test_the_search_keeps_the_best_three_and_then_the_best(
         asked.append(run)
         return replace(USUAL, knn=0.5 - abs(run.temperature - 0.2) - 0.01 * run.hardness)
 
-    monkeypatch.setattr(module, "measurer", lambda sets, scale: planted)
     study = ImageStudy(sets=small_set(), scale=replace(SMALL, epochs=18))
     results = Results(tmp_path / "table.csv", ImageRun, ImageScore)
-    best = study.search(results, "noise", HCL)
+    best = study.search(results, planted, "noise", HCL)
     assert (best.temperature, best.hardness, best.epochs, best.seed) == (0.2, 0.5, 18, 0)
     assert best.measured_on == "test images"
     assert [sum(run.epochs == epochs for run in asked) for epochs in (2, 6)] == [9, 3]

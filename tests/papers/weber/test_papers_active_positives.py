@@ -6,8 +6,8 @@ import pytest
 
 from tammes.data import digits
 from tammes.papers import entries
-from tammes.papers.ash.vision_training import Parts, balanced
 from tammes.papers.entry import Request
+from tammes.papers.image_sets import Parts, balanced
 from tammes.papers.study import Results
 from tammes.papers.weber import POSITIVES_REAL_DATA
 from tammes.papers.weber.active import PROBE, arms_of, findings, page, study

@@ -8,7 +8,7 @@ import pytest
 
 from tammes.data import digits
 from tammes.papers import Entry, study
-from tammes.papers.ash.vision_training import balanced
+from tammes.papers.image_sets import balanced
 from tammes.papers.page import PaperPage
 from tammes.papers.weber import (
     POSITIVES_FIGURE_3,

@@ -32,7 +32,6 @@ from tammes.papers.ash.vision_training import (
     MEASURED_HERE,
     PAPER,
     POSITIVES,
-    Parts,
     Scale,
     VisionRun,
     VisionScore,
@@ -43,6 +42,7 @@ from tammes.papers.ash.vision_training import (
 from tammes.papers.ash.vision_trends import VisionArm, arms, heat_panels, line_panels, overview
 from tammes.papers.entry import Request
 from tammes.papers.finding import Finding, within
+from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, Numbers, PaperPage
 from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study

@@ -14,6 +14,7 @@ from tammes import recipes
 from tammes.data import Images, as_floats
 from tammes.encoders import Encoder, ResNetConfig
 from tammes.evaluation import LabeledFeatures, LinearClassifier, MeanClassifier
+from tammes.papers.image_sets import Parts, balanced
 from tammes.positives import Photographs, SameClass
 from tammes.selection import Subset
 from tammes.training.seeds import Purpose, derive
@@ -32,8 +33,6 @@ ROWS = 512
 KEPT = 2**30
 """Bytes of views that are kept for the next run with the same seed."""
 
-Parts = tuple[Images, Images]
-"""Images to train on, and images to test on."""
 Views = tuple[Tensor, Tensor]
 """Anchors and positives of one epoch, uint8 (pairs, channels, size, size) each, in random order."""
 
@@ -243,27 +242,6 @@ def measurer(sets: Mapping[str, Parts], scale: Scale, *, rate: float) -> Callabl
         return parts, epochs_of(parts[0], positives, seed=seed)
 
     return lambda run: fit(run, scale, *prepared(run.data, run.positives, run.seed, run.images), rate=rate)
-
-
-def balanced(images: Images, count: int | None, *, seed: int) -> Images:
-    """Draw `count` of the images, equally many of each class; all images if `count` is None or not fewer.
-
-    Example:
-        >>> from tammes.data import digits
-        >>> balanced(digits("train"), 50, seed=0).labels.bincount().tolist()
-        [5, 5, 5, 5, 5, 5, 5, 5, 5, 5]
-    """
-    labels = images.required_labels()
-    if count is None or count >= len(images):
-        return images
-    classes = labels.unique().tolist()
-    rows = []
-    for label in classes:
-        of_class = (labels == label).nonzero()[:, 0]
-        generator = torch.Generator().manual_seed(derive(seed, Purpose.HOLDOUT, label))
-        chosen = torch.randperm(len(of_class), generator=generator)[: count // len(classes)]
-        rows += of_class[chosen].tolist()
-    return images.subset(sorted(rows))
 
 
 def fit(

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from tammes.data import Images, folder
-from tammes.data.images import TensorPixels
 from tammes.data.published import published_at
 from tammes.encoders import ConvNetConfig, ResNetConfig
 from tammes.papers.entry import Request
+from tammes.papers.image_sets import Parts, class_folder
 
-Parts = tuple[Images, Images]
-"""Images to train on, and images to test on."""
 MEASURED_HERE = 0.1
 """Budget at which the numbers in the docs are made."""
 MANY_IMAGES, ROWS_OF_GROUP = 50_000, 16
 """Images from which on batches have the paper's size, and rows of a group."""
-HELD_OUT = 5
-"""The fifth part of each class of a folder without a test part is kept for measuring."""
 SIDE = 64
 """Height and width that images of a folder are scaled to."""
 
@@ -108,18 +103,7 @@ def image_set(data: Path) -> Mapping[str, Parts]:
     if known:
         published, place = known[0]
         return {published.name: (published.load(place, "train"), published.load(place, "test"))}
-    images = folder(data, size=SIDE)
-    labels = images.required_labels()
-    # Small images are decoded once, since each arm and seed reads them in every epoch.
-    pixels = TensorPixels(images.batch(range(len(images))))
-    place_in_class = torch.zeros_like(labels)
-    for label in labels.unique():
-        rows = (labels == label).nonzero()[:, 0]
-        place_in_class[rows] = torch.arange(len(rows))
-    kept = place_in_class % HELD_OUT == HELD_OUT - 1
-    decoded = replace(images, pixels=pixels)
-    parts = tuple(decoded.subset(rows.nonzero()[:, 0].tolist()) for rows in (~kept, kept))
-    return {data.resolve().name: (parts[0], parts[1])}
+    return class_folder(data, size=SIDE)
 
 
 def batch_of(images: int) -> tuple[int, int]:

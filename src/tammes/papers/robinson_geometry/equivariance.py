@@ -15,9 +15,10 @@ from tammes.estimate import Estimate
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
 from tammes.papers.finding import Effect, Finding
+from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.robinson_geometry.arms import CARE, IN_GROUPS, SIMCLR, STRONG, UNTRAINED, ArmScores
-from tammes.papers.robinson_geometry.care_scale import CareScale, Parts, image_set, scale_of
+from tammes.papers.robinson_geometry.care_scale import CareScale, image_set, scale_of
 from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cell, study_of
 from tammes.papers.study import Study
 

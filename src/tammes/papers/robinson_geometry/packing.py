@@ -20,10 +20,10 @@ from tammes.data import digits
 from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
 from tammes.estimate import Estimate
 from tammes.objective import Objective
-from tammes.papers.ash.vision_training import balanced
 from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Check, Effect, Finding
+from tammes.papers.image_sets import balanced
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study

@@ -8,26 +8,26 @@ halving chooses on validation images (Jamieson and Talwalkar, 2016). Each trend 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from matplotlib.figure import Figure as Drawing
 
 from tammes.estimate import Estimate
-from tammes.papers.ash.vision_training import Parts
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
+from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, PaperPage, panel, write_page
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_negatives.images_arms import (
-    READOUT,
     SEARCHED,
     SIMCLR,
-    SPACE,
     UNTRAINED,
     ImageRun,
     further_arms,
+    published_readout,
     settings_of,
+    space_in_words,
     usual_arms,
 )
 from tammes.papers.robinson_negatives.images_results import (
@@ -86,7 +86,8 @@ class ImageStudy:
         """
         train_part = self.sets[data][0]
         labels = train_part.required_labels()
-        images, classes = min(self.scale.images, len(labels)), len(labels.unique())
+        images = min(self.scale.images or len(labels), len(labels))
+        classes = len(labels.unique())
         if classes < FEWEST_CLASSES:
             raise ValueError(
                 f"expected images of at least {FEWEST_CLASSES} classes in {data}, got {classes}: the search "
@@ -108,11 +109,18 @@ class ImageStudy:
             seed=self.scale.seeds[0],
         )
 
-    def search(self, results: Results[ImageRun, ImageScore], data: str, name: str) -> ImageRun:
+    def search(
+        self,
+        results: Results[ImageRun, ImageScore],
+        measure: Callable[[ImageRun], ImageScore],
+        data: str,
+        name: str,
+    ) -> ImageRun:
         """Return the run with the best of the nine settings of an objective.
 
         Args:
             results: known scores; each measured cell is appended.
+            measure: function that trains and measures one encoder.
             data: name of the set.
             name: objective, one of `SEARCHED`.
         """
@@ -120,7 +128,6 @@ class ImageStudy:
             self.base(data), seed=self.scale.seeds[0] + APART, measured_on="validation images"
         )
         candidates = settings_of(name, validated)
-        measure = measurer(self.sets, self.scale)
         for part in (9, 3):
             epochs = min(validated.epochs, max(1, round(validated.epochs / part)))
             cells = [replace(run, epochs=epochs) for run in candidates]
@@ -161,7 +168,7 @@ def run(request: Request) -> None:
         seeds=scale.seeds,
         controls=["untrained encoder"],
         measured_on="test images",
-        search={name: [words] for name, words in SPACE.items()},
+        search=space_in_words(),
         searched_on="validation images, a part of the training images",
     )
     claim(request, protocol)
@@ -169,7 +176,7 @@ def run(request: Request) -> None:
     measure = measurer(study.sets, scale)
     shown: list[ImageArms] = []
     for data in study.sets:
-        chosen = {name: study.search(results, data, name) for name in SEARCHED}
+        chosen = {name: study.search(results, measure, data, name) for name in SEARCHED}
         blocks = study.arms(data, chosen)
         for done in range(1, len(blocks) + 1):
             # Arm by arm, so that a study that is stopped has all seeds of some arms.
@@ -201,12 +208,12 @@ def page(measured: list[ImageArms], scale: ImageScale) -> PaperPage:
         settings={
             **{
                 arms.data: f"{run.images:,} training images of {run.classes} classes, at most "
-                f"{scale.test_images:,} test images"
+                f"{scale.test_images:,} test images, batches of {run.batch_size} pairs"
                 for arms in measured
                 for run in [arms.runs[SIMCLR]]
             },
             "encoder": scale.encoder,
-            "training": f"{scale.epochs} epochs, {scale.batch_size} pairs, Adam along half a cosine",
+            "training": f"{scale.epochs} epochs, Adam along half a cosine",
             **{
                 f"{name} of {arms.data}": setting(arms.runs[SEARCHED_NAME.format(name)])
                 for arms in measured
@@ -223,7 +230,7 @@ def _gains(arms: ImageArms) -> Drawing:
         for arm in names
         if (difference := arms.difference(arm, SIMCLR)) is not None
     }
-    paper = READOUT.get(arms.data, {})
+    paper = published_readout(arms.data)
     known = {arm: paper[arm] - paper[SIMCLR] for arm in gains if arm in paper}
     ends = [0.0, *known.values()]
     for gain in gains.values():

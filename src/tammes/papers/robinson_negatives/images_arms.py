@@ -37,7 +37,7 @@ class ImageRun:
 
     Args:
         data: name of the set of images.
-        objective: name of the objective, in `OBJECTIVES`, or `UNTRAINED`.
+        objective: name of the objective, in `OBJECTIVES`.
         temperature: divisor of the similarities; the triplet loss has none, and 1 here.
         hardness: beta of hard negatives, or epsilon of transported ones; 0 for uniform ones.
         class_prior: probability that a negative is false, for the objectives with debiasing.
@@ -86,6 +86,8 @@ class ImageRun:
 
 
 OBJECTIVES: Mapping[str, Callable[[ImageRun], Objective]] = {
+    # The loss of an encoder that is not trained is never computed.
+    UNTRAINED: lambda run: recipes.simclr(temperature=run.temperature),
     SIMCLR: lambda run: recipes.simclr(temperature=run.temperature),
     ORACLE: lambda run: recipes.simclr(temperature=run.temperature, selection=OtherLabels()),
     DCL: lambda run: recipes.dcl(temperature=run.temperature, class_prior=run.class_prior),
@@ -115,18 +117,19 @@ READOUT: Mapping[str, Mapping[str, float]] = {
                  BCL_HARD: 90.2, BCL_TRANSPORT: 90.8},
     "Tiny-ImageNet": {SIMCLR: 53.4, HARD: 56.1, TRANSPORT: 56.3},
 }  # fmt: skip
-"""Jiang et al. (2023), Tables II to IV: the best of a grid, ResNet-50 after 400 epochs."""
+"""Jiang et al. (2023), Tables II to IV: the best of a grid, ResNet-50 after 400 epochs.
 
-TEMPERATURES = (0.1, 0.2, 0.5)
-PRIORS = (0.5, 1.0, 2.0)
-"""Class priors that are searched, in multiples of that of the data."""
-SPACE: Mapping[str, str] = {
-    SIMCLR: "temperature 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1",
-    DCL: "temperature 0.1, 0.2, 0.5; class prior half, once and twice that of the data",
-    HCL: "temperature 0.1, 0.2, 0.5; beta 0.5, 1, 2",
-    HCL_OT: "temperature 0.1, 0.2, 0.5; epsilon 0.1, 0.3, 0.7",
+CIFAR-100 comes before CIFAR-10, whose name begins likewise.
+"""
+
+TEMPERATURES = (USUAL, 0.2, 0.1)
+SPACE: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    SIMCLR: {"temperature": (USUAL, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.7, 1.0)},
+    DCL: {"class prior over that of the data": (1.0, 0.5, 2.0), "temperature": TEMPERATURES},
+    HCL: {"beta": (BETA, 0.5, 2.0), "temperature": TEMPERATURES},
+    HCL_OT: {"epsilon": (EPSILON, 0.1, 0.7), "temperature": TEMPERATURES},
 }
-"""The searched settings in words: nine of each objective."""
+"""Searched values of each objective, nine settings each, the usual value of each first."""
 
 
 def settings_of(name: str, base: ImageRun) -> list[ImageRun]:
@@ -136,19 +139,38 @@ def settings_of(name: str, base: ImageRun) -> list[ImageRun]:
         name: objective, one of `SEARCHED`.
         base: run whose other settings they share.
     """
-    if name == SIMCLR:
-        alone = (USUAL, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.7, 1.0)
-        return [base.with_objective(SIMCLR, temperature=temperature) for temperature in alone]
-    if name == DCL:
-        return [
-            replace(base.with_objective(DCL, temperature=temperature), class_prior=factor * base.collision)
-            for factor, temperature in product((1.0, 0.5, 2.0), reversed(TEMPERATURES))
+    found = []
+    for *more, temperature in product(*SPACE[name].values()):
+        hardness = more[0] if more and name != DCL else 0.0
+        run = base.with_objective(name, hardness=hardness, temperature=temperature)
+        found.append(replace(run, class_prior=more[0] * base.collision) if name == DCL else run)
+    return found
+
+
+def space_in_words() -> dict[str, list[str]]:
+    """Return the searched values of each objective, as a page prints them."""
+    return {
+        objective: [
+            "; ".join(
+                f"{name} {', '.join(f'{each:g}' for each in sorted(values))}"
+                for name, values in space.items()
+            )
         ]
-    values = (BETA, 0.5, 2.0) if name == HCL else (EPSILON, 0.1, 0.7)
-    return [
-        base.with_objective(name, hardness=hardness, temperature=temperature)
-        for hardness, temperature in product(values, reversed(TEMPERATURES))
-    ]
+        for objective, space in SPACE.items()
+    }
+
+
+def published_readout(data: str) -> Mapping[str, float]:
+    """Return the readout of each objective in the tables of Jiang et al. for a set; nothing for others.
+
+    Args:
+        data: name of the set; "CIFAR-100", "cifar100" and "cifar100_32" name one.
+    """
+    return next((numbers for name, numbers in READOUT.items() if _letters(name) in _letters(data)), {})
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def usual_arms(base: ImageRun) -> dict[str, ImageRun]:
@@ -192,7 +214,7 @@ def further_arms(base: ImageRun) -> dict[str, ImageRun]:
     arms |= {
         f"{name}, {2 * (size - 1):,} negatives": replace(run, batch_size=size)
         for size in OTHER_BATCHES
-        if size <= base.images // 2
+        if size <= base.images // 2 and size != base.batch_size
         for name, run in pairs.items()
     }
     arms[EXPONENTIAL] = base.with_objective(EXPONENTIAL, EPSILON)

@@ -19,11 +19,11 @@ from tammes.papers.robinson_negatives.images_arms import (
     HCL,
     HCL_OT,
     ORACLE,
-    READOUT,
     SIMCLR,
     TRANSPORT,
     UNTRAINED,
     ImageRun,
+    published_readout,
 )
 from tammes.papers.robinson_negatives.images_training import ImageScore
 
@@ -154,7 +154,7 @@ def _headline(arms: ImageArms) -> list[Finding]:
 
 
 def _trends(arms: ImageArms) -> list[Finding]:
-    """Return the statements on debiasing, beta, annealing and speed."""
+    """Return the statements on debiasing, beta and annealing."""
     simclr, dcl, oracle = (arms.scores(name) for name in (SIMCLR, DCL, ORACLE))
     nearer = arms.over_seeds(
         lambda seed: abs(oracle[seed].probe - simclr[seed].probe) - abs(oracle[seed].probe - dcl[seed].probe),
@@ -335,12 +335,8 @@ def _points(difference: Estimate | None) -> str:
 
 def _paper(data: str, more: str, less: str) -> str:
     """Return the difference in the tables of Jiang et al., if the set and both objectives are in them."""
-    known = next((numbers for name, numbers in READOUT.items() if _letters(name) in _letters(data)), {})
+    known = published_readout(data)
     more, less = (name.removesuffix(", searched") for name in (more, less))
     if more not in known or less not in known:
         return ""
     return f" (the paper {known[more] - known[less]:+.1f})"
-
-
-def _letters(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter.isalnum())

@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
-from tammes.data import Images, folder
-from tammes.data.images import TensorPixels
+from tammes.data import Images
 from tammes.data.published import published_at
 from tammes.encoders import ResNet9Config, ResNetConfig
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
-from tammes.papers.ash.vision_training import Parts, balanced
 from tammes.papers.entry import Request
-from tammes.papers.robinson_negatives.images_arms import CHANGES, OBJECTIVES, UNTRAINED, ImageRun
+from tammes.papers.image_sets import Parts, balanced, class_folder, every_fifth_apart, of_classes
+from tammes.papers.robinson_negatives.images_arms import CHANGES, OBJECTIVES, ImageRun
 from tammes.positives import SameClass, SameInstance
 from tammes.report.similarities import by_label, overlap
 from tammes.sources import InBatch
@@ -44,8 +42,8 @@ from tammes.training.suited import suited_augmentation
 
 SEEDS, MEASURED_HERE, TRENDS_FROM = 5, 0.1, 0.01
 """Paired seeds of every verdict; the budget of the docs; the budget from which on the trends are trained."""
-SIDE, HELD_OUT = 32, 5
-"""Pixels that images are scaled to; every fifth image of a class of a folder is kept for measuring."""
+SIDE = 32
+"""Height and width that the images of a folder are scaled to, in pixels."""
 NEIGHBORS, VOTES = 200, 0.07
 """Section 3.6.4: weighted nearest neighbors, k = 200."""
 MEASURED_TIMES, SAMPLE = 5, 1000
@@ -63,7 +61,7 @@ class ImageScale:
 
     Args:
         encoder: name of the encoder, in `ENCODERS`.
-        images: largest number of training images.
+        images: largest number of training images; None for all.
         test_images: largest number of test images, and of validation images.
         epochs: epochs of training.
         batch_size: pairs of a step.
@@ -74,7 +72,7 @@ class ImageScale:
     """
 
     encoder: str = "ResNet-9, width 16"
-    images: int = 5000
+    images: int | None = 5000
     test_images: int = 4000
     epochs: int = 10
     batch_size: int = 256
@@ -96,12 +94,12 @@ def scale_of(request: Request) -> ImageScale:
         if not torch.cuda.is_available():
             raise ValueError(
                 "the whole budget trains ResNet-18 on all images for 200 epochs, many times, and PyTorch "
-                f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes about two hours of one "
-                "core, or less"
+                f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes about three hours "
+                "of one core, or less"
             )
         return ImageScale(
             encoder="ResNet-18",
-            images=50_000,
+            images=None,
             test_images=10_000,
             epochs=200,
             batch_size=512,
@@ -110,9 +108,8 @@ def scale_of(request: Request) -> ImageScale:
             on_gpu=True,
         )
     size, whole = math.sqrt(request.budget / MEASURED_HERE), request.budget >= TRENDS_FROM
-    images = max(300, round(5000 * size))
     return ImageScale(
-        images=images,
+        images=max(300, round(5000 * size)),
         test_images=4000 if whole else 500,
         epochs=max(2, round(10 * size)),
         seeds=request.seed_range(SEEDS, fewest=SEEDS if whole else 1),
@@ -158,7 +155,7 @@ class ImageScore:
 def load(data: Path) -> dict[str, Parts]:
     """Read sets of images: published files or folders of classes, at the path or in the folders within it.
 
-    Images of a folder are scaled to at most 32 pixels, and every fifth of each class is kept for measuring.
+    Images of a folder are scaled to 32 pixels, and every fifth of each class is kept for measuring.
 
     Raises:
         ValueError: images without classes, or that cannot be read.
@@ -169,12 +166,7 @@ def load(data: Path) -> dict[str, Parts]:
     within = [place for place in sorted(data.iterdir()) if place.is_dir()] if data.is_dir() else []
     if any(published_at(place) or _holds_classes(place) for place in within):
         return {name: parts for place in within for name, parts in load(place).items()}
-    images = folder(data, size=SIDE)
-    decoded = replace(images, pixels=TensorPixels(images.batch(range(len(images)))))
-    labels = decoded.required_labels()
-    kept = _place_in_class(labels) % HELD_OUT == HELD_OUT - 1
-    parts = tuple(decoded.subset(rows.nonzero()[:, 0].tolist()) for rows in (~kept, kept))
-    return {data.resolve().name: (parts[0], parts[1])}
+    return dict(class_folder(data, size=SIDE))
 
 
 def measurer(sets: Mapping[str, Parts], scale: ImageScale) -> Callable[[ImageRun], ImageScore]:
@@ -235,11 +227,10 @@ def config_of(run: ImageRun, scale: ImageScale, images: Images) -> TrainingConfi
         scale: size of the study.
         images: training images, which decide the augmentation.
     """
-    annealing = {"none": None, "falling": Falling(changes=CHANGES), "rising": Rising(changes=CHANGES)}
-    # The untrained encoder has no objective.
-    named = replace(run, objective=next(iter(OBJECTIVES))) if run.objective == UNTRAINED else run
+    changes = min(CHANGES, max(1, run.epochs))
+    annealing = {"none": None, "falling": Falling(changes=changes), "rising": Rising(changes=changes)}
     return TrainingConfig(
-        objective=OBJECTIVES[named.objective](named),
+        objective=OBJECTIVES[run.objective](run),
         encoder=ENCODERS[run.encoder],
         augmentation=suited_augmentation(images),
         positives=SameInstance() if run.positives == "views" else SameClass(),
@@ -250,7 +241,7 @@ def config_of(run: ImageRun, scale: ImageScale, images: Images) -> TrainingConfi
         epochs=max(1, run.epochs),
         seed=run.seed,
         precision="bf16-mixed" if scale.on_gpu else "32-true",
-        annealing=annealing[run.annealing] if run.epochs >= CHANGES else None,
+        annealing=annealing[run.annealing],
         negatives=QueueConfig(size=run.queue, momentum=MOMENTUM) if run.queue else InBatch(),
     )
 
@@ -263,26 +254,12 @@ def _drawn(parts: Parts, classes: int, images: int, test_images: int, seed: int,
     if classes < len(names):
         generator = torch.Generator().manual_seed(derive(seed, Purpose.HOLDOUT))
         names = names[torch.randperm(len(names), generator=generator)[:classes]]
-        train_part, test_part = (_of_classes(part, names) for part in parts)
+        train_part, test_part = (of_classes(part, names) for part in parts)
     if measured_on == "test images":
         return balanced(train_part, images, seed=seed), balanced(test_part, test_images, seed=seed)
     # The search has a fifth of the training images for validation, and never sees the test part.
-    kept = _place_in_class(train_part.required_labels()) % HELD_OUT == 0
-    learned, tried = (train_part.subset(rows.nonzero()[:, 0].tolist()) for rows in (~kept, kept))
+    learned, tried = every_fifth_apart(train_part, at=0)
     return balanced(learned, images, seed=seed), balanced(tried, test_images, seed=seed)
-
-
-def _of_classes(images: Images, names: Tensor) -> Images:
-    return images.subset(torch.isin(images.required_labels(), names).nonzero()[:, 0].tolist())
-
-
-def _place_in_class(labels: Tensor) -> Tensor:
-    """Return the number of each row within its class, from 0."""
-    place = torch.zeros_like(labels)
-    for label in labels.unique():
-        rows = (labels == label).nonzero()[:, 0]
-        place[rows] = torch.arange(len(rows))
-    return place
 
 
 def _holds_classes(place: Path) -> bool:

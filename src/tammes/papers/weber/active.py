@@ -17,9 +17,9 @@ from matplotlib.figure import Figure as Drawing
 from tammes.data import digits
 from tammes.estimate import Estimate
 from tammes.papers.ash.vision import load
-from tammes.papers.ash.vision_training import Parts
 from tammes.papers.entry import Request
 from tammes.papers.finding import Effect, Finding
+from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study, grouped

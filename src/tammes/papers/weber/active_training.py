@@ -11,8 +11,8 @@ from tammes import recipes
 from tammes.data import Images
 from tammes.encoders import ConvNetConfig
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
-from tammes.papers.ash.vision_training import Parts, balanced
 from tammes.papers.entry import Request
+from tammes.papers.image_sets import Parts, balanced
 from tammes.positives import (
     Active,
     Clusters,

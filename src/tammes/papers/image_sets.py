@@ -1,0 +1,92 @@
+"""Sets of images that experiments train and measure on, and balanced draws from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+from tammes.data import Images, folder
+from tammes.data.images import TensorPixels
+from tammes.training.seeds import Purpose, derive
+
+Parts = tuple[Images, Images]
+"""Images to train on, and images to measure on."""
+HELD_OUT = 5
+"""Every fifth image of each class is kept for measuring where a set has no test part."""
+
+
+def class_folder(data: Path, *, size: int) -> Mapping[str, Parts]:
+    """Read a folder with a folder of images for each class, under its name, and keep a fifth for measuring.
+
+    Images are decoded once, since each arm and seed of a study reads them in every epoch.
+
+    Args:
+        data: path of the folder.
+        size: height and width that images are scaled to, in pixels.
+
+    Raises:
+        ValueError: images without classes, or that cannot be read.
+    """
+    images = folder(data, size=size)
+    decoded = replace(images, pixels=TensorPixels(images.batch(range(len(images)))))
+    return {data.resolve().name: every_fifth_apart(decoded)}
+
+
+def every_fifth_apart(images: Images, *, at: int = HELD_OUT - 1) -> Parts:
+    """Return the images without every fifth of each class, and these fifths, the same ones every time.
+
+    Args:
+        images: images with classes.
+        at: place of the kept image among five of its class, from 0 to 4.
+
+    Example:
+        >>> from tammes.data import digits
+        >>> [len(part) for part in every_fifth_apart(digits("test"))]
+        [291, 69]
+    """
+    kept = _place_in_class(images.required_labels()) % HELD_OUT == at
+    return _rows(images, ~kept), _rows(images, kept)
+
+
+def of_classes(images: Images, classes: Int64[Tensor, " classes"]) -> Images:
+    """Return the images of some classes."""
+    return _rows(images, torch.isin(images.required_labels(), classes))
+
+
+def balanced(images: Images, count: int | None, *, seed: int) -> Images:
+    """Draw `count` of the images, equally many of each class; all images if `count` is None or not fewer.
+
+    Example:
+        >>> from tammes.data import digits
+        >>> balanced(digits("train"), 50, seed=0).labels.bincount().tolist()
+        [5, 5, 5, 5, 5, 5, 5, 5, 5, 5]
+    """
+    labels = images.required_labels()
+    if count is None or count >= len(images):
+        return images
+    classes = labels.unique().tolist()
+    rows = []
+    for label in classes:
+        of_class = (labels == label).nonzero()[:, 0]
+        generator = torch.Generator().manual_seed(derive(seed, Purpose.HOLDOUT, label))
+        chosen = torch.randperm(len(of_class), generator=generator)[: count // len(classes)]
+        rows += of_class[chosen].tolist()
+    return images.subset(sorted(rows))
+
+
+def _rows(images: Images, chosen: Tensor) -> Images:
+    return images.subset(chosen.nonzero()[:, 0].tolist())
+
+
+def _place_in_class(labels: Int64[Tensor, " n"]) -> Int64[Tensor, " n"]:
+    """Return the number of each row within its class, from 0."""
+    place = torch.zeros_like(labels)
+    for label in labels.unique():
+        rows = (labels == label).nonzero()[:, 0]
+        place[rows] = torch.arange(len(rows))
+    return place
