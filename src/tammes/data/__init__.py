@@ -1,4 +1,4 @@
-"""Data sets: images, sentences and graphs, from folders and files included in scikit-learn, or drawn."""
+"""Data sets: images, sentences and graphs, from folders and files, from scikit-learn, or drawn."""
 
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits

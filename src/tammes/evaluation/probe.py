@@ -17,7 +17,8 @@ from torch import Tensor
 from tammes.checks import check_integer, check_number, check_seed
 from tammes.evaluation.features import LabeledFeatures, check_comparable
 
-# Begins scikit-learn's warning where classes have one or two labels each: we know, and mean it.
+# Beginning of scikit-learn's warning about few labels of each class, of which a probe with 1 % of the labels
+# has few by design.
 FEW_OF_EACH = "The number of unique classes is greater than"
 
 
