@@ -12,11 +12,11 @@ from tammes.theory.class_distribution import ClassDistribution
 MANY = 0.01
 """Class prior up to which harder negatives gained: that of 100 equally likely classes."""
 FEW = 0.05
-"""Class prior from which harder negatives gained nothing or lost: that of 20 equally likely classes."""
+"""Class prior from which harder negatives gained nothing by a linear readout, or lost: 1 / 20."""
 EVEN = 0.95
 """Share of the number of classes above which the effective number is not named."""
 OFF = 2.0
-"""Factor by which the class prior of an objective may differ before it is worth a word."""
+"""Factor by which the class prior of an objective may differ from that of the data without advice on it."""
 
 
 class Regime(Enum):
@@ -132,14 +132,18 @@ class Recommendation:
 COUPLING = {
     Regime.HARD: (
         "Coupling: hard negatives, beta 1 to begin with. At so small a share they gained in the papers, and "
-        "in a short training on glyphs; a lower temperature gains as well: try both."
+        "in short trainings on glyphs and CIFAR-100 at temperature 0.5; a lower temperature gains as well: "
+        "try both."
     ),
     Regime.EASY: (
-        "Coupling: uniform, debiased or not. At such a share hard negatives are often false: on ten digits "
-        "they gained nothing in the end, and lost with few labels."
+        "Coupling: uniform, debiased or not, to begin with. At such a share hard negatives are often false: "
+        "on ten digits they gained nothing in the end, and lost with few labels; on ten classes of "
+        "photographs they gained at temperature 0.5, by nearest neighbors alone."
     ),
     Regime.OPEN: (
-        "Coupling: at this share nothing is resolved here: compare uniform and hard negatives on your data."
+        "Coupling: compare uniform and hard negatives on your data. At temperature 0.5 hard ones gained on "
+        "30 classes of photographs, and a lower temperature gains as well; on which gains more nothing is "
+        "resolved here."
     ),
 }
 """Sentence on the coupling for what is known."""
