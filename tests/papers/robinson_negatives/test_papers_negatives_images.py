@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -287,6 +288,9 @@ def test_training_is_measured_over_the_epochs() -> None:
     assert list(score.over_epochs) == [0, 1, 2]
     assert score.over_epochs[2] == pytest.approx(score.knn, abs=1e-5)
     assert 0 <= score.overlap <= 1
+    searching = fit(replace(run, epochs=2, measured_on="validation images"), replace(SMALL, epochs=2), parts)
+    assert searching.knn == score.knn
+    assert math.isnan(searching.probe)
     untrained = fit(replace(run, objective=UNTRAINED, epochs=0), SMALL, parts)
     assert untrained.steps == 0
     assert untrained.over_epochs == {0: pytest.approx(score.over_epochs[0], abs=1e-5)}

@@ -123,9 +123,10 @@ class ImageScore:
     """Measurements of an encoder.
 
     Args:
-        probe: accuracy of the linear readout with all labels.
-        tenth: the same with a tenth of the labels.
-        hundredth: the same with a hundredth of them, at least one for each class.
+        probe: accuracy of the linear readout with all labels; not a number in the search, which goes by
+            nearest neighbors.
+        tenth: the same with a tenth of the labels, at least one for each class.
+        hundredth: the same with a hundredth of them.
         knn: accuracy of 200 weighted nearest neighbors.
         epochs_measured: epochs after which `curve` was measured, separated by spaces.
         curve: accuracy of nearest neighbors after these epochs, separated by spaces.
@@ -195,9 +196,10 @@ def fit(run: ImageRun, scale: ImageScale, parts: Parts) -> ImageScore:
     learned, tried = parts
     neighbors = KNN(neighbors=min(NEIGHBORS, len(learned)), temperature=VOTES)
     config = config_of(run, scale, learned)
+    searching = run.measured_on != "test images"
     if run.epochs == 0:
         model = build_model(RunConfig(training=config, data=ImagesSummary.of(learned, source="data")))
-        return _score(model, parts, neighbors, curve=None, loss=0.0, steps=0, seconds=0.0)
+        return _score(model, parts, neighbors, searching, curve=None, loss=0.0, steps=0, seconds=0.0)
     clock = time.perf_counter if scale.on_gpu else time.process_time
     start = clock()
     monitor = Monitor(
@@ -212,6 +214,7 @@ def fit(run: ImageRun, scale: ImageScale, parts: Parts) -> ImageScore:
         trained.model,
         parts,
         neighbors,
+        searching,
         curve={row.epoch: row.knn for row in trained.metrics if row.knn is not None},
         loss=last.loss or 0.0,
         steps=last.step,
@@ -270,6 +273,7 @@ def _score(
     model: Model,
     parts: Parts,
     neighbors: KNN,
+    searching: bool,
     *,
     curve: Mapping[int, float] | None,
     loss: float,
@@ -284,10 +288,11 @@ def _score(
     split = by_label(tried.features[sample].double().numpy(), tried.labels[sample].numpy())
     knn = neighbors.accuracy(learned, tried)
     curve = {0: knn} if curve is None else curve
+    probe, tenth, hundredth = (math.nan,) * 3 if searching else _readouts(learned, tried)
     return ImageScore(
-        probe=LinearProbe().accuracy(learned, tried),
-        tenth=LinearProbe(fraction=0.1).accuracy(learned, tried),
-        hundredth=LinearProbe(fraction=0.01).accuracy(learned, tried),
+        probe=probe,
+        tenth=tenth,
+        hundredth=hundredth,
         knn=knn,
         epochs_measured=" ".join(map(str, curve)),
         curve=" ".join(f"{value:.5f}" for value in curve.values()),
@@ -296,3 +301,12 @@ def _score(
         steps=steps,
         seconds=seconds,
     )
+
+
+def _readouts(learned: LabeledFeatures, tried: LabeledFeatures) -> tuple[float, float, float]:
+    """Return the accuracies with all labels, a tenth and a hundredth of them."""
+    tenth = LinearProbe(fraction=0.1).accuracy(learned, tried)
+    # Of fewer than 15 images of a class, both fractions draw the same one.
+    alike = int(learned.labels.bincount().max()) < 15
+    hundredth = tenth if alike else LinearProbe(fraction=0.01).accuracy(learned, tried)
+    return LinearProbe().accuracy(learned, tried), tenth, hundredth
