@@ -19,6 +19,7 @@ from tammes.encoders.resnet import ResNet, ResNetConfig
 from tammes.encoders.resnet9 import ResNet9, ResNet9Config
 from tammes.encoders.transformers import TransformersImageEncoder, TransformersTextEncoder
 from tammes.encoders.transformers_config import TransformersConfig, UnavailableWeightsError
+from tammes.encoders.vit import VisionTransformer, VisionTransformerConfig
 
 __all__ = [
     "BagOfWords",
@@ -50,4 +51,6 @@ __all__ = [
     "TransformersImageEncoder",
     "TransformersTextEncoder",
     "UnavailableWeightsError",
+    "VisionTransformer",
+    "VisionTransformerConfig",
 ]

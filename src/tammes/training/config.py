@@ -15,6 +15,7 @@ from tammes.encoders import (
     ShortcutHeadConfig,
     TimmConfig,
     TransformersConfig,
+    VisionTransformerConfig,
 )
 from tammes.objective import Objective
 from tammes.positives import (
@@ -44,6 +45,7 @@ EncoderConfig = (
     | ModuleConfig
     | TimmConfig
     | TransformersConfig
+    | VisionTransformerConfig
     | BagOfWordsConfig
     | GraphEncoderConfig
 )

@@ -27,6 +27,7 @@ from tammes.encoders import (
     ResNetConfig,
     TimmConfig,
     TransformersConfig,
+    VisionTransformerConfig,
 )
 from tammes.positives import SameInstance
 from tammes.training import Care, QueueConfig
@@ -41,6 +42,7 @@ NAMES: Mapping[type, str] = {
     ModuleConfig: "module",
     TimmConfig: "timm",
     TransformersConfig: "transformers",
+    VisionTransformerConfig: "vit",
     BagOfWordsConfig: "bag-of-words",
     Care: "care",
     GINEncoderConfig: "gin",

@@ -1,0 +1,311 @@
+"""CAN: contrast, masked autoencoding and denoising on one Vision Transformer; MAE and SimCLR are its ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from tammes import recipes
+from tammes.checks import check_integer, check_number
+from tammes.encoders.vit import VisionTransformer, from_patches
+from tammes.masked.decoder import DecoderConfig
+from tammes.masked.masking import Mask, at, draw_mask, hidden_count
+from tammes.module import Evaluates
+
+TEMPERATURE = 0.1
+"""Section 6.2.2."""
+TINY = 1e-6
+"""Added to the variance of a patch, where targets are normalized."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """Weights of the three terms.
+
+        L  =  contrast L_InfoNCE + reconstruction L_rec + denoising L_denoise
+
+    Raises:
+        ValueError: a negative weight, or none above 0.
+
+    Example:
+        >>> Weights.printed()
+        Weights(contrast=0.03, reconstruction=0.679, denoising=0.291)
+    """
+
+    contrast: float
+    """Weight of the contrast of the two views."""
+
+    reconstruction: float
+    """Weight of the hidden patches."""
+
+    denoising: float = 0.0
+    """Weight of the noise in the visible patches."""
+
+    def __post_init__(self) -> None:
+        for name in ("contrast", "reconstruction", "denoising"):
+            check_number(name, getattr(self, name), minimum=0)
+        if self.contrast == self.reconstruction == self.denoising == 0:
+            raise ValueError(
+                "expected a weight above 0 for contrast, reconstruction or denoising, got 0 for all"
+            )
+
+    @classmethod
+    def printed(cls, contrast: float = 0.03, reconstruction: float = 0.7) -> Weights:
+        """Return weights whose sum is 1, by the two numbers of section 6.2.5.
+
+        Args:
+            contrast: lambda_InfoNCE, from 0 to 1.
+            reconstruction: lambda, the share of the reconstruction in the rest, from 0 to 1.
+
+        Raises:
+            ValueError: a number out of its range.
+        """
+        check_number("contrast", contrast, minimum=0, maximum=1)
+        check_number("reconstruction", reconstruction, minimum=0, maximum=1)
+        rest = 1 - contrast
+        return cls(
+            contrast=contrast,
+            reconstruction=round(rest * reconstruction, 12),
+            denoising=round(rest * (1 - reconstruction), 12),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """Terms of a step, each before its weight; a term without weight is None.
+
+    Args:
+        contrastive: loss of the objective on the projections of both views.
+        reconstruction: mean squared error of a pixel of the hidden patches, against the clean images.
+        denoising: mean squared error of a pixel of the visible patches, against the noise.
+        total: weighted sum, which is trained.
+    """
+
+    contrastive: Float[Tensor, ""] | None
+    reconstruction: Float[Tensor, ""] | None
+    denoising: Float[Tensor, ""] | None
+    total: Float[Tensor, ""]
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """Images before and after, for a picture.
+
+    Args:
+        mask: which patches were hidden.
+        noisy: images as the encoder got them.
+        patches: predicted pixels: the hidden patches, and the noise of the visible ones.
+    """
+
+    mask: Mask
+    noisy: Float[Tensor, "batch channels size size"]
+    patches: Float[Tensor, "batch patches pixels"]
+
+
+class CAN(nn.Module):
+    """Contrast, masked autoencoding and denoising on one encoder (contrastive, autoencoding, noise).
+
+        x  :=  x + sigma e ,   sigma ~ U[0, noise],  e ~ N(0, 1)           for each image of each view
+        z  =  encoder(visible patches of x) ,   u = projector(mean of z)
+        L_InfoNCE  =  objective(u_a, u_b)
+        L_rec      =  mean over hidden pixels of   (decoder(z)_t - x_t)^2       (x without noise)
+        L_denoise  =  mean over visible pixels of  (decoder(z)_t - sigma e_t)^2
+
+    Each view has a mask of its images alone. The encoder computes visible patches only. What has no weight
+    is neither built nor computed, so that this one module is
+
+    | | weights | rate | views |
+    |---|---|---|---|
+    | CAN | `Weights.printed()` | 0.5 | 2 |
+    | MAE | `Weights(contrast=0, reconstruction=1)` | 0.75 | 1, or 2 |
+    | SimCLR | `Weights(contrast=1, reconstruction=0)` | 0 | 2 |
+
+    and any objective takes the place of SimCLR's.
+
+    Args:
+        encoder: the Vision Transformer, which also serves alone afterwards.
+        objective: contrastive objective of the two views; SimCLR at temperature 0.1 by default.
+        weights: weights of the terms; `Weights.printed()` by default.
+        rate: share of the patches that are hidden, from 0 to below 1; a whole number of patches.
+        noise: largest level of the noise, in units of the pixels, which go from 0 to 1.
+        tell_noise: whether the decoder is told the level of the noise (Table 6.4).
+        normalize_targets: whether the pixels of a hidden patch are to be predicted with mean 0 and variance
+            1 (He et al.).
+        decoder: settings of the decoder; two blocks of width 96 by default.
+        projector: widths of the hidden layers of the projector, and of its output.
+
+    Raises:
+        ValueError: a number out of its range; a reconstruction without hidden patches; denoising without
+            noise.
+
+    Source: Robinson (2023), sections 6.2.1 to 6.2.5, appendix D.3. Differs: squares are means over pixels and
+    not sums, with which the printed weights balance the terms (Table 6.3 prints means).
+
+    Example:
+        >>> from tammes.encoders import VisionTransformerConfig
+        >>> encoder = VisionTransformerConfig(patch=4, width=24, depth=1, heads=3).build(channels=3, size=16)
+        >>> can = CAN(encoder)
+        >>> losses = can.losses(torch.rand(8, 3, 16, 16), torch.rand(8, 3, 16, 16))
+        >>> losses.total.backward()
+        >>> can.encoder(torch.rand(2, 3, 16, 16)).shape
+        torch.Size([2, 24])
+    """
+
+    def __init__(
+        self,
+        encoder: VisionTransformer,
+        objective: Evaluates | None = None,
+        *,
+        weights: Weights | None = None,
+        rate: float = 0.5,
+        noise: float = 0.05,
+        tell_noise: bool = True,
+        normalize_targets: bool = False,
+        decoder: DecoderConfig | None = None,
+        projector: Sequence[int] = (512, 512, 128),
+    ) -> None:
+        super().__init__()
+        weights = Weights.printed() if weights is None else weights
+        decoder = DecoderConfig() if decoder is None else decoder
+        patches = (encoder.size // encoder.patch) ** 2
+        hidden = hidden_count(patches, rate)
+        check_number("noise", noise, minimum=0)
+        if weights.reconstruction and not hidden:
+            raise ValueError(
+                f"expected a rate that hides at least one of {patches} patches, got {rate:g}: there is "
+                "nothing to reconstruct; choose a rate above 0, or no weight for the reconstruction"
+            )
+        if weights.denoising and not noise:
+            raise ValueError(
+                "expected noise above 0 with a weight for denoising, got 0: choose noise, or no weight for it"
+            )
+        self.encoder, self.weights, self.rate, self.noise = encoder, weights, rate, noise
+        self.tell_noise, self.normalize_targets = tell_noise, normalize_targets
+        self.objective = recipes.simclr(temperature=TEMPERATURE) if objective is None else objective
+        decodes = weights.reconstruction > 0 or weights.denoising > 0
+        pixels = encoder.embedding.in_features
+        self.decoder = (
+            decoder.build(features=encoder.features, patches=patches, pixels=pixels) if decodes else None
+        )
+        self.projector = projector_of(encoder.features, projector) if weights.contrast > 0 else None
+
+    def losses(
+        self,
+        view_a: Float[Tensor, "batch channels size size"],
+        view_b: Float[Tensor, "batch channels size size"] | None = None,
+        *,
+        generator: Generator | None = None,
+    ) -> Losses:
+        """Return the terms of a step.
+
+        Args:
+            view_a: augmented images, from 0 to 1.
+            view_b: the same images, augmented otherwise; None for one view, if the contrast has no weight.
+            generator: source of the masks and of the noise, on the CPU; torch's by default.
+
+        Raises:
+            ValueError: one view where two are contrasted; images of another size than the encoder's.
+        """
+        if self.projector is not None and view_b is None:
+            raise ValueError(
+                "expected two views of each image, got one: the contrast, which has a weight of "
+                f"{self.weights.contrast:g}, compares two"
+            )
+        views = (view_a,) if view_b is None else (view_a, view_b)
+        # Both views in one pass, as published SimCLR has it: batch normalization sees them together.
+        patches = self.encoder.patches(torch.cat(views))
+        seen = self._encode(patches, generator)
+
+        contrastive = reconstruction = denoising = None
+        if self.projector is not None:
+            embeddings = self.projector(seen.tokens.mean(dim=1)).chunk(2)
+            contrastive = self.objective(*embeddings)
+        if self.decoder is not None:
+            predicted = self.decoder(seen.tokens, seen.mask, seen.levels if self.tell_noise else None)
+            if self.weights.reconstruction:
+                target = at(patches, seen.mask.hidden)
+                target = standardized(target) if self.normalize_targets else target
+                reconstruction = squared_error(at(predicted, seen.mask.hidden), target)
+            if self.weights.denoising:
+                noise = at(seen.noisy - patches, seen.mask.visible)
+                denoising = squared_error(at(predicted, seen.mask.visible), noise)
+        weighted = [
+            weight * term
+            for weight, term in (
+                (self.weights.contrast, contrastive),
+                (self.weights.reconstruction, reconstruction),
+                (self.weights.denoising, denoising),
+            )
+            if term is not None
+        ]
+        return Losses(contrastive, reconstruction, denoising, torch.stack(weighted).sum())
+
+    @torch.no_grad()
+    def decode(
+        self, images: Float[Tensor, "batch channels size size"], *, generator: Generator | None = None
+    ) -> Decoded:
+        """Return what the decoder makes of masked, noisy images.
+
+        Raises:
+            ValueError: neither reconstruction nor denoising has a weight.
+        """
+        if self.decoder is None:
+            raise ValueError(
+                "expected a weight for reconstruction or denoising, got none: there is no decoder"
+            )
+        seen = self._encode(self.encoder.patches(images), generator)
+        predicted = self.decoder(seen.tokens, seen.mask, seen.levels if self.tell_noise else None)
+        return Decoded(seen.mask, from_patches(seen.noisy, self.encoder.patch), predicted)
+
+    def _encode(self, patches: Tensor, generator: Generator | None) -> _Seen:
+        """Add noise, hide patches and encode the others."""
+        mask = draw_mask(len(patches), patches.shape[1], self.rate, generator=generator).to(patches.device)
+        noisy, levels = patches, None
+        if self.noise:
+            levels = self.noise * torch.rand(len(patches), generator=generator)
+            normal = torch.randn(patches.shape, generator=generator)
+            noisy = patches + (levels[:, None, None] * normal).to(patches.device, patches.dtype)
+            levels = levels.to(patches.device)
+        return _Seen(mask, noisy, levels, self.encoder.tokens(at(noisy, mask.visible), mask.visible))
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Patches with their noise and its levels, and the tokens of the visible ones."""
+
+    mask: Mask
+    noisy: Float[Tensor, "batch patches pixels"]
+    levels: Float[Tensor, " batch"] | None
+    tokens: Float[Tensor, "batch kept features"]
+
+
+def projector_of(features: int, widths: Sequence[int]) -> nn.Sequential:
+    """Build the projector: each hidden layer with batch normalization and ReLU, then a linear map.
+
+    The source has two hidden layers of 4,096 and 128 outputs beside ViT-B (appendix D.3).
+
+    Example:
+        >>> len(projector_of(24, (64, 64, 16)))
+        7
+    """
+    *hidden, dim = [check_integer("projector", width) for width in widths]
+    layers: list[nn.Module] = []
+    for width in hidden:
+        layers += [nn.Linear(features, width, bias=False), nn.BatchNorm1d(width), nn.ReLU(inplace=True)]
+        features = width
+    return nn.Sequential(*layers, nn.Linear(features, dim))
+
+
+def standardized(patches: Float[Tensor, "batch some pixels"]) -> Float[Tensor, "batch some pixels"]:
+    """Return each patch with mean 0 and variance 1 over its pixels (He et al., 2022, section 4)."""
+    variance, mean = torch.var_mean(patches, dim=2, keepdim=True)
+    return (patches - mean) / (variance + TINY).sqrt()
+
+
+def squared_error(predicted: Tensor, target: Tensor) -> Float[Tensor, ""]:
+    """Return the mean squared error of a pixel, in float32 at least."""
+    return (predicted.to(target.dtype) - target).square().mean()
