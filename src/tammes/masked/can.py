@@ -132,7 +132,7 @@ class CAN(nn.Module):
         weights: weights of the terms; `Weights.printed()` by default.
         rate: share of the patches that are hidden, from 0 to below 1; a whole number of patches.
         noise: largest level of the noise, in units of the pixels, which go from 0 to 1.
-        tell_noise: whether the decoder is told the level of the noise (Table 6.4).
+        tell_noise: whether the decoder gets the level of the noise, too (Table 6.4).
         normalize_targets: whether the pixels of a hidden patch are to be predicted with mean 0 and variance
             1 (He et al.).
         decoder: settings of the decoder; two blocks of width 96 by default.
