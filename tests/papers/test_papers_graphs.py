@@ -11,7 +11,13 @@ from tammes import Hard, NodesToGraphs, Objective, Softplus
 from tammes.evaluation import SVM, CrossValidation
 from tammes.papers import entries
 from tammes.papers.jiang import GRAPHS_TRANSPORT, graphs_transport
-from tammes.papers.robinson_negatives import GRAPHS_HARD, graph_training, graphs_hard
+from tammes.papers.robinson_negatives import (
+    GRAPHS_AUGMENTED,
+    GRAPHS_HARD,
+    graph_training,
+    graphs_augmented,
+    graphs_hard,
+)
 from tammes.papers.robinson_negatives.easy import Easy
 from tammes.papers.robinson_negatives.graph_tables import CLEAN, INNER, GraphResults
 from tammes.papers.robinson_negatives.graph_training import (
@@ -23,6 +29,7 @@ from tammes.papers.robinson_negatives.graph_training import (
     load_sets,
     measurer,
 )
+from tammes.positives import OneChange, OwnGraph, SameInstance
 from tiny import random_graph_set, write_tu_set
 
 pytest.importorskip("torch_geometric")
@@ -39,8 +46,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("entry", "methods"),
-    [(GRAPHS_HARD, len(graphs_hard.OBJECTIVES)), (GRAPHS_TRANSPORT, len(graphs_transport.OBJECTIVES))],
-    ids=["hard", "transport"],
+    [
+        (GRAPHS_HARD, len(graphs_hard.OBJECTIVES)),
+        (GRAPHS_TRANSPORT, len(graphs_transport.OBJECTIVES)),
+        (GRAPHS_AUGMENTED, len(graphs_augmented.OBJECTIVES)),
+    ],
+    ids=["hard", "transport", "augmented"],
 )
 def test_a_small_entry_has_its_page_and_is_resumed(
     data: Path, tmp_path: Path, entry: type, methods: int
@@ -59,7 +70,9 @@ def test_a_small_entry_has_its_page_and_is_resumed(
     assert [line.rpartition(",")[0] for line in again] == [line.rpartition(",")[0] for line in lines]
 
 
-@pytest.mark.parametrize("entry", [GRAPHS_HARD, GRAPHS_TRANSPORT], ids=["hard", "transport"])
+@pytest.mark.parametrize(
+    "entry", [GRAPHS_HARD, GRAPHS_TRANSPORT, GRAPHS_AUGMENTED], ids=["hard", "transport", "augmented"]
+)
 def test_without_learning_no_verdict_is_yes(data: Path, tmp_path: Path, entry: type) -> None:
     entry.reproduce(tmp_path, budget=0.001, seed=0, seeds=2, data=data, learning=False)  # type: ignore[attr-defined]
     found = json.loads((tmp_path / "findings.json").read_text())
@@ -78,7 +91,7 @@ def test_sets_that_are_not_named_are_not_measured(data: Path, tmp_path: Path) ->
         ValueError, match="graphs-hard needs data: a folder of data sets of the TU collection"
     ):
         GRAPHS_HARD.reproduce(tmp_path, budget=0.1, seed=0)
-    assert {"graphs-hard", "graphs-transport"} <= {entry.name for entry in entries()}
+    assert {"graphs-augmented", "graphs-hard", "graphs-transport"} <= {entry.name for entry in entries()}
 
 
 def test_without_sets_that_the_thesis_names_the_statement_is_not_tried() -> None:
@@ -140,6 +153,22 @@ def test_as_many_steps_as_with_partial_batches() -> None:
     scale = GraphScale(seeds=[0])
     epochs = {run.data: run.epochs for run in cells_of(sets, ("a",), scale) if run.epochs}
     assert epochs == {"MUTAG": 200, "PTC_MR": 300}
+
+
+def test_every_kind_of_negatives_between_views_is_searched_over_equally_many_settings() -> None:
+    families = graphs_augmented.FAMILIES
+    assert {len(names) for names in families.values()} == {4}
+    assert {name for names in families.values() for name in names} == set(graphs_augmented.SEARCHED)
+    assert set(graphs_augmented.OBJECTIVES) - set(graphs_augmented.VIEWS) == {graphs_augmented.INFO_GRAPH}
+
+
+def test_a_view_makes_graphs_the_pairs() -> None:
+    run = GraphRun(data="MUTAG", method="a", seed=0, graphs=24, epochs=1, folds=3)
+    objective = graphs_hard.OBJECTIVES[graphs_hard.INFO_GRAPH]
+    nodes = graph_training.config_of(objective, run, GraphScale())
+    graphs = graph_training.config_of(objective, run, GraphScale(), OneChange())
+    assert (nodes.positives, nodes.augmentation) == (OwnGraph(), None)
+    assert (graphs.positives, graphs.augmentation) == (SameInstance(), OneChange())
 
 
 def test_easy_negatives_have_the_weights_of_hard_ones_reversed() -> None:

@@ -18,6 +18,7 @@ from tammes.papers.robinson_negatives.graph_training import (
     BATCH,
     FLOORS,
     LAYERS,
+    NO_VIEWS,
     UNTRAINED,
     WIDTH,
     GraphRun,
@@ -28,6 +29,7 @@ from tammes.papers.robinson_negatives.graph_training import (
     measurer,
 )
 from tammes.papers.study import Study, grouped
+from tammes.positives import GraphAugmentation
 from tammes.report.figures.canvas import TEXT, quiet
 from tammes.report.markup import Panel
 from tammes.report.palette import MUTED, objective_color
@@ -105,6 +107,7 @@ def study_of(
     page: Callable[[GraphResults, Mapping[str, GraphSet], GraphScale], PaperPage],
     *,
     search: Mapping[str, Sequence[float]],
+    views: Mapping[str, GraphAugmentation] = NO_VIEWS,
 ) -> Study[GraphRun, GraphScore]:
     """Return the study of some objectives on some sets.
 
@@ -114,11 +117,12 @@ def study_of(
         scale: size of the study.
         page: function from the scores to the page.
         search: settings that are chosen by the inner folds, with their values.
+        views: augmentation of each method that compares two views of a graph; see `measurer`.
     """
     return Study(
         cells=cells_of(sets, tuple(objectives), scale),
         scores=GraphScore,
-        measure=measurer(sets, objectives, scale),
+        measure=measurer(sets, objectives, scale, views),
         name=lambda run: f"{run.data}, {run.method}, seed {run.seed}",
         protocol=Protocol(
             seeds=scale.seeds,
@@ -151,7 +155,8 @@ def numbers(
 
     Args:
         results: scores.
-        paper: numbers of the paper by set and method, as they are printed.
+        paper: numbers of the paper by set and method, as they are printed; empty where it has none, and the
+            table then has no column of them.
         base: method from which the last column takes the difference.
         note: sentence about the paper's numbers.
     """
@@ -161,10 +166,10 @@ def numbers(
         cells = [_cell([pick(score) for score in several]) for pick in COLUMNS.values()]
         over = "–" if method == base else results.over(data, method, base, CLEAN).points
         seconds = f"{sum(score.seconds for score in several) / len(several):.0f}"
-        said = paper.get((data, method), "–")
-        rows.append((f"{data}, {method}", *cells, over, said, seconds, str(len(several))))
+        said = (paper.get((data, method), "–"),) if paper else ()
+        rows.append((f"{data}, {method}", *cells, over, *said, seconds, str(len(several))))
     return Numbers(
-        header=("negatives", *COLUMNS, f"over {base}", "paper", "seconds", "seeds"),
+        header=("negatives", *COLUMNS, f"over {base}", *(("paper",) if paper else ()), "seconds", "seeds"),
         rows=tuple(rows),
         note="Accuracy in percent over ten folds, means over the seeds with 95 % intervals; the difference "
         f"is after the last epoch, in points; seconds of processor time. {note}",
@@ -221,7 +226,8 @@ def settings_of(sets: Mapping[str, GraphSet], scale: GraphScale, results: GraphR
     }
     return {
         **each,
-        "encoder": f"GIN, {LAYERS} layers of width {WIDTH}, all summed over the nodes; InfoGraph's heads",
+        "encoder": f"GIN, {LAYERS} layers of width {WIDTH}, all summed over the nodes",
+        "head": "InfoGraph's two heads for nodes and graphs; a perceptron of two layers for two views",
         "features of nodes": "one for each node label; the number 1 in sets without labels",
         "batch": f"{BATCH} graphs, half of a smaller set; as many steps as the paper's {scale.epochs} epochs",
         "Adam": f"learning rate {scale.learning_rate:g}, weight decay 1e-6",
