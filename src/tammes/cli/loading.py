@@ -13,7 +13,7 @@ from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.cli.output import counted
-from tammes.data import GraphSet, Texts, edge_lists, folder, shards, texts, tu_set
+from tammes.data import GraphSet, NodeSet, Texts, edge_lists, folder, node_set, shards, texts, tu_set
 from tammes.data.edge_lists import holds_edge_lists
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
@@ -22,12 +22,14 @@ from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 from tammes.data.tar_files import holds_shards, shard_files
 from tammes.data.tu_sets import tu_files
-from tammes.training import Data, GraphsSummary, ImagesSummary, TextsSummary
+from tammes.training import Data, GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
 from tammes.training.seeds import Purpose, derive
 
 Shape = tuple[int, int]
 """Height and width of images in pixels, and their channels."""
 
+NODES = "nodes:"
+"""Beginning of the name of a graph whose nodes are the rows."""
 MANY = 50_000
 """Files whose decoding takes about half a minute or more, which is said."""
 MANY_BYTES = 1_000_000_000
@@ -53,6 +55,11 @@ def holds_graphs(path: Path) -> bool:
     return path.exists() and (bool(tu_files(path)) or holds_edge_lists(path))
 
 
+def are_nodes(source: Source) -> bool:
+    """Return whether the data are the nodes of one graph, which their name says: nodes:PATH."""
+    return source.data.startswith(NODES)
+
+
 def load_graphs(path: Path) -> GraphSet:
     """Load the graphs at a path.
 
@@ -62,20 +69,24 @@ def load_graphs(path: Path) -> GraphSet:
     return tu_set(path) if tu_files(path) else edge_lists(path)
 
 
-def with_columns_of(data: Data, summary: ImagesSummary | TextsSummary | GraphsSummary) -> Data:
-    """Return graphs with the node features that a run was trained with; other data as they are.
+def with_columns_of(data: Data, summary: Summary) -> Data:
+    """Return graphs or nodes with the node features that a run was trained with; other data as they are.
 
     Raises:
         ValueError: for features that the run does not know.
     """
     if isinstance(data, GraphSet) and isinstance(summary, GraphsSummary):
         return data.with_columns(summary.columns)
+    if isinstance(data, NodeSet) and isinstance(summary, NodesSummary):
+        return data.with_columns(summary.columns)
     return data
 
 
 def are_texts(source: Source) -> bool:
     """Return whether the data are texts, judged by their files."""
-    return not has_own_test_images(source.data) and looks_like_texts(source.data, source.format)
+    if has_own_test_images(source.data) or are_nodes(source):
+        return False
+    return looks_like_texts(source.data, source.format)
 
 
 def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
@@ -88,8 +99,8 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
     Raises:
         ValueError: for data that cannot be loaded, or options of texts given for images.
     """
-    if shape is None and are_graphs(source):
-        source.format.check_unused(f"{source.data} holds graphs")
+    if shape is None and (are_graphs(source) or are_nodes(source)):
+        source.format.check_unused(f"{source.data} holds {'nodes' if are_nodes(source) else 'graphs'}")
     if shape is not None:
         # The label of an image in a shard or a stream has a name, as the column of a table has.
         unused = source.format
@@ -105,6 +116,9 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
 
 
 def _part(source: Source, path: str, shape: Shape | None) -> Data:
+    if shape is None and path.startswith(NODES):
+        _check_no_cache(source, "these are nodes of a graph")
+        return node_set(path.removeprefix(NODES))
     if shape is None and holds_graphs(Path(path)):
         _check_no_cache(source, "these are graphs")
         return load_graphs(Path(path))
@@ -230,15 +244,21 @@ def looks_like_texts(path: str, format: TextFormat) -> bool:
     return sum(fnmatch(name, "*.txt") for name in names) > images
 
 
-def shape_like(source: Source, summary: ImagesSummary | TextsSummary | GraphsSummary) -> Shape | None:
-    """Return the shape of the images that a run was trained on; None for texts and graphs.
+def shape_like(source: Source, summary: Summary) -> Shape | None:
+    """Return the shape of the images that a run was trained on; None for other data.
 
     Raises:
         ValueError: for data of the other kind, or no data.
     """
     data = source.data
     now = "graphs" if are_graphs(source) else "texts" if are_texts(source) else "images"
-    was = {ImagesSummary: "images", TextsSummary: "texts", GraphsSummary: "graphs"}[type(summary)]
+    now = "nodes" if are_nodes(source) else now
+    was = {
+        ImagesSummary: "images",
+        TextsSummary: "texts",
+        GraphsSummary: "graphs",
+        NodesSummary: "nodes",
+    }[type(summary)]
     if was != now:
         if now == "images" and not (
             has_own_test_images(data) or Path(data).exists() or holds_shards(data) or is_stream(data)
@@ -259,6 +279,8 @@ def load_split(source: Split, shape: Shape | None) -> tuple[Data, Data | None]:
         ValueError: for data that cannot be loaded or split like this.
     """
     train, *own_test = load(source, shape)
+    if source.test is not None and isinstance(train, NodeSet):
+        raise ValueError("nodes are measured on a part of their graph (--held-out): leave --test out")
     if source.test is None:
         return (train, own_test[0]) if own_test else _hold_out(train, source.held_out)
     if own_test:
@@ -302,9 +324,8 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
         held += rows[torch.randperm(len(rows), generator=generator)[:count]].tolist()
     chosen = set(held)
     if len(labels[held].unique()) < 2:
-        noun = (
-            "sentences" if isinstance(data, Texts) else "graphs" if isinstance(data, GraphSet) else "images"
-        )
+        nouns = {Texts: "sentences", GraphSet: "graphs", NodeSet: "nodes"}
+        noun = nouns.get(type(data), "images")
         raise ValueError(
             f"too few {noun} to hold some out of each class: name others by --test, or use --held-out 0"
         )

@@ -17,7 +17,7 @@ GRAPHS_AUGMENTED = Entry(
     statement="Hard negatives, and negatives by optimal transport, which the papers try between nodes and "
     "graphs, also help between two augmented views of graphs (GraphCL).",
     source="Robinson (2023), section 3.5.2; Jiang et al. (2023), section VII-B and VII-C; views of You et "
-    "al., Graph Contrastive Learning with Augmentations (2020)",
+    "al., Graph Contrastive Learning with Augmentations, 2020",
     run=run_of("tammes.papers.robinson_negatives.graphs_augmented"),
     data="a folder of data sets of the TU collection, unpacked or as archives: MUTAG, PTC_MR, ENZYMES, "
     "PROTEINS, IMDB-BINARY, IMDB-MULTI, DD, REDDIT-BINARY, or some of them",

@@ -211,7 +211,7 @@ def config_of(
         objective: objective to minimize.
         run: the run.
         scale: size of the study.
-        view: augmentation whose two views of a graph are compared; None compares nodes with graphs.
+        view: augmentation that makes two views of a graph; None compares nodes with graphs.
     """
     return TrainingConfig(
         objective=objective,
@@ -238,8 +238,7 @@ def measurer(
         sets: sets by name.
         objectives: objective of each trained method.
         scale: size of the study.
-        views: augmentation of each method that compares two views of a graph; others compare nodes with
-            graphs.
+        views: augmentation of each method on two views of a graph; others compare nodes with graphs.
     """
 
     @cache  # the floors of a set are the same for all seeds
