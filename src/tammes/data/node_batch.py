@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float, Int64  # noqa: F401 - inherited fields have Float in their annotations
 from torch import Tensor
 from typing_extensions import override
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Any
 
 from matplotlib.figure import Figure as Drawing
 
@@ -34,8 +35,8 @@ from tammes.report.figures.canvas import TEXT, quiet
 from tammes.report.markup import Panel
 from tammes.report.palette import MUTED, objective_color
 
-Pick = Callable[[GraphScore], float]
-"""One of the measurements."""
+Pick = Callable[[Any], float]
+"""One of the measurements of a score."""
 CLEAN: Pick = attrgetter("svm")
 PUBLISHED: Pick = attrgetter("published")
 INNER: Pick = attrgetter("inner")
@@ -63,10 +64,10 @@ class GraphResults:
     """Scores by set, method and seed.
 
     Args:
-        scores: scores of all cells that were measured.
+        scores: scores of all cells that were measured; a cell has the fields `data`, `method` and `seed`.
     """
 
-    scores: Mapping[GraphRun, GraphScore]
+    scores: Mapping[Any, Any]
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -149,7 +150,13 @@ def learned(results: GraphResults, methods: Sequence[str]) -> tuple[Effect, ...]
 
 
 def numbers(
-    results: GraphResults, paper: Mapping[tuple[str, str], str], base: str, *, note: str = ""
+    results: GraphResults,
+    paper: Mapping[tuple[str, str], str],
+    base: str,
+    *,
+    note: str = "",
+    columns: Mapping[str, Pick] = COLUMNS,
+    pick: Pick = CLEAN,
 ) -> Numbers:
     """Return the table of all sets and methods.
 
@@ -158,21 +165,23 @@ def numbers(
         paper: numbers of the paper by set and method, as they are printed; empty where it has none, and the
             table then has no column of them.
         base: method from which the last column takes the difference.
-        note: sentence about the paper's numbers.
+        note: sentence about the numbers.
+        columns: measurements that are shown.
+        pick: measurement of which the difference is taken.
     """
     rows = []
     for (data, method), group in grouped(results.scores, "data", "method").items():
         several = list(group.values())
-        cells = [_cell([pick(score) for score in several]) for pick in COLUMNS.values()]
-        over = "–" if method == base else results.over(data, method, base, CLEAN).points
+        cells = [_cell([shown(score) for score in several]) for shown in columns.values()]
+        over = "–" if method == base else results.over(data, method, base, pick).points
         seconds = f"{sum(score.seconds for score in several) / len(several):.0f}"
         said = (paper.get((data, method), "–"),) if paper else ()
         rows.append((f"{data}, {method}", *cells, over, *said, seconds, str(len(several))))
     return Numbers(
-        header=("negatives", *COLUMNS, f"over {base}", *(("paper",) if paper else ()), "seconds", "seeds"),
+        header=("negatives", *columns, f"over {base}", *(("paper",) if paper else ()), "seconds", "seeds"),
         rows=tuple(rows),
-        note="Accuracy in percent over ten folds, means over the seeds with 95 % intervals; the difference "
-        f"is after the last epoch, in points; seconds of processor time. {note}",
+        note="Accuracy in percent, means over the seeds with 95 % intervals; the difference is after the "
+        f"last epoch, in points; seconds of processor time. {note}",
     )
 
 
@@ -180,21 +189,36 @@ def _cell(values: Sequence[float]) -> str:
     return Estimate.over_seeds(values).percent if all(value > 0 for value in values) else "–"
 
 
-def overview(results: GraphResults, methods: Sequence[str], base: str) -> Drawing:
-    """Draw the differences of all methods from one, set by set, side by side."""
+def overview(
+    results: GraphResults,
+    methods: Sequence[str],
+    base: str,
+    *,
+    pick: Pick = CLEAN,
+    floors: Sequence[str] = FLOORS,
+) -> Drawing:
+    """Draw the differences of all methods from one, set by set, side by side.
+
+    Args:
+        results: scores.
+        methods: methods, from above.
+        base: method from which the difference is taken.
+        pick: measurement.
+        floors: methods without training, in another color.
+    """
     figure = Drawing(figsize=(2.1 * len(results.sets) + 1.6, 0.3 * len(methods) + 1.2), layout="constrained")
     grid = figure.subplots(1, len(results.sets), squeeze=False, sharey=True)[0]
     for axes, data in zip(grid, results.sets, strict=True):
         quiet(axes)
         axes.axvline(0, color=MUTED, linewidth=0.8)
         for row, method in enumerate(methods):
-            difference = results.over(data, method, base, CLEAN)
+            difference = results.over(data, method, base, pick)
             mean, low, high = (100 * number for number in (difference.mean, difference.low, difference.high))
             axes.errorbar(
                 [mean],
                 [row],
                 xerr=[[mean - low], [high - mean]] if difference.is_known else None,
-                color=objective_color(1 if method in FLOORS else 0),
+                color=objective_color(1 if method in floors else 0),
                 marker="o",
                 markersize=4,
                 linewidth=1.4,
