@@ -9,27 +9,24 @@ from pathlib import Path
 import torch
 
 from tammes.cli.failures import print_line
+from tammes.cli.graph_data import NODES, are_graphs, are_nodes, holds_graphs, load_graphs, load_nodes
 from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.cli.output import counted
-from tammes.data import GraphSet, NodeSet, Texts, edge_lists, folder, node_set, shards, texts, tu_set
-from tammes.data.edge_lists import holds_edge_lists
+from tammes.data import GraphSet, NodeSet, Texts, folder, shards, texts
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
 from tammes.data.stream_files import is_stream, stream_of_files
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 from tammes.data.tar_files import holds_shards, shard_files
-from tammes.data.tu_sets import tu_files
 from tammes.training import Data, GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
 from tammes.training.seeds import Purpose, derive
 
 Shape = tuple[int, int]
 """Height and width of images in pixels, and their channels."""
 
-NODES = "nodes:"
-"""Beginning of the name of a graph whose nodes are the rows."""
 MANY = 50_000
 """Files whose decoding takes about half a minute or more, which is said."""
 MANY_BYTES = 1_000_000_000
@@ -43,30 +40,6 @@ def find_in_current_folder() -> None:
     """Let modules of the current folder be imported, after all that are installed."""
     if "" not in sys.path:
         sys.path.append("")
-
-
-def are_graphs(source: Source) -> bool:
-    """Return whether the data are graphs: a data set of the TU collection, or lists of edges."""
-    return not has_own_test_images(source.data) and holds_graphs(Path(source.data))
-
-
-def holds_graphs(path: Path) -> bool:
-    """Return whether a path holds graphs, judged by the names of its files."""
-    return path.exists() and (bool(tu_files(path)) or holds_edge_lists(path))
-
-
-def are_nodes(source: Source) -> bool:
-    """Return whether the data are the nodes of one graph, which their name says: nodes:PATH."""
-    return source.data.startswith(NODES)
-
-
-def load_graphs(path: Path) -> GraphSet:
-    """Load the graphs at a path.
-
-    Raises:
-        ValueError: for a file that is damaged, or contradicts another.
-    """
-    return tu_set(path) if tu_files(path) else edge_lists(path)
 
 
 def with_columns_of(data: Data, summary: Summary) -> Data:
@@ -100,7 +73,9 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
         ValueError: for data that cannot be loaded, or options of texts given for images.
     """
     if shape is None and (are_graphs(source) or are_nodes(source)):
-        source.format.check_unused(f"{source.data} holds {'nodes' if are_nodes(source) else 'graphs'}")
+        # A table of graphs may have a split, as one of images has.
+        unused = replace(source.format, split=None) if is_stream(source.data) else source.format
+        unused.check_unused(f"{source.data} holds {'nodes' if are_nodes(source) else 'graphs'}")
     if shape is not None:
         # The label of an image in a shard or a stream has a name, as the column of a table has.
         unused = source.format
@@ -118,10 +93,10 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
 def _part(source: Source, path: str, shape: Shape | None) -> Data:
     if shape is None and path.startswith(NODES):
         _check_no_cache(source, "these are nodes of a graph")
-        return node_set(path.removeprefix(NODES))
-    if shape is None and holds_graphs(Path(path)):
+        return load_nodes(path)
+    if shape is None and holds_graphs(path, source.format.split):
         _check_no_cache(source, "these are graphs")
-        return load_graphs(Path(path))
+        return load_graphs(path, source.format.split)
     if shape is None:
         _check_no_cache(source, "these are texts")
         return load_texts(path, source.format, strict=source.strict)

@@ -10,7 +10,8 @@ from rich.console import Console
 from tammes.cli.advice import advice, print_advice
 from tammes.cli.conclusion import conclusion
 from tammes.cli.floors import floors
-from tammes.cli.loading import NODES, left_out
+from tammes.cli.graph_data import NODES
+from tammes.cli.loading import left_out
 from tammes.cli.options.objective import makers
 from tammes.cli.options.train import Train
 from tammes.cli.options.training import TrainingOptions

@@ -9,6 +9,7 @@ from tammes.data.glyphs import glyphs
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_packing import graphs_of
 from tammes.data.graph_set import GraphSet
+from tammes.data.graph_tables import graph_table
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
 from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
@@ -46,6 +47,7 @@ __all__ = [
     "edge_lists",
     "folder",
     "glyphs",
+    "graph_table",
     "graphs_of",
     "mnist",
     "node_set",

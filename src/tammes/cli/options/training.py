@@ -8,8 +8,9 @@ import tyro
 
 from tammes import recipes
 from tammes.checks import check_integer, check_seed
+from tammes.cli.graph_data import are_graphs, are_nodes
 from tammes.cli.images import mirrors, size_and_channels
-from tammes.cli.loading import are_graphs, are_nodes, are_texts, find_in_current_folder, load_split
+from tammes.cli.loading import are_texts, find_in_current_folder, load_split
 from tammes.cli.options.data import Split
 from tammes.cli.options.parsing import Option, constructor_of, fields_of
 from tammes.cli.options.parts import choice_of, options_of
