@@ -2,18 +2,22 @@
 
     python benchmarks/graphs.py --data tu/PROTEINS
     python benchmarks/graphs.py --quick             # random graphs, a few batches
+    python benchmarks/graphs.py --data tu/PROTEINS --parts          # where the time goes
 
 The published step (github.com/fanyun-sun/InfoGraph, unsupervised) fills two dense matrices of nodes and
 graphs, entry by entry in Python, multiplies all nodes with all graphs, and masks. "masks at once" is the same
 with the matrices made by one operation. All ways have the same network, batches and optimizer; batches are
-collated within the clock, as their loaders do. The second table has the largest tensor of a loss and its
-gradient.
+collated within the clock, as their loaders do. Where PyGCL is installed (see `graphs_pygcl.py`), its loss is a
+row, too. The second table has the largest tensor of a loss and its gradient. `--parts` times what a step
+consists of, in processor time, and quicker ways to do the same: how much each would bring.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import statistics
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +30,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GINConv, global_add_pool
 
+from graphs_pygcl import pygcl_loss
 from machine import description
 from tammes import NodesToGraphs, recipes
 from tammes.data import GraphSet, graphs_of, tu_set
@@ -152,6 +157,105 @@ def largest(loss: Loss, nodes: int, graphs: int) -> float:
     return mode.bytes / 1e6
 
 
+class _Symmetric(torch.autograd.Function):
+    """Product with a symmetric matrix in rows, whose gradient is the same product."""
+
+    @staticmethod
+    def forward(ctx, matrix, h):  # type: ignore[no-untyped-def]
+        ctx.matrix = matrix
+        return matrix @ h
+
+    @staticmethod
+    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
+        return None, ctx.matrix @ gradient
+
+
+def print_parts(console: Console, graphs: GraphSet, orders: list[Tensor]) -> None:
+    """Print the processor time of each part of an epoch."""
+    torch.manual_seed(0)
+    encoder = GINEncoderConfig(width=WIDTH, layers=LAYERS).build(inputs=len(graphs.columns))
+    head = ShortcutHeadConfig()
+    model = Model(encoder, head.build(encoder.features), node_head=head.build(encoder.features))
+    batches = [graphs.batch(rows) for rows in orders]
+    items = [
+        Data(x=one.features, edge_index=one.edges) for one, _ in (graphs[row] for row in range(len(graphs)))
+    ]
+    with torch.no_grad():
+        outputs = [model.nodes_and_graphs(batch) for batch in batches]
+
+    def network() -> None:
+        for batch in batches:
+            model.zero_grad()
+            nodes, sums = model.nodes_and_graphs(batch)
+            (nodes.sum() + sums.sum()).backward()
+
+    def losses(loss: Loss) -> Callable[[], object]:
+        def work() -> None:
+            for (nodes, sums), batch in zip(outputs, batches, strict=True):
+                loss(nodes.clone().requires_grad_(), sums.clone().requires_grad_(), batch.owner).backward()
+
+        return work
+
+    def steps(fused: bool) -> Callable[[], object]:
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, weight_decay=1e-6, fused=fused)
+        return lambda: [optimizer.step() for _ in batches]
+
+    def messages(in_rows: bool) -> Callable[[], object]:
+        layer = encoder.layers[1]
+
+        def work() -> None:
+            for batch in batches:
+                size = len(batch.owner)
+                h = torch.ones(size, WIDTH, requires_grad=True)
+                matrix = None
+                if in_rows:
+                    ones = torch.ones(batch.edges.shape[1])
+                    matrix = torch.sparse_coo_tensor(batch.edges, ones, (size, size)).to_sparse_csr()
+                for _ in range(LAYERS):
+                    summed = (
+                        layer.propagate(batch.edges, x=(h, h))
+                        if matrix is None
+                        else _Symmetric.apply(matrix, h)
+                    )
+                    summed.sum().backward()
+
+        return work
+
+    def joined() -> None:
+        for rows in orders:
+            Batch.from_data_list([items[row] for row in rows.tolist()])
+
+    network()
+    works: dict[str, Callable[[], object]] = {
+        "assembly of batches: slices of contiguous arrays": lambda: [graphs.batch(rows) for rows in orders],
+        "assembly of batches: Batch.from_data_list": joined,
+        "network, forward and backward": network,
+        "of it, sums over neighbors: index_add": messages(False),
+        "the same by a sparse matrix in rows": messages(True),
+        "loss and gradient: tammes": losses(tammes_loss),
+        "loss and gradient: published": losses(published_loss),
+        "loss and gradient: masks at once": losses(masked_loss),
+        "Adam": steps(False),
+        "Adam, fused": steps(True),
+    }
+    table = Table(title="processor time of an epoch")
+    for title in ("", "milliseconds, median of five"):
+        table.add_column(title)
+    for name, work in works.items():
+        table.add_row(name, f"{1000 * _processor_seconds(work):.0f}")
+    console.print(table)
+
+
+def _processor_seconds(work: Callable[[], object]) -> float:
+    work()
+    found = []
+    for _ in range(5):
+        start = time.process_time()
+        work()
+        found.append(time.process_time() - start)
+    return statistics.median(found)
+
+
 def random_graphs(count: int) -> GraphSet:
     """Return random graphs of the size of proteins."""
     generator = torch.Generator().manual_seed(0)
@@ -169,16 +273,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--parts", action="store_true")
     choice = parser.parse_args()
     torch.set_num_threads(1)
     graphs = tu_set(choice.data) if choice.data is not None else random_graphs(256 if choice.quick else 1113)
     order = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))
     orders = [rows for rows in order.split(BATCH) if len(rows) == BATCH]
+    if choice.parts:
+        console = Console()
+        console.print(description())
+        print_parts(console, graphs, orders)
+        return
     works = {
         "tammes": of_tammes(graphs, orders),
         "published, torch_geometric": of_published(graphs, orders, published_loss),
         "masks at once, torch_geometric": of_published(graphs, orders, masked_loss),
     }
+    peer = pygcl_loss()
+    if peer is not None:
+        works["PyGCL's loss, torch_geometric"] = of_published(graphs, orders, peer)
     times = side_by_side(works, budget=5.0 if choice.quick else 120.0)
     table = Table(
         title=f"an epoch of {len(orders)} batches of {BATCH} graphs, {len(graphs.features):,} nodes"

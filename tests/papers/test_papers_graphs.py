@@ -10,8 +10,17 @@ import torch
 from tammes import Hard, NodesToGraphs, Objective, Softplus
 from tammes.evaluation import SVM, CrossValidation
 from tammes.papers import entries
+from tammes.papers.entry import Request
 from tammes.papers.jiang import GRAPHS_TRANSPORT, graphs_transport
-from tammes.papers.robinson_negatives import GRAPHS_HARD, graph_training, graphs_hard
+from tammes.papers.robinson_negatives import (
+    GRAPHS_AUGMENTED,
+    GRAPHS_HARD,
+    GRAPHS_NODES,
+    graph_training,
+    graphs_augmented,
+    graphs_hard,
+    graphs_nodes,
+)
 from tammes.papers.robinson_negatives.easy import Easy
 from tammes.papers.robinson_negatives.graph_tables import CLEAN, INNER, GraphResults
 from tammes.papers.robinson_negatives.graph_training import (
@@ -23,6 +32,7 @@ from tammes.papers.robinson_negatives.graph_training import (
     load_sets,
     measurer,
 )
+from tammes.positives import OneChange, OwnGraph, SameInstance
 from tiny import random_graph_set, write_tu_set
 
 pytest.importorskip("torch_geometric")
@@ -39,8 +49,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("entry", "methods"),
-    [(GRAPHS_HARD, len(graphs_hard.OBJECTIVES)), (GRAPHS_TRANSPORT, len(graphs_transport.OBJECTIVES))],
-    ids=["hard", "transport"],
+    [
+        (GRAPHS_HARD, len(graphs_hard.OBJECTIVES)),
+        (GRAPHS_TRANSPORT, len(graphs_transport.OBJECTIVES)),
+        (GRAPHS_AUGMENTED, len(graphs_augmented.OBJECTIVES)),
+    ],
+    ids=["hard", "transport", "augmented"],
 )
 def test_a_small_entry_has_its_page_and_is_resumed(
     data: Path, tmp_path: Path, entry: type, methods: int
@@ -59,13 +73,41 @@ def test_a_small_entry_has_its_page_and_is_resumed(
     assert [line.rpartition(",")[0] for line in again] == [line.rpartition(",")[0] for line in lines]
 
 
-@pytest.mark.parametrize("entry", [GRAPHS_HARD, GRAPHS_TRANSPORT], ids=["hard", "transport"])
+@pytest.mark.parametrize(
+    "entry", [GRAPHS_HARD, GRAPHS_TRANSPORT, GRAPHS_AUGMENTED], ids=["hard", "transport", "augmented"]
+)
 def test_without_learning_no_verdict_is_yes(data: Path, tmp_path: Path, entry: type) -> None:
+    if entry is GRAPHS_AUGMENTED:  # which has twice as many methods: one set is enough
+        data = data / "MUTAG"
     entry.reproduce(tmp_path, budget=0.001, seed=0, seeds=2, data=data, learning=False)  # type: ignore[attr-defined]
     found = json.loads((tmp_path / "findings.json").read_text())
     verdicts = [finding["verdict"] for finding in found]
     assert "yes" not in verdicts
     assert "no verdict: not above the control" in verdicts
+
+
+def test_nodes_of_a_drawn_graph_have_their_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs_nodes, "SMALL", 70)
+    GRAPHS_NODES.reproduce(tmp_path / "a", budget=0.001, seed=0)
+    lines = (tmp_path / "a" / "table.csv").read_text().splitlines()
+    assert len(lines) == 1 + len(graphs_nodes.FLOORS) + len(graphs_augmented.SEARCHED)
+    found = json.loads((tmp_path / "a" / "findings.json").read_text())
+    assert [finding["verdict"] for finding in found] == ["one seed: no verdict"] * 2 + ["–"] * 2
+    assert "features averaged over two hops" in (tmp_path / "a" / "report.html").read_text()
+    GRAPHS_NODES.reproduce(tmp_path / "b", budget=0.001, seed=0, seeds=2, learning=False)
+    found = json.loads((tmp_path / "b" / "findings.json").read_text())
+    assert "yes" not in {finding["verdict"] for finding in found}
+    with pytest.raises(ValueError, match="graphs-nodes has all the data it needs"):
+        GRAPHS_NODES.reproduce(tmp_path / "c", budget=0.1, seed=0, data=tmp_path)
+
+
+def test_the_graph_is_large_from_a_hundredth_of_the_budget_on(tmp_path: Path) -> None:
+    def scale(budget: float) -> graphs_nodes.NodeScale:
+        return graphs_nodes.scale_of(Request(entry=GRAPHS_NODES, out=tmp_path, budget=budget, seed=0))
+
+    assert (scale(1.0).nodes, len(scale(1.0).seeds), scale(1.0).epochs) == (20_000, 10, 20)
+    assert (scale(0.05).nodes, len(scale(0.05).seeds), scale(0.05).epochs) == (20_000, 1, 10)
+    assert scale(0.001).nodes < 1000
 
 
 def test_sets_that_are_not_named_are_not_measured(data: Path, tmp_path: Path) -> None:
@@ -78,7 +120,9 @@ def test_sets_that_are_not_named_are_not_measured(data: Path, tmp_path: Path) ->
         ValueError, match="graphs-hard needs data: a folder of data sets of the TU collection"
     ):
         GRAPHS_HARD.reproduce(tmp_path, budget=0.1, seed=0)
-    assert {"graphs-hard", "graphs-transport"} <= {entry.name for entry in entries()}
+    assert {"graphs-augmented", "graphs-hard", "graphs-nodes", "graphs-transport"} <= {
+        entry.name for entry in entries()
+    }
 
 
 def test_without_sets_that_the_thesis_names_the_statement_is_not_tried() -> None:
@@ -140,6 +184,22 @@ def test_as_many_steps_as_with_partial_batches() -> None:
     scale = GraphScale(seeds=[0])
     epochs = {run.data: run.epochs for run in cells_of(sets, ("a",), scale) if run.epochs}
     assert epochs == {"MUTAG": 200, "PTC_MR": 300}
+
+
+def test_every_kind_of_negatives_between_views_is_searched_over_equally_many_settings() -> None:
+    families = graphs_augmented.FAMILIES
+    assert {len(names) for names in families.values()} == {4}
+    assert {name for names in families.values() for name in names} == set(graphs_augmented.SEARCHED)
+    assert set(graphs_augmented.OBJECTIVES) - set(graphs_augmented.VIEWS) == {graphs_augmented.INFO_GRAPH}
+
+
+def test_a_view_makes_graphs_the_pairs() -> None:
+    run = GraphRun(data="MUTAG", method="a", seed=0, graphs=24, epochs=1, folds=3)
+    objective = graphs_hard.OBJECTIVES[graphs_hard.INFO_GRAPH]
+    nodes = graph_training.config_of(objective, run, GraphScale())
+    graphs = graph_training.config_of(objective, run, GraphScale(), OneChange())
+    assert (nodes.positives, nodes.augmentation) == (OwnGraph(), None)
+    assert (graphs.positives, graphs.augmentation) == (SameInstance(), OneChange())
 
 
 def test_easy_negatives_have_the_weights_of_hard_ones_reversed() -> None:

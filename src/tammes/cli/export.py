@@ -9,7 +9,7 @@ import torch
 from tammes.cli.loading import find_in_current_folder
 from tammes.cli.options.export import Export
 from tammes.cli.output import prepare_output
-from tammes.training.summaries import GraphsSummary, ImagesSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary
 from tammes.training.trained import TrainedEncoder, load
 
 EXAMPLES = 2
@@ -24,7 +24,7 @@ def main(choice: Export) -> None:
     encoder = load(choice.run, trust=choice.trust)
     data = encoder.settings.data
     if not isinstance(data, ImagesSummary):
-        if isinstance(data, GraphsSummary):
+        if isinstance(data, GraphsSummary | NodesSummary):
             raise ValueError(
                 f"{choice.run} was trained on graphs, whose sizes no exported network takes: use "
                 "tammes.load(path).embed(graphs), or tammes embed"

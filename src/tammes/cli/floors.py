@@ -7,9 +7,9 @@ from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
 from tammes.cli.scores import BATCH, Featurize, Measure, Trial, encoded
-from tammes.data import GraphSet, Images, Texts, as_floats
+from tammes.data import GraphSet, Images, NodeSet, Texts, as_floats
 from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
-from tammes.evaluation import degree_histograms
+from tammes.evaluation import degree_histograms, smoothed
 from tammes.training import Data, Run, build_model
 
 LARGEST_SIDE = 16
@@ -31,6 +31,21 @@ def degrees(graphs: Data) -> Tensor:
     """Return the histograms of the degrees of graphs as features."""
     assert isinstance(graphs, GraphSet)
     return degree_histograms(graphs)
+
+
+def given_features(nodes: Data) -> Tensor:
+    """Return the features that nodes were given, without their graph."""
+    assert isinstance(nodes, NodeSet)
+    return nodes.features[nodes.nodes]
+
+
+def averaged_features(nodes: Data) -> Tensor:
+    """Return the features of nodes averaged over their two-hop neighborhoods, which takes no training.
+
+    Source: Wu et al., Simplifying Graph Convolutional Networks, 2019, eq. 4, with K = 2.
+    """
+    assert isinstance(nodes, NodeSet)
+    return smoothed(nodes)[nodes.nodes]
 
 
 def weighted_words(train: Texts, dim: int) -> Featurize | None:
@@ -77,6 +92,12 @@ def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.devi
         return *untrained, Trial(name=f"tf-idf and SVD, {dim}", measured=(measure.of_features(features),))
     if isinstance(data, GraphSet):
         return *untrained, Trial(name="degree histogram", measured=(measure.of_features(degrees),))
+    if isinstance(data, NodeSet):
+        return (
+            *untrained,
+            Trial(name="features of the nodes", measured=(measure.of_features(given_features),)),
+            Trial(name="features averaged over two hops", measured=(measure.of_features(averaged_features),)),
+        )
     side = LARGEST_SIDE
     name = "raw pixels" if data.size <= side else f"pixels at {side}x{side}"
     return *untrained, Trial(name=name, measured=(measure.of_features(pixels),))

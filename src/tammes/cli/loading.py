@@ -9,20 +9,19 @@ from pathlib import Path
 import torch
 
 from tammes.cli.failures import print_line
+from tammes.cli.graph_data import NODES, are_graphs, are_nodes, holds_graphs, load_graphs, load_nodes
 from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.cli.output import counted
-from tammes.data import GraphSet, Texts, edge_lists, folder, shards, texts, tu_set
-from tammes.data.edge_lists import holds_edge_lists
+from tammes.data import GraphSet, NodeSet, Texts, folder, shards, texts
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
 from tammes.data.stream_files import is_stream, stream_of_files
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 from tammes.data.tar_files import holds_shards, shard_files
-from tammes.data.tu_sets import tu_files
-from tammes.training import Data, GraphsSummary, ImagesSummary, TextsSummary
+from tammes.training import Data, GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
 from tammes.training.seeds import Purpose, derive
 
 Shape = tuple[int, int]
@@ -43,39 +42,24 @@ def find_in_current_folder() -> None:
         sys.path.append("")
 
 
-def are_graphs(source: Source) -> bool:
-    """Return whether the data are graphs: a data set of the TU collection, or lists of edges."""
-    return not has_own_test_images(source.data) and holds_graphs(Path(source.data))
-
-
-def holds_graphs(path: Path) -> bool:
-    """Return whether a path holds graphs, judged by the names of its files."""
-    return path.exists() and (bool(tu_files(path)) or holds_edge_lists(path))
-
-
-def load_graphs(path: Path) -> GraphSet:
-    """Load the graphs at a path.
-
-    Raises:
-        ValueError: for a file that is damaged, or contradicts another.
-    """
-    return tu_set(path) if tu_files(path) else edge_lists(path)
-
-
-def with_columns_of(data: Data, summary: ImagesSummary | TextsSummary | GraphsSummary) -> Data:
-    """Return graphs with the node features that a run was trained with; other data as they are.
+def with_columns_of(data: Data, summary: Summary) -> Data:
+    """Return graphs or nodes with the node features that a run was trained with; other data as they are.
 
     Raises:
         ValueError: for features that the run does not know.
     """
     if isinstance(data, GraphSet) and isinstance(summary, GraphsSummary):
         return data.with_columns(summary.columns)
+    if isinstance(data, NodeSet) and isinstance(summary, NodesSummary):
+        return data.with_columns(summary.columns)
     return data
 
 
 def are_texts(source: Source) -> bool:
     """Return whether the data are texts, judged by their files."""
-    return not has_own_test_images(source.data) and looks_like_texts(source.data, source.format)
+    if has_own_test_images(source.data) or are_nodes(source):
+        return False
+    return looks_like_texts(source.data, source.format)
 
 
 def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
@@ -88,8 +72,10 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
     Raises:
         ValueError: for data that cannot be loaded, or options of texts given for images.
     """
-    if shape is None and are_graphs(source):
-        source.format.check_unused(f"{source.data} holds graphs")
+    if shape is None and (are_graphs(source) or are_nodes(source)):
+        # A table of graphs may have a split, as one of images has.
+        unused = replace(source.format, split=None) if is_stream(source.data) else source.format
+        unused.check_unused(f"{source.data} holds {'nodes' if are_nodes(source) else 'graphs'}")
     if shape is not None:
         # The label of an image in a shard or a stream has a name, as the column of a table has.
         unused = source.format
@@ -105,9 +91,12 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
 
 
 def _part(source: Source, path: str, shape: Shape | None) -> Data:
-    if shape is None and holds_graphs(Path(path)):
+    if shape is None and path.startswith(NODES):
+        _check_no_cache(source, "these are nodes of a graph")
+        return load_nodes(path)
+    if shape is None and holds_graphs(path, source.format.split):
         _check_no_cache(source, "these are graphs")
-        return load_graphs(Path(path))
+        return load_graphs(path, source.format.split)
     if shape is None:
         _check_no_cache(source, "these are texts")
         return load_texts(path, source.format, strict=source.strict)
@@ -230,15 +219,21 @@ def looks_like_texts(path: str, format: TextFormat) -> bool:
     return sum(fnmatch(name, "*.txt") for name in names) > images
 
 
-def shape_like(source: Source, summary: ImagesSummary | TextsSummary | GraphsSummary) -> Shape | None:
-    """Return the shape of the images that a run was trained on; None for texts and graphs.
+def shape_like(source: Source, summary: Summary) -> Shape | None:
+    """Return the shape of the images that a run was trained on; None for other data.
 
     Raises:
         ValueError: for data of the other kind, or no data.
     """
     data = source.data
     now = "graphs" if are_graphs(source) else "texts" if are_texts(source) else "images"
-    was = {ImagesSummary: "images", TextsSummary: "texts", GraphsSummary: "graphs"}[type(summary)]
+    now = "nodes" if are_nodes(source) else now
+    was = {
+        ImagesSummary: "images",
+        TextsSummary: "texts",
+        GraphsSummary: "graphs",
+        NodesSummary: "nodes",
+    }[type(summary)]
     if was != now:
         if now == "images" and not (
             has_own_test_images(data) or Path(data).exists() or holds_shards(data) or is_stream(data)
@@ -259,6 +254,8 @@ def load_split(source: Split, shape: Shape | None) -> tuple[Data, Data | None]:
         ValueError: for data that cannot be loaded or split like this.
     """
     train, *own_test = load(source, shape)
+    if source.test is not None and isinstance(train, NodeSet):
+        raise ValueError("nodes are measured on a part of their graph (--held-out): leave --test out")
     if source.test is None:
         return (train, own_test[0]) if own_test else _hold_out(train, source.held_out)
     if own_test:
@@ -302,9 +299,8 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
         held += rows[torch.randperm(len(rows), generator=generator)[:count]].tolist()
     chosen = set(held)
     if len(labels[held].unique()) < 2:
-        noun = (
-            "sentences" if isinstance(data, Texts) else "graphs" if isinstance(data, GraphSet) else "images"
-        )
+        nouns = {Texts: "sentences", GraphSet: "graphs", NodeSet: "nodes"}
+        noun = nouns.get(type(data), "images")
         raise ValueError(
             f"too few {noun} to hold some out of each class: name others by --test, or use --held-out 0"
         )

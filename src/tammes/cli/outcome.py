@@ -13,7 +13,7 @@ from torch import Tensor
 from tammes.cli.advice import advice_of_views
 from tammes.cli.rotations import measured_rotations
 from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
-from tammes.data import GraphSet, Texts
+from tammes.data import GraphSet, NodeSet, Texts
 from tammes.data.listing import listing
 from tammes.encoders import UnavailableWeightsError
 from tammes.objective import Objective
@@ -21,6 +21,7 @@ from tammes.report import (
     Before,
     Comparison,
     Curve,
+    Degrees,
     GraphSizes,
     Outcome,
     Pictures,
@@ -72,6 +73,8 @@ class Exhibit:
         if isinstance(data, GraphSet):
             edges = data.edge_starts.diff() // 2
             return GraphSizes(nodes=data.sizes.numpy(), edges=edges.numpy(), **shared)
+        if isinstance(data, NodeSet):
+            return Degrees(neighbors=data.degrees.numpy(), **shared)
         return Pictures(images=data.batch(range(len(data))).numpy(), **shared)
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from tammes.cli.advice import advice, print_advice
 from tammes.cli.conclusion import conclusion
 from tammes.cli.floors import floors
+from tammes.cli.graph_data import NODES
 from tammes.cli.loading import left_out
 from tammes.cli.options.objective import makers
 from tammes.cli.options.train import Train
@@ -38,7 +39,7 @@ def main(choice: Train) -> None:
         accelerator=choice.accelerator, workers=choice.workers, progress=True, patience=choice.patience
     )
     folder = RunFolder(
-        path=choice.out or Path("runs") / Path(choice.source.data).resolve().name,
+        path=choice.out or Path("runs") / Path(choice.source.data.removeprefix(NODES)).resolve().name,
         resume=choice.resume,
         overwrite=choice.overwrite,
         checkpoint_every=choice.checkpoint_every,

@@ -1,5 +1,6 @@
 """Data sets: images, sentences and graphs, from folders and files, from scikit-learn, or drawn."""
 
+from tammes.data.block_model import block_model
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits
 from tammes.data.edge_lists import edge_lists
@@ -8,9 +9,13 @@ from tammes.data.glyphs import glyphs
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_packing import graphs_of
 from tammes.data.graph_set import GraphSet
+from tammes.data.graph_tables import graph_table
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
 from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
+from tammes.data.node_batch import NodeBatch
+from tammes.data.node_files import node_set, nodes_of
+from tammes.data.node_set import NodeSet
 from tammes.data.published import Published, published_at
 from tammes.data.shards import shards
 from tammes.data.stream import stream
@@ -26,6 +31,8 @@ __all__ = [
     "GraphSet",
     "Images",
     "MixedFolderWarning",
+    "NodeBatch",
+    "NodeSet",
     "Pixels",
     "Published",
     "SkippedFilesWarning",
@@ -34,13 +41,17 @@ __all__ = [
     "Tokens",
     "Vocabulary",
     "as_floats",
+    "block_model",
     "cifar10",
     "digits",
     "edge_lists",
     "folder",
     "glyphs",
+    "graph_table",
     "graphs_of",
     "mnist",
+    "node_set",
+    "nodes_of",
     "published_at",
     "shards",
     "stream",

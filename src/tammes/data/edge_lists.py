@@ -55,10 +55,10 @@ def edge_lists(path: Path | str) -> GraphSet:
     if path.is_dir():
         for file in sorted(file for file in path.iterdir() if file.suffix in SUFFIXES):
             graph = found[file.stem] = _Graph()
-            for line, words in _lines(file, fewest=2):
+            for line, words in lines_of(file, fewest=2):
                 graph.add(words[0], words[1], f"{file}, line {line}")
     else:
-        for line, words in _lines(path, fewest=3):
+        for line, words in lines_of(path, fewest=3):
             found.setdefault(words[0], _Graph()).add(words[1], words[2], f"{path}, line {line}")
     if not found:
         raise ValueError(f"expected lists of edges (*.edges or *.edgelist) in {path}, found none")
@@ -92,7 +92,16 @@ class _Graph:
         self.lines.append(line)
 
 
-def _lines(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
+def lines_of(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
+    """Return the number and the words of each line of a list of edges, without comments.
+
+    Args:
+        path: file.
+        fewest: words that a line needs, 2 or 3.
+
+    Raises:
+        ValueError: If a line has fewer words, or the file is no text in UTF-8.
+    """
     try:
         text = check_file(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -117,7 +126,16 @@ def _pairs(graphs: list[_Graph]) -> torch.Tensor:
     return torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
 
 
-def _table(path: Path, needed: tuple[str, ...]) -> tuple[list[str], list[dict[str, str]]]:
+def table_of(path: Path, needed: tuple[str, ...]) -> tuple[list[str], list[dict[str, str]]]:
+    """Return the header of a CSV table and its rows.
+
+    Args:
+        path: file.
+        needed: columns that must be there.
+
+    Raises:
+        ValueError: If a column is missing, or the file is no CSV in UTF-8.
+    """
     try:
         with check_file(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
@@ -125,14 +143,15 @@ def _table(path: Path, needed: tuple[str, ...]) -> tuple[list[str], list[dict[st
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"expected a CSV table in UTF-8 in {path}, got something else ({error})") from error
     if not set(needed) <= set(header):
-        raise ValueError(f"expected the columns {' and '.join(needed)} in {path}, got {', '.join(header)}")
+        columns = f"column{'s' if len(needed) > 1 else ''} {' and '.join(needed)}"
+        raise ValueError(f"expected the {columns} in {path}, got {', '.join(header)}")
     return header, rows
 
 
 def _labels(path: Path, names: tuple[str, ...]) -> list[str] | None:
     if not path.exists():
         return None
-    _, rows = _table(path, ("graph", "label"))
+    _, rows = table_of(path, ("graph", "label"))
     by_name = {row["graph"].strip(): (row["label"] or "").strip() for row in rows}
     missing = [name for name in names if not by_name.get(name)]
     if missing:
@@ -147,7 +166,7 @@ def _nodes(path: Path, graphs: dict[str, _Graph]) -> tuple[list[str], list[list[
     """Return the names of the features and the features of all nodes; none without a table of nodes."""
     if not path.exists():
         return [], []
-    header, rows = _table(path, ("graph", "node"))
+    header, rows = table_of(path, ("graph", "node"))
     columns = [name for name in header if name not in ("graph", "node")]
     if not columns:
         raise ValueError(f"expected columns of features behind graph and node in {path}, found none")

@@ -101,10 +101,11 @@ def graphs_of(graphs: Sequence[Any], *, names: Sequence[str] | None = None) -> G
                 f"expected {what} in all graphs or in none, got none in {names[have.index(False)]}"
             )
     for name, row in zip(names, rows, strict=True):
-        if row["edges"].numel() and int(row["edges"].max()) >= row["nodes"]:
+        odd = row["edges"][(row["edges"] < 0) | (row["edges"] >= row["nodes"])]
+        if len(odd):
             raise ValueError(
-                f"expected edges between the {row['nodes']} nodes of {name}, got one of node "
-                f"{int(row['edges'].max())}, counted from 0"
+                f"expected edges between the {row['nodes']} nodes of {name}, got one of node {int(odd[0])}, "
+                "counted from 0"
             )
     sizes = torch.tensor([row["nodes"] for row in rows], dtype=torch.int64)
     starts = (sizes.cumsum(0) - sizes).tolist()

@@ -153,14 +153,7 @@ class GraphSet(Dataset[tuple[GraphBatch, int]]):
             >>> graphs.with_columns(["label 1", "label 6"]).features.tolist()
             [[0.0, 1.0], [0.0, 1.0]]
         """
-        unknown = [name for name in self.columns if name not in columns]
-        if unknown:
-            raise ValueError(
-                f"expected node features among {', '.join(columns)}, got {', '.join(unknown)}: the encoder "
-                "was trained without them"
-            )
-        features = self.features.new_zeros(len(self.features), len(columns))
-        features[:, [list(columns).index(name) for name in self.columns]] = self.features
+        features = with_named_columns(self.features, self.columns, columns)
         return replace(self, features=features, columns=tuple(columns))
 
     def required_labels(self) -> Int64[Tensor, " n"]:
@@ -179,3 +172,31 @@ class GraphSet(Dataset[tuple[GraphBatch, int]]):
     def __repr__(self) -> str:
         labels = "no labels" if self.classes is None else f"{len(self.classes)} classes"
         return f"GraphSet({len(self)} graphs, {len(self.features)} nodes, {labels})"
+
+
+def with_named_columns(
+    features: Float[Tensor, "nodes width"], names: Sequence[str], wanted: Sequence[str]
+) -> Float[Tensor, "nodes wanted"]:
+    """Return the features in another order, with zeros for those that are wanted and not there.
+
+    Args:
+        features: features of the nodes.
+        names: name of each feature.
+        wanted: names of the features in the wanted order.
+
+    Raises:
+        ValueError: If there is a feature that is not wanted.
+
+    Example:
+        >>> with_named_columns(torch.ones(1, 1), ["b"], ["a", "b"])
+        tensor([[0., 1.]])
+    """
+    unknown = [name for name in names if name not in wanted]
+    if unknown:
+        raise ValueError(
+            f"expected node features among {', '.join(wanted)}, got {', '.join(unknown)}: the encoder was "
+            "trained without them"
+        )
+    found = features.new_zeros(len(features), len(wanted))
+    found[:, [list(wanted).index(name) for name in names]] = features
+    return found

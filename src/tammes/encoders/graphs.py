@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.checks import check_integer, check_multiple
 from tammes.data.graph_batch import GraphBatch
+from tammes.data.node_batch import NodeBatch
 from tammes.encoders.encoder import Encoder
 from tammes.encoders.graph_positions import LaplacianEigenvectors, SignInvariant
 
@@ -20,6 +21,9 @@ class GraphEncoder(Encoder):
     """Network with the outputs of all layers side by side, summed over the nodes of each graph.
 
         h^k = normalize(relu(layer_k(h^(k-1)))),    node = [h^1, ..., h^K],    graph = sum of its nodes
+
+    Of a `NodeBatch` the rows are nodes, whose features are not summed: each layer computes only the nodes
+    that the roots still depend on.
 
     Args:
         config: settings.
@@ -39,6 +43,7 @@ class GraphEncoder(Encoder):
 
     def __init__(self, config: GraphEncoderConfig, inputs: int) -> None:
         super().__init__()
+        self.config = config
         self.positions = None if config.positions is None else config.positions.build()
         inputs += 0 if self.positions is None else self.positions.features
         self.inputs = inputs
@@ -58,22 +63,46 @@ class GraphEncoder(Encoder):
         Raises:
             ValueError: for other features of the nodes than the network was built for.
         """
+        h = self._inputs(batch)
+        messages = self.config.messages(batch)
+        outputs = []
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            h = norm(layer(h, *messages))
+            outputs.append(h)
+        return torch.cat(outputs, dim=1)
+
+    def forward(self, batch: GraphBatch) -> Float[Tensor, "rows features"]:
+        """Return the features of each graph; of a `NodeBatch`, those of its roots."""
+        if isinstance(batch, NodeBatch):
+            return (
+                self.nodes(batch)[batch.roots] if batch.hops is None else self._of_sample(batch, batch.hops)
+            )
+        return batch.sums(self.nodes(batch))
+
+    def _inputs(self, batch: GraphBatch) -> Float[Tensor, "nodes inputs"]:
         h = batch.features
         if self.positions is not None:
             h = torch.cat([h, self.positions(batch)], dim=1)
         if h.shape[1] != self.inputs:
             raise ValueError(f"expected nodes with {self.inputs} features, got {h.shape[1]}")
-        if self.first is not None:
-            h = self.first(h)
-        outputs = []
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            h = norm(layer(h, batch.edges, batch.owner) if self.first is not None else layer(h, batch.edges))
-            outputs.append(h)
-        return torch.cat(outputs, dim=1)
+        return h if self.first is None else self.first(h)
 
-    def forward(self, batch: GraphBatch) -> Float[Tensor, "graphs features"]:
-        """Return the features of each graph."""
-        return batch.sums(self.nodes(batch))
+    def _of_sample(self, batch: NodeBatch, hops: Int64[Tensor, " nodes"]) -> Float[Tensor, "rows features"]:
+        """Return the features of the roots.
+
+        After a layer only the nodes remain that the next ones need: those farther away lack some of their
+        neighbors, and would distort the statistics of batch normalization.
+        """
+        h, roots, outputs = self._inputs(batch), batch.roots, []
+        edges, *weights = self.config.messages(batch)
+        for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True), start=1):
+            h = layer(h, edges, *weights)
+            kept = hops <= len(self.layers) - number
+            place, inside = kept.cumsum(0) - 1, kept[edges].all(0)
+            h, hops, roots = norm(h[kept]), hops[kept], place[roots]
+            edges, weights = place[edges[:, inside]], [each[inside] for each in weights]
+            outputs.append(h[roots])
+        return torch.cat(outputs, dim=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +130,10 @@ class GraphEncoderConfig(ABC):
     def keeps_width(self) -> bool:
         """Whether a layer's inputs have its width, so that a linear map comes first."""
         return False
+
+    def messages(self, batch: GraphBatch) -> tuple[Tensor, ...]:
+        """Return what each layer takes beside the nodes: the edges, and perhaps a number for each of them."""
+        return (batch.edges,)
 
     @abstractmethod
     def layer(self, inputs: int) -> nn.Module:
@@ -153,10 +186,18 @@ class GCNEncoderConfig(GraphEncoderConfig):
     """
 
     @override
+    def messages(self, batch: GraphBatch) -> tuple[Tensor, ...]:
+        from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+        # Once for all layers, and before a sample loses edges: the weights depend on the degrees.
+        edges, weights = gcn_norm(batch.edges, num_nodes=len(batch.owner), dtype=batch.features.dtype)
+        return edges, weights
+
+    @override
     def layer(self, inputs: int) -> nn.Module:
         from torch_geometric.nn import GCNConv
 
-        return GCNConv(inputs, self.width)
+        return GCNConv(inputs, self.width, normalize=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,6 +255,10 @@ class GPSEncoderConfig(GraphEncoderConfig):
     @override
     def keeps_width(self) -> bool:
         return True
+
+    @override
+    def messages(self, batch: GraphBatch) -> tuple[Tensor, ...]:
+        return batch.edges, batch.owner
 
     @override
     def layer(self, inputs: int) -> nn.Module:

@@ -5,6 +5,7 @@ from tammes.evaluation.features import LabeledFeatures
 from tammes.evaluation.knn import KNN, knn_accuracy
 from tammes.evaluation.linear_classifier import LinearClassifier, MeanClassifier
 from tammes.evaluation.probe import LinearProbe, ProbeNotConvergedWarning, linear_probe
+from tammes.evaluation.smoothing import smoothed
 from tammes.evaluation.svm import SVM
 from tammes.evaluation.weisfeiler_lehman import (
     degree_histograms,
@@ -29,5 +30,6 @@ __all__ = [
     "knn_accuracy",
     "leaked",
     "linear_probe",
+    "smoothed",
     "wl_features",
 ]

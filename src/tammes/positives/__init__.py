@@ -14,6 +14,7 @@ from tammes.positives.graph_augmentation import (
     Subgraph,
 )
 from tammes.positives.neighbors import Neighbors
+from tammes.positives.node_augmentation import EdgesAndFeatures
 from tammes.positives.own_graph import OwnGraph
 from tammes.positives.same_class import SameClass
 from tammes.positives.same_instance import SameInstance
@@ -27,6 +28,7 @@ __all__ = [
     "Chosen",
     "Clusters",
     "DropNodes",
+    "EdgesAndFeatures",
     "GraphAugmentation",
     "Halving",
     "Handwriting",

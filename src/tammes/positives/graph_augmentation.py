@@ -106,7 +106,7 @@ class GraphAugmentation(ABC):
 
     @abstractmethod
     def changed(self, batch: GraphBatch, noise: GraphNoise, share: Float[Tensor, " graphs"]) -> GraphBatch:
-        """Return the graphs with the given share of each changed; a share of 0 changes nothing."""
+        """Return the graphs with the given share of each changed."""
 
     @torch.no_grad()
     def __call__(
@@ -278,6 +278,6 @@ class OneChange(GraphAugmentation):
     def changed(self, batch: GraphBatch, noise: GraphNoise, share: Float[Tensor, " graphs"]) -> GraphBatch:
         changes = DropNodes(), PerturbEdges(), Subgraph(), MaskFeatures()
         chosen = (noise.of_graphs(stream=7) * len(changes)).long()
-        for number, change in enumerate(changes):
+        for number, change in enumerate(changes):  # a share of 0 changes nothing
             batch = change.changed(batch, noise, torch.where(chosen == number, share, 0.0))
         return batch

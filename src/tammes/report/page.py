@@ -19,7 +19,7 @@ from tammes.report.pair_panels import (
 from tammes.report.palette import CLASSES, css_color
 from tammes.report.reasons import reasons
 from tammes.report.rotations import rotation_table
-from tammes.report.sample import GraphSizes, Sentences
+from tammes.report.sample import Degrees, GraphSizes, Sentences
 from tammes.report.strips import anchor_strips, nearest_strips
 from tammes.report.table import score_table
 from tammes.report.verdict import verdict
@@ -66,7 +66,7 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
         "title": f"{listed(names)} on {comparison.data}",
         "comparison": comparison,
         "sample": sample,
-        "lines": isinstance(sample, Sentences | GraphSizes),
+        "lines": isinstance(sample, Sentences | GraphSizes | Degrees),
         "lead": lead,
         "note": note,
         "table": score_table(comparison, colors),
@@ -80,7 +80,7 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
         "align_uniform": alignment_uniformity_of(outcomes[0]),
         "rotations": rotation_table(comparison, colors),
         "anchors": anchor_strips(comparison),
-        "nearest": [] if isinstance(sample, GraphSizes) else nearest_strips(comparison),
+        "nearest": [] if isinstance(sample, GraphSizes | Degrees) else nearest_strips(comparison),
         "weights": weight_panels(comparison),
         "uniform": [outcome.name for outcome in outcomes if outcome.is_uniform],
         "maps": map_panels(comparison, places),

@@ -214,6 +214,38 @@ class GraphSizes(Sample):
         return Markup('<span title="{}">{}</span>').format(words, sizes)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Degrees(Sample):
+    """Sample of nodes of one graph, shown by their numbers of neighbors.
+
+    Args:
+        neighbors: (n,) number of neighbors of each node.
+
+    Raises:
+        ValueError: If a shape or type is wrong, or a label has no class name.
+
+    Example:
+        >>> Degrees(neighbors=np.array([3, 4, 5, 6])).shown(1, "ann")
+        Markup('<span title="ann">ann, 4 neighbors</span>')
+    """
+
+    one: ClassVar[str] = "node"
+    data: ClassVar[str] = "nodes"
+    neighbors: Integers = field(repr=False)
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    @override
+    def size(self) -> int:
+        return len(self.neighbors)
+
+    @override
+    def shown(self, row: int, words: str) -> Markup:
+        return Markup('<span title="{0}">{0}, {1} neighbors</span>').format(words, f"{self.neighbors[row]:,}")
+
+
 def _readable(words: str) -> str:
     """Return text that can be written as UTF-8 HTML, with replacements for all other characters."""
     return words.encode("utf-8", errors="replace").decode("utf-8").translate(CONTROLS)

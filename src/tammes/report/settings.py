@@ -7,7 +7,15 @@ from typing import Any
 
 from tammes.positives import SameInstance
 from tammes.report.markup import listed
-from tammes.training import GraphsSummary, ImagesSummary, QueueConfig, RunConfig, TextsSummary, TrainingConfig
+from tammes.training import (
+    GraphsSummary,
+    ImagesSummary,
+    NodesSummary,
+    QueueConfig,
+    RunConfig,
+    Summary,
+    TrainingConfig,
+)
 
 SEED = "seed"
 
@@ -90,12 +98,13 @@ def training_settings(config: TrainingConfig) -> dict[str, str]:
         **({} if config.chunk is None else {"chunk": f"{config.chunk} views at a time"}),
         **({} if config.annealing is None else {"annealing": in_words(config.annealing)}),
         **({"negatives": in_words(config.negatives)} if isinstance(config.negatives, QueueConfig) else {}),
+        **({} if config.fanouts is None else {"neighbors drawn": ", then ".join(map(str, config.fanouts))}),
         **({} if config.precision == "32-true" else {"precision": config.precision}),
         SEED: str(config.seed),
     }
 
 
-def data_settings(data: ImagesSummary | TextsSummary | GraphsSummary) -> dict[str, str]:
+def data_settings(data: Summary) -> dict[str, str]:
     """Return the description of the training data.
 
     Example:
@@ -107,6 +116,8 @@ def data_settings(data: ImagesSummary | TextsSummary | GraphsSummary) -> dict[st
         return {"images": f"{data.count:,} of {data.size}x{data.size} pixels in {kind}"}
     if isinstance(data, GraphsSummary):
         return {"graphs": f"{data.count:,} with {data.nodes:,} nodes of {len(data.columns)} features"}
+    if isinstance(data, NodesSummary):
+        return {"nodes": f"{data.count:,} of a graph of {data.nodes:,}, {len(data.columns)} features"}
     documents = f" of {data.documents:,} documents" if data.documents else ""
     return {"sentences": f"{data.count:,}{documents}, {data.vocabulary:,} words"}
 

@@ -13,7 +13,7 @@ from tammes.training.model import Model, build_model
 from tammes.training.momentum import MomentumEncoder, QueueConfig
 from tammes.training.optimizer import Adam, Constant, Cosine
 from tammes.training.suited import suited
-from tammes.training.summaries import GraphsSummary, ImagesSummary, TextsSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
 
 if TYPE_CHECKING:
     from tammes.training.loop import train
@@ -59,6 +59,7 @@ __all__ = [
     "Model",
     "MomentumEncoder",
     "Monitor",
+    "NodesSummary",
     "Oscillating",
     "QueueConfig",
     "Rising",
@@ -66,6 +67,7 @@ __all__ = [
     "RunConfig",
     "RunFolder",
     "Stopped",
+    "Summary",
     "TextsSummary",
     "TrainingConfig",
     "build_model",

@@ -7,6 +7,7 @@ from pathlib import Path
 from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images
 from tammes.data.model_tokenizer import ModelTokenizer
+from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
 from tammes.encoders import BagOfWordsConfig, GraphEncoderConfig, ModelDescription, TransformersConfig
@@ -19,11 +20,11 @@ Assets = Vocabulary | ModelDescription
 Tokenizer = Vocabulary | ModelTokenizer
 
 
-def new_assets(data: Images | Texts | GraphSet, config: TrainingConfig) -> Assets | None:
+def new_assets(data: Images | Texts | GraphSet | NodeSet, config: TrainingConfig) -> Assets | None:
     """Return the assets of a new run: a vocabulary of its texts, or what a model's folder says of the model.
 
     Args:
-        data: images, texts or graphs.
+        data: images, texts, graphs or nodes.
         config: configuration of the run, whose encoder takes one of them.
 
     Raises:
@@ -32,8 +33,8 @@ def new_assets(data: Images | Texts | GraphSet, config: TrainingConfig) -> Asset
         ImportError: if a package that reads them is not installed.
     """
     encoder, are_texts = config.encoder, isinstance(data, Texts)
-    if isinstance(data, GraphSet) != isinstance(encoder, GraphEncoderConfig):
-        kind = "other data" if isinstance(data, GraphSet) else "graphs"
+    if isinstance(data, GraphSet | NodeSet) != isinstance(encoder, GraphEncoderConfig):
+        kind = "other data" if isinstance(data, GraphSet | NodeSet) else "graphs"
         raise ValueError(
             f"{encoder!r} takes {kind}, got {data!r}: choose GINEncoderConfig() or another encoder of graphs "
             "for graphs alone"

@@ -35,8 +35,9 @@ from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.care import Care
 from tammes.training.momentum import QueueConfig
+from tammes.training.node_rules import check_fanouts, check_graphs, check_nodes
 from tammes.training.optimizer import Adam, Constant
-from tammes.training.summaries import GraphsSummary, ImagesSummary, TextsSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
 
 EncoderConfig = (
     ConvNetConfig
@@ -89,6 +90,8 @@ class TrainingConfig:
         crops: Number of views of each image, 2 or more; each is a positive of all others.
         equivariance: Terms beside the objective, by which augmentations rotate all embeddings alike (CARE);
             None for the objective alone.
+        fanouts: Of nodes of one graph, the largest number of neighbors that a node gets at each hop from the
+            nodes of a batch, with one number or more for each layer; None reads the whole graph in each step.
 
     Raises:
         ValueError: for numbers outside their ranges, and for parts that do not go together: annealing
@@ -96,7 +99,8 @@ class TrainingConfig:
             chunks, or with a sentence as its own positive; a queue with positives from other rows; a factor
             for `Targeted` that the augmentation does not have; more than two crops of texts, or with other
             positives, a queue or equivariance; equivariance with groups that do not divide the batch, or
-            without an augmentation that a group could share; images or texts with parts for graphs.
+            without an augmentation that a group could share; images or texts with parts for graphs; fewer
+            fanouts than layers.
 
     Example:
         >>> import tammes
@@ -123,6 +127,7 @@ class TrainingConfig:
     negatives: InBatch | QueueConfig = field(default_factory=InBatch)
     crops: int = 2
     equivariance: Care | None = None
+    fanouts: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         check_integer("crops", self.crops, minimum=2, reason="a positive is another view of its image")
@@ -148,6 +153,7 @@ class TrainingConfig:
                 f"and no equivariance, got crops={self.crops}: choose 2, or images with SameInstance() and "
                 "InBatch()"
             )
+        check_fanouts(self)
         if self.takes_graphs:
             self._check_graphs()
         elif self.takes_texts:
@@ -313,13 +319,18 @@ class RunConfig:
         data: Description of the training data.
 
     Raises:
-        ValueError: if the encoder takes texts, images or graphs, and the data are of another kind.
+        ValueError: if the encoder takes texts, images or graphs, and the data are of another kind; if a part
+            is not for nodes of one graph, or for whole graphs.
     """
 
     training: TrainingConfig
-    data: ImagesSummary | TextsSummary | GraphsSummary
+    data: Summary
 
     def __post_init__(self) -> None:
-        wanted = TextsSummary if self.training.takes_texts else ImagesSummary
-        if not isinstance(self.data, GraphsSummary if self.training.takes_graphs else wanted):
+        wanted: tuple[type, ...] = (TextsSummary if self.training.takes_texts else ImagesSummary,)
+        if self.training.takes_graphs:
+            wanted = GraphsSummary, NodesSummary
+        if not isinstance(self.data, wanted):
             raise ValueError(f"{self.training.encoder!r} does not take data of this kind: {self.data!r}")
+        if self.training.takes_graphs:
+            (check_nodes if isinstance(self.data, NodesSummary) else check_graphs)(self.training)

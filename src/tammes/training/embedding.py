@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from tammes.checks import check_finite_rows, check_integer
 from tammes.data.graph_batch import GraphBatch
+from tammes.data.node_set import NodeSet
 from tammes.positives import Augmentation, GraphAugmentation
 from tammes.training.examples import Data, Examples, changed, to_inputs
 from tammes.training.loader import plain_errors, row_loader
@@ -15,13 +16,15 @@ from tammes.training.model import Model
 
 
 def embed(model: Model, data: Data, batch_size: int = 512, workers: int = 0) -> tuple[Tensor, Tensor]:
-    """Return the features and embeddings of images, texts or graphs, in evaluation mode, not augmented.
+    """Return the features and embeddings of data of any kind, in evaluation mode, not augmented.
+
+    Nodes are embedded within their whole graph, all at once and with all their neighbors.
 
     Args:
         model: encoder and head, on any device.
         data: n images of the channels and size the model was built for, n sentences for a model of texts, or
-            n graphs with the node features of the run.
-        batch_size: rows at a time; changes time and memory only.
+            n graphs or n nodes with the node features of the run.
+        batch_size: rows at a time; changes time and memory only, and nothing of nodes.
         workers: number of processes that decode images.
 
     Returns:
@@ -45,6 +48,8 @@ def embed(model: Model, data: Data, batch_size: int = 512, workers: int = 0) -> 
     check_integer("batch_size", batch_size)
     check_integer("workers", workers, minimum=0)
     device = next(model.parameters()).device
+    if isinstance(data, NodeSet):
+        batch_size = len(data)
     loader = row_loader(Examples.of(data, model.assets), batch_size=batch_size, workers=workers)
     parts = []
     with torch.inference_mode(), evaluating(model), plain_errors():

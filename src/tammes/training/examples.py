@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -11,14 +11,16 @@ from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images, as_floats
 from tammes.data.model_tokenizer import ModelTokenizer
+from tammes.data.node_batch import NodeBatch
+from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.tokens import Tokens
 from tammes.positives import Augmentation, GraphAugmentation
 from tammes.training.assets import Assets, new_assets, tokenizer_of
 from tammes.training.config import TrainingConfig
-from tammes.training.summaries import GraphsSummary, ImagesSummary, TextsSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
 
-Data = Images | Texts | GraphSet
+Data = Images | Texts | GraphSet | NodeSet
 Inputs = Tensor | Tokens | GraphBatch
 
 
@@ -34,9 +36,11 @@ class Examples:
     Token ids are held in memory.
 
     Args:
-        data: n images, n sentences or n graphs.
+        data: n images, n sentences, n graphs or n nodes of a graph.
         assets: vocabulary of the texts, or description of the model that reads the data; else None.
         tokens: token ids of the texts; else None.
+        fanouts: largest number of neighbors of a node that a batch of nodes reads, at each hop; None for the
+            whole graph.
 
     Example:
         >>> from tammes.data import digits
@@ -53,6 +57,7 @@ class Examples:
     data: Data
     assets: Assets | None = None
     tokens: Tokens | None = None
+    fanouts: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, data: Data, assets: Assets | None = None) -> "Examples":
@@ -77,7 +82,7 @@ class Examples:
         """Prepare data for a run.
 
         Args:
-            data: images, texts or graphs.
+            data: images, texts, graphs or nodes.
             config: configuration of the run, whose encoder takes one of them.
             assets: what the run has kept to read them; None for a new run, and for all that is built from
                 the data.
@@ -86,7 +91,8 @@ class Examples:
             ValueError: see `new_assets`.
             ImportError: if a package that reads the data is not installed.
         """
-        return cls.of(data, new_assets(data, config) if assets is None else assets)
+        examples = cls.of(data, new_assets(data, config) if assets is None else assets)
+        return replace(examples, fanouts=config.fanouts)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -115,18 +121,22 @@ class Examples:
         return digest.hexdigest()[:12]
 
     def batch(self, rows: Sequence[int]) -> Inputs:
-        """Read rows as they are stored: pixels in bytes, token ids, or graphs."""
+        """Read rows as they are stored: pixels in bytes, token ids, graphs, or nodes with their neighbors."""
+        if isinstance(self.data, NodeSet):
+            return self.data.batch(rows) if self.fanouts is None else self.data.around(rows, self.fanouts)
         if self.tokens is not None:
             return self.tokens.take(torch.tensor(rows, dtype=torch.int64))
         assert isinstance(self.data, Images | GraphSet)
         return self.data.batch(rows)
 
-    def summary(self, source: str) -> ImagesSummary | TextsSummary | GraphsSummary:
+    def summary(self, source: str) -> Summary:
         """Return the description of the data that stands in config.yaml."""
         if isinstance(self.data, Images):
             return ImagesSummary.of(self.data, source)
         if isinstance(self.data, GraphSet):
             return GraphsSummary.of(self.data, source)
+        if isinstance(self.data, NodeSet):
+            return NodesSummary.of(self.data, source)
         tokenizer = tokenizer_of(self.assets)
         assert tokenizer is not None
         return TextsSummary.of(self.data, tokenizer, source)
@@ -159,6 +169,9 @@ def concatenate(first: Inputs, second: Inputs) -> Inputs:
     if isinstance(first, Tokens):
         assert isinstance(second, Tokens)
         return Tokens.cat([first, second])
+    if isinstance(first, NodeBatch):
+        assert isinstance(second, NodeBatch)
+        return first.beside(second)
     if isinstance(first, GraphBatch):
         assert isinstance(second, GraphBatch)
         return GraphBatch.cat([first, second])

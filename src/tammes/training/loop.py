@@ -7,6 +7,7 @@ from typing import Any
 
 from lightning.pytorch import Callback, Trainer
 
+from tammes.data import NodeSet
 from tammes.positives import Active
 from tammes.sources import LostProcessError
 from tammes.training.active_views import check_active
@@ -42,7 +43,7 @@ def train(
     monitor: Monitor | None = None,
     machine: Machine | None = None,
 ) -> Run:
-    """Train an encoder on images or texts.
+    """Train an encoder on images, texts, graphs, or the nodes of one graph.
 
     Labels are used only by an objective that needs them, and by positives of the same class.
 
@@ -52,7 +53,7 @@ def train(
 
     Args:
         config: settings of the run.
-        data: images or texts to train on; the vocabulary of a bag of words is built from the texts.
+        data: rows to train on, of any kind; the vocabulary of a bag of words is built from the texts.
         source: origin of the data, for config.yaml.
         folder: folder of the run; None keeps the run in memory.
         monitor: measurement of the accuracy over the epochs; None measures nothing.
@@ -110,6 +111,8 @@ def _train(
     request: StopRequest,
 ) -> Run:
     config, group = run_config.training, request.group
+    if isinstance(examples.data, NodeSet) and not group.is_single:
+        raise ValueError("nodes of one graph are trained on in one process, got several: start one")
     shard = Shard(batch_size=config.batch_size, rank=group.launch.rank, processes=group.launch.count)
     pairing = Pairing.of(examples.data, config.positives, seed=config.seed)
     steps_per_epoch = len(PairSampler(pairing, shard))  # refuses a batch larger than the data

@@ -22,7 +22,7 @@ from tammes.positives import OwnGraph, SameInstance
 from tammes.training.assets import Assets, tokenizer_of
 from tammes.training.config import RunConfig
 from tammes.training.seeds import Purpose, derive
-from tammes.training.summaries import GraphsSummary, ImagesSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary
 
 
 class Model(nn.Module):
@@ -103,7 +103,7 @@ def _build_encoder(config: RunConfig, assets: Assets | None, pretrained: bool) -
     settings, data = config.training.encoder, config.data
     if isinstance(settings, TransformersConfig | TimmConfig) and not pretrained:
         settings = replace(settings, pretrained=False)
-    if isinstance(data, GraphsSummary):
+    if isinstance(data, GraphsSummary | NodesSummary):
         assert isinstance(settings, GraphEncoderConfig)
         return settings.build(inputs=len(data.columns))
     if isinstance(data, ImagesSummary):

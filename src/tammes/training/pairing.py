@@ -8,6 +8,7 @@ from torch import Tensor
 
 from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images, ShardedPixels
+from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.positives import Active, Neighbors, SameClass
 from tammes.training.config import VIEWS_OF_ONE_ROW, PositivesConfig
@@ -62,8 +63,8 @@ class Pairing:
                 )
         if isinstance(data, Texts):
             positions, noun = data.positions, "sentences"
-        if isinstance(data, GraphSet):
-            noun = "graphs"
+        if isinstance(data, GraphSet | NodeSet):
+            noun = "graphs" if isinstance(data, GraphSet) else "nodes"
         if isinstance(positives, SameClass) and labels is None:
             raise ValueError(
                 f"SameClass pairs {noun} of one class, but these have no labels: give them labels, "

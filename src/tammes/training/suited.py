@@ -9,11 +9,14 @@ from torch import Tensor
 
 from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images
+from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.encoders import (
     BagOfWordsConfig,
     ConvNetConfig,
+    GCNEncoderConfig,
     GINEncoderConfig,
+    GraphEncoderConfig,
     ResNet9Config,
     ResNetConfig,
     ShortcutHeadConfig,
@@ -21,7 +24,7 @@ from tammes.encoders import (
     TransformersConfig,
 )
 from tammes.objective import Objective
-from tammes.positives import Handwriting, Neighbors, OwnGraph, Photographs, SameClass
+from tammes.positives import EdgesAndFeatures, Handwriting, Neighbors, OwnGraph, Photographs, SameClass
 from tammes.training.config import EncoderConfig, TrainingConfig
 from tammes.training.examples import Data
 from tammes.training.optimizer import Adam, Cosine
@@ -35,6 +38,8 @@ VISITED_BY_PRETRAINED = 20_000
 FEWEST_EPOCHS_OF_PRETRAINED, MOST_EPOCHS_OF_PRETRAINED = 1, 10
 LARGEST_BATCH, SMALLEST_BATCH = 256, 8
 LARGEST_BATCH_OF_GRAPHS = 128
+FANOUT = 10
+"""Neighbors of a node that a batch of nodes draws, for each layer."""
 LARGEST_BATCH_OF_TRANSFORMERS = 64  # and of pretrained networks
 FEWEST_STEPS = 4
 """Steps of an epoch below which batches are made smaller."""
@@ -72,7 +77,9 @@ def suited(
     smaller batches.
 
     Graphs have InfoGraph's settings: three layers of an isomorphism network, nodes compared with graphs by
-    two heads, batches of at most 128, a constant learning rate of 1e-3.
+    two heads, batches of at most 128, a constant learning rate of 1e-3. Nodes of one graph have GRACE's: two
+    layers of a convolutional network, two views with a fifth of the edges and features hidden, and ten
+    neighbors of a node for each layer.
 
     A pretrained network, and any of transformers, has batches of at most 64, gradients of a norm of at most
     1, and a rate that rises for a tenth of the training and then falls along half a cosine. Its peak is 3e-5
@@ -81,10 +88,10 @@ def suited(
 
     Args:
         objective: objective to minimize.
-        data: images, texts or graphs to train on.
+        data: images, texts, graphs or nodes to train on.
         encoder: network; by default a bag of words for texts, for images up to 64 pixels a small
             convolutional network if they look like handwriting and a `ResNet9` otherwise, a ResNet-18 above,
-            and an isomorphism network for graphs.
+            an isomorphism network for graphs, and a convolutional one for nodes.
         epochs: number of epochs; by default what is said above.
         mirrors: whether a mirrored photograph means the same.
         seed: random seed of the run.
@@ -139,6 +146,19 @@ def _suited_to_data(
             positives=OwnGraph(),
             batch_size=_batch_size(rows, largest=LARGEST_BATCH_OF_GRAPHS),
             epochs=_epochs(rows, VISITED, fewest=FEWEST_EPOCHS_OF_GRAPHS),
+            seed=seed,
+        )
+    if isinstance(data, NodeSet):
+        network = (
+            encoder if isinstance(encoder, GraphEncoderConfig) else GCNEncoderConfig(width=128, layers=2)
+        )
+        return TrainingConfig(
+            objective=objective,
+            encoder=network,
+            augmentation=EdgesAndFeatures(),
+            batch_size=_batch_size(rows),
+            epochs=_epochs(rows, VISITED, fewest=FEWEST_EPOCHS_OF_GRAPHS),
+            fanouts=(FANOUT,) * network.layers,
             seed=seed,
         )
     augmentation = suited_augmentation(data, mirrors=mirrors)

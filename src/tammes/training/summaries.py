@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images
 from tammes.data.model_tokenizer import ModelTokenizer
+from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
 from tammes.training.shard_order import ShardsSummary
@@ -117,3 +118,41 @@ class GraphsSummary:
             columns=graphs.columns,
             digest=graphs.digest,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodesSummary:
+    """Description of a run's nodes, by which a resume recognizes them.
+
+    Args:
+        source: Origin of the graph in the user's words: a folder, a file.
+        count: Number of nodes that are trained on.
+        nodes: Number of nodes of the graph.
+        columns: Names of the features of a node.
+        digest: Checksum of the graph, its features and the nodes that are trained on.
+
+    Example:
+        >>> NodesSummary(source="nodes:friends", count=90, nodes=100, columns=("one",), digest="").nodes
+        100
+    """
+
+    source: str
+    count: int
+    nodes: int
+    columns: tuple[str, ...]
+    digest: str
+
+    @classmethod
+    def of(cls, nodes: NodeSet, source: str) -> "NodesSummary":
+        """Describe the nodes of a graph."""
+        return cls(
+            source=source,
+            count=len(nodes),
+            nodes=len(nodes.features),
+            columns=nodes.columns,
+            digest=nodes.digest,
+        )
+
+
+Summary = ImagesSummary | TextsSummary | GraphsSummary | NodesSummary
+"""Description of data of any kind."""

@@ -18,13 +18,16 @@ from tammes.data.graph_packing import graphs_of
 from tammes.data.graph_set import GraphSet
 from tammes.data.image_files import as_pixels, decode
 from tammes.data.images import Images, TensorPixels
+from tammes.data.node_files import nodes_of
+from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.tokens import Tokens
 from tammes.training.config import RunConfig
 from tammes.training.embedding import embed
+from tammes.training.examples import Data
 from tammes.training.model import Model
 from tammes.training.run_folder import RunFolder, load_run
-from tammes.training.summaries import GraphsSummary, ImagesSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary
 from tammes.training.weights import read_metadata, read_model, save_weights
 
 try:
@@ -134,7 +137,8 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
             data: for images a folder, a list of files or of Pillow images, an array of bytes
                 `(n, height, width)` or `(n, height, width, 1 or 3)`, a uint8 tensor
                 `(n, channels, height, width)`, or `Images`; for texts a list of strings, or `Texts`; for
-                graphs a `GraphSet`, or a list of graphs of torch_geometric.
+                graphs a `GraphSet`, or a list of graphs of torch_geometric; for nodes of one graph a
+                `NodeSet`, or a graph of torch_geometric.
             projected: whether to return the projection head's output, which the objective compared.
             batch_size: rows at a time; changes time and memory only.
             workers: number of processes that decode images.
@@ -144,7 +148,9 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
         """
         summary = self.settings.data
         if isinstance(summary, GraphsSummary):
-            rows: Images | Texts | GraphSet = _graphs(data).with_columns(summary.columns)
+            rows: Data = _graphs(data).with_columns(summary.columns)
+        elif isinstance(summary, NodesSummary):
+            rows = (data if isinstance(data, NodeSet) else nodes_of(data)).with_columns(summary.columns)
         elif isinstance(summary, ImagesSummary):
             rows = _images(data, size=summary.size, channels=summary.channels)
         else:
@@ -244,4 +250,8 @@ def _texts(data: object) -> Texts:
 def _kind(data: object) -> str:
     if isinstance(data, Tensor | np.ndarray):
         return f"{type(data).__name__} of {data.dtype} {tuple(data.shape)}"
-    return repr(data) if isinstance(data, str | Path | Images | Texts | GraphSet) else type(data).__name__
+    return (
+        repr(data)
+        if isinstance(data, str | Path | Images | Texts | GraphSet | NodeSet)
+        else type(data).__name__
+    )

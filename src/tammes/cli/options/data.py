@@ -33,7 +33,9 @@ class Source:
             files, streamed (hf:PATH); or texts: a folder of plain-text files, each a document with a
             sentence a line, one such file, a table (CSV, TSV, JSONL, parquet), or a Hugging Face data set
             (hub:owner/name, or a folder where it was saved); or graphs: a data set of the TU collection (its
-            folder or archive), or lists of edges (*.edges, *.edgelist) with labels.csv beside them.
+            folder or archive), lists of edges (*.edges, *.edgelist) with labels.csv beside them, or a table
+            with a column edge_index (hf:PATH); or the nodes of one graph (nodes:PATH): a list of edges with
+            nodes.csv beside it.
         strict: Refuse a folder or table that holds anything else, a damaged image, or a shard that is cut
             short, instead of leaving it out.
         unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a

@@ -8,8 +8,9 @@ import tyro
 
 from tammes import recipes
 from tammes.checks import check_integer, check_seed
+from tammes.cli.graph_data import are_graphs, are_nodes
 from tammes.cli.images import mirrors, size_and_channels
-from tammes.cli.loading import are_graphs, are_texts, find_in_current_folder, load_split
+from tammes.cli.loading import are_texts, find_in_current_folder, load_split
 from tammes.cli.options.data import Split
 from tammes.cli.options.parsing import Option, constructor_of, fields_of
 from tammes.cli.options.parts import choice_of, options_of
@@ -31,12 +32,13 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "encoder": (
         EncoderConfig | None,
         "Network whose features are wanted (by default convnet for handwriting and resnet9 for other images "
-        "up to 64 pixels, resnet18 above, bag-of-words for texts, and gin for graphs).",
+        "up to 64 pixels, resnet18 above, bag-of-words for texts, gin for graphs, and gcn for nodes).",
     ),
     "augmentation": (
         AugmentationConfig | None,
         "Augmentation of images or graphs (by default handwriting for gray images on an even "
-        "background, else photographs; of graphs none, and a node is compared with its graph).",
+        "background, else photographs, and edges-and-features for nodes; of graphs none, and a node is "
+        "compared with its graph).",
     ),
     "positives": (
         PositivesConfig | None,
@@ -51,6 +53,11 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
         int | None,
         "Number of times that every image is visited, or every sentence paired (by default so that about "
         "200,000 are visited, 100,000 by a resnet9, and at most 100).",
+    ),
+    "fanouts": (
+        tuple[int, ...] | None,
+        "Of nodes of one graph, the largest number of neighbors that a node gets at each hop, one number or "
+        "more for each layer (by default 10 for each); numbers above all degrees take all neighbors.",
     ),
 }
 OPTIMIZER: Mapping[str, tuple[Any, str]] = {
@@ -89,7 +96,7 @@ RARE = frozenset(
     {
         *("augmentation", "positives", "encoder", "annealing", "negatives", "schedule", "head", "no_head"),
         *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels", "crops"),
-        "equivariance",
+        *("equivariance", "fanouts"),
     }
 )
 
@@ -147,9 +154,13 @@ class TrainingOptions:
         Raises:
             ValueError: for settings of another kind of data.
         """
-        if are_graphs(source):
-            self._check_graphs(source.data)
+        if are_graphs(source) or are_nodes(source):
+            self._check_graphs(source)
             return load_split(source, None)
+        if self.settings.get("fanouts") is not None:
+            raise ValueError(
+                f"--fanouts is for the nodes of a graph, but {source.data} holds none: leave it out"
+            )
         encoder = self.settings.get("encoder")
         if isinstance(encoder, GraphEncoderConfig):
             raise ValueError(f"that encoder: is for graphs, but {source.data} holds none: leave it out")
@@ -165,15 +176,20 @@ class TrainingOptions:
             raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
         return images
 
-    def _check_graphs(self, name: str) -> None:
+    def _check_graphs(self, source: Split) -> None:
         given = {"--size": self.size, "--channels": self.channels}
+        if not are_nodes(source):
+            given["--fanouts"] = self.settings.get("fanouts")
         others = [flag for flag, value in given.items() if value is not None]
         if not isinstance(self.settings.get("encoder"), GraphEncoderConfig | None):
             others.append("that encoder:")
         if not isinstance(self.settings.get("augmentation"), GraphAugmentation | None):
             others.append("that augmentation:")
         if others:
-            raise ValueError(f"{', '.join(others)} is for other data, but {name} holds graphs: leave it out")
+            what = "nodes" if are_nodes(source) else "graphs"
+            raise ValueError(
+                f"{', '.join(others)} is for other data, but {source.data} holds {what}: leave it out"
+            )
 
     def _check_texts(self, name: str) -> None:
         encoder, augmentation = self.settings.get("encoder"), self.settings.get("augmentation")

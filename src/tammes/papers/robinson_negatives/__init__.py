@@ -12,6 +12,24 @@ GRAPHS_HARD = Entry(
     data="a folder of data sets of the TU collection, unpacked or as archives: MUTAG, PTC_MR, ENZYMES, "
     "PROTEINS, IMDB-BINARY, IMDB-MULTI, DD, REDDIT-BINARY, or some of them",
 )
+GRAPHS_AUGMENTED = Entry(
+    name="graphs-augmented",
+    statement="Hard negatives, and negatives by optimal transport, which the papers try between nodes and "
+    "graphs, also help between two augmented views of graphs (GraphCL).",
+    source="Robinson (2023), section 3.5.2; Jiang et al. (2023), section VII-B and VII-C; views of You et "
+    "al., Graph Contrastive Learning with Augmentations, 2020",
+    run=run_of("tammes.papers.robinson_negatives.graphs_augmented"),
+    data="a folder of data sets of the TU collection, unpacked or as archives: MUTAG, PTC_MR, ENZYMES, "
+    "PROTEINS, IMDB-BINARY, IMDB-MULTI, DD, REDDIT-BINARY, or some of them",
+)
+GRAPHS_NODES = Entry(
+    name="graphs-nodes",
+    statement="Hard negatives, and negatives by optimal transport, which the papers try between nodes and "
+    "graphs, also help between the nodes of one large graph (GRACE).",
+    source="Robinson (2023), section 3.5.2; Jiang et al. (2023), section VII-B and VII-C; views of Zhu et "
+    "al., Deep Graph Contrastive Representation Learning, 2020; graph of Karrer and Newman, 2011",
+    run=run_of("tammes.papers.robinson_negatives.graphs_nodes"),
+)
 NEGATIVES_IMAGES = Entry(
     name="negatives-images",
     statement="Hard and transported negatives, debiased, give better representations of images than SimCLR, "

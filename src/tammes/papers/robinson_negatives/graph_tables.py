@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Any
 
 from matplotlib.figure import Figure as Drawing
 
@@ -18,6 +19,7 @@ from tammes.papers.robinson_negatives.graph_training import (
     BATCH,
     FLOORS,
     LAYERS,
+    NO_VIEWS,
     UNTRAINED,
     WIDTH,
     GraphRun,
@@ -28,12 +30,13 @@ from tammes.papers.robinson_negatives.graph_training import (
     measurer,
 )
 from tammes.papers.study import Study, grouped
+from tammes.positives import GraphAugmentation
 from tammes.report.figures.canvas import TEXT, quiet
 from tammes.report.markup import Panel
 from tammes.report.palette import MUTED, objective_color
 
-Pick = Callable[[GraphScore], float]
-"""One of the measurements."""
+Pick = Callable[[Any], float]
+"""One of the measurements of a score."""
 CLEAN: Pick = attrgetter("svm")
 PUBLISHED: Pick = attrgetter("published")
 INNER: Pick = attrgetter("inner")
@@ -61,10 +64,10 @@ class GraphResults:
     """Scores by set, method and seed.
 
     Args:
-        scores: scores of all cells that were measured.
+        scores: scores of all cells that were measured; a cell has the fields `data`, `method` and `seed`.
     """
 
-    scores: Mapping[GraphRun, GraphScore]
+    scores: Mapping[Any, Any]
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -105,6 +108,7 @@ def study_of(
     page: Callable[[GraphResults, Mapping[str, GraphSet], GraphScale], PaperPage],
     *,
     search: Mapping[str, Sequence[float]],
+    views: Mapping[str, GraphAugmentation] = NO_VIEWS,
 ) -> Study[GraphRun, GraphScore]:
     """Return the study of some objectives on some sets.
 
@@ -114,11 +118,12 @@ def study_of(
         scale: size of the study.
         page: function from the scores to the page.
         search: settings that are chosen by the inner folds, with their values.
+        views: augmentation of each method that compares two views of a graph; see `measurer`.
     """
     return Study(
         cells=cells_of(sets, tuple(objectives), scale),
         scores=GraphScore,
-        measure=measurer(sets, objectives, scale),
+        measure=measurer(sets, objectives, scale, views),
         name=lambda run: f"{run.data}, {run.method}, seed {run.seed}",
         protocol=Protocol(
             seeds=scale.seeds,
@@ -145,29 +150,38 @@ def learned(results: GraphResults, methods: Sequence[str]) -> tuple[Effect, ...]
 
 
 def numbers(
-    results: GraphResults, paper: Mapping[tuple[str, str], str], base: str, *, note: str = ""
+    results: GraphResults,
+    paper: Mapping[tuple[str, str], str],
+    base: str,
+    *,
+    note: str = "",
+    columns: Mapping[str, Pick] = COLUMNS,
+    pick: Pick = CLEAN,
 ) -> Numbers:
     """Return the table of all sets and methods.
 
     Args:
         results: scores.
-        paper: numbers of the paper by set and method, as they are printed.
+        paper: numbers of the paper by set and method, as they are printed; empty where it has none, and the
+            table then has no column of them.
         base: method from which the last column takes the difference.
-        note: sentence about the paper's numbers.
+        note: sentence about the numbers.
+        columns: measurements that are shown.
+        pick: measurement of which the difference is taken.
     """
     rows = []
     for (data, method), group in grouped(results.scores, "data", "method").items():
         several = list(group.values())
-        cells = [_cell([pick(score) for score in several]) for pick in COLUMNS.values()]
-        over = "–" if method == base else results.over(data, method, base, CLEAN).points
+        cells = [_cell([shown(score) for score in several]) for shown in columns.values()]
+        over = "–" if method == base else results.over(data, method, base, pick).points
         seconds = f"{sum(score.seconds for score in several) / len(several):.0f}"
-        said = paper.get((data, method), "–")
-        rows.append((f"{data}, {method}", *cells, over, said, seconds, str(len(several))))
+        said = (paper.get((data, method), "–"),) if paper else ()
+        rows.append((f"{data}, {method}", *cells, over, *said, seconds, str(len(several))))
     return Numbers(
-        header=("negatives", *COLUMNS, f"over {base}", "paper", "seconds", "seeds"),
+        header=("negatives", *columns, f"over {base}", *(("paper",) if paper else ()), "seconds", "seeds"),
         rows=tuple(rows),
-        note="Accuracy in percent over ten folds, means over the seeds with 95 % intervals; the difference "
-        f"is after the last epoch, in points; seconds of processor time. {note}",
+        note="Accuracy in percent, means over the seeds with 95 % intervals; the difference is after the "
+        f"last epoch, in points; seconds of processor time. {note}",
     )
 
 
@@ -175,21 +189,36 @@ def _cell(values: Sequence[float]) -> str:
     return Estimate.over_seeds(values).percent if all(value > 0 for value in values) else "–"
 
 
-def overview(results: GraphResults, methods: Sequence[str], base: str) -> Drawing:
-    """Draw the differences of all methods from one, set by set, side by side."""
+def overview(
+    results: GraphResults,
+    methods: Sequence[str],
+    base: str,
+    *,
+    pick: Pick = CLEAN,
+    floors: Sequence[str] = FLOORS,
+) -> Drawing:
+    """Draw the differences of all methods from one, set by set, side by side.
+
+    Args:
+        results: scores.
+        methods: methods, from above.
+        base: method from which the difference is taken.
+        pick: measurement.
+        floors: methods without training, in another color.
+    """
     figure = Drawing(figsize=(2.1 * len(results.sets) + 1.6, 0.3 * len(methods) + 1.2), layout="constrained")
     grid = figure.subplots(1, len(results.sets), squeeze=False, sharey=True)[0]
     for axes, data in zip(grid, results.sets, strict=True):
         quiet(axes)
         axes.axvline(0, color=MUTED, linewidth=0.8)
         for row, method in enumerate(methods):
-            difference = results.over(data, method, base, CLEAN)
+            difference = results.over(data, method, base, pick)
             mean, low, high = (100 * number for number in (difference.mean, difference.low, difference.high))
             axes.errorbar(
                 [mean],
                 [row],
                 xerr=[[mean - low], [high - mean]] if difference.is_known else None,
-                color=objective_color(1 if method in FLOORS else 0),
+                color=objective_color(1 if method in floors else 0),
                 marker="o",
                 markersize=4,
                 linewidth=1.4,
@@ -221,7 +250,8 @@ def settings_of(sets: Mapping[str, GraphSet], scale: GraphScale, results: GraphR
     }
     return {
         **each,
-        "encoder": f"GIN, {LAYERS} layers of width {WIDTH}, all summed over the nodes; InfoGraph's heads",
+        "encoder": f"GIN, {LAYERS} layers of width {WIDTH}, all summed over the nodes",
+        "head": "InfoGraph's two heads for nodes and graphs; a perceptron of two layers for two views",
         "features of nodes": "one for each node label; the number 1 in sets without labels",
         "batch": f"{BATCH} graphs, half of a smaller set; as many steps as the paper's {scale.epochs} epochs",
         "Adam": f"learning rate {scale.learning_rate:g}, weight decay 1e-6",

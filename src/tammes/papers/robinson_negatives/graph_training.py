@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tammes.data import GraphSet, tu_set
 from tammes.data.tu_sets import tu_files
-from tammes.encoders import GINEncoderConfig, ShortcutHeadConfig
+from tammes.encoders import GINEncoderConfig, ProjectionHeadConfig, ShortcutHeadConfig
 from tammes.evaluation import (
     SVM,
     CrossValidation,
@@ -29,7 +29,7 @@ from tammes.evaluation.svm import COSTS
 from tammes.evaluation.weisfeiler_lehman import first_of_each
 from tammes.objective import Objective
 from tammes.papers.entry import Request
-from tammes.positives import OwnGraph
+from tammes.positives import GraphAugmentation, OwnGraph, SameInstance
 from tammes.training import (
     Adam,
     GraphsSummary,
@@ -49,6 +49,8 @@ FLOORS = (UNTRAINED, WL, DEGREES)
 """Controls that need no training."""
 SEEDS, EPOCHS, BATCH, FOLDS, STAGES = 10, 200, 128, 10, 5
 WIDTH, LAYERS = 32, 3
+NO_VIEWS: Mapping[str, GraphAugmentation] = {}
+"""Augmentations of methods that all compare nodes with graphs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,14 +202,23 @@ def _epochs(graphs: int, published: int) -> int:
     return max(1, round(published * -(-graphs // size) / (graphs // size)))
 
 
-def config_of(objective: Objective, run: GraphRun, scale: GraphScale) -> TrainingConfig:
-    """Return the papers' settings: three GIN layers of width 32, Adam, weight decay 1e-6."""
+def config_of(
+    objective: Objective, run: GraphRun, scale: GraphScale, view: GraphAugmentation | None = None
+) -> TrainingConfig:
+    """Return the papers' settings: three GIN layers of width 32, Adam, weight decay 1e-6.
+
+    Args:
+        objective: objective to minimize.
+        run: the run.
+        scale: size of the study.
+        view: augmentation that makes two views of a graph; None compares nodes with graphs.
+    """
     return TrainingConfig(
         objective=objective,
         encoder=GINEncoderConfig(width=WIDTH, layers=LAYERS),
-        head=ShortcutHeadConfig(),
-        augmentation=None,
-        positives=OwnGraph(),
+        head=ShortcutHeadConfig() if view is None else ProjectionHeadConfig(dim=WIDTH * LAYERS),
+        augmentation=view,
+        positives=OwnGraph() if view is None else SameInstance(),
         optimizer=Adam(learning_rate=scale.learning_rate, weight_decay=1e-6),
         batch_size=batch_size(run.graphs),
         epochs=max(1, run.epochs),
@@ -216,7 +227,10 @@ def config_of(objective: Objective, run: GraphRun, scale: GraphScale) -> Trainin
 
 
 def measurer(
-    sets: Mapping[str, GraphSet], objectives: Mapping[str, Objective], scale: GraphScale
+    sets: Mapping[str, GraphSet],
+    objectives: Mapping[str, Objective],
+    scale: GraphScale,
+    views: Mapping[str, GraphAugmentation] = NO_VIEWS,
 ) -> Callable[[GraphRun], GraphScore]:
     """Return the function that trains and measures one encoder, or measures a floor.
 
@@ -224,6 +238,7 @@ def measurer(
         sets: sets by name.
         objectives: objective of each trained method.
         scale: size of the study.
+        views: augmentation of each method on two views of a graph; others compare nodes with graphs.
     """
 
     @cache  # the floors of a set are the same for all seeds
@@ -248,7 +263,7 @@ def measurer(
         if run.epochs == 0:
             described = RunConfig(training=config, data=GraphsSummary.of(graphs, source=run.data))
             return evaluation.score([_features(build_model(described), graphs)], loss=0.0, seconds=0.0)
-        config = config_of(objectives[run.method], run, scale)
+        config = config_of(objectives[run.method], run, scale, views.get(run.method))
         start = time.process_time()
         several, losses = zip(*_trained(config, graphs, stages=scale.stages), strict=True)
         return evaluation.score(several, loss=losses[-1], seconds=time.process_time() - start)
