@@ -16,7 +16,14 @@ from tammes.coupling import (
 from tammes.matryoshka import Matryoshka
 from tammes.objective import Objective
 from tammes.pairs import Pairs
-from tammes.perturbation import FeatureModification, Perturbation
+from tammes.perturbation import (
+    BeforeNormalization,
+    Ellipsoid,
+    FeatureModification,
+    Perturbation,
+    Renormalized,
+    Shifted,
+)
 from tammes.selection import All, NotAbove, OtherLabels, Selection, Subset
 from tammes.sources import Gather, InBatch, NodesToGraphs, Queue, TwoTowers
 from tammes.temperature import LearnedTemperature
@@ -24,11 +31,13 @@ from tammes.temperature import LearnedTemperature
 __all__ = [
     "BCL",
     "All",
+    "BeforeNormalization",
     "Contrast",
     "Correction",
     "Cost",
     "Coupling",
     "Debias",
+    "Ellipsoid",
     "ExponentialEuclidean",
     "FeatureModification",
     "Gather",
@@ -46,7 +55,9 @@ __all__ = [
     "Pairs",
     "Perturbation",
     "Queue",
+    "Renormalized",
     "Selection",
+    "Shifted",
     "Sigmoid",
     "SinkhornWarning",
     "Softplus",

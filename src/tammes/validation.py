@@ -46,8 +46,12 @@ def check_combination(
     correction: Correction | None,
     perturbation: Perturbation | None,
     contrast: Contrast,
+    *,
+    normalize: bool = True,
 ) -> None:
     """Raise ValueError for parts that contradict each other, with the parts to take instead."""
+    if perturbation is not None and perturbation.displacement is not None:
+        _check_displacement(perturbation, contrast, normalize=normalize)
     if perturbation is not None and not contrast.falls_with_positives:
         raise ValueError(
             f"{contrast!r} can rise with a positive's logit, so lowering all of them is not the worst that "
@@ -72,6 +76,20 @@ def check_combination(
         )
     if contrast.log_domain and not math.isfinite(correction.least_similarity):
         raise ValueError(f"{contrast!r} has no lower bound: {correction!r} needs a finite least_similarity")
+
+
+def _check_displacement(perturbation: Perturbation, contrast: Contrast, *, normalize: bool) -> None:
+    """Raise ValueError for parts that cannot do with moves that differ from candidate to candidate."""
+    if not normalize:
+        raise ValueError(
+            f"{perturbation!r} brings moved embeddings to unit length, but normalize=False keeps lengths: "
+            "use form=Shifted(), or normalize"
+        )
+    if not contrast.weighs:
+        raise ValueError(
+            f"{contrast!r} looks at the hardest negative alone, which {perturbation!r} may change: use "
+            "form=Shifted(), or a contrast that averages"
+        )
 
 
 def check_temperatures(coupling: Coupling, scale: LogitScale) -> None:

@@ -2,10 +2,12 @@
 
 from tammes.reduce.choice import choose
 from tammes.reduce.dense import Dense
+from tammes.reduce.displacement import AlongAnchor, Displacement, Movable, TowardsAnchor
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.guide import Guide
 from tammes.reduce.key_ranges import KeyRanges
+from tammes.reduce.moved import MovedNegatives, MovedPositives, smallest_similarity
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.positives import WeightedPositives
 from tammes.reduce.softmax import SoftmaxLoss
@@ -14,20 +16,27 @@ from tammes.reduce.triton import Product, Triton
 from tammes.reduce.weighted import Sample, WeightedNegatives
 
 __all__ = [
+    "AlongAnchor",
     "Dense",
+    "Displacement",
     "Engine",
     "Exponent",
     "Guide",
     "Kernel",
     "KeyRanges",
+    "Movable",
+    "MovedNegatives",
+    "MovedPositives",
     "Negatives",
     "Pointwise",
     "Product",
     "Sample",
     "SoftmaxLoss",
     "Tiled",
+    "TowardsAnchor",
     "Triton",
     "WeightedNegatives",
     "WeightedPositives",
     "choose",
+    "smallest_similarity",
 ]

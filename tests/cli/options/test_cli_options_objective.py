@@ -1,3 +1,4 @@
+import math
 from typing import Any
 
 import pytest
@@ -38,6 +39,20 @@ def parse(*words: str) -> Any:
         ("logistic --weight 3", recipes.logistic(weight=3.0)),
         ("hinge selection:other-labels", recipes.hinge(selection=tammes.OtherLabels())),
         ("ifm --temperature 0.5 --epsilon 0.1", recipes.ifm(temperature=0.5, epsilon=0.1)),
+        (
+            "ifm --temperature 0.5 --epsilon 0.1 --alpha 0.5 --divisor 2 form:renormalized",
+            recipes.ifm(temperature=0.5, epsilon=0.1, alpha=0.5, divisor=2.0, form=tammes.Renormalized()),
+        ),
+        (
+            "ifm --temperature 0.5 --epsilon 0.1 --alpha inf form:before-normalization --form.steps 5",
+            recipes.ifm(
+                temperature=0.5, epsilon=0.1, alpha=math.inf, form=tammes.BeforeNormalization(steps=5)
+            ),
+        ),
+        (
+            "ifm --temperature 0.5 --epsilon 0.1 form:ellipsoid --form.axes 1 0.5",
+            recipes.ifm(temperature=0.5, epsilon=0.1, form=tammes.Ellipsoid(axes=(1.0, 0.5))),
+        ),
         ("jsd --beta 1", recipes.jsd(beta=1.0)),
         ("care --temperature 0.5", recipes.simclr(temperature=0.5)),
         ("objective --temperature 0.5", tammes.Objective(temperature=0.5)),
