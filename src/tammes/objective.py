@@ -25,8 +25,8 @@ from tammes.contrast.contrast import Shift
 from tammes.correction import Correction, Debias
 from tammes.coupling import Coupling, Fit, Uniform
 from tammes.measurements import Call, Measurements
+from tammes.mixing import HardMixing
 from tammes.module import ObjectiveModule
-from tammes.moved_samples import moved_samples
 from tammes.pairs import Pairs
 from tammes.perturbation import FeatureModification, Perturbation, Shifted
 from tammes.reduce import (
@@ -38,6 +38,7 @@ from tammes.reduce import (
     smallest_similarity,
 )
 from tammes.reduce.autograd import without_autocast
+from tammes.samples_by_anchor import mixed_negatives, moved_samples
 from tammes.selection import All, Selection
 from tammes.temperature import LearnedTemperature, LogitScale
 from tammes.validation import check_combination, check_kinds, check_range, check_temperatures, weightless
@@ -59,6 +60,7 @@ class Objective:
         selection: rule for the negatives: `All()`, `Subset(k=...)`, `OtherLabels()`, `NotAbove(...)`.
         correction: `Debias(class_prior=...)` or None.
         perturbation: `FeatureModification(epsilon=...)` or None.
+        mixing: `HardMixing(hardest=...)`, which makes further negatives, or None.
         contrast: `InfoNCE()`, `SupCon()`, `Sigmoid()`, `Logistic()`, `BCL()`, `Triplet(margin=...)`,
             `Hinge()`, `Softplus()`.
         normalize: whether embeddings are brought to unit length first.
@@ -91,6 +93,7 @@ class Objective:
     selection: Selection = field(default_factory=All)
     correction: Correction | None = None
     perturbation: Perturbation | None = None
+    mixing: HardMixing | None = None
     contrast: Contrast = field(default_factory=InfoNCE)
     normalize: bool = True
     without_positive: Literal["error", "skip"] = "error"
@@ -111,6 +114,7 @@ class Objective:
             self.perturbation,
             self.contrast,
             normalize=self.normalize,
+            mixing=self.mixing,
         )
 
     def __call__(
@@ -163,9 +167,10 @@ class Objective:
         losses, calls = [], []
         for direction in directions:
             batch = self._batch(direction, self.engine, ids, labels, generator, temperature)
+            seed = 0 if self.mixing is None else self.mixing.seed(generator)
             with without_autocast(batch.constant.anchors.device):
                 fit = self._fitted(batch)
-                loss = self._mean_loss(batch, fit)
+                loss = self._mean_loss(batch, fit, seed)
             losses.append(loss)
             calls.append(self._call(batch, fit, loss))
         self.last.record(*calls)
@@ -223,14 +228,17 @@ class Objective:
         object.__setattr__(other, "last", self.last)
         return other
 
-    def _mean_loss(self, batch: Batch, fit: Fit) -> Float[Tensor, ""]:
+    def _mean_loss(self, batch: Batch, fit: Fit, seed: int) -> Float[Tensor, ""]:
         """Return the loss of a batch."""
         if self._closed_form is not None:
             loss = batch.softmax_loss(self._closed_form, fit.weight)
             if loss is not None:
                 factor = 1.0 if self.perturbation is None else self.perturbation.factor  # type: ignore[attr-defined]
                 return loss if factor == 1.0 else factor * loss
-        mean = batch.group.mean(self._losses(batch, fit, *batch.samples(fit.weight)))
+        negatives, positives = batch.samples(fit.weight)
+        if self.mixing is not None:
+            negatives = mixed_negatives(batch, self.mixing, negatives, seed=seed)
+        mean = batch.group.mean(self._losses(batch, fit, negatives, positives))
         # The loss is the same on all processes, so that all raise or none.
         if fit.weight.may_vanish and not bool(mean.isfinite()):
             raise weightless(batch.detached_samples(fit.weight), self.coupling)
@@ -288,6 +296,8 @@ class Objective:
         """The closed form of these parts, for small batches; None for other parts."""
         contrast, correction, perturbation = self.contrast, self.correction, self.perturbation
         if not isinstance(contrast, SoftmaxContrast) or not isinstance(correction, Debias | None):
+            return None
+        if self.mixing is not None:
             return None
         form = SoftmaxLoss(
             temperature=self.temperature, log_weight=contrast.log_weight, limit=contrast.is_limit

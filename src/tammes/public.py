@@ -14,6 +14,7 @@ from tammes.coupling import (
     Uniform,
 )
 from tammes.matryoshka import Matryoshka
+from tammes.mixing import HardMixing
 from tammes.objective import Objective
 from tammes.pairs import Pairs
 from tammes.perturbation import (
@@ -42,6 +43,7 @@ __all__ = [
     "FeatureModification",
     "Gather",
     "Hard",
+    "HardMixing",
     "Hinge",
     "InBatch",
     "InfoNCE",

@@ -10,7 +10,8 @@ import torch
 from tammes.batch import Samples
 from tammes.contrast import Contrast
 from tammes.correction import Correction
-from tammes.coupling import Coupling, Uniform
+from tammes.coupling import Coupling, Transport, Uniform
+from tammes.mixing import HardMixing
 from tammes.perturbation import Perturbation
 from tammes.reduce import Engine, Exponent, Negatives
 from tammes.reduce.terms import Clipped
@@ -30,6 +31,7 @@ def check_kinds(parts: Mapping[str, object]) -> None:
         ("selection", (Selection,)),
         ("correction", (Correction, optional)),
         ("perturbation", (Perturbation, optional)),
+        ("mixing", (HardMixing, optional)),
         ("contrast", (Contrast,)),
         ("engine", (Engine, optional)),
     ):
@@ -48,8 +50,11 @@ def check_combination(
     contrast: Contrast,
     *,
     normalize: bool = True,
+    mixing: HardMixing | None = None,
 ) -> None:
     """Raise ValueError for parts that contradict each other, with the parts to take instead."""
+    if mixing is not None:
+        _check_mixing(mixing, coupling, correction, perturbation, contrast, normalize=normalize)
     if perturbation is not None and perturbation.displacement is not None:
         _check_displacement(perturbation, contrast, normalize=normalize)
     if perturbation is not None and not contrast.falls_with_positives:
@@ -76,6 +81,36 @@ def check_combination(
         )
     if contrast.log_domain and not math.isfinite(correction.least_similarity):
         raise ValueError(f"{contrast!r} has no lower bound: {correction!r} needs a finite least_similarity")
+
+
+def _check_mixing(
+    mixing: HardMixing,
+    coupling: Coupling,
+    correction: Correction | None,
+    perturbation: Perturbation | None,
+    contrast: Contrast,
+    *,
+    normalize: bool,
+) -> None:
+    """Raise ValueError for parts that synthetic negatives do not fit."""
+    if not normalize:
+        raise ValueError(f"{mixing!r} makes unit vectors, but normalize=False keeps lengths: normalize")
+    if isinstance(coupling, Transport):
+        raise ValueError(
+            f"{coupling!r} transports a batch to itself, in which {mixing!r} has no rows: use "
+            "Uniform() or Hard(...)"
+        )
+    if correction is not None:
+        raise ValueError(
+            f"{correction!r} corrects for the classes of real candidates, which mixtures do not have: leave "
+            f"it out, or {mixing!r}"
+        )
+    if perturbation is not None and perturbation.displacement is not None:
+        raise ValueError(f"{perturbation!r} does not move the negatives of {mixing!r}: use form=Shifted()")
+    if not contrast.weighs:
+        raise ValueError(
+            f"{contrast!r} looks at one real negative, so {mixing!r} has no effect: use InfoNCE()"
+        )
 
 
 def _check_displacement(perturbation: Perturbation, contrast: Contrast, *, normalize: bool) -> None:

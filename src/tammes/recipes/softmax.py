@@ -7,6 +7,7 @@ from typing import Literal
 from tammes.contrast import InfoNCE, Logistic, SupCon
 from tammes.correction import Debias
 from tammes.coupling import Cost, Coupling, Hard, SquaredEuclidean, Transport, Uniform
+from tammes.mixing import HardMixing
 from tammes.objective import Objective
 from tammes.perturbation import FeatureModification, ModificationForm, Shifted
 from tammes.selection import All, Selection
@@ -137,6 +138,36 @@ def ifm(
         temperature=temperature,
         selection=selection,
         perturbation=FeatureModification(epsilon=epsilon, alpha=alpha, divisor=divisor, form=form),
+    )
+
+
+def mochi(
+    *,
+    temperature: float,
+    hardest: int = 1024,
+    pairs: int = 1024,
+    with_anchor: int = 128,
+    selection: Selection = All(),  # noqa: B008
+) -> Objective:
+    """Return NT-Xent with further negatives for each anchor, mixed of its hardest ones (MoCHi).
+
+    Args:
+        temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
+        hardest: number of hardest negatives that are mixed; all where an anchor has fewer.
+        pairs: number of mixtures of two negatives.
+        with_anchor: number of mixtures of the anchor and a negative.
+        selection: rule for the negatives.
+
+    Source: Kalantidis et al. (2020), sections 4.1 and 4.2, there with a queue.
+
+    Example:
+        >>> mochi(temperature=0.2, hardest=64, pairs=32, with_anchor=8).mixing.count
+        40
+    """
+    return Objective(
+        temperature=temperature,
+        selection=selection,
+        mixing=HardMixing(hardest=hardest, pairs=pairs, with_anchor=with_anchor),
     )
 
 

@@ -7,6 +7,7 @@ from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.guide import Guide
 from tammes.reduce.key_ranges import KeyRanges
+from tammes.reduce.mixed import MixedNegatives, mixtures
 from tammes.reduce.moved import MovedNegatives, MovedPositives, smallest_similarity
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.positives import WeightedPositives
@@ -24,6 +25,7 @@ __all__ = [
     "Guide",
     "Kernel",
     "KeyRanges",
+    "MixedNegatives",
     "Movable",
     "MovedNegatives",
     "MovedPositives",
@@ -38,5 +40,6 @@ __all__ = [
     "WeightedNegatives",
     "WeightedPositives",
     "choose",
+    "mixtures",
     "smallest_similarity",
 ]

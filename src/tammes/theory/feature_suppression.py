@@ -1,6 +1,6 @@
 """Encoders of spheres that suppress a feature and still reach the minimum of InfoNCE, made and measured.
 
-A point has several features, each uniform on a unit sphere of its own; the encoder maps their values to a
+A point has several features, each uniform on a unit sphere; the encoder maps their values to a
 sphere of the same dimension. Augmentations change nothing here: the constructions map all views of a point to
 one embedding, so that the alignment term is zero.
 """

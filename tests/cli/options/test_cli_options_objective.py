@@ -53,6 +53,14 @@ def parse(*words: str) -> Any:
             "ifm --temperature 0.5 --epsilon 0.1 form:ellipsoid --form.axes 1 0.5",
             recipes.ifm(temperature=0.5, epsilon=0.1, form=tammes.Ellipsoid(axes=(1.0, 0.5))),
         ),
+        (
+            "mochi --temperature 0.2 --hardest 64 --pairs 32 --with-anchor 8",
+            recipes.mochi(temperature=0.2, hardest=64, pairs=32, with_anchor=8),
+        ),
+        (
+            "objective --temperature 0.2 mixing:hard-mixing --mixing.hardest 8",
+            tammes.Objective(temperature=0.2, mixing=tammes.HardMixing(hardest=8)),
+        ),
         ("jsd --beta 1", recipes.jsd(beta=1.0)),
         ("care --temperature 0.5", recipes.simclr(temperature=0.5)),
         ("objective --temperature 0.5", tammes.Objective(temperature=0.5)),
@@ -92,7 +100,7 @@ def test_words_make_the_objective(words: str, expected: tammes.Objective) -> Non
 def test_every_recipe_is_a_word() -> None:
     assert list(named_recipes()) == [
         "simclr", "dcl", "hcl", "hcl-ot", "bcl", "triplet", "logistic", "hinge", "ifm", "jsd",
-        "decoupled", "supcon", "sigmoid",
+        "decoupled", "supcon", "sigmoid", "mochi",
     ]  # fmt: skip
 
 

@@ -1,11 +1,21 @@
-"""The samples of a batch after a perturbation that moves each candidate for each anchor."""
+"""Samples whose candidates are made for each anchor: moved by a perturbation, or mixed."""
 
 from __future__ import annotations
 
 import torch
 
 from tammes.batch import Batch, Samples
-from tammes.reduce import Displacement, Exponent, Movable, MovedNegatives, MovedPositives
+from tammes.mixing import HardMixing
+from tammes.reduce import (
+    Displacement,
+    Exponent,
+    MixedNegatives,
+    Movable,
+    MovedNegatives,
+    MovedPositives,
+    WeightedNegatives,
+    mixtures,
+)
 
 MovedSamples = tuple[MovedNegatives, MovedPositives, MovedPositives]
 """The moved negatives of each anchor, its positives moved away from it, and those moved towards it."""
@@ -51,3 +61,42 @@ def moved_samples(
     )
     away, towards = (MovedPositives.after(positives, movable, sign, one) for sign in (-1.0, 1.0))
     return moved, away, towards
+
+
+def mixed_negatives(
+    batch: Batch, mixing: HardMixing, negatives: WeightedNegatives, *, seed: int
+) -> MixedNegatives:
+    """Return the negatives of a batch with the synthetic ones that are mixed of them.
+
+    Args:
+        batch: the batch of unit vectors.
+        mixing: numbers of the mixtures.
+        negatives: its negatives, in the graph.
+        seed: seed of the mixtures.
+
+    Raises:
+        ValueError: anchors and candidates of several processes.
+    """
+    if batch.group.size > 1:
+        raise ValueError(
+            f"{mixing!r} draws mixtures of the candidates of one process: train in one process, or leave the "
+            "mixing out"
+        )
+    made = mixtures(
+        batch.constant,
+        hardest=mixing.hardest,
+        pairs=mixing.pairs,
+        with_anchor=mixing.with_anchor,
+        seed=seed,
+    )
+    synthetic = torch.einsum("nd,npd->np", batch.anchors.in_graph(), made)
+    one = batch.scale.one
+    if one is not None:
+        synthetic = synthetic * (one if one.ndim == 0 else one[:, None])
+    return MixedNegatives(
+        negatives=negatives.negatives,
+        weight=negatives.weight,
+        temperature=negatives.temperature,
+        engine=negatives.engine,
+        synthetic=synthetic,
+    )
