@@ -26,7 +26,7 @@ from tammes.perturbation import (
     Shifted,
 )
 from tammes.selection import All, NotAbove, OtherLabels, Selection, Subset
-from tammes.sources import Gather, InBatch, NodesToGraphs, Queue, TwoTowers
+from tammes.sources import Gather, InBatch, LearnedNegatives, NodesToGraphs, Queue, TwoTowers
 from tammes.temperature import LearnedTemperature
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "Hinge",
     "InBatch",
     "InfoNCE",
+    "LearnedNegatives",
     "LearnedTemperature",
     "Logistic",
     "Matryoshka",

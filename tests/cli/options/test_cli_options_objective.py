@@ -8,6 +8,8 @@ import tammes
 from tammes import recipes
 from tammes.cli.options.objective import named_recipes, objective_type
 from tammes.cli.options.parts import summary_of
+from tammes.cli.options.train import parse as parse_train
+from tammes.training import InputAttack, LearnedNegativesConfig
 
 
 def parse(*words: str) -> Any:
@@ -137,3 +139,11 @@ def test_wrong_words_are_named(words: str, message: str, capsys: pytest.CaptureF
         parse(*words.split())
     assert end.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_rivals_of_feature_modification_are_settings_of_a_training() -> None:
+    words = "simclr --data digits --temperature 0.5 attack:pgd --attack.steps 2"
+    learned = "negatives:learned --negatives.size 64 --negatives.inertia 0.5"
+    train = parse_train(f"{words} {learned}".split())
+    assert train.training.settings["negatives"] == LearnedNegativesConfig(size=64, inertia=0.5)
+    assert train.training.settings["attack"] == InputAttack(steps=2)

@@ -29,7 +29,7 @@ from tammes.encoders import (
     TransformersConfig,
 )
 from tammes.positives import SameInstance
-from tammes.training import Care, QueueConfig
+from tammes.training import Care, InputAttack, LearnedNegativesConfig, QueueConfig
 from tammes.training.config_file import concrete_classes
 
 DEPTHS = (18, 34, 50)
@@ -48,6 +48,8 @@ NAMES: Mapping[type, str] = {
     GATEncoderConfig: "gat",
     GPSEncoderConfig: "gps",
     QueueConfig: "queue",
+    LearnedNegativesConfig: "learned",
+    InputAttack: "pgd",
     SameInstance: "itself",
 }
 
