@@ -273,7 +273,7 @@ class ContrastiveModule(LightningModule):
         if isinstance(self.source, Queue | LearnedNegatives):
             # The ids let the fresh key of an image replace the one stored in an earlier epoch.
             return self.source(*embeddings, ids=rows, labels=labels)
-        return self.source(*embeddings, labels=labels)  # type: ignore[no-any-return]
+        return self.source(*embeddings, labels=labels)
 
     def _labels(self, rows: Tensor) -> Tensor | None:
         labels = self.examples.labels
