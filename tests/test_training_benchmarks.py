@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
     [
         ("encoders.py", "| ResNet9, width 16 |"),
         ("equivariance.py", "| CARE, 4 groups |"),
+        ("features.py", "| IFM-SimCLR |"),
         ("images.py", "| colors by kornia |"),
     ],
 )

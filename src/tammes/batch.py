@@ -99,6 +99,16 @@ class Batch:
         arguments = self.constant, self.layout, weight, self.scale.temperature, self.engine
         return lambda: _samples(*arguments)
 
+    def without_graph(self) -> Batch:
+        """Return the same batch, cut from the graph of its embeddings and of a learned temperature."""
+        one = self.scale.one
+        return replace(
+            self,
+            anchors=self.anchors.without_graph(),
+            candidates=None if self.candidates is None else self.candidates.without_graph(),
+            scale=self.scale if one is None else replace(self.scale, one=one.detach()),
+        )
+
     def softmax_loss(self, loss: SoftmaxLoss, weight: Exponent) -> Float[Tensor, ""] | None:
         """Return the softmax loss in closed form; None unless this is a small batch on a CPU.
 

@@ -81,6 +81,8 @@ class Call:
         scale: the temperature, without a graph.
         on_floor: returns `(n,)` where the correction is on its floor, given the samples and the scale; None
             without a correction.
+        overtaken: returns `(e,)` where a perturbed positive lies below all perturbed negatives of its anchor,
+            given the samples; None without a perturbation.
         skipped: number of anchors left out; None where an anchor without a positive is an error.
     """
 
@@ -89,6 +91,7 @@ class Call:
     fit: Fit
     scale: LogitScale
     on_floor: Callable[[WeightedNegatives, WeightedPositives, LogitScale], Tensor] | None
+    overtaken: Callable[[WeightedNegatives, WeightedPositives], Tensor] | None = None
     skipped: int | None = None
 
     def numbers(self) -> dict[str, Number]:
@@ -100,6 +103,7 @@ class Call:
         - `negatives`: number of negatives of an anchor, on average
         - `effective_negatives`: 1 / sum_j w_ij^2, averaged over anchors
         - `debias_floor_fraction`: share of anchors whose correction is on its floor
+        - `overtaken_positives`: share of positives moved below all moved negatives of their anchor
         - `skipped_anchors`: number of anchors without a positive, which were left out
         - `sinkhorn_iterations`, `sinkhorn_error`: of a transport plan
         """
@@ -115,6 +119,8 @@ class Call:
         }
         if self.on_floor is not None:
             numbers["debias_floor_fraction"] = self._floor_fraction
+        if self.overtaken is not None:
+            numbers["overtaken_positives"] = self._overtaken_share
         if (skipped := self.skipped) is not None:
             numbers["skipped_anchors"] = lambda: float(skipped)
         if iterations is not None and error is not None:
@@ -125,6 +131,11 @@ class Call:
         with torch.no_grad(), without_autocast(self.loss.device):
             assert self.on_floor is not None
             return self.on_floor(*self._samples, self.scale).double().mean()
+
+    def _overtaken_share(self) -> Tensor:
+        with torch.no_grad(), without_autocast(self.loss.device):
+            assert self.overtaken is not None
+            return self.overtaken(*self._samples).double().mean()
 
     def _similarities(self, positives: WeightedPositives) -> Tensor:
         """Return `(e,)` the similarity of each positive pair."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -37,6 +37,10 @@ class Embeddings:
     def rows(self) -> Float[Tensor, "n d"]:
         """`(n, d)` the embeddings of all views; in the graph."""
         return _in_turn(self.given)
+
+    def without_graph(self) -> Embeddings:
+        """Return the same rows, cut from their graph."""
+        return replace(self, given=tuple(view.detach() for view in self.given))
 
     def in_graph(self) -> Float[Tensor, "n d"]:
         """Return `values`, differentiable in `rows`."""

@@ -9,6 +9,7 @@ perturbation the same is done for the shifted logits; and the losses are average
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -24,11 +25,20 @@ from tammes.contrast.contrast import Shift
 from tammes.correction import Correction, Debias
 from tammes.coupling import Coupling, Fit, Uniform
 from tammes.measurements import Call, Measurements
+from tammes.mixing import HardMixing
 from tammes.module import ObjectiveModule
 from tammes.pairs import Pairs
-from tammes.perturbation import FeatureModification, Perturbation
-from tammes.reduce import Dense, Engine, SoftmaxLoss, WeightedNegatives, WeightedPositives
+from tammes.perturbation import FeatureModification, Perturbation, Shifted
+from tammes.reduce import (
+    Dense,
+    Engine,
+    SoftmaxLoss,
+    WeightedNegatives,
+    WeightedPositives,
+    smallest_similarity,
+)
 from tammes.reduce.autograd import without_autocast
+from tammes.samples_by_anchor import mixed_negatives, moved_samples
 from tammes.selection import All, Selection
 from tammes.temperature import LearnedTemperature, LogitScale
 from tammes.validation import check_combination, check_kinds, check_range, check_temperatures, weightless
@@ -50,6 +60,7 @@ class Objective:
         selection: rule for the negatives: `All()`, `Subset(k=...)`, `OtherLabels()`, `NotAbove(...)`.
         correction: `Debias(class_prior=...)` or None.
         perturbation: `FeatureModification(epsilon=...)` or None.
+        mixing: `HardMixing(hardest=...)`, which makes further negatives, or None.
         contrast: `InfoNCE()`, `SupCon()`, `Sigmoid()`, `Logistic()`, `BCL()`, `Triplet(margin=...)`,
             `Hinge()`, `Softplus()`.
         normalize: whether embeddings are brought to unit length first.
@@ -82,6 +93,7 @@ class Objective:
     selection: Selection = field(default_factory=All)
     correction: Correction | None = None
     perturbation: Perturbation | None = None
+    mixing: HardMixing | None = None
     contrast: Contrast = field(default_factory=InfoNCE)
     normalize: bool = True
     without_positive: Literal["error", "skip"] = "error"
@@ -95,7 +107,15 @@ class Objective:
                 "is given at the call"
             )
         check_kinds(vars(self))
-        check_combination(self.coupling, self.selection, self.correction, self.perturbation, self.contrast)
+        check_combination(
+            self.coupling,
+            self.selection,
+            self.correction,
+            self.perturbation,
+            self.contrast,
+            normalize=self.normalize,
+            mixing=self.mixing,
+        )
 
     def __call__(
         self,
@@ -147,9 +167,10 @@ class Objective:
         losses, calls = [], []
         for direction in directions:
             batch = self._batch(direction, self.engine, ids, labels, generator, temperature)
+            seed = 0 if self.mixing is None else self.mixing.seed(generator)
             with without_autocast(batch.constant.anchors.device):
                 fit = self._fitted(batch)
-                loss = self._mean_loss(batch, fit)
+                loss = self._mean_loss(batch, fit, seed)
             losses.append(loss)
             calls.append(self._call(batch, fit, loss))
         self.last.record(*calls)
@@ -207,13 +228,17 @@ class Objective:
         object.__setattr__(other, "last", self.last)
         return other
 
-    def _mean_loss(self, batch: Batch, fit: Fit) -> Float[Tensor, ""]:
+    def _mean_loss(self, batch: Batch, fit: Fit, seed: int) -> Float[Tensor, ""]:
         """Return the loss of a batch."""
         if self._closed_form is not None:
             loss = batch.softmax_loss(self._closed_form, fit.weight)
             if loss is not None:
-                return loss
-        mean = batch.group.mean(self._losses(batch, *batch.samples(fit.weight)))
+                factor = 1.0 if self.perturbation is None else self.perturbation.factor  # type: ignore[attr-defined]
+                return loss if factor == 1.0 else factor * loss
+        negatives, positives = batch.samples(fit.weight)
+        if self.mixing is not None:
+            negatives = mixed_negatives(batch, self.mixing, negatives, seed=seed)
+        mean = batch.group.mean(self._losses(batch, fit, negatives, positives))
         # The loss is the same on all processes, so that all raise or none.
         if fit.weight.may_vanish and not bool(mean.isfinite()):
             raise weightless(batch.detached_samples(fit.weight), self.coupling)
@@ -227,6 +252,7 @@ class Objective:
             fit=fit,
             scale=batch.scale.detached,
             on_floor=None if self.correction is None else self._on_floor,
+            overtaken=None if self.perturbation is None else self._overtaken(batch, fit),
             skipped=batch.skipped if self.without_positive == "skip" else None,
         )
 
@@ -260,7 +286,8 @@ class Objective:
         check_temperatures(self.coupling, batch.scale)
         fit = self.coupling.fit(batch.constant, temperature, batch.engine)
         if self.perturbation is not None:
-            shift = float(self.perturbation.shift(batch.anchors.longest, temperature))
+            longest = (self.perturbation.stretch or 1.0) * batch.anchors.longest
+            shift = float(self.perturbation.shift(longest, temperature))
         check_range(fit.weight, batch.constant, temperature, shift)
         return fit
 
@@ -269,6 +296,8 @@ class Objective:
         """The closed form of these parts, for small batches; None for other parts."""
         contrast, correction, perturbation = self.contrast, self.correction, self.perturbation
         if not isinstance(contrast, SoftmaxContrast) or not isinstance(correction, Debias | None):
+            return None
+        if self.mixing is not None:
             return None
         form = SoftmaxLoss(
             temperature=self.temperature, log_weight=contrast.log_weight, limit=contrast.is_limit
@@ -280,25 +309,39 @@ class Objective:
             return form
         if not isinstance(perturbation, FeatureModification) or not self.normalize:
             return None
-        share = perturbation.alpha / (1 + perturbation.alpha)
-        return replace(form, shift=perturbation.epsilon / self.temperature, shifted_share=share)
+        if not isinstance(perturbation.form, Shifted):
+            return None
+        return replace(form, shift=perturbation.epsilon / self.temperature, shifted_share=perturbation.share)
 
     def _losses(
-        self, batch: Batch, negatives: WeightedNegatives, positives: WeightedPositives
+        self, batch: Batch, fit: Fit, negatives: WeightedNegatives, positives: WeightedPositives
     ) -> Float[Tensor, " n"]:
         """Return the loss of each anchor, combined with that of the perturbed logits."""
 
         def shifted(shift: Shift) -> Tensor:
-            statistic, _ = self._statistic(negatives, positives, shift, batch.scale)
+            statistic, _ = self._statistic(negatives, positives, positives, shift, batch.scale)
             return self.contrast.losses(statistic, negatives, positives, shift)
 
-        if self.perturbation is None:
+        perturbation = self.perturbation
+        if perturbation is None:
             return shifted(0.0)
-        shift = self.perturbation.shift(batch.lengths, batch.scale.temperature)
-        return self.perturbation.combine(shifted(0.0), shifted(batch.scale.logits(shift)))
+        plain = shifted(0.0) if perturbation.takes_plain else None
+        if (displacement := perturbation.displacement) is None:
+            euclidean = perturbation.stretch is None
+            lengths = batch.lengths if euclidean else perturbation.lengths(batch.anchors.in_graph())
+            shift = perturbation.shift(lengths, batch.scale.temperature)
+            return perturbation.combine(plain, shifted(batch.scale.logits(shift)))
+        moved, away, towards = moved_samples(batch, fit.weight, displacement, (negatives, positives))
+        statistic, _ = self._statistic(moved, away, towards, 0.0, batch.scale)
+        return perturbation.combine(plain, self.contrast.losses(statistic, moved, away, 0.0))
 
     def _statistic(
-        self, negatives: WeightedNegatives, positives: WeightedPositives, shift: Shift, scale: LogitScale
+        self,
+        negatives: WeightedNegatives,
+        positives: WeightedPositives,
+        false_negatives: WeightedPositives,
+        shift: Shift,
+        scale: LogitScale,
     ) -> tuple[Tensor, Tensor | None]:
         """Return the statistic of each anchor's true negatives, and where the correction is on its floor."""
         statistic = self.contrast.statistic(negatives, positives, shift)
@@ -308,7 +351,7 @@ class Objective:
         least = scale.logits(self.correction.least_similarity / scale.temperature)
         return self.correction(
             statistic,
-            self.contrast.statistic(positives, positives, shift),
+            self.contrast.statistic(false_negatives, positives, shift),
             self.contrast.lower_bound(least + shift),
             log_domain=self.contrast.log_domain,
         )
@@ -317,6 +360,28 @@ class Objective:
         self, negatives: WeightedNegatives, positives: WeightedPositives, scale: LogitScale
     ) -> Bool[Tensor, " n"]:
         """Return where the correction is on its floor."""
-        _, on_floor = self._statistic(negatives, positives, 0.0, scale)
+        _, on_floor = self._statistic(negatives, positives, positives, 0.0, scale)
         assert on_floor is not None
         return on_floor
+
+    def _overtaken(
+        self, batch: Batch, fit: Fit
+    ) -> Callable[[WeightedNegatives, WeightedPositives], Bool[Tensor, " e"]]:
+        """Return a function that returns `(e,)` where a perturbed positive lies below all negatives."""
+        perturbation = self.perturbation
+        assert perturbation is not None
+        displacement = perturbation.displacement
+        constant = None if displacement is None else batch.without_graph()
+
+        def overtaken(negatives: WeightedNegatives, positives: WeightedPositives) -> Tensor:
+            if constant is not None and displacement is not None:
+                moved, away, _ = moved_samples(constant, fit.weight, displacement, (negatives, positives))
+                return away.logit < away.of_anchor(moved.smallest())
+            # The anchors of the samples hold the factor of a temperature for each anchor.
+            shift = perturbation.shift(
+                perturbation.lengths(negatives.negatives.anchors), negatives.temperature
+            )
+            smallest = smallest_similarity(negatives.negatives) / negatives.temperature
+            return positives.logit < positives.of_anchor(smallest + 2 * shift)
+
+        return overtaken

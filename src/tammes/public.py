@@ -14,28 +14,40 @@ from tammes.coupling import (
     Uniform,
 )
 from tammes.matryoshka import Matryoshka
+from tammes.mixing import HardMixing
 from tammes.objective import Objective
 from tammes.pairs import Pairs
-from tammes.perturbation import FeatureModification, Perturbation
+from tammes.perturbation import (
+    BeforeNormalization,
+    Ellipsoid,
+    FeatureModification,
+    Perturbation,
+    Renormalized,
+    Shifted,
+)
 from tammes.selection import All, NotAbove, OtherLabels, Selection, Subset
-from tammes.sources import Gather, InBatch, NodesToGraphs, Queue, TwoTowers
+from tammes.sources import Gather, InBatch, LearnedNegatives, NodesToGraphs, Queue, TwoTowers
 from tammes.temperature import LearnedTemperature
 
 __all__ = [
     "BCL",
     "All",
+    "BeforeNormalization",
     "Contrast",
     "Correction",
     "Cost",
     "Coupling",
     "Debias",
+    "Ellipsoid",
     "ExponentialEuclidean",
     "FeatureModification",
     "Gather",
     "Hard",
+    "HardMixing",
     "Hinge",
     "InBatch",
     "InfoNCE",
+    "LearnedNegatives",
     "LearnedTemperature",
     "Logistic",
     "Matryoshka",
@@ -46,7 +58,9 @@ __all__ = [
     "Pairs",
     "Perturbation",
     "Queue",
+    "Renormalized",
     "Selection",
+    "Shifted",
     "Sigmoid",
     "SinkhornWarning",
     "Softplus",

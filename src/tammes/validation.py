@@ -10,7 +10,8 @@ import torch
 from tammes.batch import Samples
 from tammes.contrast import Contrast
 from tammes.correction import Correction
-from tammes.coupling import Coupling, Uniform
+from tammes.coupling import Coupling, Transport, Uniform
+from tammes.mixing import HardMixing
 from tammes.perturbation import Perturbation
 from tammes.reduce import Engine, Exponent, Negatives
 from tammes.reduce.terms import Clipped
@@ -30,6 +31,7 @@ def check_kinds(parts: Mapping[str, object]) -> None:
         ("selection", (Selection,)),
         ("correction", (Correction, optional)),
         ("perturbation", (Perturbation, optional)),
+        ("mixing", (HardMixing, optional)),
         ("contrast", (Contrast,)),
         ("engine", (Engine, optional)),
     ):
@@ -46,8 +48,15 @@ def check_combination(
     correction: Correction | None,
     perturbation: Perturbation | None,
     contrast: Contrast,
+    *,
+    normalize: bool = True,
+    mixing: HardMixing | None = None,
 ) -> None:
     """Raise ValueError for parts that contradict each other, with the parts to take instead."""
+    if mixing is not None:
+        _check_mixing(mixing, coupling, correction, perturbation, contrast, normalize=normalize)
+    if perturbation is not None and perturbation.displacement is not None:
+        _check_displacement(perturbation, contrast, normalize=normalize)
     if perturbation is not None and not contrast.falls_with_positives:
         raise ValueError(
             f"{contrast!r} can rise with a positive's logit, so lowering all of them is not the worst that "
@@ -72,6 +81,50 @@ def check_combination(
         )
     if contrast.log_domain and not math.isfinite(correction.least_similarity):
         raise ValueError(f"{contrast!r} has no lower bound: {correction!r} needs a finite least_similarity")
+
+
+def _check_mixing(
+    mixing: HardMixing,
+    coupling: Coupling,
+    correction: Correction | None,
+    perturbation: Perturbation | None,
+    contrast: Contrast,
+    *,
+    normalize: bool,
+) -> None:
+    """Raise ValueError for parts that synthetic negatives do not fit."""
+    if not normalize:
+        raise ValueError(f"{mixing!r} makes unit vectors, but normalize=False keeps lengths: normalize")
+    if isinstance(coupling, Transport):
+        raise ValueError(
+            f"{coupling!r} transports a batch to itself, in which {mixing!r} has no rows: use "
+            "Uniform() or Hard(...)"
+        )
+    if correction is not None:
+        raise ValueError(
+            f"{correction!r} corrects for the classes of real candidates, which mixtures do not have: leave "
+            f"it out, or {mixing!r}"
+        )
+    if perturbation is not None and perturbation.displacement is not None:
+        raise ValueError(f"{perturbation!r} does not move the negatives of {mixing!r}: use form=Shifted()")
+    if not contrast.weighs:
+        raise ValueError(
+            f"{contrast!r} looks at one real negative, so {mixing!r} has no effect: use InfoNCE()"
+        )
+
+
+def _check_displacement(perturbation: Perturbation, contrast: Contrast, *, normalize: bool) -> None:
+    """Raise ValueError for parts that cannot do with moves that differ from candidate to candidate."""
+    if not normalize:
+        raise ValueError(
+            f"{perturbation!r} brings moved embeddings to unit length, but normalize=False keeps lengths: "
+            "use form=Shifted(), or normalize"
+        )
+    if not contrast.weighs:
+        raise ValueError(
+            f"{contrast!r} looks at the hardest negative alone, which {perturbation!r} may change: use "
+            "form=Shifted(), or a contrast that averages"
+        )
 
 
 def check_temperatures(coupling: Coupling, scale: LogitScale) -> None:

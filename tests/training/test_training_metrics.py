@@ -1,4 +1,5 @@
 import math
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -7,9 +8,11 @@ from typing import Any
 import pytest
 import torch
 
+from tammes import recipes
 from tammes.evaluation import KNN
 from tammes.training import (
     Adam,
+    Constant,
     Cosine,
     EpochMetrics,
     ImagesSummary,
@@ -21,7 +24,7 @@ from tammes.training import (
     build_model,
     train,
 )
-from tammes.training.metrics import read_csv, to_csv
+from tammes.training.metrics import OvertakenWarning, read_csv, to_csv
 from tammes.training.module import ContrastiveModule
 from tiny import make_config, random_images
 
@@ -42,6 +45,25 @@ ROWS = (
 def go(adam: Adam, folder: RunFolder | None = None, *, epochs: int = 3, batch_size: int = 4) -> Run:
     config = replace(make_config(), optimizer=adam, epochs=epochs, batch_size=batch_size)
     return train(config, random_images(22), folder=folder, machine=Machine(accelerator="cpu"))
+
+
+def modified(epsilon: float, epochs: int, folder: RunFolder | None = None) -> Run:
+    objective = recipes.ifm(temperature=0.5, epsilon=epsilon)
+    config = replace(
+        make_config(), objective=objective, epochs=epochs, annealing=None, optimizer=Adam(schedule=Constant())
+    )
+    return train(config, random_images(22), folder=folder, machine=Machine(accelerator="cpu"))
+
+
+def test_an_epsilon_too_large_is_said_once_in_a_run_that_is_resumed_too(tmp_path: Path) -> None:
+    with pytest.warns(OvertakenWarning, match="of 100% of the anchors below all their negatives") as said:
+        run = modified(1.5, 2, RunFolder(path=tmp_path / "run"))
+    assert len([each for each in said if each.category is OvertakenWarning]) == 1
+    assert [row.last["overtaken_positives"] for row in run.metrics] == [1.0, 1.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OvertakenWarning)
+        modified(1.5, 3, RunFolder(path=tmp_path / "run", resume=True))
+        modified(0.0, 1)
 
 
 def test_rows_survive_the_file_exactly(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ class LogMeanExpContrast(Contrast):
     def log_total(self, statistic: Float[Tensor, " n"], negatives: WeightedNegatives) -> Float[Tensor, " n"]:
         """Return `(n,)` log(Q G)."""
         log_weight = self.log_weight
-        return statistic + (negatives.negatives.log_count if log_weight is None else log_weight)
+        return statistic + (negatives.log_count if log_weight is None else log_weight)
 
 
 class SoftmaxContrast(LogMeanExpContrast):

@@ -68,4 +68,4 @@ class Sigmoid(SoftplusContrast):
     def factor(self, negatives: WeightedNegatives) -> Tensor | float:
         if self.weight is not None:
             return self.weight
-        return negatives.negatives.count.to(negatives.negatives.anchors.dtype)
+        return negatives.count.to(negatives.negatives.anchors.dtype)

@@ -47,7 +47,7 @@ class SoftmaxLoss:
         class_prior: tau+, the share of false negatives; 0 for no correction.
         floor: smallest logarithm of the corrected mean.
         shift: perturbation in logits, by which negatives rise and positives fall.
-        shifted_share: share of the perturbed loss in the result; 0 for no perturbation.
+        shifted_share: share of the perturbed loss in the result; 0 for no perturbation, 1 for it alone.
 
     Source: Robinson (2023), eq. 3.1, 3.7, 3.11, 3.12, 3.14 and 4.2; Jiang et al. (2023), eq. 8.
     """
@@ -181,10 +181,12 @@ class SoftmaxLoss:
         """Return `(n,)` losses and their derivatives by the excess."""
         if self.limit:
             return excess + 2 * self.shift * self.shifted_share, torch.ones_like(excess)
-        losses, slope = softplus(excess), torch.sigmoid(excess)
-        if self.shifted_share == 0:
-            return losses, slope
         # Means and floor rise by the shift and the positive falls by it: the excess grows by two shifts.
+        if self.shifted_share == 1:
+            excess = excess + 2 * self.shift
+        losses, slope = softplus(excess), torch.sigmoid(excess)
+        if self.shifted_share in (0, 1):
+            return losses, slope
         shifted = excess + 2 * self.shift
         return (
             losses.lerp(softplus(shifted), self.shifted_share),

@@ -45,6 +45,16 @@ class WeightedNegatives(Sample):
     temperature: float
     engine: Engine
 
+    @property
+    def log_count(self) -> Float[Tensor, " n"]:
+        """`(n,)` log N_i."""
+        return self.negatives.log_count
+
+    @property
+    def count(self) -> Int[Tensor, " n"]:
+        """`(n,)` number of negatives of each anchor, N_i."""
+        return self.negatives.count
+
     @override
     def log_mean_exp(self) -> Float[Tensor, " n"]:
         return self._log_mean_exp

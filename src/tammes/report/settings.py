@@ -7,11 +7,11 @@ from typing import Any
 
 from tammes.positives import SameInstance
 from tammes.report.markup import listed
+from tammes.sources import InBatch
 from tammes.training import (
     GraphsSummary,
     ImagesSummary,
     NodesSummary,
-    QueueConfig,
     RunConfig,
     Summary,
     TrainingConfig,
@@ -97,8 +97,9 @@ def training_settings(config: TrainingConfig) -> dict[str, str]:
         **({} if not config.learn_temperature else {"temperature": "learned"}),
         **({} if config.chunk is None else {"chunk": f"{config.chunk} views at a time"}),
         **({} if config.annealing is None else {"annealing": in_words(config.annealing)}),
-        **({"negatives": in_words(config.negatives)} if isinstance(config.negatives, QueueConfig) else {}),
         **({} if config.fanouts is None else {"neighbors drawn": ", then ".join(map(str, config.fanouts))}),
+        **({"negatives": in_words(config.negatives)} if not isinstance(config.negatives, InBatch) else {}),
+        **({} if config.attack is None else {"attack": in_words(config.attack)}),
         **({} if config.precision == "32-true" else {"precision": config.precision}),
         SEED: str(config.seed),
     }

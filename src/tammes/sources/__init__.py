@@ -3,8 +3,17 @@
 from tammes.sources.distributed import LostProcessError
 from tammes.sources.gather import Gather
 from tammes.sources.inbatch import InBatch
+from tammes.sources.learned import LearnedNegatives
 from tammes.sources.nodes_to_graphs import NodesToGraphs
 from tammes.sources.queue import Queue
 from tammes.sources.two_towers import TwoTowers
 
-__all__ = ["Gather", "InBatch", "LostProcessError", "NodesToGraphs", "Queue", "TwoTowers"]
+__all__ = [
+    "Gather",
+    "InBatch",
+    "LearnedNegatives",
+    "LostProcessError",
+    "NodesToGraphs",
+    "Queue",
+    "TwoTowers",
+]

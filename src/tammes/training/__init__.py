@@ -4,13 +4,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 from tammes.training.annealing import Falling, Oscillating, Rising
+from tammes.training.attack import InputAttack
 from tammes.training.caching import GradientCache
 from tammes.training.care import Care
 from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.embedding import embed
 from tammes.training.examples import Data
 from tammes.training.model import Model, build_model
-from tammes.training.momentum import MomentumEncoder, QueueConfig
+from tammes.training.momentum import LearnedNegativesConfig, MomentumEncoder, QueueConfig
 from tammes.training.optimizer import Adam, Constant, Cosine
 from tammes.training.suited import suited
 from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
@@ -55,6 +56,8 @@ __all__ = [
     "GradientCache",
     "GraphsSummary",
     "ImagesSummary",
+    "InputAttack",
+    "LearnedNegativesConfig",
     "Machine",
     "Model",
     "MomentumEncoder",

@@ -33,8 +33,9 @@ from tammes.positives import (
 from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Oscillating, Rising
+from tammes.training.attack import InputAttack
 from tammes.training.care import Care
-from tammes.training.momentum import QueueConfig
+from tammes.training.momentum import KeysConfig, LearnedNegativesConfig, QueueConfig
 from tammes.training.node_rules import check_fanouts, check_graphs, check_nodes
 from tammes.training.optimizer import Adam, Constant
 from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
@@ -92,6 +93,8 @@ class TrainingConfig:
             None for the objective alone.
         fanouts: Of nodes of one graph, the largest number of neighbors that a node gets at each hop from the
             nodes of a batch, with one number or more for each layer; None reads the whole graph in each step.
+        attack: Attack on the images of each batch, from which a second stream of the network learns (ACL);
+            None for no attack.
 
     Raises:
         ValueError: for numbers outside their ranges, and for parts that do not go together: annealing
@@ -124,10 +127,11 @@ class TrainingConfig:
     chunk: int | None = None
     annealing: Falling | Rising | Oscillating | None = None
     learn_temperature: bool = False
-    negatives: InBatch | QueueConfig = field(default_factory=InBatch)
+    negatives: InBatch | QueueConfig | LearnedNegativesConfig = field(default_factory=InBatch)
     crops: int = 2
     equivariance: Care | None = None
     fanouts: tuple[int, ...] | None = None
+    attack: InputAttack | None = None
 
     def __post_init__(self) -> None:
         check_integer("crops", self.crops, minimum=2, reason="a positive is another view of its image")
@@ -136,8 +140,11 @@ class TrainingConfig:
         check_seed("seed", self.seed)
         if self.chunk is not None:
             check_integer("chunk", self.chunk, reason="it counts views; None takes the whole batch")
-        if not isinstance(self.negatives, InBatch | QueueConfig):
-            raise ValueError(f"negatives must be InBatch() or a QueueConfig(...), got {self.negatives!r}")
+        if not isinstance(self.negatives, InBatch | KeysConfig):
+            raise ValueError(
+                "negatives must be InBatch() or a QueueConfig(...) or LearnedNegativesConfig(...), got "
+                f"{self.negatives!r}"
+            )
         if not isinstance(self.annealing, Falling | Rising | Oscillating | None):
             raise ValueError(
                 "annealing must be Falling(...), Rising(...), Oscillating(...) or None, "
@@ -160,7 +167,7 @@ class TrainingConfig:
             self._check_texts()
         else:
             self._check_images()
-        if isinstance(self.negatives, QueueConfig) and not isinstance(self.positives, VIEWS_OF_ONE_ROW):
+        if isinstance(self.negatives, KeysConfig) and not isinstance(self.positives, VIEWS_OF_ONE_ROW):
             raise ValueError(
                 "a queue recognizes a repeated row by its key, which shows another row if the positives "
                 f"are {self.positives!r}: take negatives from the batch, or SameInstance() as the positives"
@@ -169,6 +176,10 @@ class TrainingConfig:
             raise ValueError(f"equivariance must be Care(...) or None, got {self.equivariance!r}")
         if self.equivariance is not None:
             self._check_equivariance(self.equivariance)
+        if not isinstance(self.attack, InputAttack | None):
+            raise ValueError(f"attack must be InputAttack(...) or None, got {self.attack!r}")
+        if self.attack is not None:
+            self._check_attack()
         if self.learn_temperature and isinstance(self.annealing, Oscillating):
             raise ValueError(
                 f"the temperature is either learned or follows {self.annealing!r}: leave one out"
@@ -263,6 +274,21 @@ class TrainingConfig:
             )
         care.check(batch_size=self.batch_size)
 
+    def _check_attack(self) -> None:
+        if self.takes_graphs or self.takes_texts:
+            raise ValueError(f"an attack changes pixels, and {self.encoder!r} takes none: leave it out")
+        others = {
+            "negatives": not isinstance(self.negatives, InBatch),
+            "positives": isinstance(self.positives, Active),
+            "equivariance": self.equivariance is not None,
+            "chunk": self.chunk is not None,
+        }
+        for name in (name for name, excluded in others.items() if excluded):
+            raise ValueError(
+                f"an attack moves whole batches of two views against each other, got {name}="
+                f"{vars(self)[name]!r}: leave one out"
+            )
+
     @property
     def takes_graphs(self) -> bool:
         """Whether the encoder takes graphs."""
@@ -279,7 +305,8 @@ class TrainingConfig:
     def loss(self) -> str:
         """Objective with the terms beside it, as pages print them."""
         beside = "" if self.equivariance is None else f" with {self.equivariance!r}"
-        return f"{self.objective!r}{beside}"
+        attack = "" if self.attack is None else f" with {self.attack!r}"
+        return f"{self.objective!r}{beside}{attack}"
 
     @property
     def augmentations(self) -> tuple[AugmentationConfig | None, AugmentationConfig | None]:
@@ -292,7 +319,7 @@ class TrainingConfig:
     @property
     def is_extendable(self) -> bool:
         """Whether a run may be given more epochs later, because nothing is spread over their number."""
-        rises = isinstance(self.negatives, QueueConfig) and self.negatives.rising
+        rises = isinstance(self.negatives, KeysConfig) and self.negatives.rising
         return isinstance(self.optimizer.schedule, Constant) and self.annealing is None and not rises
 
     def objective_at(self, epoch: int) -> Objective:

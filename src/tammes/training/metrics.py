@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,14 @@ from tammes.training.module import ContrastiveModule
 LEADING_COLUMNS = ("epoch", "step", "loss", "knn", "learning_rate", "gradient_norm")
 FORMER_COLUMNS = ("epoch", "step", "loss", "knn")
 """The leading columns of checkpoints before Tammes recorded the learning rate and the gradient."""
+
+
+OVERTAKEN = 0.5
+"""Share of overtaken positives from which on a training says so, once."""
+
+
+class OvertakenWarning(UserWarning):
+    """Feature modification moves most positives below all negatives of their anchors."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -168,6 +177,8 @@ class MetricsRecorder(Callback):
             gradient_norm=None if math.isnan(gradient_norm) else gradient_norm,
             last={name: value for name, value in last.items() if name not in LEADING_COLUMNS},
         )
+        if self.group.is_first:
+            self._warn_of_overtaken(row)
         self.rows.append(row)
         self.loss_sum, self.gradient_norm_sum, self.steps = 0.0, 0.0, 0
         self._write()
@@ -193,6 +204,18 @@ class MetricsRecorder(Callback):
         self.gradient_norm_sum = state_dict.get("gradient_norm_sum", unknown)
         self.seconds_before = state_dict["seconds"]
 
+    def _warn_of_overtaken(self, row: EpochMetrics) -> None:
+        """Say once in a run, resumed or not, that epsilon is too large for the encoder."""
+        if any(_overtaken(each) >= OVERTAKEN for each in self.rows) or _overtaken(row) < OVERTAKEN:
+            return
+        warnings.warn(
+            f"epoch {row.epoch}: epsilon moves the positives of {_overtaken(row):.0%} of the anchors below "
+            "all their negatives, so that the modified loss cannot tell them apart: lower epsilon, unless "
+            "the share falls in later epochs (overtaken_positives in metrics.csv)",
+            OvertakenWarning,
+            stacklevel=2,
+        )
+
     def _measure(self, module: ContrastiveModule, epoch: int) -> float | None:
         monitor = self.monitor
         if monitor is None or not monitor.is_due(epoch, module.config.epochs):
@@ -207,6 +230,10 @@ class MetricsRecorder(Callback):
         file = self.file
         if file is not None:
             self.group.on_first(lambda: write_atomically(file, to_csv(self.rows).encode()))
+
+
+def _overtaken(row: EpochMetrics) -> float:
+    return row.last.get("overtaken_positives", 0.0)
 
 
 def _from_numbers(numbers: Sequence[Any]) -> EpochMetrics:

@@ -19,20 +19,22 @@ from tammes.data.graph_batch import GraphBatch
 from tammes.group import Group
 from tammes.pairs import Pairs
 from tammes.positives import Active, Augmentation, GraphAugmentation, OwnGraph
-from tammes.sources import Gather, InBatch, NodesToGraphs, Queue
+from tammes.sources import Gather, InBatch, LearnedNegatives, NodesToGraphs, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
+from tammes.training.adversarial import AdversarialStream
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.caching import GradientCache
 from tammes.training.care import Care
 from tammes.training.config import TrainingConfig
-from tammes.training.distributed.batch_norm import has_global_batch_norm
+from tammes.training.distributed.batch_norm import check_chunks, has_global_batch_norm
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.distributed.strategy import GradientMaxima
+from tammes.training.divergence import check_finite, not_finite
 from tammes.training.examples import Examples, FromRows, Inputs, changed, concatenate, to_inputs, to_rows
 from tammes.training.loader import PairBatch
 from tammes.training.model import Model
-from tammes.training.momentum import MomentumEncoder, QueueConfig
+from tammes.training.momentum import KeysConfig, MomentumEncoder
 from tammes.training.sampler import Shard
 from tammes.training.seeds import Purpose, derive
 
@@ -54,8 +56,9 @@ class ContrastiveModule(LightningModule):
     Attributes:
         objective: objective of the current epoch.
         temperature: learned temperature, or None.
-        source: source of the negatives: the batch, the batches of all processes, or a queue.
-        keys: momentum encoder that embeds the second views if negatives come from a queue; else None.
+        source: source of the negatives: the batch, the batches of all processes, a queue, or learned ones.
+        keys: momentum encoder of the second views if negatives come from elsewhere than the batch.
+        adversarial: second stream of the network, for attacked images; else None.
         active: active positives, which choose the second view among several candidates; else None.
         care: terms beside the objective, or None.
         terms: the values of these terms in the last step.
@@ -84,26 +87,28 @@ class ContrastiveModule(LightningModule):
         self.group = group or ProcessGroup()
         self.objective = config.objective
         self.source = self._build_source()
-        self.keys = MomentumEncoder(model) if isinstance(self.source, Queue) else None
+        self.keys = MomentumEncoder(model) if isinstance(config.negatives, KeysConfig) else None
         self.active = self._build_active()
         self.care = config.equivariance
         if self.care is not None:
             self.care.check(batch_size=self.shard.batch_size, processes=self.shard.processes)
+        self.adversarial = AdversarialStream.of(config.attack, model, processes=self.shard.processes)
         self.terms: dict[str, float] = {}
         self.local_maxima: GradientMaxima = {}
         self.learning_rate = self.gradient_norm = 0.0
         initial = config.objective.temperature
         self.temperature = LearnedTemperature(initial=initial) if config.learn_temperature else None
 
-    def _build_source(self) -> InBatch | Gather | Queue:
+    def _build_source(self) -> InBatch | Gather | nn.Module:
         if isinstance(self.config.positives, OwnGraph) and not self.group.is_single:
             raise ValueError(
                 "OwnGraph() compares the nodes and graphs of one process, got several: start one, or choose "
                 "positives=SameInstance() with an augmentation"
             )
         gather = None if self.group.is_single else Gather()
-        if isinstance(self.config.negatives, QueueConfig):
-            return Queue(size=self.config.negatives.size, dim=self.model.dim, gather=gather)
+        if isinstance(self.config.negatives, KeysConfig):
+            generator = torch.Generator().manual_seed(derive(self.config.seed, Purpose.ADVERSARIES))
+            return self.config.negatives.source(self.model.dim, gather=gather, generator=generator)
         return gather or InBatch()
 
     def _build_active(self) -> ActiveViews | None:
@@ -122,17 +127,8 @@ class ContrastiveModule(LightningModule):
 
     @override
     def on_fit_start(self) -> None:
-        chunk, pairs, processes = self.config.chunk, self.shard.batch_size, self.shard.processes
-        if chunk is None or not has_global_batch_norm(self.model):
-            return
-        # BatchNorm synchronizes the processes once per chunk, so all need the same number of chunks.
-        fewest, most = pairs // processes, math.ceil(pairs / processes)
-        if math.ceil(fewest / chunk) != math.ceil(most / chunk):
-            raise ValueError(
-                f"BatchNorm synchronizes the processes once per chunk, but {most} images make more chunks of "
-                f"{chunk} than {fewest}: choose another chunk, or a batch size that is a multiple of the "
-                f"{processes} processes"
-            )
+        if self.config.chunk is not None and has_global_batch_norm(self.model):
+            check_chunks(self.config.chunk, pairs=self.shard.batch_size, processes=self.shard.processes)
 
     @override
     def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
@@ -149,20 +145,36 @@ class ContrastiveModule(LightningModule):
                 embeddings = self._embed(views)
                 shared = None if self.care is None else self._embed_shared(batch, self.care, embeddings)
             for each in (*embeddings, *(shared or ())):
-                _check_finite("embeddings", each, step)
+                check_finite("embeddings", each, step)
         if self.active is not None:
             self.active.count_choices()
         self._anneal(step)
+        # First, so that the measurements of the step are those of the images themselves.
+        attacked = None if self.adversarial is None else self._attacked_loss(self.adversarial, views, rows)
         pairs = self._pairs(embeddings, views[0], rows)
-        loss = self.objective(
+        loss = self._loss(pairs)
+        if self.adversarial is not None and attacked is not None:
+            loss = loss.lerp(attacked, self.adversarial.attack.weight)
+        if self.care is not None and shared is not None:
+            loss = self._with_terms(self.care, loss, embeddings, shared, pairs.group)
+        check_finite("loss", loss, step)
+        self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
+        return loss
+
+    def _loss(self, pairs: Pairs) -> Tensor:
+        return self.objective(
             pairs,
             generator=torch.Generator().manual_seed(self._seed(Purpose.OBJECTIVE)),
             temperature=None if self.temperature is None else self.temperature(),
         )
-        if self.care is not None and shared is not None:
-            loss = self._with_terms(self.care, loss, embeddings, shared, pairs.group)
-        _check_finite("loss", loss, step)
-        self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
+
+    def _attacked_loss(self, stream: AdversarialStream, views: tuple[Inputs, ...], rows: Tensor) -> Tensor:
+        """Return the loss of attacked views, in the second stream of the network."""
+        images = tuple(view for view in views if isinstance(view, Tensor))
+        loss_of = lambda each: self._loss(InBatch()(*each, labels=self._labels(rows)))  # noqa: E731
+        loss = stream.loss(self.model, images, loss_of, seed=self._seed(Purpose.ATTACK))
+        check_finite("loss of attacked images", loss, self.global_step)
+        self.terms["attacked_loss"] = float(loss.detach())
         return loss
 
     def _views(self, batch: PairBatch, step: int) -> tuple[Inputs, ...]:
@@ -254,16 +266,18 @@ class ContrastiveModule(LightningModule):
         return GradientCache(of_rows, chunk=self.config.chunk)(*(to_rows(view) for view in views))
 
     def _pairs(self, embeddings: tuple[Tensor, ...], first: Inputs, rows: Tensor) -> Pairs:
-        labels = self.examples.labels
-        if labels is not None:
-            labels = labels[rows.cpu()].to(embeddings[0].device)
+        labels = self._labels(rows)
         if isinstance(self.config.positives, OwnGraph):
             assert isinstance(first, GraphBatch)
             return NodesToGraphs()(*embeddings, owner=first.owner, ids=rows, labels=labels)
-        if isinstance(self.source, Queue):
+        if isinstance(self.source, Queue | LearnedNegatives):
             # The ids let the fresh key of an image replace the one stored in an earlier epoch.
             return self.source(*embeddings, ids=rows, labels=labels)
         return self.source(*embeddings, labels=labels)
+
+    def _labels(self, rows: Tensor) -> Tensor | None:
+        labels = self.examples.labels
+        return None if labels is None else labels[rows.cpu()].to(rows.device)
 
     def _anneal(self, step: int) -> None:
         """Set the annealed objective, which changes only between epochs."""
@@ -296,7 +310,7 @@ class ContrastiveModule(LightningModule):
         self.learning_rate = float(optimizer.param_groups[0]["lr"])
 
     def _raise_for_gradient(self) -> None:
-        error = _not_finite("gradient", self.global_step)
+        error = not_finite("gradient", self.global_step)
         if not self.group.is_single:
             # DDP has averaged the NaN into every process; the local maxima tell which one produced it.
             with self.group.failing_together():
@@ -313,8 +327,7 @@ class ContrastiveModule(LightningModule):
         optimizer_closure: Callable[[], Any] | None = None,
     ) -> None:
         super().optimizer_step(epoch, batch_idx, optimizer, optimizer_closure)
-        negatives = self.config.negatives
-        if self.keys is not None and isinstance(negatives, QueueConfig):
+        if self.keys is not None and isinstance(negatives := self.config.negatives, KeysConfig):
             steps = self.config.epochs * self.steps_per_epoch
             self.keys.update(self.model, momentum=negatives.momentum_at(step=self.global_step, steps=steps))
 
@@ -323,7 +336,8 @@ class ContrastiveModule(LightningModule):
         settings = self.config.optimizer
         undecayed = [] if self.temperature is None else list(self.temperature.parameters())
         # Parameters that features do not depend on are frozen, and would have no state to resume from.
-        trained = [each for each in self.model.parameters() if each.requires_grad]
+        parts = [self.model] if self.adversarial is None else [self.model, self.adversarial]
+        trained = [each for part in parts for each in part.parameters() if each.requires_grad]
         optimizer = settings.build(trained, undecayed=undecayed)
         steps = self.config.epochs * self.steps_per_epoch
         factor = settings.rate_factor(steps=steps, steps_per_epoch=self.steps_per_epoch)
@@ -334,17 +348,3 @@ class ContrastiveModule(LightningModule):
 
     def _seed(self, purpose: Purpose, *position: int) -> int:
         return derive(self.config.seed, purpose, self.global_step, *position)
-
-
-def _check_finite(name: str, values: Tensor, step: int) -> None:
-    """Raise ValueError if a value is NaN or infinite, before it reaches the weights or a checkpoint."""
-    if not torch.isfinite(values).all():
-        raise _not_finite(name, step)
-
-
-def _not_finite(name: str, step: int) -> ValueError:
-    return ValueError(
-        f"the {name} became NaN or infinite at step {step} (steps count from 0): "
-        "lower the learning rate, raise the temperature, or look for odd data; "
-        "the last checkpoint was saved before this step"
-    )

@@ -2,13 +2,16 @@
 
 import copy
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from tammes.checks import check_integer, check_number
+from tammes.sources import Gather, LearnedNegatives, Queue
 
 
 class MomentumEncoder(nn.Module):
@@ -89,7 +92,63 @@ def _check_same_model(copied: nn.Module, model: nn.Module) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueueConfig:
+class KeysConfig(ABC):
+    """Negatives beside the batch for queries, whose keys a momentum encoder makes.
+
+    Args:
+        size: number of negatives beside the batch.
+        momentum: m in [0, 1): after each step the momentum encoder keeps m of its weights and takes 1 - m
+            of the network's.
+        rising: whether the momentum rises to 1 over the run, along half a cosine.
+
+    Raises:
+        ValueError: for a size below 1, or a momentum outside [0, 1).
+    """
+
+    size: int = 4096
+    momentum: float = 0.99
+    rising: bool = False
+
+    def __post_init__(self) -> None:
+        check_integer("size", self.size, reason="it counts the negatives beside the batch")
+        check_number("momentum", self.momentum, minimum=0, below=1)
+
+    @abstractmethod
+    def source(self, dim: int, *, gather: Gather | None, generator: torch.Generator) -> nn.Module:
+        """Return the source of the negatives.
+
+        Args:
+            dim: dimension of the embeddings.
+            gather: joins the keys of several processes; None in one process.
+            generator: generator of initial values.
+
+        Raises:
+            ValueError: negatives of one process, in several.
+        """
+
+    def momentum_at(self, *, step: int, steps: int) -> float:
+        """Return the momentum m, or one that rises from m to 1 over a run, along half a cosine.
+
+        1 - (1 - m) (cos(pi step / steps) + 1) / 2 .
+
+        Args:
+            step: number of steps taken before.
+            steps: number of steps of the whole run.
+
+        Source: Grill et al., Bootstrap Your Own Latent, 2020, sec. 3.3.
+
+        Example:
+            >>> queue = QueueConfig(momentum=0.99, rising=True)
+            >>> queue.momentum_at(step=0, steps=10), queue.momentum_at(step=10, steps=10)
+            (0.99, 1.0)
+        """
+        if not self.rising:
+            return self.momentum
+        return 1 - (1 - self.momentum) * (math.cos(math.pi * step / steps) + 1) / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueConfig(KeysConfig):
     """Queue of embeddings from earlier batches, made by a momentum encoder (MoCo).
 
     The network embeds the first view of an image, and its momentum encoder the second. The first is compared
@@ -111,30 +170,66 @@ class QueueConfig:
         QueueConfig(size=65536, momentum=0.999, rising=False)
     """
 
-    size: int = 4096
-    momentum: float = 0.99
-    rising: bool = False
-
     def __post_init__(self) -> None:
         check_integer("size", self.size, reason="it counts the keys of the queue")
-        check_number("momentum", self.momentum, minimum=0, below=1)
+        super().__post_init__()
 
-    def momentum_at(self, *, step: int, steps: int) -> float:
-        """Return the momentum m, or one that rises from m to 1 over a run, along half a cosine.
+    @override
+    def source(self, dim: int, *, gather: Gather | None, generator: torch.Generator) -> Queue:
+        return Queue(size=self.size, dim=dim, gather=gather)
 
-        1 - (1 - m) (cos(pi step / steps) + 1) / 2 .
 
-        Args:
-            step: number of steps taken before.
-            steps: number of steps of the whole run.
+@dataclass(frozen=True, kw_only=True)
+class LearnedNegativesConfig(KeysConfig):
+    """Learned negatives, which climb the loss that the network descends (AdCo).
 
-        Source: Grill et al., Bootstrap Your Own Latent, 2020, sec. 3.3.
+    The network embeds the first view of an image, and its momentum encoder the second. The first is compared
+    with the second views of its batch and with the learned negatives, which SGD moves in every step.
 
-        Example:
-            >>> queue = QueueConfig(momentum=0.99, rising=True)
-            >>> queue.momentum_at(step=0, steps=10), queue.momentum_at(step=10, steps=10)
-            (0.99, 1.0)
-        """
-        if not self.rising:
-            return self.momentum
-        return 1 - (1 - self.momentum) * (math.cos(math.pi * step / steps) + 1) / 2
+    Args:
+        size: number of learned negatives.
+        momentum: m in [0, 1): after each step the momentum encoder keeps m of its weights and takes 1 - m
+            of the network's.
+        rising: whether the momentum rises to 1 over the run, along half a cosine.
+        temperature: temperature of the adversary.
+        learning_rate: step size of the adversary.
+        inertia: momentum of the adversary's SGD.
+        weight_decay: weight of the L2 penalty on the learned negatives.
+
+    Raises:
+        ValueError: for a size below 1, or numbers out of their ranges.
+
+    Source: Hu et al. (2021); see `LearnedNegatives`.
+
+    Example:
+        >>> LearnedNegativesConfig(size=1024).temperature
+        0.02
+    """
+
+    temperature: float = 0.02
+    learning_rate: float = 3.0
+    inertia: float = 0.9
+    weight_decay: float = 1e-4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("temperature", self.temperature, above=0)
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("inertia", self.inertia, minimum=0, below=1)
+        check_number("weight_decay", self.weight_decay, minimum=0)
+
+    @override
+    def source(self, dim: int, *, gather: Gather | None, generator: torch.Generator) -> LearnedNegatives:
+        if gather is not None:
+            raise ValueError(
+                "learned negatives belong to one process, got several: start one, or take a queue"
+            )
+        return LearnedNegatives(
+            size=self.size,
+            dim=dim,
+            temperature=self.temperature,
+            learning_rate=self.learning_rate,
+            momentum=self.inertia,
+            weight_decay=self.weight_decay,
+            generator=generator,
+        )

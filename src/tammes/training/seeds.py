@@ -22,6 +22,8 @@ class Purpose(IntEnum):
     FIRST_SHARED_VIEW = 9
     SECOND_SHARED_VIEW = 10
     MEASURED_AUGMENTATION = 11
+    ADVERSARIES = 12
+    ATTACK = 13
 
 
 def derive(seed: int, purpose: Purpose, *position: int) -> int:

@@ -1,3 +1,4 @@
+import math
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import tammes
 from tammes import recipes
 from tammes.cli.options.objective import named_recipes, objective_type
 from tammes.cli.options.parts import summary_of
+from tammes.cli.options.train import parse as parse_train
+from tammes.training import InputAttack, LearnedNegativesConfig
 
 
 def parse(*words: str) -> Any:
@@ -38,6 +41,28 @@ def parse(*words: str) -> Any:
         ("logistic --weight 3", recipes.logistic(weight=3.0)),
         ("hinge selection:other-labels", recipes.hinge(selection=tammes.OtherLabels())),
         ("ifm --temperature 0.5 --epsilon 0.1", recipes.ifm(temperature=0.5, epsilon=0.1)),
+        (
+            "ifm --temperature 0.5 --epsilon 0.1 --alpha 0.5 --divisor 2 form:renormalized",
+            recipes.ifm(temperature=0.5, epsilon=0.1, alpha=0.5, divisor=2.0, form=tammes.Renormalized()),
+        ),
+        (
+            "ifm --temperature 0.5 --epsilon 0.1 --alpha inf form:before-normalization --form.steps 5",
+            recipes.ifm(
+                temperature=0.5, epsilon=0.1, alpha=math.inf, form=tammes.BeforeNormalization(steps=5)
+            ),
+        ),
+        (
+            "ifm --temperature 0.5 --epsilon 0.1 form:ellipsoid --form.axes 1 0.5",
+            recipes.ifm(temperature=0.5, epsilon=0.1, form=tammes.Ellipsoid(axes=(1.0, 0.5))),
+        ),
+        (
+            "mochi --temperature 0.2 --hardest 64 --pairs 32 --with-anchor 8",
+            recipes.mochi(temperature=0.2, hardest=64, pairs=32, with_anchor=8),
+        ),
+        (
+            "objective --temperature 0.2 mixing:hard-mixing --mixing.hardest 8",
+            tammes.Objective(temperature=0.2, mixing=tammes.HardMixing(hardest=8)),
+        ),
         ("jsd --beta 1", recipes.jsd(beta=1.0)),
         ("care --temperature 0.5", recipes.simclr(temperature=0.5)),
         ("objective --temperature 0.5", tammes.Objective(temperature=0.5)),
@@ -77,7 +102,7 @@ def test_words_make_the_objective(words: str, expected: tammes.Objective) -> Non
 def test_every_recipe_is_a_word() -> None:
     assert list(named_recipes()) == [
         "simclr", "dcl", "hcl", "hcl-ot", "bcl", "triplet", "logistic", "hinge", "ifm", "jsd",
-        "decoupled", "supcon", "sigmoid",
+        "decoupled", "supcon", "sigmoid", "mochi",
     ]  # fmt: skip
 
 
@@ -114,3 +139,11 @@ def test_wrong_words_are_named(words: str, message: str, capsys: pytest.CaptureF
         parse(*words.split())
     assert end.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_rivals_of_feature_modification_are_settings_of_a_training() -> None:
+    words = "simclr --data digits --temperature 0.5 attack:pgd --attack.steps 2"
+    learned = "negatives:learned --negatives.size 64 --negatives.inertia 0.5"
+    train = parse_train(f"{words} {learned}".split())
+    assert train.training.settings["negatives"] == LearnedNegativesConfig(size=64, inertia=0.5)
+    assert train.training.settings["attack"] == InputAttack(steps=2)

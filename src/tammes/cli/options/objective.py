@@ -12,17 +12,13 @@ from tammes.training import Care
 
 
 def named_recipes() -> dict[str, Callable[..., Objective]]:
-    """Return the recipes by their names on the command line, in the order of their file.
+    """Return the recipes by their names on the command line, in their order.
 
     Example:
         >>> list(named_recipes())[:4]
         ['simclr', 'dcl', 'hcl', 'hcl-ot']
     """
-    return {
-        name.replace("_", "-"): recipe
-        for name, recipe in vars(recipes).items()
-        if inspect.isfunction(recipe) and recipe.__module__ == recipes.__name__ and not name.startswith("_")
-    }
+    return {name.replace("_", "-"): getattr(recipes, name) for name in recipes.__all__}
 
 
 CARE = "care"

@@ -30,7 +30,7 @@ from tammes.encoders import (
     VisionTransformerConfig,
 )
 from tammes.positives import SameInstance
-from tammes.training import Care, QueueConfig
+from tammes.training import Care, InputAttack, LearnedNegativesConfig, QueueConfig
 from tammes.training.config_file import concrete_classes
 
 DEPTHS = (18, 34, 50)
@@ -50,6 +50,8 @@ NAMES: Mapping[type, str] = {
     GATEncoderConfig: "gat",
     GPSEncoderConfig: "gps",
     QueueConfig: "queue",
+    LearnedNegativesConfig: "learned",
+    InputAttack: "pgd",
     SameInstance: "itself",
 }
 

@@ -96,7 +96,7 @@ RARE = frozenset(
     {
         *("augmentation", "positives", "encoder", "annealing", "negatives", "schedule", "head", "no_head"),
         *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels", "crops"),
-        *("equivariance", "fanouts"),
+        *("equivariance", "fanouts", "attack"),
     }
 )
 

@@ -1,5 +1,6 @@
 """Batch normalization over the batch of all processes, on CPUs as on GPUs."""
 
+import math
 from typing import Any
 
 import torch
@@ -124,3 +125,25 @@ class _Normalize(torch.autograd.Function):
 
 def _all_but_channels(values: Tensor) -> list[int]:
     return [0, *range(2, values.ndim)]
+
+
+def check_chunks(chunk: int, *, pairs: int, processes: int) -> None:
+    """Raise ValueError unless all processes cut their images into equally many chunks.
+
+    BatchNorm synchronizes the processes once per chunk, so all need the same number of chunks.
+
+    Args:
+        chunk: largest number of images of a chunk.
+        pairs: pairs of a batch, over all processes.
+        processes: number of processes.
+
+    Example:
+        >>> check_chunks(4, pairs=16, processes=2)
+    """
+    fewest, most = pairs // processes, math.ceil(pairs / processes)
+    if math.ceil(fewest / chunk) != math.ceil(most / chunk):
+        raise ValueError(
+            f"BatchNorm synchronizes the processes once per chunk, but {most} images make more chunks of "
+            f"{chunk} than {fewest}: choose another chunk, or a batch size that is a multiple of the "
+            f"{processes} processes"
+        )

@@ -1,15 +1,15 @@
-"""Named methods: constructors that fill in the parts of an `Objective`, and nothing more."""
+"""Named methods whose negatives enter as a mean of exponentials: InfoNCE and its kin."""
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
-from tammes.contrast import BCL, Hinge, InfoNCE, Logistic, Sigmoid, Softplus, SupCon, Triplet
+from tammes.contrast import InfoNCE, Logistic, SupCon
 from tammes.correction import Debias
 from tammes.coupling import Cost, Coupling, Hard, SquaredEuclidean, Transport, Uniform
+from tammes.mixing import HardMixing
 from tammes.objective import Objective
-from tammes.perturbation import FeatureModification
+from tammes.perturbation import FeatureModification, ModificationForm, Shifted
 from tammes.selection import All, Selection
 
 
@@ -74,7 +74,7 @@ def hcl(
         temperature=temperature,
         coupling=Hard(beta=beta),
         selection=selection,
-        correction=_debias(class_prior),
+        correction=debias_of(class_prior),
     )
 
 
@@ -105,111 +105,8 @@ def hcl_ot(
         temperature=temperature,
         coupling=Transport(epsilon=epsilon, cost=cost),
         selection=selection,
-        correction=_debias(class_prior),
+        correction=debias_of(class_prior),
     )
-
-
-def bcl(
-    *,
-    temperature: float,
-    coupling: Coupling = Uniform(),  # noqa: B008
-    class_prior: float = 0.0,
-    selection: Selection = All(),  # noqa: B008
-) -> Objective:
-    """Return the basic contrastive loss, a difference of mean logits.
-
-        E_w[l_j] - l+ ,    with `Hard` or `Transport` weights as in the paper's tables.
-
-    Args:
-        temperature: divisor of the cosine similarities; 1 in the paper.
-        coupling: weights of the negatives.
-        class_prior: probability tau+ that a candidate is a false negative.
-        selection: rule for the negatives.
-
-    Source: Jiang et al. (2023), eq. 9.
-
-    Example:
-        >>> bcl(temperature=1.0, coupling=Transport(epsilon=0.3)).contrast
-        BCL()
-    """
-    return Objective(
-        temperature=temperature,
-        coupling=coupling,
-        selection=selection,
-        correction=_debias(class_prior),
-        contrast=BCL(),
-    )
-
-
-def triplet(
-    *,
-    margin: float,
-    coupling: Coupling = Uniform(),  # noqa: B008
-    selection: Selection = All(),  # noqa: B008
-) -> Objective:
-    """Return the triplet loss on unit vectors, averaged under the coupling.
-
-        max(0, |x - x+|^2 - |x - x_j|^2 + margin)
-
-    Args:
-        margin: margin in squared distance; 0.5 is a good start.
-        coupling: weights of the negatives.
-        selection: rule for the negatives.
-
-    Source: Jiang et al. (2023), sec. IV.
-
-    Example:
-        >>> triplet(margin=0.5).temperature
-        1.0
-    """
-    return Objective(temperature=1.0, coupling=coupling, selection=selection, contrast=Triplet(margin=margin))
-
-
-def logistic(
-    *,
-    weight: float | None = None,
-    coupling: Coupling = Uniform(),  # noqa: B008
-    selection: Selection = All(),  # noqa: B008
-) -> Objective:
-    """Return the m-pair logistic loss on raw inner products.
-
-        log(1 + (q/m) sum_j e^{f(x).(f(x_j) - f(x+))})
-
-    Args:
-        weight: factor q; by default the number of negatives, log(1 + sum_j e^{-v_j}).
-        coupling: weights of the negatives.
-        selection: rule for the negatives; `Subset(k)` decouples their number from the batch.
-
-    Source: Ash et al. (2022), Definition 1; Jiang et al. (2023), eq. 1.
-
-    Example:
-        >>> logistic().normalize
-        False
-    """
-    return Objective(
-        temperature=1.0,
-        coupling=coupling,
-        selection=selection,
-        contrast=Logistic(weight=weight),
-        normalize=False,
-    )
-
-
-def hinge(*, selection: Selection = All()) -> Objective:  # noqa: B008
-    """Return the hinge loss on raw inner products.
-
-        max(0, 1 + max_j f(x).(f(x_j) - f(x+)))
-
-    Args:
-        selection: rule for the negatives; `Subset(k)` decouples their number from the batch.
-
-    Source: Ash et al. (2022), Definition 1.
-
-    Example:
-        >>> hinge().contrast
-        Hinge(margin=1.0)
-    """
-    return Objective(temperature=1.0, selection=selection, contrast=Hinge(), normalize=False)
 
 
 def ifm(
@@ -217,6 +114,8 @@ def ifm(
     temperature: float,
     epsilon: float,
     alpha: float = 1.0,
+    divisor: float | None = None,
+    form: ModificationForm = Shifted(),  # noqa: B008
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
     """Return implicit feature modification: NT-Xent and its worst case in an epsilon-ball, averaged.
@@ -224,50 +123,51 @@ def ifm(
     Args:
         temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
         epsilon: radius of the ball, in similarity; 0.1 is a good start.
-        alpha: weight of the worst case.
+        alpha: weight of the worst case; infinity takes it alone.
+        divisor: number by which the sum of both is divided; None for 1 + alpha.
+        form: form of the move: within the ball, at unit length again, or before normalization.
         selection: rule for the negatives.
 
-    Source: Robinson (2023), Definition 2 and eq. 4.2.
+    Source: Robinson (2023), Definition 2 and eq. 4.2; appendix B.1.1 for the forms.
 
     Example:
         >>> ifm(temperature=0.5, epsilon=0.1).perturbation
-        FeatureModification(epsilon=0.1, alpha=1.0)
+        FeatureModification(epsilon=0.1, alpha=1.0, divisor=None, form=Shifted())
     """
     return Objective(
         temperature=temperature,
         selection=selection,
-        perturbation=FeatureModification(epsilon=epsilon, alpha=alpha),
+        perturbation=FeatureModification(epsilon=epsilon, alpha=alpha, divisor=divisor, form=form),
     )
 
 
-def jsd(
+def mochi(
     *,
-    beta: float = 0.0,
-    class_prior: float = 0.0,
-    clip: float = 2.0,
+    temperature: float,
+    hardest: int = 1024,
+    pairs: int = 1024,
+    with_anchor: int = 128,
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
-    """Return the Jensen-Shannon estimator on raw inner products, with hard negatives.
+    """Return NT-Xent with further negatives for each anchor, mixed of its hardest ones (MoCHi).
 
     Args:
-        beta: concentration of the negatives' weights e^{beta l_j}; 1.0 is a good start.
-        class_prior: probability tau+ that a candidate is a false negative.
-        clip: bound of the logits inside the weights, which are cut to [-clip, clip].
+        temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
+        hardest: number of hardest negatives that are mixed; all where an anchor has fewer.
+        pairs: number of mixtures of two negatives.
+        with_anchor: number of mixtures of the anchor and a negative.
         selection: rule for the negatives.
 
-    Source: Robinson (2023), appendix A.2. Differs: the published code reverses the sign of beta.
+    Source: Kalantidis et al. (2020), sections 4.1 and 4.2, there with a queue.
 
     Example:
-        >>> jsd(beta=1.0).coupling
-        Hard(beta=1.0, detach=False, clip=2.0)
+        >>> mochi(temperature=0.2, hardest=64, pairs=32, with_anchor=8).mixing.count
+        40
     """
     return Objective(
-        temperature=1.0,
-        coupling=Hard(beta=beta, clip=clip),
+        temperature=temperature,
         selection=selection,
-        correction=_debias(class_prior, least_similarity=-math.inf),
-        contrast=Softplus(),
-        normalize=False,
+        mixing=HardMixing(hardest=hardest, pairs=pairs, with_anchor=with_anchor),
     )
 
 
@@ -314,35 +214,37 @@ def supcon(
     return Objective(temperature=temperature, selection=selection, contrast=SupCon(average=average))
 
 
-def sigmoid(
+def logistic(
     *,
-    temperature: float = 0.1,
-    bias: float = -10.0,
+    weight: float | None = None,
     coupling: Coupling = Uniform(),  # noqa: B008
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
-    """Return sigmoid contrast: every pair is judged alone.
+    """Return the m-pair logistic loss on raw inner products.
 
-        softplus(-(l+ + b)) + sum_j softplus(l_j + b)
+        log(1 + (q/m) sum_j e^{f(x).(f(x_j) - f(x+))})
 
     Args:
-        temperature: divisor of the cosine similarities; learned from 0.1 on in the paper.
-        bias: bias b of the logits; learned from -10 on in the paper.
+        weight: factor q; by default the number of negatives, log(1 + sum_j e^{-v_j}).
         coupling: weights of the negatives.
-        selection: rule for the negatives.
+        selection: rule for the negatives; `Subset(k)` decouples their number from the batch.
 
-    Source: Zhai et al. (2023), sec. 3.2, there over pairs of images and texts: see `TwoTowers`.
+    Source: Ash et al. (2022), Definition 1; Jiang et al. (2023), eq. 1.
 
     Example:
-        >>> sigmoid().contrast
-        Sigmoid(bias=-10.0, weight=None)
+        >>> logistic().normalize
+        False
     """
     return Objective(
-        temperature=temperature, coupling=coupling, selection=selection, contrast=Sigmoid(bias=bias)
+        temperature=1.0,
+        coupling=coupling,
+        selection=selection,
+        contrast=Logistic(weight=weight),
+        normalize=False,
     )
 
 
-def _debias(class_prior: float, least_similarity: float = -1.0) -> Debias | None:
+def debias_of(class_prior: float, least_similarity: float = -1.0) -> Debias | None:
     """Return the correction, or None for a prior of 0, so that `repr` shows the parts in effect."""
     if class_prior == 0:
         return None
