@@ -5,11 +5,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
+
+
+def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(FOLDER / script), *words],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -19,17 +31,51 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
         ("equivariance.py", "| CARE, 4 groups |"),
         ("features.py", "| IFM-SimCLR |"),
         ("images.py", "| colors by kornia |"),
+        ("training.py --alone", "| 1 | bf16-mixed | tammes |"),
     ],
 )
 def test_it_runs_through(script: str, row: str) -> None:
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / script), "--smoke"],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = run(*script.split(), "--smoke")
     assert done.returncode == 0, done.stderr
     assert row in done.stdout
     assert "allowed" not in done.stdout
+
+
+@pytest.mark.skipif(find_spec("lightly") is not None, reason="lightly is installed")
+def test_training_without_lightly_says_how_to_install_it() -> None:
+    done = run("training.py", "--smoke")
+    assert done.returncode == 2
+    assert "lightly is not installed in this environment" in done.stderr
+    assert "`make test-hosts` makes .venv-hosts" in done.stderr
+
+
+def test_training_refuses_a_folder_without_images(tmp_path: Path) -> None:
+    done = run("training.py", "--alone", "--data", str(tmp_path))
+    assert done.returncode == 2
+    assert "expected --data with a published set of images, or --smoke" in done.stderr
+
+
+def test_a_time_lies_between_two_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    from training import seconds_to
+
+    curve = [0.1, 0.2, 0.15, 0.4]
+    assert seconds_to(0.05, curve, 30) == 0
+    assert seconds_to(0.15, curve, 30) == pytest.approx(5)
+    assert seconds_to(0.3, curve, 30) == pytest.approx(26)
+    assert seconds_to(0.5, curve, 30) is None
+
+
+def test_a_lap_ends_where_the_next_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    from stopwatch import Stopwatch
+
+    watch = Stopwatch(iter([0.0, 3.0, 5.0, 9.0, 11.0, 12.0]).__next__)
+    watch.start()
+    for _ in range(2):
+        watch.lap("data", without=1.0)
+        watch.add("views", 1.0)
+        watch.lap("forward")
+    watch.stop()
+    assert watch.seconds == 12
+    assert watch.medians == {"data": 2.5, "views": 1.0, "forward": 2.0}

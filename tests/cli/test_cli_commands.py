@@ -153,8 +153,8 @@ def test_every_setting_reaches_the_config(data: Path, tmp_path: Path) -> None:
         "--selection.k 2 correction:debias --correction.class-prior 0.1 encoder:resnet18 "
         "--encoder.zero-init-residual "
         "augmentation:photographs --augmentation.hue 0 schedule:cosine --schedule.warmup-epochs 1 "
-        "--head.dim 16 --learning-rate 0.002 --weight-decay 0 --seed 3 --channels 1 --size 8 --batch-size 5 "
-        "--epochs 1 --held-out 0 --accelerator cpu"
+        "--head.dim 16 --head.batch-norm --learning-rate 0.002 --weight-decay 0 --seed 3 --channels 1 "
+        "--size 8 --batch-size 5 --epochs 1 --held-out 0 --accelerator cpu"
     )
     assert run(words, "--data", data, "--out", tmp_path / "run") == 0
     config = load_run(tmp_path / "run").config
@@ -164,7 +164,8 @@ def test_every_setting_reaches_the_config(data: Path, tmp_path: Path) -> None:
     assert repr(training.encoder) == "ResNetConfig(depth=18, small_image_stem=True, zero_init_residual=True)"
     assert "hue=0.0" in repr(training.augmentation)
     assert repr(training.optimizer.schedule) == "Cosine(warmup_epochs=1.0)"
-    assert (training.optimizer.learning_rate, training.head.dim, training.seed) == (0.002, 16, 3)
+    assert repr(training.head) == "ProjectionHeadConfig(dim=16, hidden=None, layers=2, batch_norm=True)"
+    assert (training.optimizer.learning_rate, training.seed) == (0.002, 3)
 
 
 def test_what_changes_over_a_run_is_asked_for_and_shown(data: Path, tmp_path: Path) -> None:

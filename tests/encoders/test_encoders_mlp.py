@@ -23,6 +23,20 @@ def test_one_layer_is_linear() -> None:
     assert [type(layer) for layer in head.layers] == [nn.Linear]
 
 
+def test_batch_norm_follows_each_linear_layer() -> None:
+    head = ProjectionHeadConfig(dim=5, hidden=7, batch_norm=True).build(features=3)
+    kinds = [nn.Linear, nn.BatchNorm1d, nn.ReLU, nn.Linear, nn.BatchNorm1d]
+    assert [type(layer) for layer in head.layers] == kinds
+    first, last = (layer.weight for layer in head.layers if isinstance(layer, nn.Linear))
+    x = torch.rand(40, 3)
+
+    def normalized(rows: torch.Tensor) -> torch.Tensor:
+        return (rows - rows.mean(dim=0)) / (rows.var(dim=0, correction=0) + 1e-5).sqrt()
+
+    expected = normalized(normalized(x @ first.T).clamp(min=0) @ last.T)
+    torch.testing.assert_close(head(x), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_hidden_layers_are_as_wide_as_the_features() -> None:
     head = ProjectionHeadConfig(dim=2, layers=3).build(features=6)
     shapes = [layer.weight.shape for layer in head.layers if isinstance(layer, nn.Linear)]

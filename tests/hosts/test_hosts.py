@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -132,3 +133,13 @@ def test_gradients_of_their_losses_under_ddp() -> None:
     by_default = check_ddp(ddp_losses.clip)
     assert by_default.has_right_direction
     assert by_default.factor == pytest.approx(0.5)
+
+
+def test_the_benchmark_of_training_runs_beside_lightly() -> None:
+    script = Path(__file__).parents[2] / "benchmarks" / "training.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--smoke"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for row in ("| 1 | 32-true | lightly |", "| 1 | bf16-mixed | lightly |", "| 0 | lightly |"):
+        assert row in done.stdout

@@ -1,3 +1,5 @@
+import colorsys
+
 import kornia.augmentation as kornia
 import pytest
 import torch
@@ -55,3 +57,27 @@ def test_a_turn_by_thirds_permutes_the_colors() -> None:
     torch.testing.assert_close(turned_hue(pixels, third), pixels.roll(1, dims=1))
     torch.testing.assert_close(turned_hue(pixels, -third), pixels.roll(-1, dims=1))
     torch.testing.assert_close(turned_hue(turned_hue(pixels, third / 2), third / 2), pixels.roll(1, dims=1))
+
+
+@pytest.mark.parametrize("turn", [-0.5, -0.31, 0.0, 0.07, 0.5])
+def test_a_turned_hue_is_that_of_the_color_wheel(turn: float) -> None:
+    pixels = images(6).double()
+
+    def turned(color: list[float]) -> tuple[float, float, float]:
+        hue, saturation, value = colorsys.rgb_to_hsv(*color)
+        return colorsys.hsv_to_rgb((hue + turn) % 1, saturation, value)
+
+    colors = pixels.permute(0, 2, 3, 1).reshape(-1, 3).tolist()
+    expected = torch.tensor([turned(color) for color in colors], dtype=torch.float64)
+    actual = turned_hue(pixels, torch.full((6,), turn, dtype=torch.float64))
+    torch.testing.assert_close(actual.permute(0, 2, 3, 1).reshape(-1, 3), expected)
+    assert torch.equal(pixels, images(6).double())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_double_precision_the_colors_are_those_of_kornia(seed: int) -> None:
+    torch.manual_seed(seed)
+    slow, quick = (make(0.4, 0.4, 0.4, 0.5, p=1.0) for make in (kornia.ColorJitter, Jitter))
+    pixels = images(9).double()
+    drawn = slow.forward_parameters(pixels.shape)
+    torch.testing.assert_close(quick(pixels, params=drawn), slow(pixels, params=drawn), atol=2e-6, rtol=0)

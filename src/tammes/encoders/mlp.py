@@ -16,7 +16,8 @@ class ProjectionHead(nn.Module):
     """Multilayer perceptron (Linear, ReLU, ..., Linear) from features to embeddings.
 
     It serves training only, since other tasks do better on the features. Its embeddings are not normalized;
-    the objective normalizes them.
+    the objective normalizes them. With `batch_norm`, batch normalization follows each linear layer, the last
+    one included.
 
     Source: Chen et al., A Simple Framework for Contrastive Learning, 2020, section 4.2.
 
@@ -27,12 +28,17 @@ class ProjectionHead(nn.Module):
         torch.Size([4, 128])
     """
 
-    def __init__(self, *, features: int, dim: int, hidden: int, layers: int = 2) -> None:
+    def __init__(
+        self, *, features: int, dim: int, hidden: int, layers: int = 2, batch_norm: bool = False
+    ) -> None:
         super().__init__()
         widths = [features] + [hidden] * (layers - 1) + [dim]
         modules: list[nn.Module] = []
         for inputs, outputs in pairwise(widths):
-            modules += [nn.Linear(inputs, outputs), nn.ReLU(inplace=True)]
+            # The normalization has a bias, which a bias of the linear layer could not add to.
+            modules.append(nn.Linear(inputs, outputs, bias=not batch_norm))
+            modules += [nn.BatchNorm1d(outputs)] if batch_norm else []
+            modules.append(nn.ReLU(inplace=True))
         self.features = features
         self.dim = dim
         self.layers = nn.Sequential(*modules[:-1])
@@ -63,6 +69,9 @@ class ProjectionHeadConfig:
     layers: int = 2
     """Number of linear layers; 1 is a linear map."""
 
+    batch_norm: bool = False
+    """Normalize the output of each linear layer over the batch."""
+
     def __post_init__(self) -> None:
         check_integer("dim", self.dim)
         if check_integer("layers", self.layers) > MOST_LAYERS:
@@ -72,7 +81,9 @@ class ProjectionHeadConfig:
     def build(self, features: int) -> ProjectionHead:
         """Build the head for features (batch, features), with weights from torch's generator."""
         hidden = features if self.hidden is None else self.hidden
-        return ProjectionHead(features=features, dim=self.dim, hidden=hidden, layers=self.layers)
+        return ProjectionHead(
+            features=features, dim=self.dim, hidden=hidden, layers=self.layers, batch_norm=self.batch_norm
+        )
 
 
 class ShortcutHead(nn.Module):

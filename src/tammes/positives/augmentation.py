@@ -201,6 +201,7 @@ class Photographs(Augmentation):
     def steps(self, channels: int, size: int) -> tuple[Any, ...]:
         import kornia.augmentation as kornia
 
+        from tammes.positives.crop import Crop
         from tammes.positives.jitter import Jitter
 
         colored = channels == 3
@@ -212,8 +213,7 @@ class Photographs(Augmentation):
             p=self.jitter_probability,
         )
         modules: list[Any] = [
-            # "resample" draws and cuts the whole batch at once; "slice", the default, goes image by image.
-            kornia.RandomResizedCrop((size, size), scale=(self.smallest_crop, 1.0), cropping_mode="resample"),
+            Crop((size, size), scale=(self.smallest_crop, 1.0)),
             kornia.RandomHorizontalFlip(p=self.flip_probability),
             jitter,
         ]

@@ -109,11 +109,13 @@ class HeadOptions:
         dim: Width of the embeddings (by default 128).
         hidden: Width of the hidden layers (by default that of the features).
         layers: Number of linear layers; 1 is a linear map (by default 2).
+        batch_norm: Normalize the output of each linear layer over the batch.
     """
 
     dim: int | None = None
     hidden: int | None = None
     layers: int | None = None
+    batch_norm: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,9 +272,11 @@ def made_training(
     chosen = {name: value for name, value in settings.items() if name not in FROM_DATA or value is not None}
     optimizer = {name: chosen.pop(name) for name in OPTIMIZER}
     optimizer = {name: value for name, value in optimizer.items() if value is not None}
-    of_head = {name: value for name, value in vars(head).items() if value is not None}
+    of_head = {name: value for name, value in vars(head).items() if value not in (None, False)}
     if no_head and of_head:
-        raise ValueError(f"--no-head leaves the head out, but --head.{next(iter(of_head))} was given too")
+        raise ValueError(
+            f"--no-head leaves the head out, but --head.{next(iter(of_head)).replace('_', '-')} was given too"
+        )
     if no_head or of_head:
         chosen["head"] = None if no_head else ProjectionHeadConfig(**of_head)
     if size is not None:

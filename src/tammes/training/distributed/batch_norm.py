@@ -13,7 +13,7 @@ class GlobalBatchNorm(nn.BatchNorm2d):
     """Batch normalization with the mean and variance over the rows of all processes, on a CPU.
 
     Processes may have different numbers of rows. In evaluation mode, and with one process, it computes what
-    `BatchNorm2d` computes; parameters and buffers have the same names.
+    torch's batch normalization computes, of vectors as of images; parameters and buffers have the same names.
 
     With x the rows of all processes, N values per channel, g the gradient of the normalized values x',
 
@@ -27,6 +27,10 @@ class GlobalBatchNorm(nn.BatchNorm2d):
         >>> torch.allclose(GlobalBatchNorm(3)(images), nn.BatchNorm2d(3)(images))
         True
     """
+
+    @override
+    def _check_input_dim(self, input: Tensor) -> None:
+        """Take vectors (rows, channels) as well as images."""
 
     @override
     def forward(self, input: Tensor) -> Tensor:
@@ -49,10 +53,10 @@ class GlobalBatchNorm(nn.BatchNorm2d):
 
 
 def with_global_batch_norm(model: nn.Module, *, on_gpu: bool = False) -> nn.Module:
-    """Replace every `BatchNorm2d` of a model by one over all processes; the parameters stay the same objects.
+    """Replace the batch normalizations of a model by some over all processes; the parameters stay the same.
 
     Args:
-        model: model that is changed in place, unless it is itself a `BatchNorm2d`.
+        model: model that is changed in place, unless it is itself a batch normalization.
         on_gpu: whether to use torch's `SyncBatchNorm`, which does not run on a CPU.
 
     Example:
@@ -61,7 +65,7 @@ def with_global_batch_norm(model: nn.Module, *, on_gpu: bool = False) -> nn.Modu
     """
     if on_gpu:
         return nn.SyncBatchNorm.convert_sync_batchnorm(model)
-    if isinstance(model, nn.BatchNorm2d):
+    if isinstance(model, nn.BatchNorm1d | nn.BatchNorm2d):
         return _replaced(model)
     for name, child in model.named_children():
         model.add_module(name, with_global_batch_norm(child))
@@ -78,7 +82,7 @@ def has_global_batch_norm(model: nn.Module) -> bool:
     return any(isinstance(each, GlobalBatchNorm | nn.SyncBatchNorm) for each in model.modules())
 
 
-def _replaced(layer: nn.BatchNorm2d) -> GlobalBatchNorm:
+def _replaced(layer: nn.BatchNorm1d | nn.BatchNorm2d) -> GlobalBatchNorm:
     assert layer.affine
     assert layer.track_running_stats
     other = GlobalBatchNorm(layer.num_features, eps=layer.eps, momentum=layer.momentum)
