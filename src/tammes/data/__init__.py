@@ -2,6 +2,7 @@
 
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits
+from tammes.data.digits_over import digits_over
 from tammes.data.edge_lists import edge_lists
 from tammes.data.folder import MixedFolderWarning, folder, usual_shape
 from tammes.data.glyphs import glyphs
@@ -9,6 +10,7 @@ from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_packing import graphs_of
 from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
+from tammes.data.labels import Labeling
 from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
 from tammes.data.published import Published, published_at
@@ -18,6 +20,7 @@ from tammes.data.svhn import svhn
 from tammes.data.texts import Texts
 from tammes.data.texts_loading import texts
 from tammes.data.tokens import Tokens
+from tammes.data.trifeature import trifeature
 from tammes.data.tu_sets import tu_set
 from tammes.data.vocabulary import Vocabulary
 
@@ -25,6 +28,7 @@ __all__ = [
     "GraphBatch",
     "GraphSet",
     "Images",
+    "Labeling",
     "MixedFolderWarning",
     "Pixels",
     "Published",
@@ -36,6 +40,7 @@ __all__ = [
     "as_floats",
     "cifar10",
     "digits",
+    "digits_over",
     "edge_lists",
     "folder",
     "glyphs",
@@ -46,6 +51,7 @@ __all__ = [
     "stream",
     "svhn",
     "texts",
+    "trifeature",
     "tu_set",
     "usual_shape",
 ]
