@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -138,3 +138,45 @@ def test_opposite_outcomes_have_a_wide_interval() -> None:
     difference = Estimate.of_outcomes([True, False] * 10, [False, True] * 10)
     assert difference.low < -0.3
     assert difference.high > 0.3
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), n=st.integers(4, 60))
+def test_the_correlation_agrees_with_scipy(seed: int, n: int) -> None:
+    generator = np.random.default_rng(seed)
+    first = generator.normal(size=n)
+    second = 0.5 * first + generator.normal(size=n)
+    found = Estimate.of_correlation(first.tolist(), second.tolist())
+    known = stats.pearsonr(first, second)
+    interval = known.confidence_interval(0.95)
+    assert found.mean == pytest.approx(known.statistic, abs=1e-12)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
+    opposite = Estimate.of_correlation(first.tolist(), (-second).tolist())
+    assert (opposite.low, opposite.high) == pytest.approx((-found.high, -found.low), abs=1e-9)
+
+
+def test_repetitions_of_a_setting_do_not_narrow_the_interval_of_a_correlation() -> None:
+    first, second = [1.0, 2, 3, 4, 5, 6], [1.0, 3, 2, 5, 4, 6]
+    once = Estimate.of_correlation(first, second)
+    twice = Estimate.of_correlation(2 * first, 2 * second, independent=6)
+    assert (once.low, once.high) == pytest.approx((twice.low, twice.high))
+    assert Estimate.of_correlation(2 * first, 2 * second).low > once.low
+    assert not Estimate.of_correlation(first, second, independent=3).is_known
+    exact = Estimate.of_correlation(first, first)
+    assert (exact.mean, exact.low, exact.high) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "match"),
+    [
+        ([1.0, 2], [1.0], "pairs of numbers, got 2 and 1"),
+        ([1.0], [1.0], "pairs of numbers, got 1 and 1"),
+        ([1.0, 1], [1.0, 2], "equal numbers have no correlation"),
+        ([1.0, math.inf], [1.0, 2], "needs finite numbers"),
+    ],
+)
+def test_series_without_a_correlation_are_refused(
+    first: list[float], second: list[float], match: str
+) -> None:
+    with pytest.raises(ValueError, match=match):
+        Estimate.of_correlation(first, second)

@@ -32,7 +32,7 @@ class Estimate:
         high: upper end of the interval; infinity if it is unknown.
         values: value of each seed; empty for a share.
 
-    Source: Student (1908); Wilson (1927); Newcombe (1998).
+    Source: Student (1908); Wilson (1927); Newcombe (1998); Fisher (1921).
 
     Example:
         >>> print(Estimate.over_seeds([0.51, 0.52, 0.53]))
@@ -149,6 +149,44 @@ class Estimate:
             low=mean - half(first.mean - first.low, second.high - second.mean),
             high=mean + half(first.high - first.mean, second.mean - second.low),
         )
+
+    @staticmethod
+    def of_correlation(
+        first: Sequence[float], second: Sequence[float], *, independent: int | None = None
+    ) -> Estimate:
+        """Return Pearson's correlation of two series, with Fisher's interval.
+
+            tanh( artanh r  -+  1.96 / sqrt(n - 3) )
+
+        Args:
+            first: n numbers, not all equal.
+            second: number that belongs to each, not all equal.
+            independent: number n of independent pairs, where some pairs are repetitions, such as seeds of one
+                setting; None if all are independent. Below 4 there is no interval.
+
+        Raises:
+            ValueError: series of different length or below two pairs, a number that is not finite, or a
+                series of equal numbers, which has no correlation.
+
+        Source: Fisher (1921).
+
+        Example:
+            >>> print(Estimate.of_correlation([1, 2, 3, 4, 5, 6], [1, 3, 2, 5, 4, 6]))
+            0.886 [0.264, 0.987]
+        """
+        n = len(first) if independent is None else independent
+        if len(first) != len(second) or len(first) < 2:
+            raise ValueError(f"a correlation needs pairs of numbers, got {len(first)} and {len(second)}")
+        if not all(map(math.isfinite, (*first, *second))):
+            raise ValueError("a correlation needs finite numbers: leave out what was not measured")
+        if min(first) == max(first) or min(second) == max(second):
+            raise ValueError("series of equal numbers have no correlation: leave them out")
+        r = max(-1.0, min(1.0, statistics.correlation(first, second)))
+        if n < 4:
+            return Estimate(mean=r)
+        half = float(stats.norm.ppf((1 + LEVEL) / 2)) / math.sqrt(n - 3)
+        middle = math.atanh(r) if abs(r) < 1 else math.copysign(math.inf, r)
+        return Estimate(mean=r, low=math.tanh(middle - half), high=math.tanh(middle + half))
 
     @staticmethod
     def of_accuracies(values: Sequence[float], trials: int) -> Estimate:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tammes.cli import loading
-from tammes.cli.images import mirrors, size_and_channels
+from tammes.cli.images import load_parts, mirrors, size_and_channels
 from tammes.cli.loading import are_texts, hold_out, load, load_split
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
@@ -36,6 +36,46 @@ def test_glyphs_have_a_number_of_characters() -> None:
 def test_a_number_of_glyphs_out_of_range_is_refused(data: str) -> None:
     with pytest.raises(ValueError, match=f"from 2 to 10,000, got {data}"):
         are_texts(Source(data=data))
+
+
+def test_trifeature_is_drawn_in_the_size_that_is_asked_for() -> None:
+    assert size_and_channels("trifeature", None, None) == (32, 3)
+    assert mirrors("trifeature")
+    train, test = load_split(Split(data="trifeature:1", feature="color"), (16, 3))
+    assert isinstance(train, Images)
+    assert (len(train), len(test or ()), train.size) == (1000, 1000, 16)
+    assert train.classes is not None
+    assert "red" in train.classes
+    with pytest.raises(ValueError, match="have the features shape, texture, color, got 'hue'"):
+        load_split(Split(data="trifeature:1", feature="hue"), (16, 3))
+    with pytest.raises(ValueError, match=r"trifeature:N expected a number of drawings .* got trifeature:0"):
+        load_split(Split(data="trifeature:0"), (16, 3))
+
+
+def test_digits_over_photographs_have_two_features(tmp_path: Path) -> None:
+    write_mnist(tmp_path / "mnist")
+    write_cifar10(tmp_path / "cifar")
+    data = f"digits-over:{tmp_path}"
+    assert not are_texts(Source(data=data))
+    assert not mirrors(data)
+    assert size_and_channels(data, None, None) == (32, 3)
+    images = load_parts(data, 32, 3)[0]
+    assert list(images.by_feature) == ["object", "digit"]
+    with pytest.raises(ValueError, match=r"the images of digits-over:.* are 32x32 pixels and in color"):
+        load_parts(data, 64, 3)
+    with pytest.raises(ValueError, match="expected a folder that holds MNIST and photographs"):
+        are_texts(Source(data=f"digits-over:{tmp_path / 'nowhere'}"))
+
+
+def test_a_feature_is_for_images_that_have_several() -> None:
+    with pytest.raises(ValueError, match="images with several labels for the feature 'color'"):
+        load_split(Split(data="digits", feature="color"), (8, 1))
+
+
+def test_a_feature_of_texts_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("a b c\nb c d\n")
+    with pytest.raises(ValueError, match="--feature is for images with several labels"):
+        load_split(Split(data=str(tmp_path), feature="color"), None)
 
 
 def test_a_labeled_folder_is_split_class_by_class(tmp_path: Path) -> None:

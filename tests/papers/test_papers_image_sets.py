@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from tammes.data import Images
-from tammes.papers.image_sets import balanced, class_folder, every_fifth_apart, of_classes
+from tammes.data.fifths import every_fifth_apart
+from tammes.papers.image_sets import balanced, class_folder, of_classes
 from tiny import random_images, write_images
 
 

@@ -2,58 +2,103 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from tammes.data import Images, Published, digits, glyphs, published_at, usual_shape
+from tammes.data import Images, Published, digits, digits_over, glyphs, published_at, trifeature, usual_shape
+from tammes.data.digits_over import size_of_objects
+from tammes.data.folder import LARGEST_SIZE
 from tammes.data.glyphs import CHARACTERS, MOST_CHARACTERS
 from tammes.data.glyphs import SIZE as GLYPHS_SIZE
 from tammes.data.published_files import Split
 from tammes.data.shards import shape_of_shards
 from tammes.data.stream_files import is_stream, shape_of_stream
 from tammes.data.tar_files import holds_shards
+from tammes.data.trifeature import EXAMPLES, MOST_EXAMPLES
+from tammes.data.trifeature import SIZE as TRIFEATURE_SIZE
 
-DIGITS, GLYPHS = "digits", "glyphs"
+DIGITS, GLYPHS, TRIFEATURE, DIGITS_OVER = "digits", "glyphs", "trifeature", "digits-over"
 DIGITS_SIZE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Included:
-    """Gray images that need no files.
+    """Images that are named by a word: drawn, included, or combined from published files.
 
     Args:
         what: what they are called in a message.
-        load: function that returns one part of them.
-        size: height and width in pixels.
+        load: function that returns one part of them, in a size.
+        size: height and width in pixels, if no other is given.
+        any_size: whether they have any size that is given.
+        channels: 1 (gray) or 3.
+        mirrors: whether an image and its mirror image mean the same.
     """
 
     what: str
-    load: Callable[[Split], Images]
+    load: Callable[[Split, int], Images]
     size: int
+    any_size: bool = False
+    channels: Literal[1, 3] = 1
+    mirrors: bool = False
 
 
 def included(data: str) -> Included | None:
-    """Return the images that the words `digits`, `glyphs` and `glyphs:N` name; None for other data.
+    """Return the images that a word names: `digits`, `glyphs:N`, `trifeature:N`, `digits-over:FOLDER`.
+
+    The numbers may be left out. None for other data.
 
     Raises:
-        ValueError: for a number of glyphs that is none, or out of its range.
+        ValueError: for a number that is none or out of its range, or a folder without MNIST and photographs.
 
     Example:
-        >>> included("glyphs:30").load("test")
+        >>> included("glyphs:30").load("test", 12)
         Images(1590 images, 1x12x12, 30 classes)
     """
     if data == DIGITS:
-        return Included(what="the digits", load=digits, size=DIGITS_SIZE)
-    name, colon, number = data.partition(":")
-    if name != GLYPHS:
-        return None
-    characters = CHARACTERS if not colon else int(number) if number.isdecimal() else 0
-    if not 2 <= characters <= MOST_CHARACTERS:
-        raise ValueError(
-            f"--data glyphs:N expected a number of characters from 2 to {MOST_CHARACTERS:,}, got {data}"
+        return Included(what="the digits", load=lambda split, size: digits(split), size=DIGITS_SIZE)
+    name, colon, rest = data.partition(":")
+    if name == GLYPHS:
+        characters = _number(data, colon, rest, CHARACTERS, "characters", 2, MOST_CHARACTERS)
+        return Included(
+            what="the glyphs",
+            load=lambda split, size: glyphs(split, characters=characters),
+            size=GLYPHS_SIZE,
         )
-    return Included(what="the glyphs", load=partial(glyphs, characters=characters), size=GLYPHS_SIZE)
+    if name == TRIFEATURE:
+        examples = _number(data, colon, rest, EXAMPLES, "drawings of each combination", 1, MOST_EXAMPLES)
+        return Included(
+            what="the images of trifeature",
+            load=lambda split, size: trifeature(split, size=size, examples=examples),
+            size=TRIFEATURE_SIZE,
+            any_size=True,
+            channels=3,
+            mirrors=True,
+        )
+    if name != DIGITS_OVER or not colon:
+        return None
+    fixed = size_of_objects(rest)
+    return Included(
+        what=f"the images of {data}",
+        load=lambda split, size: digits_over(rest, split, size=size),
+        size=LARGEST_SIZE if fixed is None else fixed,
+        any_size=fixed is None,
+        channels=3,
+    )
+
+
+def _number(data: str, colon: str, rest: str, usual: int, what: str, smallest: int, largest: int) -> int:
+    """Return the number behind a colon, or the usual one.
+
+    Raises:
+        ValueError: for anything else behind the colon, or a number out of its range.
+    """
+    number = usual if not colon else int(rest) if rest.isdecimal() else -1
+    if not smallest <= number <= largest:
+        raise ValueError(
+            f"--data {data.partition(':')[0]}:N expected a number of {what} from {smallest} to {largest:,}, "
+            f"got {data}"
+        )
+    return number
 
 
 def has_own_test_images(data: str) -> bool:
@@ -68,7 +113,7 @@ def size_and_channels(
     largest: int | None = None,
     split: str | None = None,
 ) -> tuple[int, Literal[1, 3]]:
-    """Return the given size and channels, or else those of the data: digits and glyphs are gray.
+    """Return the given size and channels, or else those of the data.
 
     Args:
         data: the data as named on the command line.
@@ -79,7 +124,7 @@ def size_and_channels(
     """
     own, published = included(data), _published(data)
     if own is not None:
-        usual: tuple[int, Literal[1, 3]] = (own.size, 1)
+        usual: tuple[int, Literal[1, 3]] = (own.size, own.channels)
     elif published is not None:
         usual = published.size, published.channels
     elif size is not None and channels is not None:
@@ -95,8 +140,8 @@ def size_and_channels(
 
 def mirrors(data: str) -> bool:
     """Return whether a mirrored image of the data means the same; a digit must not be mirrored."""
-    published = _published(data)
-    return included(data) is None and (published is None or published.mirrors)
+    own, published = included(data), _published(data)
+    return own.mirrors if own is not None else published is None or published.mirrors
 
 
 def load_parts(data: str, size: int, channels: int) -> tuple[Images, Images]:
@@ -105,7 +150,7 @@ def load_parts(data: str, size: int, channels: int) -> tuple[Images, Images]:
     Raises:
         ValueError: for another size or number of channels than they have.
     """
-    parts = _part(data, "train"), _part(data, "test")
+    parts = _part(data, "train", size), _part(data, "test", size)
     has = parts[0]
     if (size, channels) != (has.size, has.channels):
         own = included(data)
@@ -122,9 +167,9 @@ def _published(data: str) -> Published | None:
     return None if included(data) is not None else published_at(data)
 
 
-def _part(data: str, split: Split) -> Images:
+def _part(data: str, split: Split, size: int) -> Images:
     own, published = included(data), _published(data)
     if own is not None:
-        return own.load(split)
+        return own.load(split, size if own.any_size else own.size)
     assert published is not None  # the data have test images
     return published.load(Path(data), split)

@@ -14,7 +14,7 @@ from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.cli.output import counted
-from tammes.data import GraphSet, NodeSet, Texts, folder, shards, texts
+from tammes.data import GraphSet, Images, NodeSet, Texts, folder, shards, texts
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
 from tammes.data.stream_files import is_stream, stream_of_files
@@ -72,6 +72,16 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
     Raises:
         ValueError: for data that cannot be loaded, or options of texts given for images.
     """
+    parts = _parts(source, shape)
+    if source.feature is None:
+        return parts
+    found = [part.of_feature(source.feature) for part in parts if isinstance(part, Images)]
+    if len(found) < len(parts):
+        raise ValueError(f"--feature is for images with several labels, but {source.data} holds none")
+    return tuple(found)
+
+
+def _parts(source: Source, shape: Shape | None) -> tuple[Data, ...]:
     if shape is None and (are_graphs(source) or are_nodes(source)):
         # A table of graphs may have a split, as one of images has.
         unused = replace(source.format, split=None) if is_stream(source.data) else source.format

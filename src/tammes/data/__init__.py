@@ -3,6 +3,7 @@
 from tammes.data.block_model import block_model
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits
+from tammes.data.digits_over import digits_over
 from tammes.data.edge_lists import edge_lists
 from tammes.data.folder import MixedFolderWarning, folder, usual_shape
 from tammes.data.glyphs import glyphs
@@ -11,6 +12,7 @@ from tammes.data.graph_packing import graphs_of
 from tammes.data.graph_set import GraphSet
 from tammes.data.graph_tables import graph_table
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
+from tammes.data.labels import Labeling
 from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
 from tammes.data.node_batch import NodeBatch
@@ -23,6 +25,7 @@ from tammes.data.svhn import svhn
 from tammes.data.texts import Texts
 from tammes.data.texts_loading import texts
 from tammes.data.tokens import Tokens
+from tammes.data.trifeature import trifeature
 from tammes.data.tu_sets import tu_set
 from tammes.data.vocabulary import Vocabulary
 
@@ -30,6 +33,7 @@ __all__ = [
     "GraphBatch",
     "GraphSet",
     "Images",
+    "Labeling",
     "MixedFolderWarning",
     "NodeBatch",
     "NodeSet",
@@ -44,6 +48,7 @@ __all__ = [
     "block_model",
     "cifar10",
     "digits",
+    "digits_over",
     "edge_lists",
     "folder",
     "glyphs",
@@ -57,6 +62,7 @@ __all__ = [
     "stream",
     "svhn",
     "texts",
+    "trifeature",
     "tu_set",
     "usual_shape",
 ]

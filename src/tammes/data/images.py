@@ -1,7 +1,7 @@
 """Sets of images of one size: pixels on demand, names, and optional labels."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -9,7 +9,7 @@ from jaxtyping import Float32, Int64, UInt8
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of
+from tammes.data.labels import Labeling, Rows, at_least_two_classes, check_names_and_labels, row_of
 
 
 @runtime_checkable
@@ -125,10 +125,11 @@ class Images(Dataset[tuple[Tensor, int]]):
         labels: (n,) index of each image's class in `classes`; None without labels.
         classes: names of the classes; None without labels.
         skipped: names of the files that were found beside the images and left out.
+        by_feature: labels by each feature, for images that have several: color, shape, texture.
 
     Raises:
         ValueError: If there is no image; if the numbers of images, names and labels differ; if labels come
-            without classes, or are not indices into the classes.
+            without classes, or are not indices into the classes; likewise the labels by a feature.
 
     Example:
         >>> pixels = torch.zeros(3, 1, 8, 8, dtype=torch.uint8)
@@ -144,11 +145,15 @@ class Images(Dataset[tuple[Tensor, int]]):
     labels: Int64[Tensor, " n"] | None = None
     classes: tuple[str, ...] | None = None
     skipped: tuple[str, ...] = ()
+    by_feature: Mapping[str, Labeling] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_names_and_labels(
-            len(self.pixels), item="image", names=self.names, labels=self.labels, classes=self.classes
-        )
+        usual = () if self.labels is None and self.classes is None else ((self.labels, self.classes),)
+        features = ((each.labels, each.classes) for each in self.by_feature.values())
+        for labels, classes in (*usual, *features) or ((None, None),):
+            check_names_and_labels(
+                len(self.pixels), item="image", names=self.names, labels=labels, classes=classes
+            )
 
     @property
     def channels(self) -> int:
@@ -183,7 +188,23 @@ class Images(Dataset[tuple[Tensor, int]]):
             labels=None if self.labels is None else self.labels[rows],
             classes=self.classes,
             skipped=self.skipped,
+            by_feature={name: labeling.of(rows) for name, labeling in self.by_feature.items()},
         )
+
+    def of_feature(self, name: str) -> "Images":
+        """Return the same images with the labels of one of their features.
+
+        Raises:
+            ValueError: If the images do not have the feature; the message names those that they have.
+        """
+        if not self.by_feature:
+            raise ValueError(
+                f"expected images with several labels for the feature {name!r}, got images with one at most"
+            )
+        if name not in self.by_feature:
+            raise ValueError(f"these images have the features {', '.join(self.by_feature)}, got {name!r}")
+        labeling = self.by_feature[name]
+        return replace(self, labels=labeling.labels, classes=labeling.classes)
 
     def in_memory(self) -> "Images":
         """Return the same images with their pixels read into memory."""

@@ -1,6 +1,7 @@
 """Names, labels and classes of a set of images or sentences, checked the same way for both."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Int64
@@ -10,6 +11,27 @@ from tammes.checks import check_indices
 
 Rows = Sequence[int] | Int64[Tensor, " rows"]
 """Indices of items, in any order and with repetitions."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Labeling:
+    """Labels of n items by one of their features, such as the color of what each image shows.
+
+    Args:
+        labels: (n,) indices into `classes`.
+        classes: names of the values of the feature.
+
+    Example:
+        >>> Labeling(labels=torch.tensor([0, 1, 0]), classes=("red", "blue")).of([2, 1]).labels
+        tensor([0, 1])
+    """
+
+    labels: Int64[Tensor, " n"]
+    classes: tuple[str, ...]
+
+    def of(self, rows: Rows) -> "Labeling":
+        """Return the labels of these rows, in this order."""
+        return Labeling(labels=self.labels[rows], classes=self.classes)
 
 
 def check_names_and_labels(

@@ -1,10 +1,13 @@
 """Evaluation of features by labels that the encoder never saw."""
 
+from tammes.evaluation.attacks import PGD, attacked_accuracy, check_input_gradient, towards
 from tammes.evaluation.cross_validation import CrossValidation
 from tammes.evaluation.features import LabeledFeatures
 from tammes.evaluation.knn import KNN, knn_accuracy
 from tammes.evaluation.linear_classifier import LinearClassifier, MeanClassifier
 from tammes.evaluation.probe import LinearProbe, ProbeNotConvergedWarning, linear_probe
+from tammes.evaluation.readout import LinearReadout, feature_readouts
+from tammes.evaluation.robust_sets import RobustSets, robust_sets
 from tammes.evaluation.smoothing import smoothed
 from tammes.evaluation.svm import SVM
 from tammes.evaluation.weisfeiler_lehman import (
@@ -17,19 +20,27 @@ from tammes.evaluation.weisfeiler_lehman import (
 
 __all__ = [
     "KNN",
+    "PGD",
     "SVM",
     "CrossValidation",
     "LabeledFeatures",
     "LinearClassifier",
     "LinearProbe",
+    "LinearReadout",
     "MeanClassifier",
     "ProbeNotConvergedWarning",
+    "RobustSets",
+    "attacked_accuracy",
+    "check_input_gradient",
     "degree_histograms",
     "distinct",
     "equal_graphs",
+    "feature_readouts",
     "knn_accuracy",
     "leaked",
     "linear_probe",
+    "robust_sets",
     "smoothed",
+    "towards",
     "wl_features",
 ]

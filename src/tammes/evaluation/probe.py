@@ -9,13 +9,14 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 from torch import Tensor
 
 from tammes.checks import check_integer, check_number, check_seed
 from tammes.evaluation.features import LabeledFeatures, check_comparable
+from tammes.evaluation.readout import LinearReadout
 
 # Beginning of scikit-learn's warning about few labels of each class, of which a probe with 1 % of the labels
 # has few by design.
@@ -82,8 +83,30 @@ class LinearProbe:
         """
         return self._labels(train, features)
 
+    def fit(self, train: LabeledFeatures) -> LinearReadout:
+        """Return the trained classifier, whose logits have a gradient in the features.
+
+        Warns:
+            ProbeNotConvergedWarning: the solver ran out of iterations.
+        """
+        scaler, regression = self._fitted(train)
+        weight = regression.coef_ / scaler.scale_
+        bias = regression.intercept_ - weight @ scaler.mean_
+        if len(weight) == 1:  # of two classes, scikit-learn has the logit of the second over the first
+            weight, bias = np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
+        return LinearReadout(
+            weight=torch.from_numpy(weight),
+            bias=torch.from_numpy(bias),
+            classes=torch.from_numpy(regression.classes_),
+        )
+
     def _labels(self, train: LabeledFeatures, features: Tensor) -> Tensor:
         """Return the labels; a warning names the caller of the method that calls this one."""
+        classifier = self._fitted(train, level=4)
+        return torch.from_numpy(classifier.predict(features.detach().cpu().double().numpy()))
+
+    def _fitted(self, train: LabeledFeatures, *, level: int = 3) -> Pipeline:
+        """Return the trained steps; a warning names the caller that many levels up."""
         labels = train.labels.cpu().numpy()
         rows = draw_labels(labels, self.fraction, np.random.default_rng(self.seed))
         # In float64: the stopping rule of the solver is below the rounding errors of float32.
@@ -105,9 +128,9 @@ class LinearProbe:
                 f"the linear probe on {len(rows)} labels did not converge in {self.iterations} iterations: "
                 "its accuracy may be too low; allow more iterations, or regularize more",
                 ProbeNotConvergedWarning,
-                stacklevel=3,
+                stacklevel=level,
             )
-        return torch.from_numpy(classifier.predict(features.detach().cpu().double().numpy()))
+        return classifier
 
 
 def linear_probe(

@@ -11,13 +11,12 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from tammes.data import Images, folder
+from tammes.data.fifths import every_fifth_apart
 from tammes.data.images import TensorPixels
 from tammes.training.seeds import Purpose, derive
 
 Parts = tuple[Images, Images]
 """Images to train on, and images to measure on."""
-HELD_OUT = 5
-"""Every fifth image of each class is kept for measuring where a set has no test part."""
 
 
 def class_folder(data: Path, *, size: int) -> Mapping[str, Parts]:
@@ -35,22 +34,6 @@ def class_folder(data: Path, *, size: int) -> Mapping[str, Parts]:
     images = folder(data, size=size)
     decoded = replace(images, pixels=TensorPixels(images.batch(range(len(images)))))
     return {data.resolve().name: every_fifth_apart(decoded)}
-
-
-def every_fifth_apart(images: Images, *, at: int = HELD_OUT - 1) -> Parts:
-    """Return the images without every fifth of each class, and these fifths, the same ones every time.
-
-    Args:
-        images: images with classes.
-        at: place of the kept image among five of its class, from 0 to 4.
-
-    Example:
-        >>> from tammes.data import digits
-        >>> [len(part) for part in every_fifth_apart(digits("test"))]
-        [290, 70]
-    """
-    kept = _place_in_class(images.required_labels()) % HELD_OUT == at
-    return _rows(images, ~kept), _rows(images, kept)
 
 
 def of_classes(images: Images, classes: Int64[Tensor, " classes"]) -> Images:
@@ -81,12 +64,3 @@ def balanced(images: Images, count: int | None, *, seed: int) -> Images:
 
 def _rows(images: Images, chosen: Tensor) -> Images:
     return images.subset(chosen.nonzero()[:, 0].tolist())
-
-
-def _place_in_class(labels: Int64[Tensor, " n"]) -> Int64[Tensor, " n"]:
-    """Return the number of each row within its class, from 0."""
-    place = torch.zeros_like(labels)
-    for label in labels.unique():
-        rows = (labels == label).nonzero()[:, 0]
-        place[rows] = torch.arange(len(rows))
-    return place

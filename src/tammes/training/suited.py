@@ -186,6 +186,8 @@ def _usual_encoder(size: int, augmentation: Photographs | Handwriting) -> Encode
 def suited_augmentation(images: Images, *, mirrors: bool = True) -> Photographs | Handwriting:
     """Return the augmentation that suits images, judged by 128 of them.
 
+    Images that have color as one of their features are cropped and mirrored in their own colors.
+
     Args:
         images: images to be augmented.
         mirrors: whether a mirrored photograph means the same.
@@ -194,7 +196,10 @@ def suited_augmentation(images: Images, *, mirrors: bool = True) -> Photographs 
     background = even_background(images.batch([i * len(images) // count for i in range(count)]))
     if background is not None:
         return Handwriting(background=background)
-    return Photographs() if mirrors else Photographs(flip_probability=0.0)
+    usual = Photographs() if mirrors else Photographs(flip_probability=0.0)
+    if "color" not in images.by_feature:
+        return usual
+    return replace(usual, jitter_probability=0.0, grayscale_probability=0.0)
 
 
 def even_background(pixels: UInt8[Tensor, "n channels size size"]) -> float | None:

@@ -15,7 +15,16 @@ MOST_CLASSES = 10**9
 
 RARE = frozenset(
     {
-        *("strict", "unchecked", "classes", "cache", "buffer", "neighbors", "neighbor_temperature"),
+        *(
+            "strict",
+            "unchecked",
+            "classes",
+            "cache",
+            "buffer",
+            "feature",
+            "neighbors",
+            "neighbor_temperature",
+        ),
         *("split", "files", "encoding", "prose", "text_column", "label_column"),
     }
 )
@@ -27,7 +36,9 @@ class Source:
 
     Args:
         data: `digits` (scikit-learn's scans) or `glyphs` (400 characters of invented alphabets, `glyphs:N`
-            for another number), with nothing to download; CIFAR-10, MNIST or SVHN in their published files;
+            for another number) or `trifeature` (shapes with textures in colors, `trifeature:N` for N drawings
+            of each combination), with nothing to download; CIFAR-10, MNIST or SVHN in their published files;
+            `digits-over:FOLDER` (MNIST's digits over photographs, both in the folder);
             a folder of images, where a folder in it for each class gives labels; tar shards of images in the
             WebDataset layout, by a folder or a pattern, 'train-{000..009}.tar'; images in parquet or arrow
             files, streamed (hf:PATH); or texts: a folder of plain-text files, each a document with a
@@ -44,6 +55,8 @@ class Source:
             once and not in every epoch and every command (by default none are kept).
         buffer: Images of shards or a stream that an epoch mixes with each other, beyond the order of the
             shards.
+        feature: Feature whose values are the labels, for images that have several: shape, texture or color of
+            `trifeature`, object or digit of `digits-over` (by default the first of these).
     """
 
     data: str
@@ -51,6 +64,7 @@ class Source:
     unchecked: bool = False
     cache: Path | None = None
     buffer: int = 2048
+    feature: str | None = None
     format: TextFormat = field(default_factory=TextFormat)
 
 

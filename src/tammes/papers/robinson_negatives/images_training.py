@@ -12,11 +12,12 @@ from pathlib import Path
 import torch
 
 from tammes.data import Images
+from tammes.data.fifths import every_fifth_apart
 from tammes.data.published import published_at
 from tammes.encoders import ResNet9Config, ResNetConfig
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.papers.entry import Request
-from tammes.papers.image_sets import Parts, balanced, class_folder, every_fifth_apart, of_classes
+from tammes.papers.image_sets import Parts, balanced, class_folder, of_classes
 from tammes.papers.robinson_negatives.images_arms import CHANGES, OBJECTIVES, ImageRun
 from tammes.positives import SameClass, SameInstance
 from tammes.report.similarities import by_label, overlap

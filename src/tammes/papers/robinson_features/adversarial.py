@@ -1,0 +1,231 @@
+"""Standard accuracy, and accuracy under l-infinity attacks on the input (Figure 4-5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+from matplotlib.figure import Figure as Drawing
+
+from tammes.evaluation import PGD, attacked_accuracy
+from tammes.papers.entry import Request
+from tammes.papers.figures import curves, dots
+from tammes.papers.finding import Effect, Finding, within
+from tammes.papers.image_sets import Parts
+from tammes.papers.page import Figure, Numbers, PaperPage, panel
+from tammes.papers.protocol import Protocol
+from tammes.papers.robinson_features.attacked import pixels_of, places_of, readout_of
+from tammes.papers.robinson_features.results import ArmScores, settings
+from tammes.papers.robinson_features.training import (
+    IFM,
+    SIMCLR,
+    UNTRAINED,
+    USUAL,
+    FeatureRun,
+    FeatureScale,
+    base_run,
+    drawer,
+    fitted,
+    image_sets,
+    over_seeds,
+    scale_of,
+    untrained_run,
+)
+from tammes.papers.study import Study
+
+EPSILON = 0.1
+RADII = (1 / 255, 2 / 255, 8 / 255)
+"""Radii of the attack; the last is the usual one of networks that are trained against attacks."""
+STEPS = 10
+SLOWER = 0.1
+"""IFM counts as free if a training takes at most a tenth longer."""
+PLAIN, MODIFIED = f"{SIMCLR}, temperature {USUAL:g}", f"{IFM}, temperature {USUAL:g}, epsilon {EPSILON:g}"
+REMARKS = (
+    "The encoder is frozen, with a linear readout that is trained on unchanged images; PGD attacks encoder "
+    "and "
+    "readout together. The paper's robust accuracy is after finetuning the network against attacks "
+    "(TRADES), so "
+    "that its levels are higher and not comparable.",
+    "Figure 4-5 shows ACL(DS) with better accuracy under attack, worse standard accuracy, twice the memory "
+    "and six "
+    "times the time of an epoch; the text gives no accuracies. Its encoders are ResNet-18 after 1,000 "
+    "epochs.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackScore:
+    """Accuracies of an encoder with a linear readout on test images.
+
+    Args:
+        standard: accuracy on unchanged images.
+        attacked: accuracy under PGD of each radius, separated by spaces.
+        seconds: processor time of the training of the encoder.
+    """
+
+    standard: float
+    attacked: str
+    seconds: float
+
+    def under(self, place: int) -> float:
+        """Return the accuracy under the attack of one of the radii."""
+        return float(self.attacked.split()[place])
+
+
+def under(place: int) -> Callable[[AttackScore], float]:
+    """Return the function that picks the accuracy under the attack of one of the radii."""
+    return lambda score: score.under(place)
+
+
+def run(request: Request) -> None:
+    """Train and measure every encoder."""
+    scale = scale_of(request)
+    study(image_sets(request.required_data(), scale), scale).run(request)
+
+
+def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, AttackScore]:
+    """Return the study of sets of images.
+
+    Args:
+        sets: sets by name.
+        scale: size of the study.
+    """
+    draw = drawer(sets, scale)
+    cells = []
+    for data, parts in sets.items():
+        cells += over_seeds(arms(base_run(data, parts, scale)), scale)
+    return Study(
+        cells=cells,
+        scores=AttackScore,
+        measure=lambda run: scored(run, scale, draw(run)),
+        name=lambda run: f"{run.data}, {run.arm}, seed {run.seed}",
+        protocol=Protocol(seeds=scale.seeds, controls=("untrained encoder",), measured_on="test images"),
+        page=lambda results: page(results, scale),
+        partial=True,
+    )
+
+
+def arms(base: FeatureRun) -> list[FeatureRun]:
+    """Return the untrained encoder, SimCLR, and IFM."""
+    return [untrained_run(base), base, replace(base, method=IFM, epsilon=EPSILON)]
+
+
+def scored(run: FeatureRun, scale: FeatureScale, parts: Parts) -> AttackScore:
+    """Train an encoder and its readout, and measure it under attacks."""
+    (fit,) = fitted(run, scale, parts[0])
+    readout, classify = readout_of(fit.model, parts[0])
+    pixels, labels = pixels_of(parts[1]), places_of(readout, parts[1].required_labels())
+    attacked = [
+        attacked_accuracy(classify, pixels, labels, PGD(radius=radius, steps=STEPS, seed=run.seed))
+        for radius in RADII
+    ]
+    return AttackScore(
+        standard=attacked_accuracy(classify, pixels, labels),
+        attacked=" ".join(f"{accuracy:.5f}" for accuracy in attacked),
+        seconds=fit.seconds,
+    )
+
+
+def page(results: Mapping[FeatureRun, AttackScore], scale: FeatureScale) -> PaperPage | None:
+    """Return the page of what has been measured; None before both encoders of a seed are there."""
+    measured = {
+        data: scores
+        for data, scores in ArmScores.by_set(results).items()
+        if {UNTRAINED, PLAIN, MODIFIED} <= set(scores.names)
+    }
+    if not measured:
+        return None
+    first = next(iter(measured.values()))
+    return PaperPage(
+        title="Accuracy with and without an attack",
+        overview=dots(
+            {arm: first.mean(arm, attrgetter("standard")) for arm in first.names},
+            {},
+            label="standard accuracy",
+            limits=(0.0, 1.0),
+        ),
+        findings=tuple(finding for scores in measured.values() for finding in findings(scores)),
+        figures=tuple(
+            Figure(
+                title=f"{data} (Figure 4-5)",
+                words="Accuracy of the linear readout on test images over the radius of the attack, mean and "
+                "95 % interval over the seeds.",
+                panels=(panel(_over_radius(scores), f"Accuracy under attack on {data}."),),
+                wide=True,
+            )
+            for data, scores in measured.items()
+        ),
+        numbers=Numbers(
+            header=(
+                "encoder",
+                "standard",
+                *(f"radius {255 * radius:g}/255" for radius in RADII),
+                "seconds",
+                "seeds",
+            ),
+            rows=tuple(
+                (
+                    f"{data}, {arm}",
+                    scores.mean(arm, attrgetter("standard")).percent,
+                    *(scores.mean(arm, under(place)).percent for place in range(len(RADII))),
+                    f"{scores.mean(arm, attrgetter('seconds')).mean:.0f}",
+                    str(len(scores.scores[arm])),
+                )
+                for data, scores in measured.items()
+                for arm in scores.names
+            ),
+            note=f"Accuracy in percent, means over the seeds with 95 % intervals; PGD of {STEPS} steps from "
+            f"a "
+            "random start; seconds of processor time of a training.",
+        ),
+        remarks=REMARKS,
+        settings=settings(results, scale),
+    )
+
+
+def findings(scores: ArmScores[AttackScore]) -> tuple[Finding, ...]:
+    """Return the paper's statements beside our numbers on one set."""
+    controls = scores.learned(attrgetter("standard"), PLAIN, MODIFIED)
+    slower = scores.difference(MODIFIED, PLAIN, attrgetter("seconds"))
+    usual = scores.mean(PLAIN, attrgetter("seconds")).mean
+    time = Effect(name="training time, IFM over SimCLR", difference=None)
+    if slower is not None and usual > 0:
+        time = within("training time in seconds, IFM over SimCLR", slower, 0.0, SLOWER * usual, digits=1)
+    return (
+        Finding(
+            paper=f"Figure 4-5, {scores.data}: IFM improves standard accuracy.",
+            ours="IFM over SimCLR in points:",
+            effects=(scores.points("", MODIFIED, PLAIN, attrgetter("standard")),),
+            controls=controls,
+        ),
+        Finding(
+            paper=f"B.2.3, {scores.data}: IFM costs no time.",
+            effects=(time,) if usual > 0 else (scores.points("", MODIFIED, PLAIN, attrgetter("standard")),),
+            controls=controls,
+        ),
+        Finding(
+            paper=f"(Ours, {scores.data}:) IFM, which attacks embeddings, makes the input no more robust.",
+            ours=f"Accuracy of SimCLR over IFM under PGD of radius {255 * RADII[0]:g}/255, in points:",
+            effects=(scores.points("", PLAIN, MODIFIED, under(0)),),
+            controls=controls,
+        ),
+    )
+
+
+def _over_radius(scores: ArmScores[AttackScore]) -> Drawing:
+    places = [0.0, *(255 * radius for radius in RADII)]
+    return curves(
+        {
+            arm.partition(",")[0]: (
+                places,
+                [
+                    scores.mean(arm, attrgetter("standard")),
+                    *(scores.mean(arm, under(place)) for place in range(len(RADII))),
+                ],
+            )
+            for arm in scores.names
+        },
+        across="radius, in 255ths",
+        up="accuracy",
+    )

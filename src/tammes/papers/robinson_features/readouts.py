@@ -1,0 +1,172 @@
+"""Measurement of encoders by the features that they represent: Trifeature, and digits over objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tammes import recipes
+from tammes.data import Images
+from tammes.diagnostics import separation
+from tammes.evaluation import LinearProbe, feature_readouts
+from tammes.papers.image_sets import Parts
+from tammes.papers.page import PaperPage
+from tammes.papers.protocol import Protocol
+from tammes.papers.robinson_features.training import (
+    USUAL,
+    FeatureRun,
+    FeatureScale,
+    Fitted,
+    drawer,
+    fitted,
+)
+from tammes.papers.study import Study
+from tammes.positives import Augmentation
+from tammes.training.embedding import evaluating
+from tammes.training.examples import to_inputs
+from tammes.training.seeds import Purpose, derive
+
+PROBE = LinearProbe(iterations=500)
+"""B.2.2: L-BFGS with at most 500 iterations."""
+ROWS = 500
+"""Images that are embedded at a time, and pairs of a batch whose loss is measured."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureScore:
+    """Measurements of an encoder on views of test images.
+
+    Args:
+        features: names of the features, separated by spaces.
+        readouts: accuracy of the linear readout of each.
+        half: the same after half of the epochs.
+        quarter: the same after a quarter of them.
+        at_least: lower bound, between 0 (suppressed) and 1 (distinguished), of the separation of each.
+        at_most: upper bound of it.
+        loss: InfoNCE loss of views of test images at temperature 0.5, whatever the training had.
+        training_loss: mean training loss of the last epoch.
+        seconds: processor time of the training.
+    """
+
+    features: str
+    readouts: str
+    half: str
+    quarter: str
+    at_least: str
+    at_most: str
+    loss: float
+    training_loss: float
+    seconds: float
+
+    def of(self, name: str, column: str = "readouts") -> float:
+        """Return the measurement of one feature."""
+        return dict(zip(self.features.split(), map(float, vars(self)[column].split()), strict=True))[name]
+
+    @property
+    def average(self) -> float:
+        """Mean of the readouts over the features."""
+        numbers = [float(number) for number in self.readouts.split()]
+        return sum(numbers) / len(numbers)
+
+
+def readout(name: str, column: str = "readouts") -> Callable[[FeatureScore], float]:
+    """Return the function that picks the readout of a feature, or another of its measurements."""
+    return lambda score: score.of(name, column)
+
+
+def average(score: FeatureScore) -> float:
+    """Return the mean of the readouts over the features."""
+    return score.average
+
+
+def study_of(
+    cells: Sequence[FeatureRun],
+    sets: Mapping[str, Parts],
+    scale: FeatureScale,
+    page: Callable[[Mapping[FeatureRun, FeatureScore], FeatureScale], PaperPage | None],
+) -> Study[FeatureRun, FeatureScore]:
+    """Return the study of some runs.
+
+    Args:
+        cells: what is trained and measured.
+        sets: sets of images with several features, by name.
+        scale: size of the study.
+        page: function from the scores to the page.
+    """
+    draw = drawer(sets, scale)
+
+    def measure(run: FeatureRun) -> FeatureScore:
+        parts = draw(run)
+        stages = [scored(each, parts) for each in fitted(run, scale, parts[0], parts=(4, 2, 1))]
+        return _joined(*stages)
+
+    return Study(
+        cells=cells,
+        scores=FeatureScore,
+        measure=measure,
+        name=lambda run: f"{run.data}, {run.arm}, seed {run.seed}",
+        protocol=Protocol(seeds=scale.seeds, controls=("untrained encoder",), measured_on="test images"),
+        page=lambda results: page(results, scale),
+        partial=True,
+    )
+
+
+def scored(fit: Fitted, parts: Parts) -> FeatureScore:
+    """Measure an encoder on one view of each image, as it was trained (B.2.2).
+
+    Args:
+        fit: the encoder.
+        parts: images to train the readout on, and images to measure on.
+    """
+    known, _ = views(fit, parts[0], Purpose.FIRST_VIEW)
+    tried, first = views(fit, parts[1], Purpose.FIRST_VIEW)
+    _, second = views(fit, parts[1], Purpose.SECOND_VIEW)
+    told, asked = ({name: labeling.labels for name, labeling in part.by_feature.items()} for part in parts)
+    found = feature_readouts((known, told), (tried, asked), PROBE)
+    neighbors = min(20, len(known) // 10)
+    apart = {
+        name: separation((known, told[name]), (tried, asked[name]), neighbors=neighbors) for name in found
+    }
+    objective = recipes.simclr(temperature=USUAL)
+    losses = [
+        float(objective(a, b))
+        for a, b in zip(first.split(ROWS), second.split(ROWS), strict=True)
+        if len(a) > 1
+    ]
+    numbers = _numbers(found.values())
+    return FeatureScore(
+        features=" ".join(found),
+        readouts=numbers,
+        half=numbers,
+        quarter=numbers,
+        at_least=_numbers(each.at_least.mean for each in apart.values()),
+        at_most=_numbers(each.at_most.mean for each in apart.values()),
+        loss=sum(losses) / len(losses),
+        training_loss=fit.loss,
+        seconds=fit.seconds,
+    )
+
+
+def views(fit: Fitted, images: Images, purpose: Purpose) -> tuple[Tensor, Tensor]:
+    """Return features and embeddings of a view of each image."""
+    augmentation = fit.config.augmentation
+    assert isinstance(augmentation, Augmentation)
+    parts = []
+    with torch.inference_mode(), evaluating(fit.model):
+        for start in range(0, len(images), ROWS):
+            pixels = to_inputs(images.batch(range(start, min(start + ROWS, len(images)))))
+            assert isinstance(pixels, Tensor)
+            parts.append(fit.model(augmentation(pixels, seed=derive(fit.config.seed, purpose, start))))
+    features, embeddings = zip(*parts, strict=True)
+    return torch.cat(features), torch.cat(embeddings)
+
+
+def _joined(quarter: FeatureScore, half: FeatureScore, end: FeatureScore) -> FeatureScore:
+    return FeatureScore(**{**vars(end), "half": half.readouts, "quarter": quarter.readouts})
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(f"{value:.5f}" for value in values)

@@ -1,0 +1,75 @@
+"""Scores of the studies of features by set, arm and seed, and their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tammes.estimate import Estimate
+from tammes.papers.finding import Effect
+from tammes.papers.robinson_features.training import UNTRAINED, FeatureRun, FeatureScale
+
+Score = TypeVar("Score")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArmScores(Generic[Score]):
+    """Scores of one set of images, by arm and seed.
+
+    Args:
+        data: name of the set.
+        scores: scores by arm, then by seed, in the order of the study.
+    """
+
+    data: str
+    scores: Mapping[str, Mapping[int, Score]]
+
+    @staticmethod
+    def by_set(results: Mapping[FeatureRun, Score]) -> dict[str, ArmScores[Score]]:
+        """Return the scores of each set, by its name."""
+        found: dict[str, dict[str, dict[int, Score]]] = {}
+        for run, score in results.items():
+            found.setdefault(run.data, {}).setdefault(run.arm, {})[run.seed] = score
+        return {data: ArmScores(data=data, scores=scores) for data, scores in found.items()}
+
+    @property
+    def names(self) -> list[str]:
+        """Arms that were measured, in the order of the study."""
+        return list(self.scores)
+
+    def mean(self, arm: str, pick: Callable[[Score], float]) -> Estimate:
+        """Return the mean of a measurement of an arm over its seeds."""
+        return Estimate.over_seeds([pick(score) for score in self.scores[arm].values()])
+
+    def difference(self, more: str, less: str, pick: Callable[[Score], float]) -> Estimate | None:
+        """Return by how much one arm is above another, seed by seed; None if one was not measured yet."""
+        ours, theirs = self.scores.get(more, {}), self.scores.get(less, {})
+        seeds = [seed for seed in ours if seed in theirs]
+        if not seeds:
+            return None
+        return Estimate.of_difference(
+            [pick(ours[seed]) for seed in seeds], [pick(theirs[seed]) for seed in seeds]
+        )
+
+    def points(self, name: str, more: str, less: str, pick: Callable[[Score], float]) -> Effect:
+        """Return a difference of accuracies as an effect in percentage points."""
+        return Effect(name=name, difference=self.difference(more, less, pick), digits=1, scale=100)
+
+    def learned(self, pick: Callable[[Score], float], *arms: str) -> tuple[Effect, ...]:
+        """Return the gains over the untrained encoder, as controls of a finding."""
+        return tuple(self.points(f"{arm} over untrained, in points", arm, UNTRAINED, pick) for arm in arms)
+
+
+def settings(runs: Mapping[FeatureRun, object], scale: FeatureScale) -> dict[str, str]:
+    """Return the settings of a study as its page shows them."""
+    each = {
+        run.data: f"{run.images:,} training images, at most {scale.test_images:,} test images, batches of "
+        f"{run.batch_size} pairs"
+        for run in runs
+    }
+    return {
+        **each,
+        "encoder": scale.encoder,
+        "training": f"{scale.epochs} epochs, Adam at a constant rate of {scale.learning_rate:g}",
+    }

@@ -1,0 +1,309 @@
+"""Training of one encoder of the studies of features, and the size of these studies."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+
+from tammes import recipes
+from tammes.data import Images, digits_over, trifeature
+from tammes.data.published import published_at
+from tammes.encoders import ResNet9Config, ResNetConfig
+from tammes.objective import Objective
+from tammes.papers.entry import Request
+from tammes.papers.image_sets import Parts, balanced, class_folder
+from tammes.sources import InBatch
+from tammes.training import (
+    Adam,
+    ImagesSummary,
+    Machine,
+    Model,
+    QueueConfig,
+    RunConfig,
+    RunFolder,
+    TrainingConfig,
+    build_model,
+    train,
+)
+from tammes.training.suited import suited_augmentation
+
+UNTRAINED, SIMCLR, HARD, IFM = "untrained", "SimCLR", "hard negatives", "IFM"
+MOCO, MOCO_IFM = "MoCo", "IFM-MoCo"
+TRIFEATURE, DIGITS_OVER = "Trifeature", "digits over objects"
+SEEDS, MEASURED_HERE = 3, 0.1
+"""Paired seeds of every verdict, as in section 4.4.1; the budget of the docs."""
+SIDE = 32
+"""Height and width that the images of a folder are scaled to, in pixels."""
+USUAL = 0.5
+"""Temperature "unless stated otherwise" (B.2.2), and of SimCLR in B.2.4."""
+MOCO_TEMPERATURE, MOMENTUM, QUEUED = 0.1, 0.99, 4096
+"""B.2.4, but for the momentum, which is that of ImageNet100 there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureRun:
+    """Training of one encoder, with all settings that its score depends on.
+
+    Args:
+        data: name of the set of images.
+        method: name of the objective, in `OBJECTIVES`, or `UNTRAINED`.
+        temperature: divisor of the similarities.
+        beta: concentration of hard negatives; 0 for uniform ones.
+        epsilon: radius of implicit feature modification, in similarity; 0 for none.
+        alpha: weight of the loss on modified features.
+        queue: keys from earlier batches, with a momentum encoder; 0 for the batch alone.
+        images: number of training images.
+        epochs: epochs of training; 0 for the untrained encoder.
+        batch_size: pairs of a step.
+        encoder: name of the encoder.
+        seed: random seed of the images, the weights and the views.
+    """
+
+    data: str
+    method: str
+    temperature: float = USUAL
+    beta: float = 0.0
+    epsilon: float = 0.0
+    alpha: float = 1.0
+    queue: int = 0
+    images: int
+    epochs: int
+    batch_size: int
+    encoder: str
+    seed: int
+
+    @property
+    def arm(self) -> str:
+        """The method with its settings, without the seed."""
+        if self.method == UNTRAINED:
+            return UNTRAINED
+        parts = [self.method, f"temperature {self.temperature:g}"]
+        parts += [f"beta {self.beta:g}"] if self.beta else []
+        parts += [f"epsilon {self.epsilon:g}"] if self.epsilon else []
+        return ", ".join(parts)
+
+
+OBJECTIVES: Mapping[str, Callable[[FeatureRun], Objective]] = {
+    # The loss of an encoder that is not trained is never computed.
+    UNTRAINED: lambda run: recipes.simclr(temperature=run.temperature),
+    SIMCLR: lambda run: recipes.simclr(temperature=run.temperature),
+    HARD: lambda run: recipes.hcl(temperature=run.temperature, beta=run.beta),
+    IFM: lambda run: recipes.ifm(temperature=run.temperature, epsilon=run.epsilon, alpha=run.alpha),
+    MOCO: lambda run: recipes.simclr(temperature=run.temperature),
+    MOCO_IFM: lambda run: recipes.ifm(temperature=run.temperature, epsilon=run.epsilon, alpha=run.alpha),
+}
+"""Objective of a run, by the name of its method."""
+ENCODERS: Mapping[str, ResNet9Config | ResNetConfig] = {
+    "ResNet-9, width 16": ResNet9Config(width=16),
+    "ResNet-18": ResNetConfig(depth=18),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureScale:
+    """Size of a study.
+
+    Args:
+        encoder: name of the encoder, in `ENCODERS`.
+        images: largest number of training images.
+        test_images: largest number of test images.
+        side: height and width of the images that are drawn or come from a folder, in pixels.
+        epochs: epochs of training.
+        seeds: random seeds of every arm.
+        learning: whether encoders are trained; else all keep their first weights.
+    """
+
+    encoder: str = "ResNet-9, width 16"
+    images: int = 4000
+    test_images: int = 1000
+    side: int = SIDE
+    epochs: int = 10
+    seeds: Sequence[int] = range(SEEDS)
+    learning: bool = True
+
+    @property
+    def learning_rate(self) -> float:
+        """Learning rate of Adam: the paper's, or what a small network learns from in few epochs."""
+        return 1e-3 if self.encoder == "ResNet-18" else 3e-3
+
+
+def scale_of(request: Request) -> FeatureScale:
+    """Return ResNet-18 for 200 epochs for the whole budget, else a small network on some of the images.
+
+    Images and epochs grow like the square root of the budget.
+
+    Raises:
+        ValueError: the whole budget without a GPU.
+    """
+    if request.budget == 1:
+        if not torch.cuda.is_available():
+            raise ValueError(
+                "the whole budget trains ResNet-18 for 200 epochs, many times, and PyTorch finds no GPU "
+                "here: "
+                f"choose budget {MEASURED_HERE:g}, which all entries of the chapter do in about three hours "
+                f"of "
+                "one core, or less"
+            )
+        return FeatureScale(
+            encoder="ResNet-18",
+            images=50_000,
+            test_images=10_000,
+            side=64,
+            epochs=200,
+            seeds=request.seed_range(SEEDS),
+            learning=request.learning,
+        )
+    size, whole = math.sqrt(request.budget / MEASURED_HERE), request.budget >= 0.01
+    return FeatureScale(
+        images=max(120, round(4000 * size)),
+        test_images=1000 if whole else 300,
+        epochs=max(1, round(10 * size)),
+        seeds=request.seed_range(SEEDS, fewest=SEEDS if whole else 1),
+        learning=request.learning,
+    )
+
+
+def feature_sets(data: Path | None, scale: FeatureScale) -> dict[str, Parts]:
+    """Draw Trifeature, and place digits over objects if there are data for it.
+
+    Args:
+        data: folder of MNIST and photographs; None for Trifeature alone.
+        scale: size of the study.
+
+    Raises:
+        ValueError: data without either, or that cannot be read.
+    """
+    examples = max(1, math.ceil(scale.images / 1000))
+    drawn = [trifeature(part, size=scale.side, examples=examples) for part in ("train", "test")]
+    sets = {TRIFEATURE: (drawn[0], drawn[1])}
+    if data is not None:
+        sets[DIGITS_OVER] = digits_over(data, "train"), digits_over(data, "test")
+    return sets
+
+
+def image_sets(data: Path, scale: FeatureScale) -> dict[str, Parts]:
+    """Read sets of images: published files or folders of classes, at the path or in the folders within it.
+
+    Of a folder of classes every fifth image of each class is kept for measuring.
+
+    Raises:
+        ValueError: images without classes, or that cannot be read.
+    """
+    published = published_at(data)
+    if published is not None:
+        return {published.name: (published.load(data, "train"), published.load(data, "test"))}
+    within = [place for place in sorted(data.iterdir()) if place.is_dir()] if data.is_dir() else []
+    if any(published_at(place) or any(inner.is_dir() for inner in place.iterdir()) for place in within):
+        return {name: parts for place in within for name, parts in image_sets(place, scale).items()}
+    return dict(class_folder(data, size=scale.side))
+
+
+def base_run(data: str, parts: Parts, scale: FeatureScale) -> FeatureRun:
+    """Return the run of SimCLR that all arms of a set are changes of."""
+    images = min(scale.images, len(parts[0]))
+    largest = 256 if scale.encoder == "ResNet-18" else 128
+    return FeatureRun(
+        data=data,
+        method=SIMCLR,
+        images=images,
+        epochs=scale.epochs if scale.learning else 0,
+        batch_size=max(8, min(largest, 2 ** int(math.log2(max(8, images // 4))))),
+        encoder=scale.encoder,
+        seed=scale.seeds[0],
+    )
+
+
+def untrained_run(base: FeatureRun) -> FeatureRun:
+    """Return the run of the encoder with its first weights."""
+    return replace(base, method=UNTRAINED, epochs=0)
+
+
+def over_seeds(runs: Sequence[FeatureRun], scale: FeatureScale) -> list[FeatureRun]:
+    """Return the runs with each seed, seed by seed."""
+    return [replace(run, seed=seed) for seed in scale.seeds for run in runs]
+
+
+def drawer(sets: Mapping[str, Parts], scale: FeatureScale) -> Callable[[FeatureRun], Parts]:
+    """Return the function that draws the training images of a run's seed, and its test images."""
+
+    @lru_cache(maxsize=2)
+    def drawn(data: str, images: int, seed: int) -> Parts:
+        learned, tried = sets[data]
+        return balanced(learned, images, seed=seed), balanced(tried, scale.test_images, seed=seed)
+
+    return lambda run: drawn(run.data, run.images, run.seed)
+
+
+def config_of(run: FeatureRun, scale: FeatureScale, images: Images) -> TrainingConfig:
+    """Return the settings of a run: Adam at a constant rate, as in B.2.2.
+
+    Args:
+        run: the run.
+        scale: size of the study.
+        images: training images, which decide the augmentation.
+    """
+    return TrainingConfig(
+        objective=OBJECTIVES[run.method](run),
+        encoder=ENCODERS[run.encoder],
+        augmentation=suited_augmentation(images),
+        optimizer=Adam(learning_rate=scale.learning_rate),
+        batch_size=run.batch_size,
+        epochs=max(1, run.epochs),
+        seed=run.seed,
+        negatives=QueueConfig(size=run.queue, momentum=MOMENTUM) if run.queue else InBatch(),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitted:
+    """A trained encoder.
+
+    Args:
+        model: encoder and head.
+        config: settings of its training.
+        epochs: epochs so far; 0 of the untrained one.
+        loss: mean training loss of the last epoch.
+        seconds: processor time of the training.
+    """
+
+    model: Model
+    config: TrainingConfig
+    epochs: int
+    loss: float = 0.0
+    seconds: float = 0.0
+
+
+def fitted(
+    run: FeatureRun, scale: FeatureScale, images: Images, *, parts: Sequence[int] = (1,)
+) -> Iterator[Fitted]:
+    """Train an encoder, and yield it after parts of its epochs.
+
+    Args:
+        run: the training.
+        scale: size of the study.
+        images: training images.
+        parts: divisors of the epochs after which the encoder is measured, the last one 1.
+    """
+    config = config_of(run, scale, images)
+    if run.epochs == 0:
+        model = build_model(RunConfig(training=config, data=ImagesSummary.of(images, source="data")))
+        yield from (Fitted(model=model, config=config, epochs=0) for _ in parts)
+        return
+    seconds = 0.0
+    with tempfile.TemporaryDirectory() as path:
+        kept = RunFolder(path=Path(path, "run"))
+        for part in parts:
+            # No setting depends on the number of epochs, so resuming is the longer run from its beginning.
+            epochs, start = -(-run.epochs // part), time.process_time()
+            trained = train(replace(config, epochs=epochs), images, folder=kept, machine=Machine())
+            seconds += time.process_time() - start
+            loss = trained.metrics[-1].loss or 0.0
+            yield Fitted(model=trained.model, config=config, epochs=epochs, loss=loss, seconds=seconds)
+            kept = replace(kept, resume=True)
