@@ -18,6 +18,7 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
         ("encoders.py", "| ResNet9, width 16 |"),
         ("equivariance.py", "| CARE, 4 groups |"),
         ("images.py", "| colors by kornia |"),
+        ("masked.py", "| CAN, half hidden |"),
     ],
 )
 def test_it_runs_through(script: str, row: str) -> None:
