@@ -33,8 +33,8 @@ from tammes.report.origin import origin
 from tammes.report.settings import SEED, data_settings, training_settings
 from tammes.selection import OtherLabels, Subset
 from tammes.training import Data, Run, RunConfig, TrainingConfig, build_model, embed
-from tammes.training.config import VIEWS_OF_ONE_ROW
 from tammes.training.embedding import embed_pairs
+from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
 from tammes.training.pairing import Pairing
 from tammes.training.rotations import Rotations
 from tammes.training.seeds import Purpose, derive

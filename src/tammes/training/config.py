@@ -35,6 +35,12 @@ from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.attack import InputAttack
 from tammes.training.care import Care
+from tammes.training.kind_rules import (
+    VIEWS_OF_ONE_ROW,
+    check_graph_parts,
+    check_image_parts,
+    check_text_parts,
+)
 from tammes.training.momentum import KeysConfig, LearnedNegativesConfig, QueueConfig
 from tammes.training.node_rules import check_fanouts, check_graphs, check_nodes
 from tammes.training.optimizer import Adam, Constant
@@ -53,8 +59,6 @@ EncoderConfig = (
 )
 AugmentationConfig = Photographs | Handwriting | Identity | GraphAugmentation
 PositivesConfig = SameInstance | SameClass | Neighbors | Active | Targeted | OwnGraph
-VIEWS_OF_ONE_ROW = SameInstance | Active | Targeted | OwnGraph
-"""Positives that show the same row of the data as their anchor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,11 +166,11 @@ class TrainingConfig:
             )
         check_fanouts(self)
         if self.takes_graphs:
-            self._check_graphs()
+            check_graph_parts(self)
         elif self.takes_texts:
-            self._check_texts()
+            check_text_parts(self)
         else:
-            self._check_images()
+            check_image_parts(self)
         if isinstance(self.negatives, KeysConfig) and not isinstance(self.positives, VIEWS_OF_ONE_ROW):
             raise ValueError(
                 "a queue recognizes a repeated row by its key, which shows another row if the positives "
@@ -186,81 +190,6 @@ class TrainingConfig:
             )
         if self.learn_temperature:
             LearnedTemperature(initial=self.objective.temperature)  # refuses a start below its lower bound
-
-    def _check_graphs(self) -> None:
-        if not isinstance(self.augmentation, GraphAugmentation | None):
-            raise ValueError(
-                f"{self.augmentation!r} changes images, and {self.encoder!r} takes graphs: choose "
-                "OneChange(), another change of graphs, or augmentation=None"
-            )
-        if not isinstance(self.positives, OwnGraph | SameInstance | SameClass):
-            raise ValueError(
-                f"{self.positives!r} is not for graphs: choose OwnGraph(), SameInstance() or SameClass()"
-            )
-        if isinstance(self.positives, OwnGraph) and self.augmentation is not None:
-            raise ValueError(
-                "OwnGraph() compares the nodes of a graph with the graph, without views, got "
-                f"augmentation={self.augmentation!r}: choose None, or positives=SameInstance()"
-            )
-        if isinstance(self.positives, OwnGraph) and not isinstance(self.negatives, InBatch):
-            raise ValueError("OwnGraph() takes its negatives from the batch: leave the queue out")
-        if isinstance(self.positives, SameInstance) and self.augmentation is None:
-            raise ValueError(
-                "a graph that is its own positive needs an augmentation, or both views are the same: choose "
-                "OneChange(), or positives=OwnGraph()"
-            )
-        if self.chunk is not None:
-            raise ValueError(
-                f"chunks are cut of images and texts, got chunk={self.chunk} for graphs: leave it out"
-            )
-
-    def _check_no_graphs(self) -> None:
-        for name, part in (("positives", self.positives), ("augmentation", self.augmentation)):
-            if isinstance(part, OwnGraph | GraphAugmentation):
-                raise ValueError(
-                    f"{name}={part!r} is for graphs, and {self.encoder!r} takes none: choose "
-                    "GINEncoderConfig() or another encoder of graphs"
-                )
-
-    def _check_texts(self) -> None:
-        self._check_no_graphs()
-        if self.augmentation is not None:
-            raise ValueError(f"texts are not augmented, got {self.augmentation!r}: choose augmentation=None")
-        if isinstance(self.positives, Active | Targeted):
-            raise ValueError(
-                f"{type(self.positives).__name__} needs augmented views, which texts do not have: choose "
-                "positives=SameClass() or Neighbors()"
-            )
-        if not isinstance(self.encoder, BagOfWordsConfig):
-            return
-        if isinstance(self.positives, SameInstance):
-            raise ValueError(
-                "a sentence that is its own positive teaches nothing, since both views are the same: "
-                "choose positives=SameClass() or Neighbors()"
-            )
-        if self.chunk is not None:
-            raise ValueError(
-                f"a bag of words has no activations that chunks would save, got chunk={self.chunk}: "
-                "leave it out"
-            )
-
-    def _check_images(self) -> None:
-        self._check_no_graphs()
-        if isinstance(self.encoder, TransformersConfig):
-            self.encoder.check_images()
-        if self.augmentation is None:
-            raise ValueError(
-                "views of images are made by an augmentation, got None: choose Photographs(), Handwriting(), "
-                "or Identity() if the positive is another image"
-            )
-        if isinstance(self.augmentation, Identity) and isinstance(self.positives, VIEWS_OF_ONE_ROW):
-            raise ValueError(
-                "an image that is its own positive needs an augmentation, or both views are the same: choose "
-                "Photographs(), Handwriting(), or other positives"
-            )
-        if isinstance(self.positives, Targeted):
-            assert not isinstance(self.augmentation, GraphAugmentation)
-            self.positives.augmentations(self.augmentation)  # refuses a factor that it does not have
 
     def _check_equivariance(self, care: Care) -> None:
         if self.takes_texts:

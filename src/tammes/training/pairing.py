@@ -11,8 +11,9 @@ from tammes.data.images import Images, ShardedPixels
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.positives import Active, Neighbors, SameClass
-from tammes.training.config import VIEWS_OF_ONE_ROW, PositivesConfig
+from tammes.training.config import PositivesConfig
 from tammes.training.examples import Data
+from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
 from tammes.training.seeds import Purpose, derive
 
 

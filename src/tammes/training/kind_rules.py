@@ -1,0 +1,117 @@
+"""Rules for the parts of a training, by the kind of its data: graphs, texts or images."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tammes.encoders import BagOfWordsConfig, TransformersConfig
+from tammes.positives import (
+    Active,
+    GraphAugmentation,
+    Identity,
+    OwnGraph,
+    SameClass,
+    SameInstance,
+    Targeted,
+)
+from tammes.sources import InBatch
+
+if TYPE_CHECKING:
+    from tammes.training.config import TrainingConfig
+
+VIEWS_OF_ONE_ROW = SameInstance | Active | Targeted | OwnGraph
+"""Positives that show the same row of the data as their anchor."""
+
+
+def check_graph_parts(config: TrainingConfig) -> None:
+    """Refuse parts that make no sense for graphs.
+
+    Raises:
+        ValueError: with the part and what to choose instead.
+    """
+    if not isinstance(config.augmentation, GraphAugmentation | None):
+        raise ValueError(
+            f"{config.augmentation!r} changes images, and {config.encoder!r} takes graphs: choose "
+            "OneChange(), another change of graphs, or augmentation=None"
+        )
+    if not isinstance(config.positives, OwnGraph | SameInstance | SameClass):
+        raise ValueError(
+            f"{config.positives!r} is not for graphs: choose OwnGraph(), SameInstance() or SameClass()"
+        )
+    if isinstance(config.positives, OwnGraph) and config.augmentation is not None:
+        raise ValueError(
+            "OwnGraph() compares the nodes of a graph with the graph, without views, got "
+            f"augmentation={config.augmentation!r}: choose None, or positives=SameInstance()"
+        )
+    if isinstance(config.positives, OwnGraph) and not isinstance(config.negatives, InBatch):
+        raise ValueError("OwnGraph() takes its negatives from the batch: leave the queue out")
+    if isinstance(config.positives, SameInstance) and config.augmentation is None:
+        raise ValueError(
+            "a graph that is its own positive needs an augmentation, or both views are the same: choose "
+            "OneChange(), or positives=OwnGraph()"
+        )
+    if config.chunk is not None:
+        raise ValueError(
+            f"chunks are cut of images and texts, got chunk={config.chunk} for graphs: leave it out"
+        )
+
+
+def check_text_parts(config: TrainingConfig) -> None:
+    """Refuse parts that make no sense for texts.
+
+    Raises:
+        ValueError: with the part and what to choose instead.
+    """
+    _check_no_graphs(config)
+    if config.augmentation is not None:
+        raise ValueError(f"texts are not augmented, got {config.augmentation!r}: choose augmentation=None")
+    if isinstance(config.positives, Active | Targeted):
+        raise ValueError(
+            f"{type(config.positives).__name__} needs augmented views, which texts do not have: choose "
+            "positives=SameClass() or Neighbors()"
+        )
+    if not isinstance(config.encoder, BagOfWordsConfig):
+        return
+    if isinstance(config.positives, SameInstance):
+        raise ValueError(
+            "a sentence that is its own positive teaches nothing, since both views are the same: "
+            "choose positives=SameClass() or Neighbors()"
+        )
+    if config.chunk is not None:
+        raise ValueError(
+            f"a bag of words has no activations that chunks would save, got chunk={config.chunk}: "
+            "leave it out"
+        )
+
+
+def check_image_parts(config: TrainingConfig) -> None:
+    """Refuse parts that make no sense for images.
+
+    Raises:
+        ValueError: with the part and what to choose instead.
+    """
+    _check_no_graphs(config)
+    if isinstance(config.encoder, TransformersConfig):
+        config.encoder.check_images()
+    if config.augmentation is None:
+        raise ValueError(
+            "views of images are made by an augmentation, got None: choose Photographs(), Handwriting(), "
+            "or Identity() if the positive is another image"
+        )
+    if isinstance(config.augmentation, Identity) and isinstance(config.positives, VIEWS_OF_ONE_ROW):
+        raise ValueError(
+            "an image that is its own positive needs an augmentation, or both views are the same: choose "
+            "Photographs(), Handwriting(), or other positives"
+        )
+    if isinstance(config.positives, Targeted):
+        assert not isinstance(config.augmentation, GraphAugmentation)
+        config.positives.augmentations(config.augmentation)  # refuses a factor that it does not have
+
+
+def _check_no_graphs(config: TrainingConfig) -> None:
+    for name, part in (("positives", config.positives), ("augmentation", config.augmentation)):
+        if isinstance(part, OwnGraph | GraphAugmentation):
+            raise ValueError(
+                f"{name}={part!r} is for graphs, and {config.encoder!r} takes none: choose "
+                "GINEncoderConfig() or another encoder of graphs"
+            )
