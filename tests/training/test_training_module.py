@@ -313,6 +313,7 @@ def test_every_crop_is_a_positive_of_the_others_and_no_negative() -> None:
     assert torch.isclose(config.objective(pairs), expected)
 
 
+@pytest.mark.filterwarnings("ignore::tammes.training.metrics.OvertakenWarning")  # a training of noise
 @pytest.mark.parametrize(
     "objective",
     [
