@@ -18,6 +18,7 @@ from tammes.papers.robinson_features.results import ArmScores, settings
 from tammes.papers.robinson_features.training import (
     DIGITS_OVER,
     HARD,
+    SIMCLR,
     TRIFEATURE,
     UNTRAINED,
     USUAL,
@@ -74,6 +75,7 @@ def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, F
 def arms(base: FeatureRun) -> list[FeatureRun]:
     """Return the untrained encoder, then one run for each temperature and each beta."""
     temperatures, betas = GRID[base.data]
+    base = replace(base, method=SIMCLR, temperature=USUAL, beta=0.0)
     return [
         untrained_run(base),
         *(replace(base, temperature=temperature) for temperature in temperatures),
