@@ -13,7 +13,8 @@ from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.cli.output import counted
-from tammes.data import GraphSet, Texts, edge_lists, folder, shards, texts, tu_set
+from tammes.cli.volumes import VolumeShape, are_volumes, load_volumes
+from tammes.data import GraphSet, Texts, Volumes, edge_lists, folder, shards, texts, tu_set
 from tammes.data.edge_lists import holds_edge_lists
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
@@ -22,7 +23,7 @@ from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 from tammes.data.tar_files import holds_shards, shard_files
 from tammes.data.tu_sets import tu_files
-from tammes.training import Data, GraphsSummary, ImagesSummary, TextsSummary
+from tammes.training import Data, GraphsSummary, ImagesSummary, Summary, TextsSummary, VolumesSummary
 from tammes.training.seeds import Purpose, derive
 
 Shape = tuple[int, int]
@@ -62,7 +63,7 @@ def load_graphs(path: Path) -> GraphSet:
     return tu_set(path) if tu_files(path) else edge_lists(path)
 
 
-def with_columns_of(data: Data, summary: ImagesSummary | TextsSummary | GraphsSummary) -> Data:
+def with_columns_of(data: Data, summary: Summary) -> Data:
     """Return graphs with the node features that a run was trained with; other data as they are.
 
     Raises:
@@ -78,19 +79,29 @@ def are_texts(source: Source) -> bool:
     return not has_own_test_images(source.data) and looks_like_texts(source.data, source.format)
 
 
-def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
+def kind_of(source: Source) -> str:
+    """Return what the data are, judged by their name and their files: in doubt images."""
+    if are_volumes(source.data):
+        return "volumes"
+    return "graphs" if are_graphs(source) else "texts" if are_texts(source) else "images"
+
+
+def load(source: Source, shape: Shape | VolumeShape | None) -> tuple[Data, ...]:
     """Load all data: two parts of the digits or a published set, one part of texts or a folder.
 
     Args:
         source: data as the command line names them.
-        shape: size in pixels and channels of images; None for texts and graphs.
+        shape: size in pixels and channels of images, or size and window of volumes; None for texts and
+            graphs.
 
     Raises:
         ValueError: for data that cannot be loaded, or options of texts given for images.
     """
-    if shape is None and are_graphs(source):
+    if isinstance(shape, VolumeShape):
+        replace(source.format, label_column=None).check_unused(f"{source.data} holds volumes")
+    elif shape is None and are_graphs(source):
         source.format.check_unused(f"{source.data} holds graphs")
-    if shape is not None:
+    elif shape is not None:
         # The label of an image in a shard or a stream has a name, as the column of a table has.
         unused = source.format
         if is_stream(source.data):
@@ -104,7 +115,10 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
     return (_part(source, source.data, shape),)
 
 
-def _part(source: Source, path: str, shape: Shape | None) -> Data:
+def _part(source: Source, path: str, shape: Shape | VolumeShape | None) -> Data:
+    if isinstance(shape, VolumeShape):
+        _check_no_cache(source, "volumes are held in memory")
+        return load_volumes(path, shape, label_column=source.format.label_column, strict=source.strict)
     if shape is None and holds_graphs(Path(path)):
         _check_no_cache(source, "these are graphs")
         return load_graphs(Path(path))
@@ -230,30 +244,33 @@ def looks_like_texts(path: str, format: TextFormat) -> bool:
     return sum(fnmatch(name, "*.txt") for name in names) > images
 
 
-def shape_like(source: Source, summary: ImagesSummary | TextsSummary | GraphsSummary) -> Shape | None:
-    """Return the shape of the images that a run was trained on; None for texts and graphs.
+def shape_like(source: Source, summary: Summary) -> Shape | VolumeShape | None:
+    """Return the shape of the images or volumes that a run was trained on; None for texts and graphs.
 
     Raises:
         ValueError: for data of the other kind, or no data.
     """
     data = source.data
-    now = "graphs" if are_graphs(source) else "texts" if are_texts(source) else "images"
-    was = {ImagesSummary: "images", TextsSummary: "texts", GraphsSummary: "graphs"}[type(summary)]
+    now = kind_of(source)
+    names = {ImagesSummary: "images", TextsSummary: "texts", GraphsSummary: "graphs"}
+    was = names.get(type(summary), "volumes")
     if was != now:
         if now == "images" and not (
             has_own_test_images(data) or Path(data).exists() or holds_shards(data) or is_stream(data)
         ):
             raise ValueError(f"found nothing at {data}")
         raise ValueError(f"the run was trained on {was}, but {data} holds {now}: name {was}")
+    if isinstance(summary, VolumesSummary):
+        return VolumeShape(size=summary.size, window=summary.window)
     return (summary.size, summary.channels) if isinstance(summary, ImagesSummary) else None
 
 
-def load_split(source: Split, shape: Shape | None) -> tuple[Data, Data | None]:
+def load_split(source: Split, shape: Shape | VolumeShape | None) -> tuple[Data, Data | None]:
     """Load training data and, if they have labels, test data.
 
     Args:
         source: data as the command line names them.
-        shape: size in pixels and channels of images; None for texts.
+        shape: size in pixels and channels of images, or size and window of volumes; None for others.
 
     Raises:
         ValueError: for data that cannot be loaded or split like this.
@@ -263,6 +280,8 @@ def load_split(source: Split, shape: Shape | None) -> tuple[Data, Data | None]:
         return (train, own_test[0]) if own_test else _hold_out(train, source.held_out)
     if own_test:
         raise ValueError(f"{source.data} has its own test images: leave --test out")
+    if isinstance(train, Volumes):
+        shape = VolumeShape(size=train.size, window=train.window)
     return train, _same_classes(train, _part(source, str(source.test), shape))
 
 
@@ -302,9 +321,8 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
         held += rows[torch.randperm(len(rows), generator=generator)[:count]].tolist()
     chosen = set(held)
     if len(labels[held].unique()) < 2:
-        noun = (
-            "sentences" if isinstance(data, Texts) else "graphs" if isinstance(data, GraphSet) else "images"
-        )
+        nouns = {Texts: "sentences", GraphSet: "graphs", Volumes: "volumes"}
+        noun = nouns.get(type(data), "images")
         raise ValueError(
             f"too few {noun} to hold some out of each class: name others by --test, or use --held-out 0"
         )
@@ -321,7 +339,7 @@ def _same_classes(data: Data, test: Data) -> Data:
     odd = sorted(set(data.classes) ^ set(test.classes))
     if odd:
         raise ValueError(f"the test data must have the same classes; these differ: {', '.join(odd)}")
-    assert isinstance(test, Texts | GraphSet)  # the classes of images are in the order of their names
+    assert isinstance(test, Texts | GraphSet | Volumes)  # classes of images are in order
     assert test.labels is not None
     numbers = torch.tensor([data.classes.index(name) for name in test.classes])
     return replace(test, labels=numbers[test.labels], classes=data.classes)

@@ -20,7 +20,7 @@ def main(choice: Reproduce) -> None:
         raise ValueError("name an experiment, or list all: tammes reproduce --list")
     check_word("entry", choice.name, known)
     entry = known[choice.name]
-    if entry.data is not None and choice.data is None:
+    if entry.data is not None and choice.data is None and not entry.optional:
         raise ValueError(f"{entry.name} needs --data: {entry.data}")
     out = choice.out or Path("reproductions") / entry.name
     entry.check(budget=choice.budget, data=choice.data)
@@ -42,6 +42,6 @@ def _show(found: Sequence[Entry]) -> None:
     console = Console(markup=False)
     widest = max(len(entry.name) for entry in found)
     for entry in found:
-        needs = "" if entry.data is None else "--data"
-        line = f"{entry.name:<{widest}}  {needs:<6}  {entry.statement}"
+        needs = "" if entry.data is None else "(--data)" if entry.optional else "--data"
+        line = f"{entry.name:<{widest}}  {needs:<8}  {entry.statement}"
         console.print(line, highlight=False, no_wrap=True, overflow="ellipsis")

@@ -1,4 +1,4 @@
-"""Data sets: images, sentences and graphs, from folders and files, from scikit-learn, or drawn."""
+"""Data sets: images, volumes, sentences and graphs, from folders and files, from scikit-learn, or drawn."""
 
 from tammes.data.cifar10 import cifar10
 from tammes.data.digits import digits
@@ -11,21 +11,26 @@ from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
 from tammes.data.listing import SkippedFilesWarning
 from tammes.data.mnist import mnist
+from tammes.data.outcomes import Outcomes, read_outcomes
 from tammes.data.published import Published, published_at
 from tammes.data.shards import shards
 from tammes.data.stream import stream
 from tammes.data.svhn import svhn
+from tammes.data.synthetic_volumes import synthetic_volumes
 from tammes.data.texts import Texts
 from tammes.data.texts_loading import texts
 from tammes.data.tokens import Tokens
 from tammes.data.tu_sets import tu_set
 from tammes.data.vocabulary import Vocabulary
+from tammes.data.volume_files import volumes
+from tammes.data.volumes import Volumes, windowed
 
 __all__ = [
     "GraphBatch",
     "GraphSet",
     "Images",
     "MixedFolderWarning",
+    "Outcomes",
     "Pixels",
     "Published",
     "SkippedFilesWarning",
@@ -33,6 +38,7 @@ __all__ = [
     "Texts",
     "Tokens",
     "Vocabulary",
+    "Volumes",
     "as_floats",
     "cifar10",
     "digits",
@@ -42,10 +48,14 @@ __all__ = [
     "graphs_of",
     "mnist",
     "published_at",
+    "read_outcomes",
     "shards",
     "stream",
     "svhn",
+    "synthetic_volumes",
     "texts",
     "tu_set",
     "usual_shape",
+    "volumes",
+    "windowed",
 ]

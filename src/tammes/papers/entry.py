@@ -25,6 +25,7 @@ class Entry:
         run: function that does the experiment and writes `table.csv`, `figure.svg` and `report.html`.
         data: description of the data that the user must give, in a few words ("a folder of texts"); None for
             an entry that needs none.
+        optional: whether the entry also runs without its data, and then shows less.
 
     Raises:
         ValueError: a name with anything but lower-case letters, digits and hyphens, or an empty text.
@@ -35,6 +36,7 @@ class Entry:
     source: str
     run: "Callable[[Request], None]"
     data: str | None = None
+    optional: bool = False
 
     def __post_init__(self) -> None:
         letters = self.name.replace("-", "")
@@ -50,7 +52,7 @@ class Entry:
             ValueError: a budget outside (0, 1], or data that are missing, not there or not needed.
         """
         check_budget(budget)
-        if self.data is not None and data is None:
+        if self.data is not None and data is None and not self.optional:
             raise ValueError(f"{self.name} needs data: {self.data}")
         if self.data is None and data is not None:
             raise ValueError(f"{self.name} has all the data it needs: leave the data {data} out")

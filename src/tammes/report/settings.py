@@ -7,7 +7,15 @@ from typing import Any
 
 from tammes.positives import SameInstance
 from tammes.report.markup import listed
-from tammes.training import GraphsSummary, ImagesSummary, QueueConfig, RunConfig, TextsSummary, TrainingConfig
+from tammes.training import (
+    GraphsSummary,
+    ImagesSummary,
+    QueueConfig,
+    RunConfig,
+    Summary,
+    TrainingConfig,
+    VolumesSummary,
+)
 
 SEED = "seed"
 
@@ -95,7 +103,7 @@ def training_settings(config: TrainingConfig) -> dict[str, str]:
     }
 
 
-def data_settings(data: ImagesSummary | TextsSummary | GraphsSummary) -> dict[str, str]:
+def data_settings(data: Summary) -> dict[str, str]:
     """Return the description of the training data.
 
     Example:
@@ -107,6 +115,12 @@ def data_settings(data: ImagesSummary | TextsSummary | GraphsSummary) -> dict[st
         return {"images": f"{data.count:,} of {data.size}x{data.size} pixels in {kind}"}
     if isinstance(data, GraphsSummary):
         return {"graphs": f"{data.count:,} with {data.nodes:,} nodes of {len(data.columns)} features"}
+    if isinstance(data, VolumesSummary):
+        low, high = data.window
+        return {
+            "volumes": f"{data.count:,} of {'x'.join(map(str, data.size))} voxels, from {low:g} to {high:g}",
+            "pictures": "middle slices along the depth",
+        }
     documents = f" of {data.documents:,} documents" if data.documents else ""
     return {"sentences": f"{data.count:,}{documents}, {data.vocabulary:,} words"}
 

@@ -13,7 +13,7 @@ from tammes.training.model import Model, build_model
 from tammes.training.momentum import MomentumEncoder, QueueConfig
 from tammes.training.optimizer import Adam, Constant, Cosine
 from tammes.training.suited import suited
-from tammes.training.summaries import GraphsSummary, ImagesSummary, TextsSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, Summary, TextsSummary, VolumesSummary
 
 if TYPE_CHECKING:
     from tammes.training.loop import train
@@ -66,8 +66,10 @@ __all__ = [
     "RunConfig",
     "RunFolder",
     "Stopped",
+    "Summary",
     "TextsSummary",
     "TrainingConfig",
+    "VolumesSummary",
     "build_model",
     "embed",
     "load_run",

@@ -10,6 +10,7 @@ from tammes.encoders import (
     GraphEncoderConfig,
     ModuleConfig,
     ProjectionHeadConfig,
+    ResNet3DConfig,
     ResNet9Config,
     ResNetConfig,
     ShortcutHeadConfig,
@@ -27,6 +28,7 @@ from tammes.positives import (
     Photographs,
     SameClass,
     SameInstance,
+    Scans,
     Targeted,
 )
 from tammes.sources import InBatch
@@ -35,7 +37,7 @@ from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.care import Care
 from tammes.training.momentum import QueueConfig
 from tammes.training.optimizer import Adam, Constant
-from tammes.training.summaries import GraphsSummary, ImagesSummary, TextsSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, Summary, TextsSummary, VolumesSummary
 
 EncoderConfig = (
     ConvNetConfig
@@ -46,8 +48,9 @@ EncoderConfig = (
     | TransformersConfig
     | BagOfWordsConfig
     | GraphEncoderConfig
+    | ResNet3DConfig
 )
-AugmentationConfig = Photographs | Handwriting | Identity | GraphAugmentation
+AugmentationConfig = Photographs | Handwriting | Identity | GraphAugmentation | Scans
 PositivesConfig = SameInstance | SameClass | Neighbors | Active | Targeted | OwnGraph
 VIEWS_OF_ONE_ROW = SameInstance | Active | Targeted | OwnGraph
 """Positives that show the same row of the data as their anchor."""
@@ -66,8 +69,8 @@ class TrainingConfig:
         encoder: Network whose features are wanted.
         head: Small network between features and the embeddings that are compared; None compares the
             features.
-        augmentation: Augmentation of images or graphs; None for texts. It decides what a `TransformersConfig`
-            reads.
+        augmentation: Augmentation of images, volumes or graphs; None for texts. It decides what a
+            `TransformersConfig` reads.
         positives: What the second view of a pair shows: the image of the first (chosen among several views,
             or made by another augmentation), another row of its class, the sentence beside it, or a
             node's graph.
@@ -94,7 +97,7 @@ class TrainingConfig:
             chunks, or with a sentence as its own positive; a queue with positives from other rows; a factor
             for `Targeted` that the augmentation does not have; more than two crops of texts, or with other
             positives, a queue or equivariance; equivariance with groups that do not divide the batch, or
-            without an augmentation that a group could share; images or texts with parts for graphs.
+            without an augmentation that a group could share; data with parts for another kind of data.
 
     Example:
         >>> import tammes
@@ -148,6 +151,8 @@ class TrainingConfig:
             )
         if self.takes_graphs:
             self._check_graphs()
+        elif self.takes_volumes:
+            self._check_volumes()
         elif self.takes_texts:
             self._check_texts()
         else:
@@ -195,6 +200,15 @@ class TrainingConfig:
                 f"chunks are cut of images and texts, got chunk={self.chunk} for graphs: leave it out"
             )
 
+    def _check_volumes(self) -> None:
+        if not isinstance(self.augmentation, Scans):
+            raise ValueError(
+                f"{self.encoder!r} takes volumes, whose views Scans() makes, got "
+                f"augmentation={self.augmentation!r}: choose Scans()"
+            )
+        if not isinstance(self.positives, SameInstance | SameClass):
+            raise ValueError(f"{self.positives!r} is not for volumes: choose SameInstance() or SameClass()")
+
     def _check_no_graphs(self) -> None:
         for name, part in (("positives", self.positives), ("augmentation", self.augmentation)):
             if isinstance(part, OwnGraph | GraphAugmentation):
@@ -227,6 +241,11 @@ class TrainingConfig:
 
     def _check_images(self) -> None:
         self._check_no_graphs()
+        if isinstance(self.augmentation, Scans):
+            raise ValueError(
+                f"Scans() changes volumes, and {self.encoder!r} takes none: choose Photographs() or "
+                "Handwriting(), or encoder=ResNet3DConfig()"
+            )
         if isinstance(self.encoder, TransformersConfig):
             self.encoder.check_images()
         if self.augmentation is None:
@@ -240,7 +259,7 @@ class TrainingConfig:
                 "Photographs(), Handwriting(), or other positives"
             )
         if isinstance(self.positives, Targeted):
-            assert not isinstance(self.augmentation, GraphAugmentation)
+            assert not isinstance(self.augmentation, GraphAugmentation | Scans)
             self.positives.augmentations(self.augmentation)  # refuses a factor that it does not have
 
     def _check_equivariance(self, care: Care) -> None:
@@ -261,6 +280,11 @@ class TrainingConfig:
         return isinstance(self.encoder, GraphEncoderConfig)
 
     @property
+    def takes_volumes(self) -> bool:
+        """Whether the encoder takes volumes."""
+        return isinstance(self.encoder, ResNet3DConfig)
+
+    @property
     def takes_texts(self) -> bool:
         """Whether the encoder takes texts; a model of transformers does unless images are augmented."""
         if isinstance(self.encoder, TransformersConfig):
@@ -277,7 +301,7 @@ class TrainingConfig:
     def augmentations(self) -> tuple[AugmentationConfig | None, AugmentationConfig | None]:
         """Augmentations of the first and the second view of a pair; None for texts."""
         if self.augmentation is not None and isinstance(self.positives, Targeted):
-            assert not isinstance(self.augmentation, GraphAugmentation)
+            assert not isinstance(self.augmentation, GraphAugmentation | Scans)
             return self.positives.augmentations(self.augmentation)
         return self.augmentation, self.augmentation
 
@@ -311,13 +335,15 @@ class RunConfig:
         data: Description of the training data.
 
     Raises:
-        ValueError: if the encoder takes texts, images or graphs, and the data are of another kind.
+        ValueError: if the data are of another kind than the encoder takes.
     """
 
     training: TrainingConfig
-    data: ImagesSummary | TextsSummary | GraphsSummary
+    data: Summary
 
     def __post_init__(self) -> None:
-        wanted = TextsSummary if self.training.takes_texts else ImagesSummary
-        if not isinstance(self.data, GraphsSummary if self.training.takes_graphs else wanted):
+        training = self.training
+        kinds = {GraphsSummary: training.takes_graphs, VolumesSummary: training.takes_volumes}
+        kinds |= {TextsSummary: training.takes_texts, ImagesSummary: True}
+        if not isinstance(self.data, next(kind for kind, is_taken in kinds.items() if is_taken)):
             raise ValueError(f"{self.training.encoder!r} does not take data of this kind: {self.data!r}")

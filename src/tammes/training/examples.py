@@ -13,13 +13,15 @@ from tammes.data.images import Images, as_floats
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.texts import Texts
 from tammes.data.tokens import Tokens
-from tammes.positives import Augmentation, GraphAugmentation
+from tammes.data.volumes import Volumes
+from tammes.positives import Augmentation, GraphAugmentation, Scans
 from tammes.training.assets import Assets, new_assets, tokenizer_of
 from tammes.training.config import TrainingConfig
-from tammes.training.summaries import GraphsSummary, ImagesSummary, TextsSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, Summary, TextsSummary, VolumesSummary
 
-Data = Images | Texts | GraphSet
+Data = Images | Texts | GraphSet | Volumes
 Inputs = Tensor | Tokens | GraphBatch
+AnyAugmentation = Augmentation | GraphAugmentation | Scans
 
 
 class CutWarning(UserWarning):
@@ -34,7 +36,7 @@ class Examples:
     Token ids are held in memory.
 
     Args:
-        data: n images, n sentences or n graphs.
+        data: n images, n sentences, n graphs or n volumes.
         assets: vocabulary of the texts, or description of the model that reads the data; else None.
         tokens: token ids of the texts; else None.
 
@@ -77,8 +79,8 @@ class Examples:
         """Prepare data for a run.
 
         Args:
-            data: images, texts or graphs.
-            config: configuration of the run, whose encoder takes one of them.
+            data: images, texts, graphs or volumes.
+            config: configuration of the run, whose encoder takes one kind of them.
             assets: what the run has kept to read them; None for a new run, and for all that is built from
                 the data.
 
@@ -115,18 +117,20 @@ class Examples:
         return digest.hexdigest()[:12]
 
     def batch(self, rows: Sequence[int]) -> Inputs:
-        """Read rows as they are stored: pixels in bytes, token ids, or graphs."""
+        """Read rows as they are stored: pixels in bytes, token ids, graphs, or voxels."""
         if self.tokens is not None:
             return self.tokens.take(torch.tensor(rows, dtype=torch.int64))
-        assert isinstance(self.data, Images | GraphSet)
+        assert isinstance(self.data, Images | GraphSet | Volumes)
         return self.data.batch(rows)
 
-    def summary(self, source: str) -> ImagesSummary | TextsSummary | GraphsSummary:
+    def summary(self, source: str) -> Summary:
         """Return the description of the data that stands in config.yaml."""
         if isinstance(self.data, Images):
             return ImagesSummary.of(self.data, source)
         if isinstance(self.data, GraphSet):
             return GraphsSummary.of(self.data, source)
+        if isinstance(self.data, Volumes):
+            return VolumesSummary.of(self.data, source)
         tokenizer = tokenizer_of(self.assets)
         assert tokenizer is not None
         return TextsSummary.of(self.data, tokenizer, source)
@@ -134,11 +138,11 @@ class Examples:
 
 def to_inputs(stored: Inputs) -> Inputs:
     """Turn stored rows into an encoder's inputs: bytes into floats in [0, 1], others as they are."""
-    return as_floats(stored) if isinstance(stored, Tensor) else stored
+    return as_floats(stored) if isinstance(stored, Tensor) and stored.dtype == torch.uint8 else stored
 
 
 def changed(
-    augmentation: Augmentation | GraphAugmentation,
+    augmentation: AnyAugmentation,
     inputs: Inputs,
     *,
     seed: int,
@@ -146,7 +150,7 @@ def changed(
     batch_size: int | None = None,
     groups: int | None = None,
 ) -> Inputs:
-    """Return a random view of images or graphs, by an augmentation of their kind."""
+    """Return a random view of images, volumes or graphs, by an augmentation of their kind."""
     if isinstance(augmentation, GraphAugmentation):
         assert isinstance(inputs, GraphBatch)  # the configuration refuses other kinds
         return augmentation(inputs, seed, first_row=first_row, batch_size=batch_size)
@@ -176,5 +180,5 @@ class FromRows(nn.Module):
     """First layer of a network that is given the rows of `to_rows`."""
 
     def forward(self, rows: Tensor) -> Inputs:
-        """Return the inputs: floats are images, integers the tokens of sentences."""
+        """Return the inputs: floats are images or volumes, integers the tokens of sentences."""
         return rows if rows.is_floating_point() else Tokens.of_padded(rows)

@@ -10,10 +10,12 @@ from torch import Tensor
 from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images
 from tammes.data.texts import Texts
+from tammes.data.volumes import Volumes
 from tammes.encoders import (
     BagOfWordsConfig,
     ConvNetConfig,
     GINEncoderConfig,
+    ResNet3DConfig,
     ResNet9Config,
     ResNetConfig,
     ShortcutHeadConfig,
@@ -21,7 +23,7 @@ from tammes.encoders import (
     TransformersConfig,
 )
 from tammes.objective import Objective
-from tammes.positives import Handwriting, Neighbors, OwnGraph, Photographs, SameClass
+from tammes.positives import Handwriting, Neighbors, OwnGraph, Photographs, SameClass, Scans
 from tammes.training.config import EncoderConfig, TrainingConfig
 from tammes.training.examples import Data
 from tammes.training.optimizer import Adam, Cosine
@@ -35,6 +37,8 @@ VISITED_BY_PRETRAINED = 20_000
 FEWEST_EPOCHS_OF_PRETRAINED, MOST_EPOCHS_OF_PRETRAINED = 1, 10
 LARGEST_BATCH, SMALLEST_BATCH = 256, 8
 LARGEST_BATCH_OF_GRAPHS = 128
+LARGEST_BATCH_OF_VOLUMES = 64
+VISITED_BY_VOLUMES = 20_000  # a volume of 24 voxels a side takes as long as ten small images
 LARGEST_BATCH_OF_TRANSFORMERS = 64  # and of pretrained networks
 FEWEST_STEPS = 4
 """Steps of an epoch below which batches are made smaller."""
@@ -74,6 +78,9 @@ def suited(
     Graphs have InfoGraph's settings: three layers of an isomorphism network, nodes compared with graphs by
     two heads, batches of at most 128, a constant learning rate of 1e-3.
 
+    Volumes have a small 3-D residual network, batches of at most 64, and otherwise the settings of images; a
+    training visits about 20,000.
+
     A pretrained network, and any of transformers, has batches of at most 64, gradients of a norm of at most
     1, and a rate that rises for a tenth of the training and then falls along half a cosine. Its peak is 3e-5
     for a pretrained network, which larger steps would make forget what it knows, and 3e-4 for an untrained
@@ -81,10 +88,10 @@ def suited(
 
     Args:
         objective: objective to minimize.
-        data: images, texts or graphs to train on.
+        data: images, texts, graphs or volumes to train on.
         encoder: network; by default a bag of words for texts, for images up to 64 pixels a small
             convolutional network if they look like handwriting and a `ResNet9` otherwise, a ResNet-18 above,
-            and an isomorphism network for graphs.
+            an isomorphism network for graphs, and a `ResNet3D` for volumes.
         epochs: number of epochs; by default what is said above.
         mirrors: whether a mirrored photograph means the same.
         seed: random seed of the run.
@@ -139,6 +146,16 @@ def _suited_to_data(
             positives=OwnGraph(),
             batch_size=_batch_size(rows, largest=LARGEST_BATCH_OF_GRAPHS),
             epochs=_epochs(rows, VISITED, fewest=FEWEST_EPOCHS_OF_GRAPHS),
+            seed=seed,
+        )
+    if isinstance(data, Volumes):
+        return TrainingConfig(
+            objective=objective,
+            encoder=ResNet3DConfig(),
+            augmentation=Scans(),
+            optimizer=Adam(schedule=Cosine(warmup_epochs=1)),
+            batch_size=_batch_size(rows, largest=LARGEST_BATCH_OF_VOLUMES),
+            epochs=_epochs(rows, VISITED_BY_VOLUMES, fewest=FEWEST_EPOCHS_OF_IMAGES),
             seed=seed,
         )
     augmentation = suited_augmentation(data, mirrors=mirrors)
