@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from tammes.cli import loading
+from tammes.cli.holding_out import hold_out
 from tammes.cli.images import load_parts, mirrors, size_and_channels
-from tammes.cli.loading import are_texts, hold_out, load, load_split
+from tammes.cli.loading import are_texts, load, load_split
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.data import Images

@@ -5,8 +5,9 @@ import json
 
 from rich.console import Console
 
-from tammes.cli.graph_scores import TRAINED, evaluated, graph_table, said_of_equal
+from tammes.cli.graph_scores import evaluated, graph_table, said_of_equal
 from tammes.cli.loading import (
+    Shape,
     find_in_current_folder,
     left_out,
     load,
@@ -17,8 +18,10 @@ from tammes.cli.loading import (
 )
 from tammes.cli.options.evaluate import Evaluate
 from tammes.cli.outcome import pairs_of
+from tammes.cli.outcome_scores import TRAINED, UNTRAINED, measured_outcomes, outcome_table, outcomes_of
 from tammes.cli.rotations import MeasuredRotations, measured_rotations
 from tammes.cli.scores import Measure, at_most, encoded, knn_of, score_table
+from tammes.cli.volumes import VolumeShape
 from tammes.data import GraphSet
 from tammes.diagnostics import alignment, uniformity
 from tammes.evaluation import CrossValidation
@@ -35,6 +38,9 @@ def main(choice: Evaluate) -> None:
         find_in_current_folder()
     run = load_run(choice.run, trust=choice.trust)
     shape = shape_like(choice.source, run.config.data)
+    if choice.outcome or choice.ordinal:
+        _evaluate_outcomes(choice, run, shape)
+        return
     if isinstance(run.config.data, GraphsSummary):
         _evaluate_graphs(choice, run)
         return
@@ -118,6 +124,32 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
         return
     Console(markup=False).print(graph_table(str(choice.run), found, validation))
     print(said_of_equal(found, distinct=choice.distinct))
+
+
+def _evaluate_outcomes(choice: Evaluate, run: Run, shape: Shape | VolumeShape | None) -> None:
+    """Predict outcomes of all rows in folds, and print the scores."""
+    unused = {
+        "--test": choice.source.test is not None,
+        "--augmentation": choice.augmentation is not None,
+        "--neighbors": knn_of(choice.source) is not None,
+        "--distinct": choice.distinct,
+        "--repeats": choice.repeats > 1,
+    }
+    if given := [flag for flag, is_given in unused.items() if is_given]:
+        raise ValueError(f"outcomes are predicted in folds of all rows of --data: leave {given[0]} out")
+    parts = [with_columns_of(part, run.config.data) for part in load(choice.source, shape)]
+    outcomes = outcomes_of(parts, choice.outcomes)
+    run.model.to(Machine(accelerator=choice.accelerator).device)
+    found = measured_outcomes(
+        run, parts, outcomes, real=choice.outcome, ordinal=choice.ordinal, folds=choice.folds
+    )
+    if choice.json:
+        named = {"run": str(choice.run), "data": choice.source.data, "rows": len(outcomes)}
+        scores = {name: each.numbers for name, each in found.items()}
+        print(json.dumps({**named, "outcomes": scores[TRAINED], "untrained": scores[UNTRAINED]}))
+        return
+    table = outcome_table(str(choice.run), found, rows=len(outcomes), folds=choice.folds)
+    Console(markup=False).print(table)
 
 
 def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:

@@ -9,7 +9,7 @@ import torch
 from tammes.cli.loading import find_in_current_folder
 from tammes.cli.options.export import Export
 from tammes.cli.output import prepare_output
-from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, VolumesSummary
 from tammes.training.trained import TrainedEncoder, load
 
 EXAMPLES = 2
@@ -28,6 +28,11 @@ def main(choice: Export) -> None:
             raise ValueError(
                 f"{choice.run} was trained on graphs, whose sizes no exported network takes: use "
                 "tammes.load(path).embed(graphs), or tammes embed"
+            )
+        if isinstance(data, VolumesSummary):
+            raise ValueError(
+                f"{choice.run} was trained on volumes, and only encoders of images are exported: use "
+                "tammes.load(path).embed(volumes), or tammes embed"
             )
         raise ValueError(
             f"{choice.run} was trained on texts, whose words are looked up outside the network: use "

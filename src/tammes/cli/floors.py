@@ -4,16 +4,19 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.functional import adaptive_avg_pool2d
+from torch.nn.functional import adaptive_avg_pool2d, adaptive_avg_pool3d
 
 from tammes.cli.scores import BATCH, Featurize, Measure, Trial, encoded
-from tammes.data import GraphSet, Images, NodeSet, Texts, as_floats
+from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes, as_floats
+from tammes.data.volumes import Size
 from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
 from tammes.evaluation import degree_histograms, smoothed
 from tammes.training import Data, Run, build_model
 
 LARGEST_SIDE = 16
 """Height and width of images whose pixels are features, in pixels."""
+LARGEST_SIDE_OF_VOLUMES = 8
+"""Likewise of volumes, in voxels."""
 
 
 def pixels(images: Data) -> Tensor:
@@ -25,6 +28,17 @@ def pixels(images: Data) -> Tensor:
     side, rows = min(images.size, LARGEST_SIDE), range(len(images))
     batches = (as_floats(images.batch(rows[start : start + BATCH])) for start in rows[::BATCH])
     return torch.cat([adaptive_avg_pool2d(batch, side).flatten(1) for batch in batches])
+
+
+def voxels(volumes: Data) -> Tensor:
+    """Return the voxels themselves as features, averaged down to at most 8 along each axis."""
+    assert isinstance(volumes, Volumes)
+    return adaptive_avg_pool3d(volumes.voxels, _coarse(volumes.size)).flatten(1)
+
+
+def _coarse(size: Size) -> Size:
+    depth, height, width = (min(side, LARGEST_SIDE_OF_VOLUMES) for side in size)
+    return depth, height, width
 
 
 def degrees(graphs: Data) -> Tensor:
@@ -72,7 +86,7 @@ def weighted_words(train: Texts, dim: int) -> Featurize | None:
 
 
 def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
-    """Return the trials without a trained encoder: the untrained one, and pixels, weighted words or degrees.
+    """Return the trials without a trained encoder: the untrained one, and a plain description of the data.
 
     An encoder that was pretrained is measured as it was before the training, unless a resumed run no longer
     finds its weights.
@@ -98,6 +112,9 @@ def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.devi
             Trial(name="features of the nodes", measured=(measure.of_features(given_features),)),
             Trial(name="features averaged over two hops", measured=(measure.of_features(averaged_features),)),
         )
+    if isinstance(data, Volumes):
+        name = f"voxels at {'x'.join(map(str, _coarse(data.size)))}"
+        return *untrained, Trial(name=name, measured=(measure.of_features(voxels),))
     side = LARGEST_SIDE
     name = "raw pixels" if data.size <= side else f"pixels at {side}x{side}"
     return *untrained, Trial(name=name, measured=(measure.of_features(pixels),))

@@ -10,19 +10,28 @@ import torch
 
 from tammes.cli.failures import print_line
 from tammes.cli.graph_data import NODES, are_graphs, are_nodes, holds_graphs, load_graphs, load_nodes
+from tammes.cli.holding_out import hold_out
 from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.cli.output import counted
-from tammes.data import GraphSet, Images, NodeSet, Texts, folder, shards, texts
+from tammes.cli.volumes import VolumeShape, are_volumes, load_volumes
+from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes, folder, shards, texts
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
 from tammes.data.stream_files import is_stream, stream_of_files
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 from tammes.data.tar_files import holds_shards, shard_files
-from tammes.training import Data, GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
-from tammes.training.seeds import Purpose, derive
+from tammes.training import (
+    Data,
+    GraphsSummary,
+    ImagesSummary,
+    NodesSummary,
+    Summary,
+    TextsSummary,
+    VolumesSummary,
+)
 
 Shape = tuple[int, int]
 """Height and width of images in pixels, and their channels."""
@@ -62,12 +71,22 @@ def are_texts(source: Source) -> bool:
     return looks_like_texts(source.data, source.format)
 
 
-def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
+def kind_of(source: Source) -> str:
+    """Return what the data are, judged by their name and their files: in doubt images."""
+    if are_volumes(source.data):
+        return "volumes"
+    if are_nodes(source):
+        return "nodes"
+    return "graphs" if are_graphs(source) else "texts" if are_texts(source) else "images"
+
+
+def load(source: Source, shape: Shape | VolumeShape | None) -> tuple[Data, ...]:
     """Load all data: two parts of the digits or a published set, one part of texts or a folder.
 
     Args:
         source: data as the command line names them.
-        shape: size in pixels and channels of images; None for texts and graphs.
+        shape: size in pixels and channels of images, or size and window of volumes; None for texts and
+            graphs.
 
     Raises:
         ValueError: for data that cannot be loaded, or options of texts given for images.
@@ -81,12 +100,14 @@ def load(source: Source, shape: Shape | None) -> tuple[Data, ...]:
     return tuple(found)
 
 
-def _parts(source: Source, shape: Shape | None) -> tuple[Data, ...]:
-    if shape is None and (are_graphs(source) or are_nodes(source)):
+def _parts(source: Source, shape: Shape | VolumeShape | None) -> tuple[Data, ...]:
+    if isinstance(shape, VolumeShape):
+        replace(source.format, label_column=None).check_unused(f"{source.data} holds volumes")
+    elif shape is None and (are_graphs(source) or are_nodes(source)):
         # A table of graphs may have a split, as one of images has.
         unused = replace(source.format, split=None) if is_stream(source.data) else source.format
         unused.check_unused(f"{source.data} holds {'nodes' if are_nodes(source) else 'graphs'}")
-    if shape is not None:
+    elif shape is not None:
         # The label of an image in a shard or a stream has a name, as the column of a table has.
         unused = source.format
         if is_stream(source.data):
@@ -100,7 +121,10 @@ def _parts(source: Source, shape: Shape | None) -> tuple[Data, ...]:
     return (_part(source, source.data, shape),)
 
 
-def _part(source: Source, path: str, shape: Shape | None) -> Data:
+def _part(source: Source, path: str, shape: Shape | VolumeShape | None) -> Data:
+    if isinstance(shape, VolumeShape):
+        _check_no_cache(source, "volumes are held in memory")
+        return load_volumes(path, shape, label_column=source.format.label_column, strict=source.strict)
     if shape is None and path.startswith(NODES):
         _check_no_cache(source, "these are nodes of a graph")
         return load_nodes(path)
@@ -229,20 +253,20 @@ def looks_like_texts(path: str, format: TextFormat) -> bool:
     return sum(fnmatch(name, "*.txt") for name in names) > images
 
 
-def shape_like(source: Source, summary: Summary) -> Shape | None:
-    """Return the shape of the images that a run was trained on; None for other data.
+def shape_like(source: Source, summary: Summary) -> Shape | VolumeShape | None:
+    """Return the shape of the images or volumes that a run was trained on; None for other data.
 
     Raises:
         ValueError: for data of the other kind, or no data.
     """
     data = source.data
-    now = "graphs" if are_graphs(source) else "texts" if are_texts(source) else "images"
-    now = "nodes" if are_nodes(source) else now
+    now = kind_of(source)
     was = {
         ImagesSummary: "images",
         TextsSummary: "texts",
         GraphsSummary: "graphs",
         NodesSummary: "nodes",
+        VolumesSummary: "volumes",
     }[type(summary)]
     if was != now:
         if now == "images" and not (
@@ -250,15 +274,17 @@ def shape_like(source: Source, summary: Summary) -> Shape | None:
         ):
             raise ValueError(f"found nothing at {data}")
         raise ValueError(f"the run was trained on {was}, but {data} holds {now}: name {was}")
+    if isinstance(summary, VolumesSummary):
+        return VolumeShape(size=summary.size, window=summary.window)
     return (summary.size, summary.channels) if isinstance(summary, ImagesSummary) else None
 
 
-def load_split(source: Split, shape: Shape | None) -> tuple[Data, Data | None]:
+def load_split(source: Split, shape: Shape | VolumeShape | None) -> tuple[Data, Data | None]:
     """Load training data and, if they have labels, test data.
 
     Args:
         source: data as the command line names them.
-        shape: size in pixels and channels of images; None for texts.
+        shape: size in pixels and channels of images, or size and window of volumes; None for others.
 
     Raises:
         ValueError: for data that cannot be loaded or split like this.
@@ -270,6 +296,8 @@ def load_split(source: Split, shape: Shape | None) -> tuple[Data, Data | None]:
         return (train, own_test[0]) if own_test else _hold_out(train, source.held_out)
     if own_test:
         raise ValueError(f"{source.data} has its own test images: leave --test out")
+    if isinstance(train, Volumes):
+        shape = VolumeShape(size=train.size, window=train.window)
     return train, _same_classes(train, _part(source, str(source.test), shape))
 
 
@@ -283,41 +311,6 @@ def _hold_out(data: Data, fraction: float) -> tuple[Data, Data | None]:
     return hold_out(data, fraction)
 
 
-def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
-    """Split labeled data, class by class, in the same way every time.
-
-    Args:
-        data: labeled data.
-        fraction: share of each class to hold out, in (0, 1), rounded; at least one row of each class that
-            keeps enough for training: an image, or a pair of sentences.
-
-    Returns:
-        The training data, and the data held out.
-
-    Raises:
-        ValueError: for a fraction outside (0, 1), or if one of the two would be empty.
-    """
-    if not 0 < fraction < 1:
-        raise ValueError(f"fraction must be above 0 and below 1, got {fraction}")
-    labels = data.required_labels()
-    kept = 2 if isinstance(data, Texts) else 1
-    held: list[int] = []
-    for label in labels.unique().tolist():
-        rows = (labels == label).nonzero()[:, 0]
-        generator = torch.Generator().manual_seed(derive(0, Purpose.HOLDOUT, label))
-        count = max(0, min(max(1, round(fraction * len(rows))), len(rows) - kept))
-        held += rows[torch.randperm(len(rows), generator=generator)[:count]].tolist()
-    chosen = set(held)
-    if len(labels[held].unique()) < 2:
-        nouns = {Texts: "sentences", GraphSet: "graphs", NodeSet: "nodes"}
-        noun = nouns.get(type(data), "images")
-        raise ValueError(
-            f"too few {noun} to hold some out of each class: name others by --test, or use --held-out 0"
-        )
-    rest = [row for row in range(len(data)) if row not in chosen]
-    return data.subset(rest), data.subset(sorted(held))
-
-
 def _same_classes(data: Data, test: Data) -> Data:
     test.required_labels()
     if isinstance(data, GraphSet) and isinstance(test, GraphSet):
@@ -327,7 +320,7 @@ def _same_classes(data: Data, test: Data) -> Data:
     odd = sorted(set(data.classes) ^ set(test.classes))
     if odd:
         raise ValueError(f"the test data must have the same classes; these differ: {', '.join(odd)}")
-    assert isinstance(test, Texts | GraphSet)  # the classes of images are in the order of their names
+    assert isinstance(test, Texts | GraphSet | Volumes)  # classes of images are in order
     assert test.labels is not None
     numbers = torch.tensor([data.classes.index(name) for name in test.classes])
     return replace(test, labels=numbers[test.labels], classes=data.classes)

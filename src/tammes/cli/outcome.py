@@ -13,7 +13,7 @@ from torch import Tensor
 from tammes.cli.advice import advice_of_views
 from tammes.cli.rotations import measured_rotations
 from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
-from tammes.data import GraphSet, NodeSet, Texts
+from tammes.data import GraphSet, NodeSet, Texts, Volumes
 from tammes.data.listing import listing
 from tammes.encoders import UnavailableWeightsError
 from tammes.objective import Objective
@@ -75,6 +75,10 @@ class Exhibit:
             return GraphSizes(nodes=data.sizes.numpy(), edges=edges.numpy(), **shared)
         if isinstance(data, NodeSet):
             return Degrees(neighbors=data.degrees.numpy(), **shared)
+        if isinstance(data, Volumes):
+            # n 1 d h w -> n 1 h w: of a volume the page shows the middle slice.
+            slices = (255 * data.voxels[:, :, data.size[0] // 2]).round().to(torch.uint8)
+            return Pictures(images=slices.numpy(), **shared)
         return Pictures(images=data.batch(range(len(data))).numpy(), **shared)
 
 

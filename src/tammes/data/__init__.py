@@ -1,4 +1,4 @@
-"""Data sets: images, sentences and graphs, from folders and files, from scikit-learn, or drawn."""
+"""Data sets: images, volumes, sentences and graphs, from folders and files, from scikit-learn, or drawn."""
 
 from tammes.data.block_model import block_model
 from tammes.data.cifar10 import cifar10
@@ -18,16 +18,20 @@ from tammes.data.mnist import mnist
 from tammes.data.node_batch import NodeBatch
 from tammes.data.node_files import node_set, nodes_of
 from tammes.data.node_set import NodeSet
+from tammes.data.outcomes import Outcomes, read_outcomes
 from tammes.data.published import Published, published_at
 from tammes.data.shards import shards
 from tammes.data.stream import stream
 from tammes.data.svhn import svhn
+from tammes.data.synthetic_volumes import synthetic_volumes
 from tammes.data.texts import Texts
 from tammes.data.texts_loading import texts
 from tammes.data.tokens import Tokens
 from tammes.data.trifeature import trifeature
 from tammes.data.tu_sets import tu_set
 from tammes.data.vocabulary import Vocabulary
+from tammes.data.volume_files import volumes
+from tammes.data.volumes import Volumes, windowed
 
 __all__ = [
     "GraphBatch",
@@ -37,6 +41,7 @@ __all__ = [
     "MixedFolderWarning",
     "NodeBatch",
     "NodeSet",
+    "Outcomes",
     "Pixels",
     "Published",
     "SkippedFilesWarning",
@@ -44,6 +49,7 @@ __all__ = [
     "Texts",
     "Tokens",
     "Vocabulary",
+    "Volumes",
     "as_floats",
     "block_model",
     "cifar10",
@@ -58,11 +64,15 @@ __all__ = [
     "node_set",
     "nodes_of",
     "published_at",
+    "read_outcomes",
     "shards",
     "stream",
     "svhn",
+    "synthetic_volumes",
     "texts",
     "trifeature",
     "tu_set",
     "usual_shape",
+    "volumes",
+    "windowed",
 ]

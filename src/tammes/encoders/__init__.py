@@ -1,4 +1,4 @@
-"""Networks from images, sentences or graphs to features, and the projection head that follows in training."""
+"""Networks from images, volumes, sentences or graphs to features, and the projection head for training."""
 
 from tammes.encoders.bag_of_words import BagOfWords, BagOfWordsConfig
 from tammes.encoders.convnet import ConvNet, ConvNetConfig
@@ -16,6 +16,7 @@ from tammes.encoders.mlp import ProjectionHead, ProjectionHeadConfig, ShortcutHe
 from tammes.encoders.model_description import ModelDescription
 from tammes.encoders.module import ModuleConfig, ModuleEncoder, TimmConfig
 from tammes.encoders.resnet import ResNet, ResNetConfig
+from tammes.encoders.resnet3d import ResNet3D, ResNet3DConfig
 from tammes.encoders.resnet9 import ResNet9, ResNet9Config
 from tammes.encoders.transformers import TransformersImageEncoder, TransformersTextEncoder
 from tammes.encoders.transformers_config import TransformersConfig, UnavailableWeightsError
@@ -40,6 +41,8 @@ __all__ = [
     "ProjectionHead",
     "ProjectionHeadConfig",
     "ResNet",
+    "ResNet3D",
+    "ResNet3DConfig",
     "ResNet9",
     "ResNet9Config",
     "ResNetConfig",

@@ -5,8 +5,10 @@ from tammes.evaluation.cross_validation import CrossValidation
 from tammes.evaluation.features import LabeledFeatures
 from tammes.evaluation.knn import KNN, knn_accuracy
 from tammes.evaluation.linear_classifier import LinearClassifier, MeanClassifier
+from tammes.evaluation.ordinal import OrdinalScore, constant_guess, ordinal_probe
 from tammes.evaluation.probe import LinearProbe, ProbeNotConvergedWarning, linear_probe
 from tammes.evaluation.readout import LinearReadout, feature_readouts
+from tammes.evaluation.regression import MeasuredFeatures, RegressionValidation, RidgeProbe, r_squared
 from tammes.evaluation.robust_sets import RobustSets, robust_sets
 from tammes.evaluation.smoothing import smoothed
 from tammes.evaluation.svm import SVM
@@ -28,10 +30,15 @@ __all__ = [
     "LinearProbe",
     "LinearReadout",
     "MeanClassifier",
+    "MeasuredFeatures",
+    "OrdinalScore",
     "ProbeNotConvergedWarning",
+    "RegressionValidation",
+    "RidgeProbe",
     "RobustSets",
     "attacked_accuracy",
     "check_input_gradient",
+    "constant_guess",
     "degree_histograms",
     "distinct",
     "equal_graphs",
@@ -39,6 +46,8 @@ __all__ = [
     "knn_accuracy",
     "leaked",
     "linear_probe",
+    "ordinal_probe",
+    "r_squared",
     "robust_sets",
     "smoothed",
     "towards",

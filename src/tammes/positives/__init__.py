@@ -18,6 +18,7 @@ from tammes.positives.node_augmentation import EdgesAndFeatures
 from tammes.positives.own_graph import OwnGraph
 from tammes.positives.same_class import SameClass
 from tammes.positives.same_instance import SameInstance
+from tammes.positives.scans import Scans
 from tammes.positives.targeted import Targeted
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Quantile",
     "SameClass",
     "SameInstance",
+    "Scans",
     "Subgraph",
     "Targeted",
 ]

@@ -15,6 +15,7 @@ from tammes.training import (
     RunConfig,
     Summary,
     TrainingConfig,
+    VolumesSummary,
 )
 
 SEED = "seed"
@@ -119,6 +120,12 @@ def data_settings(data: Summary) -> dict[str, str]:
         return {"graphs": f"{data.count:,} with {data.nodes:,} nodes of {len(data.columns)} features"}
     if isinstance(data, NodesSummary):
         return {"nodes": f"{data.count:,} of a graph of {data.nodes:,}, {len(data.columns)} features"}
+    if isinstance(data, VolumesSummary):
+        low, high = data.window
+        return {
+            "volumes": f"{data.count:,} of {'x'.join(map(str, data.size))} voxels, from {low:g} to {high:g}",
+            "pictures": "middle slices along the depth",
+        }
     documents = f" of {data.documents:,} documents" if data.documents else ""
     return {"sentences": f"{data.count:,}{documents}, {data.vocabulary:,} words"}
 

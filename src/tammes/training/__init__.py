@@ -14,7 +14,14 @@ from tammes.training.model import Model, build_model
 from tammes.training.momentum import LearnedNegativesConfig, MomentumEncoder, QueueConfig
 from tammes.training.optimizer import Adam, Constant, Cosine
 from tammes.training.suited import suited
-from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
+from tammes.training.summaries import (
+    GraphsSummary,
+    ImagesSummary,
+    NodesSummary,
+    Summary,
+    TextsSummary,
+    VolumesSummary,
+)
 
 if TYPE_CHECKING:
     from tammes.training.loop import train
@@ -73,6 +80,7 @@ __all__ = [
     "Summary",
     "TextsSummary",
     "TrainingConfig",
+    "VolumesSummary",
     "build_model",
     "embed",
     "load_run",

@@ -10,7 +10,14 @@ from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
-from tammes.encoders import BagOfWordsConfig, GraphEncoderConfig, ModelDescription, TransformersConfig
+from tammes.data.volumes import Volumes
+from tammes.encoders import (
+    BagOfWordsConfig,
+    GraphEncoderConfig,
+    ModelDescription,
+    ResNet3DConfig,
+    TransformersConfig,
+)
 from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.summaries import TextsSummary
 
@@ -20,11 +27,11 @@ Assets = Vocabulary | ModelDescription
 Tokenizer = Vocabulary | ModelTokenizer
 
 
-def new_assets(data: Images | Texts | GraphSet | NodeSet, config: TrainingConfig) -> Assets | None:
+def new_assets(data: Images | Texts | GraphSet | NodeSet | Volumes, config: TrainingConfig) -> Assets | None:
     """Return the assets of a new run: a vocabulary of its texts, or what a model's folder says of the model.
 
     Args:
-        data: images, texts, graphs or nodes.
+        data: images, texts, graphs, nodes or volumes.
         config: configuration of the run, whose encoder takes one of them.
 
     Raises:
@@ -39,6 +46,9 @@ def new_assets(data: Images | Texts | GraphSet | NodeSet, config: TrainingConfig
             f"{encoder!r} takes {kind}, got {data!r}: choose GINEncoderConfig() or another encoder of graphs "
             "for graphs alone"
         )
+    if isinstance(data, Volumes) != isinstance(encoder, ResNet3DConfig):
+        kind = "other data" if isinstance(data, Volumes) else "volumes"
+        raise ValueError(f"{encoder!r} takes {kind}, got {data!r}: choose ResNet3DConfig() for volumes alone")
     if isinstance(encoder, TransformersConfig):
         if are_texts != config.takes_texts:
             kind = "Texts" if config.takes_texts else "Images"

@@ -1,6 +1,7 @@
 """Configuration of a run: the same configuration and data give the same weights."""
 
 from dataclasses import dataclass, field
+from types import UnionType
 from typing import Literal
 
 from tammes.checks import check_integer, check_seed
@@ -10,6 +11,7 @@ from tammes.encoders import (
     GraphEncoderConfig,
     ModuleConfig,
     ProjectionHeadConfig,
+    ResNet3DConfig,
     ResNet9Config,
     ResNetConfig,
     ShortcutHeadConfig,
@@ -28,6 +30,7 @@ from tammes.positives import (
     Photographs,
     SameClass,
     SameInstance,
+    Scans,
     Targeted,
 )
 from tammes.sources import InBatch
@@ -40,11 +43,19 @@ from tammes.training.kind_rules import (
     check_graph_parts,
     check_image_parts,
     check_text_parts,
+    check_volume_parts,
 )
 from tammes.training.momentum import KeysConfig, LearnedNegativesConfig, QueueConfig
 from tammes.training.node_rules import check_fanouts, check_graphs, check_nodes
 from tammes.training.optimizer import Adam, Constant
-from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
+from tammes.training.summaries import (
+    GraphsSummary,
+    ImagesSummary,
+    NodesSummary,
+    Summary,
+    TextsSummary,
+    VolumesSummary,
+)
 
 EncoderConfig = (
     ConvNetConfig
@@ -56,8 +67,9 @@ EncoderConfig = (
     | VisionTransformerConfig
     | BagOfWordsConfig
     | GraphEncoderConfig
+    | ResNet3DConfig
 )
-AugmentationConfig = Photographs | Handwriting | Identity | GraphAugmentation
+AugmentationConfig = Photographs | Handwriting | Identity | GraphAugmentation | Scans
 PositivesConfig = SameInstance | SameClass | Neighbors | Active | Targeted | OwnGraph
 
 
@@ -74,8 +86,8 @@ class TrainingConfig:
         encoder: Network whose features are wanted.
         head: Small network between features and the embeddings that are compared; None compares the
             features.
-        augmentation: Augmentation of images or graphs; None for texts. It decides what a `TransformersConfig`
-            reads.
+        augmentation: Augmentation of images, volumes or graphs; None for texts. It decides what a
+            `TransformersConfig` reads.
         positives: What the second view of a pair shows: the image of the first (chosen among several views,
             or made by another augmentation), another row of its class, the sentence beside it, or a
             node's graph.
@@ -106,7 +118,7 @@ class TrainingConfig:
             chunks, or with a sentence as its own positive; a queue with positives from other rows; a factor
             for `Targeted` that the augmentation does not have; more than two crops of texts, or with other
             positives, a queue or equivariance; equivariance with groups that do not divide the batch, or
-            without an augmentation that a group could share; images or texts with parts for graphs; fewer
+            without an augmentation that a group could share; data with parts for another kind of data; fewer
             fanouts than layers.
 
     Example:
@@ -167,6 +179,8 @@ class TrainingConfig:
         check_fanouts(self)
         if self.takes_graphs:
             check_graph_parts(self)
+        elif self.takes_volumes:
+            check_volume_parts(self)
         elif self.takes_texts:
             check_text_parts(self)
         else:
@@ -224,6 +238,11 @@ class TrainingConfig:
         return isinstance(self.encoder, GraphEncoderConfig)
 
     @property
+    def takes_volumes(self) -> bool:
+        """Whether the encoder takes volumes."""
+        return isinstance(self.encoder, ResNet3DConfig)
+
+    @property
     def takes_texts(self) -> bool:
         """Whether the encoder takes texts; a model of transformers does unless images are augmented."""
         if isinstance(self.encoder, TransformersConfig):
@@ -241,7 +260,7 @@ class TrainingConfig:
     def augmentations(self) -> tuple[AugmentationConfig | None, AugmentationConfig | None]:
         """Augmentations of the first and the second view of a pair; None for texts."""
         if self.augmentation is not None and isinstance(self.positives, Targeted):
-            assert not isinstance(self.augmentation, GraphAugmentation)
+            assert not isinstance(self.augmentation, GraphAugmentation | Scans)
             return self.positives.augmentations(self.augmentation)
         return self.augmentation, self.augmentation
 
@@ -275,18 +294,22 @@ class RunConfig:
         data: Description of the training data.
 
     Raises:
-        ValueError: if the encoder takes texts, images or graphs, and the data are of another kind; if a part
-            is not for nodes of one graph, or for whole graphs.
+        ValueError: if the data are of another kind than the encoder takes; if a part is not for nodes of one
+            graph, or for whole graphs.
     """
 
     training: TrainingConfig
     data: Summary
 
     def __post_init__(self) -> None:
-        wanted: tuple[type, ...] = (TextsSummary if self.training.takes_texts else ImagesSummary,)
-        if self.training.takes_graphs:
-            wanted = GraphsSummary, NodesSummary
-        if not isinstance(self.data, wanted):
+        training = self.training
+        kinds: dict[type | UnionType, bool] = {
+            GraphsSummary | NodesSummary: training.takes_graphs,
+            VolumesSummary: training.takes_volumes,
+            TextsSummary: training.takes_texts,
+            ImagesSummary: True,
+        }
+        if not isinstance(self.data, next(kind for kind, is_taken in kinds.items() if is_taken)):
             raise ValueError(f"{self.training.encoder!r} does not take data of this kind: {self.data!r}")
         if self.training.takes_graphs:
             (check_nodes if isinstance(self.data, NodesSummary) else check_graphs)(self.training)

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from tammes.checks import check_finite_rows, check_integer
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.node_set import NodeSet
-from tammes.positives import Augmentation, GraphAugmentation
-from tammes.training.examples import Data, Examples, changed, to_inputs
+from tammes.training.examples import AnyAugmentation, Data, Examples, changed, to_inputs
 from tammes.training.loader import plain_errors, row_loader
 from tammes.training.model import Model
 
@@ -22,8 +21,8 @@ def embed(model: Model, data: Data, batch_size: int = 512, workers: int = 0) -> 
 
     Args:
         model: encoder and head, on any device.
-        data: n images of the channels and size the model was built for, n sentences for a model of texts, or
-            n graphs or n nodes with the node features of the run.
+        data: n images of the channels and size the model was built for, n sentences for a model of texts,
+            n graphs or n nodes with the node features of the run, or n volumes of its size.
         batch_size: rows at a time; changes time and memory only, and nothing of nodes.
         workers: number of processes that decode images.
 
@@ -66,7 +65,7 @@ def embed_pairs(
     model: Model,
     data: Data,
     pairs: Tensor,
-    augmentations: tuple[Augmentation | GraphAugmentation | None, Augmentation | GraphAugmentation | None],
+    augmentations: tuple[AnyAugmentation | None, AnyAugmentation | None],
     *,
     seeds: tuple[int, int],
 ) -> tuple[Tensor, Tensor]:

@@ -15,13 +15,22 @@ from tammes.data.node_batch import NodeBatch
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.tokens import Tokens
-from tammes.positives import Augmentation, GraphAugmentation
+from tammes.data.volumes import Volumes
+from tammes.positives import Augmentation, GraphAugmentation, Scans
 from tammes.training.assets import Assets, new_assets, tokenizer_of
 from tammes.training.config import TrainingConfig
-from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, Summary, TextsSummary
+from tammes.training.summaries import (
+    GraphsSummary,
+    ImagesSummary,
+    NodesSummary,
+    Summary,
+    TextsSummary,
+    VolumesSummary,
+)
 
-Data = Images | Texts | GraphSet | NodeSet
+Data = Images | Texts | GraphSet | NodeSet | Volumes
 Inputs = Tensor | Tokens | GraphBatch
+AnyAugmentation = Augmentation | GraphAugmentation | Scans
 
 
 class CutWarning(UserWarning):
@@ -36,7 +45,7 @@ class Examples:
     Token ids are held in memory.
 
     Args:
-        data: n images, n sentences, n graphs or n nodes of a graph.
+        data: n images, n sentences, n graphs, n nodes of a graph or n volumes.
         assets: vocabulary of the texts, or description of the model that reads the data; else None.
         tokens: token ids of the texts; else None.
         fanouts: largest number of neighbors of a node that a batch of nodes reads, at each hop; None for the
@@ -82,8 +91,8 @@ class Examples:
         """Prepare data for a run.
 
         Args:
-            data: images, texts, graphs or nodes.
-            config: configuration of the run, whose encoder takes one of them.
+            data: images, texts, graphs, nodes or volumes.
+            config: configuration of the run, whose encoder takes one kind of them.
             assets: what the run has kept to read them; None for a new run, and for all that is built from
                 the data.
 
@@ -121,12 +130,12 @@ class Examples:
         return digest.hexdigest()[:12]
 
     def batch(self, rows: Sequence[int]) -> Inputs:
-        """Read rows as they are stored: pixels in bytes, token ids, graphs, or nodes with their neighbors."""
+        """Read rows as they are stored: pixels in bytes, token ids, graphs, nodes with neighbors, voxels."""
         if isinstance(self.data, NodeSet):
             return self.data.batch(rows) if self.fanouts is None else self.data.around(rows, self.fanouts)
         if self.tokens is not None:
             return self.tokens.take(torch.tensor(rows, dtype=torch.int64))
-        assert isinstance(self.data, Images | GraphSet)
+        assert isinstance(self.data, Images | GraphSet | Volumes)
         return self.data.batch(rows)
 
     def summary(self, source: str) -> Summary:
@@ -137,6 +146,8 @@ class Examples:
             return GraphsSummary.of(self.data, source)
         if isinstance(self.data, NodeSet):
             return NodesSummary.of(self.data, source)
+        if isinstance(self.data, Volumes):
+            return VolumesSummary.of(self.data, source)
         tokenizer = tokenizer_of(self.assets)
         assert tokenizer is not None
         return TextsSummary.of(self.data, tokenizer, source)
@@ -144,11 +155,11 @@ class Examples:
 
 def to_inputs(stored: Inputs) -> Inputs:
     """Turn stored rows into an encoder's inputs: bytes into floats in [0, 1], others as they are."""
-    return as_floats(stored) if isinstance(stored, Tensor) else stored
+    return as_floats(stored) if isinstance(stored, Tensor) and stored.dtype == torch.uint8 else stored
 
 
 def changed(
-    augmentation: Augmentation | GraphAugmentation,
+    augmentation: AnyAugmentation,
     inputs: Inputs,
     *,
     seed: int,
@@ -156,7 +167,7 @@ def changed(
     batch_size: int | None = None,
     groups: int | None = None,
 ) -> Inputs:
-    """Return a random view of images or graphs, by an augmentation of their kind."""
+    """Return a random view of images, volumes or graphs, by an augmentation of their kind."""
     if isinstance(augmentation, GraphAugmentation):
         assert isinstance(inputs, GraphBatch)  # the configuration refuses other kinds
         return augmentation(inputs, seed, first_row=first_row, batch_size=batch_size)
@@ -189,5 +200,5 @@ class FromRows(nn.Module):
     """First layer of a network that is given the rows of `to_rows`."""
 
     def forward(self, rows: Tensor) -> Inputs:
-        """Return the inputs: floats are images, integers the tokens of sentences."""
+        """Return the inputs: floats are images or volumes, integers the tokens of sentences."""
         return rows if rows.is_floating_point() else Tokens.of_padded(rows)

@@ -1,4 +1,4 @@
-"""Rules for the parts of a training, by the kind of its data: graphs, texts or images."""
+"""Rules for the parts of a training, by the kind of its data: graphs, volumes, texts or images."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tammes.positives import (
     OwnGraph,
     SameClass,
     SameInstance,
+    Scans,
     Targeted,
 )
 from tammes.sources import InBatch
@@ -56,6 +57,21 @@ def check_graph_parts(config: TrainingConfig) -> None:
         )
 
 
+def check_volume_parts(config: TrainingConfig) -> None:
+    """Refuse parts that make no sense for volumes.
+
+    Raises:
+        ValueError: with the part and what to choose instead.
+    """
+    if not isinstance(config.augmentation, Scans):
+        raise ValueError(
+            f"{config.encoder!r} takes volumes, whose views Scans() makes, got "
+            f"augmentation={config.augmentation!r}: choose Scans()"
+        )
+    if not isinstance(config.positives, SameInstance | SameClass):
+        raise ValueError(f"{config.positives!r} is not for volumes: choose SameInstance() or SameClass()")
+
+
 def check_text_parts(config: TrainingConfig) -> None:
     """Refuse parts that make no sense for texts.
 
@@ -91,6 +107,11 @@ def check_image_parts(config: TrainingConfig) -> None:
         ValueError: with the part and what to choose instead.
     """
     _check_no_graphs(config)
+    if isinstance(config.augmentation, Scans):
+        raise ValueError(
+            f"Scans() changes volumes, and {config.encoder!r} takes none: choose Photographs() or "
+            "Handwriting(), or encoder=ResNet3DConfig()"
+        )
     if isinstance(config.encoder, TransformersConfig):
         config.encoder.check_images()
     if config.augmentation is None:
@@ -104,7 +125,7 @@ def check_image_parts(config: TrainingConfig) -> None:
             "Photographs(), Handwriting(), or other positives"
         )
     if isinstance(config.positives, Targeted):
-        assert not isinstance(config.augmentation, GraphAugmentation)
+        assert not isinstance(config.augmentation, GraphAugmentation | Scans)
         config.positives.augmentations(config.augmentation)  # refuses a factor that it does not have
 
 

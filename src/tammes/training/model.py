@@ -14,6 +14,7 @@ from tammes.encoders import (
     GraphEncoderConfig,
     ModelDescription,
     ProjectionHead,
+    ResNet3DConfig,
     ShortcutHead,
     TimmConfig,
     TransformersConfig,
@@ -22,7 +23,7 @@ from tammes.positives import OwnGraph, SameInstance
 from tammes.training.assets import Assets, tokenizer_of
 from tammes.training.config import RunConfig
 from tammes.training.seeds import Purpose, derive
-from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, VolumesSummary
 
 
 class Model(nn.Module):
@@ -61,7 +62,8 @@ class Model(nn.Module):
         """Return features (batch, features) and embeddings (batch, dim).
 
         Args:
-            inputs: images (batch, channels, size, size) in [0, 1], sentences as tokens, or graphs.
+            inputs: images (batch, channels, size, size) or volumes (batch, 1, d, h, w) in [0, 1], sentences
+                as tokens, or graphs.
         """
         features = self.encoder(inputs)
         return features, self.head(features)
@@ -106,11 +108,15 @@ def _build_encoder(config: RunConfig, assets: Assets | None, pretrained: bool) -
     if isinstance(data, GraphsSummary | NodesSummary):
         assert isinstance(settings, GraphEncoderConfig)
         return settings.build(inputs=len(data.columns))
+    if isinstance(data, VolumesSummary):
+        assert isinstance(settings, ResNet3DConfig)
+        return settings.build(size=data.size)
     if isinstance(data, ImagesSummary):
         if isinstance(settings, TransformersConfig):
             assert isinstance(assets, ModelDescription)
             return settings.build_for_images(assets, channels=data.channels, size=data.size)
-        assert not isinstance(settings, BagOfWordsConfig | GraphEncoderConfig)  # the configuration refuses it
+        # The configuration refuses these.
+        assert not isinstance(settings, BagOfWordsConfig | GraphEncoderConfig | ResNet3DConfig)
         return settings.build(channels=data.channels, size=data.size)
     tokenizer = tokenizer_of(assets)
     words = 0 if tokenizer is None else len(tokenizer)

@@ -18,7 +18,7 @@ from tammes.coupling import Hard
 from tammes.data.graph_batch import GraphBatch
 from tammes.group import Group
 from tammes.pairs import Pairs
-from tammes.positives import Active, Augmentation, GraphAugmentation, OwnGraph
+from tammes.positives import Active, OwnGraph
 from tammes.sources import Gather, InBatch, LearnedNegatives, NodesToGraphs, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
@@ -26,7 +26,7 @@ from tammes.training.adversarial import AdversarialStream
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.caching import GradientCache
 from tammes.training.care import Care
-from tammes.training.config import TrainingConfig
+from tammes.training.config import AugmentationConfig, TrainingConfig
 from tammes.training.distributed.batch_norm import check_chunks, has_global_batch_norm
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.distributed.strategy import GradientMaxima
@@ -201,7 +201,7 @@ class ContrastiveModule(LightningModule):
     def _augment(
         self,
         inputs: Inputs,
-        augmentation: Augmentation | GraphAugmentation | None,
+        augmentation: AugmentationConfig | None,
         seed: int,
         groups: int | None = None,
     ) -> Inputs:

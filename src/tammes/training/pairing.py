@@ -10,6 +10,7 @@ from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images, ShardedPixels
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
+from tammes.data.volumes import Volumes
 from tammes.positives import Active, Neighbors, SameClass
 from tammes.training.config import PositivesConfig
 from tammes.training.examples import Data
@@ -48,7 +49,7 @@ class Pairing:
 
     @classmethod
     def of(cls, data: Data, positives: PositivesConfig, *, seed: int) -> "Pairing":
-        """Pair the rows of images, texts or graphs.
+        """Pair the rows of images, texts, graphs or volumes.
 
         Raises:
             ValueError: for data without the labels or the reading order that the rule needs, or data in
@@ -66,6 +67,8 @@ class Pairing:
             positions, noun = data.positions, "sentences"
         if isinstance(data, GraphSet | NodeSet):
             noun = "graphs" if isinstance(data, GraphSet) else "nodes"
+        if isinstance(data, Volumes):
+            noun = "volumes"
         if isinstance(positives, SameClass) and labels is None:
             raise ValueError(
                 f"SameClass pairs {noun} of one class, but these have no labels: give them labels, "

@@ -11,12 +11,14 @@ from tammes.data.graph_set import GraphSet
 from tammes.data.images import Images
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
+from tammes.data.volumes import Volumes
 from tammes.encoders import (
     BagOfWordsConfig,
     ConvNetConfig,
     GCNEncoderConfig,
     GINEncoderConfig,
     GraphEncoderConfig,
+    ResNet3DConfig,
     ResNet9Config,
     ResNetConfig,
     ShortcutHeadConfig,
@@ -24,7 +26,15 @@ from tammes.encoders import (
     TransformersConfig,
 )
 from tammes.objective import Objective
-from tammes.positives import EdgesAndFeatures, Handwriting, Neighbors, OwnGraph, Photographs, SameClass
+from tammes.positives import (
+    EdgesAndFeatures,
+    Handwriting,
+    Neighbors,
+    OwnGraph,
+    Photographs,
+    SameClass,
+    Scans,
+)
 from tammes.training.config import EncoderConfig, TrainingConfig
 from tammes.training.examples import Data
 from tammes.training.optimizer import Adam, Cosine
@@ -40,6 +50,8 @@ LARGEST_BATCH, SMALLEST_BATCH = 256, 8
 LARGEST_BATCH_OF_GRAPHS = 128
 FANOUT = 10
 """Neighbors of a node that a batch of nodes draws, for each layer."""
+LARGEST_BATCH_OF_VOLUMES = 64
+VISITED_BY_VOLUMES = 20_000  # a volume of 24 voxels a side takes as long as ten small images
 LARGEST_BATCH_OF_TRANSFORMERS = 64  # and of pretrained networks
 FEWEST_STEPS = 4
 """Steps of an epoch below which batches are made smaller."""
@@ -81,6 +93,9 @@ def suited(
     layers of a convolutional network, two views with a fifth of the edges and features hidden, and ten
     neighbors of a node for each layer.
 
+    Volumes have a small 3-D residual network, batches of at most 64, and otherwise the settings of images; a
+    training visits about 20,000.
+
     A pretrained network, and any of transformers, has batches of at most 64, gradients of a norm of at most
     1, and a rate that rises for a tenth of the training and then falls along half a cosine. Its peak is 3e-5
     for a pretrained network, which larger steps would make forget what it knows, and 3e-4 for an untrained
@@ -88,10 +103,10 @@ def suited(
 
     Args:
         objective: objective to minimize.
-        data: images, texts, graphs or nodes to train on.
+        data: images, texts, graphs, nodes or volumes to train on.
         encoder: network; by default a bag of words for texts, for images up to 64 pixels a small
             convolutional network if they look like handwriting and a `ResNet9` otherwise, a ResNet-18 above,
-            an isomorphism network for graphs, and a convolutional one for nodes.
+            an isomorphism network for graphs, a convolutional one for nodes, and a `ResNet3D` for volumes.
         epochs: number of epochs; by default what is said above.
         mirrors: whether a mirrored photograph means the same.
         seed: random seed of the run.
@@ -159,6 +174,16 @@ def _suited_to_data(
             batch_size=_batch_size(rows),
             epochs=_epochs(rows, VISITED, fewest=FEWEST_EPOCHS_OF_GRAPHS),
             fanouts=(FANOUT,) * network.layers,
+            seed=seed,
+        )
+    if isinstance(data, Volumes):
+        return TrainingConfig(
+            objective=objective,
+            encoder=ResNet3DConfig(),
+            augmentation=Scans(),
+            optimizer=Adam(schedule=Cosine(warmup_epochs=1)),
+            batch_size=_batch_size(rows, largest=LARGEST_BATCH_OF_VOLUMES),
+            epochs=_epochs(rows, VISITED_BY_VOLUMES, fewest=FEWEST_EPOCHS_OF_IMAGES),
             seed=seed,
         )
     augmentation = suited_augmentation(data, mirrors=mirrors)

@@ -9,6 +9,7 @@ from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
+from tammes.data.volumes import Size, Volumes, Window
 from tammes.training.shard_order import ShardsSummary
 
 
@@ -154,5 +155,31 @@ class NodesSummary:
         )
 
 
-Summary = ImagesSummary | TextsSummary | GraphsSummary | NodesSummary
+@dataclass(frozen=True, kw_only=True)
+class VolumesSummary:
+    """Description of a run's volumes, by which a resume recognizes them and others are scaled alike.
+
+    Args:
+        source: Origin of the volumes in the user's words: a folder, a file.
+        count: Number of volumes.
+        size: Depth, height and width in voxels.
+        window: Values of the source that became 0 and 1.
+
+    Example:
+        >>> VolumesSummary(source="scans", count=90, size=(32, 32, 32), window=(-1000.0, 0.0)).count
+        90
+    """
+
+    source: str
+    count: int
+    size: Size
+    window: Window
+
+    @classmethod
+    def of(cls, volumes: Volumes, source: str) -> "VolumesSummary":
+        """Describe volumes."""
+        return cls(source=source, count=len(volumes), size=volumes.size, window=volumes.window)
+
+
+Summary = ImagesSummary | TextsSummary | GraphsSummary | NodesSummary | VolumesSummary
 """Description of data of any kind."""

@@ -22,12 +22,14 @@ from tammes.data.node_files import nodes_of
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.tokens import Tokens
+from tammes.data.volume_files import volumes
+from tammes.data.volumes import Volumes, windowed
 from tammes.training.config import RunConfig
 from tammes.training.embedding import embed
 from tammes.training.examples import Data
 from tammes.training.model import Model
 from tammes.training.run_folder import RunFolder, load_run
-from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary
+from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, VolumesSummary
 from tammes.training.weights import read_metadata, read_model, save_weights
 
 try:
@@ -121,14 +123,14 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
         self.eval()
 
     def forward(self, inputs: Tensor | Tokens | GraphBatch) -> Float[Tensor, "batch features"]:
-        """Return the features of images `(batch, channels, size, size)` in [0, 1], tokens, or graphs."""
+        """Return the features of images or volumes in [0, 1], tokens, or graphs."""
         features: Tensor = self.model.encoder(inputs)
         return features
 
     def embed(
         self, data: object, *, projected: bool = False, batch_size: int = 512, workers: int = 0
     ) -> Float[Tensor, "n features"]:
-        """Return the features of n images, sentences or graphs, in evaluation mode; float32 on the CPU.
+        """Return the features of n rows of data, in evaluation mode; float32 on the CPU.
 
         Images are scaled and cropped to the size, and converted to the channels, that the encoder was trained
         with, as in training.
@@ -138,7 +140,9 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
                 `(n, height, width)` or `(n, height, width, 1 or 3)`, a uint8 tensor
                 `(n, channels, height, width)`, or `Images`; for texts a list of strings, or `Texts`; for
                 graphs a `GraphSet`, or a list of graphs of torch_geometric; for nodes of one graph a
-                `NodeSet`, or a graph of torch_geometric.
+                `NodeSet`, or a graph of torch_geometric; for volumes a folder or a file as
+                `tammes.data.volumes` takes it, an array or tensor `(n, 1, d, h, w)` of the run's size in the
+                unit of its window, or `Volumes`.
             projected: whether to return the projection head's output, which the objective compared.
             batch_size: rows at a time; changes time and memory only.
             workers: number of processes that decode images.
@@ -151,6 +155,8 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
             rows: Data = _graphs(data).with_columns(summary.columns)
         elif isinstance(summary, NodesSummary):
             rows = (data if isinstance(data, NodeSet) else nodes_of(data)).with_columns(summary.columns)
+        elif isinstance(summary, VolumesSummary):
+            rows = _volumes(data, summary)
         elif isinstance(summary, ImagesSummary):
             rows = _images(data, size=summary.size, channels=summary.channels)
         else:
@@ -236,6 +242,22 @@ def _graphs(data: object) -> GraphSet:
     return graphs_of(data)
 
 
+def _volumes(data: object, summary: VolumesSummary) -> Volumes:
+    size, window = summary.size, summary.window
+    if isinstance(data, str | Path):
+        return volumes(data, size=size, window=window)
+    if isinstance(data, np.ndarray | Tensor):
+        voxels = torch.as_tensor(data).cpu().to(torch.float32)
+        if voxels.ndim != 5 or not bool(voxels.isfinite().all()):
+            raise ValueError(f"expected finite volumes (n, 1, d, h, w), got {_kind(data)}")
+        names = tuple(str(row) for row in range(len(voxels)))
+        data = Volumes(voxels=windowed(voxels, window), names=names, window=window)
+    if not isinstance(data, Volumes) or data.size != size:
+        wanted = f"volumes of {'x'.join(map(str, size))} voxels"
+        raise ValueError(f"expected {wanted} (a folder, a file, an array, or Volumes), got {_kind(data)}")
+    return data
+
+
 def _texts(data: object) -> Texts:
     if isinstance(data, Texts):
         return data
@@ -252,6 +274,6 @@ def _kind(data: object) -> str:
         return f"{type(data).__name__} of {data.dtype} {tuple(data.shape)}"
     return (
         repr(data)
-        if isinstance(data, str | Path | Images | Texts | GraphSet | NodeSet)
+        if isinstance(data, str | Path | Images | Texts | GraphSet | NodeSet | Volumes)
         else type(data).__name__
     )

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from tammes.cli.loading import hold_out, looks_like_texts
+from tammes.cli.holding_out import hold_out
+from tammes.cli.loading import looks_like_texts
 from tammes.cli.main import main
 from tammes.cli.options.texts import TextFormat
 from tammes.data import Texts

@@ -1,4 +1,4 @@
-"""The data on the command line: images, texts or graphs, and the part held out for measuring."""
+"""The data on the command line: images, texts, graphs or volumes, and the part held out for measuring."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +32,7 @@ RARE = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Images, texts or graphs.
+    """Images, texts, graphs or volumes.
 
     Args:
         data: `digits` (scikit-learn's scans) or `glyphs` (400 characters of invented alphabets, `glyphs:N`
@@ -46,7 +46,8 @@ class Source:
             (hub:owner/name, or a folder where it was saved); or graphs: a data set of the TU collection (its
             folder or archive), lists of edges (*.edges, *.edgelist) with labels.csv beside them, or a table
             with a column edge_index (hf:PATH); or the nodes of one graph (nodes:PATH): a list of edges with
-            nodes.csv beside it.
+            nodes.csv beside it; or volumes: a folder of NIfTI or NumPy files with outcomes.csv in it, one
+            NumPy file, or `synthetic-volumes:N`, drawn.
         strict: Refuse a folder or table that holds anything else, a damaged image, or a shard that is cut
             short, instead of leaving it out.
         unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a

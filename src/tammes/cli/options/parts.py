@@ -23,6 +23,7 @@ from tammes.encoders import (
     GINEncoderConfig,
     GPSEncoderConfig,
     ModuleConfig,
+    ResNet3DConfig,
     ResNet9Config,
     ResNetConfig,
     TimmConfig,
@@ -39,6 +40,7 @@ DEPTHS = (18, 34, 50)
 NAMES: Mapping[type, str] = {
     ConvNetConfig: "convnet",
     ResNet9Config: "resnet9",
+    ResNet3DConfig: "resnet3d",
     ModuleConfig: "module",
     TimmConfig: "timm",
     TransformersConfig: "transformers",

@@ -8,21 +8,23 @@ import tyro
 
 from tammes import recipes
 from tammes.checks import check_integer, check_seed
-from tammes.cli.graph_data import are_graphs, are_nodes
+from tammes.cli.graph_data import are_nodes
 from tammes.cli.images import mirrors, size_and_channels
-from tammes.cli.loading import are_texts, find_in_current_folder, load_split
+from tammes.cli.loading import find_in_current_folder, kind_of, load_split
 from tammes.cli.options.data import Split
 from tammes.cli.options.parsing import Option, constructor_of, fields_of
 from tammes.cli.options.parts import choice_of, options_of
+from tammes.cli.volumes import VolumeShape
 from tammes.data import GraphSet
 from tammes.encoders import (
     BagOfWordsConfig,
     GraphEncoderConfig,
     ModuleConfig,
     ProjectionHeadConfig,
+    ResNet3DConfig,
     TransformersConfig,
 )
-from tammes.positives import GraphAugmentation, OneChange, SameInstance
+from tammes.positives import GraphAugmentation, OneChange, SameInstance, Scans
 from tammes.training import Adam, Constant, Cosine, Data, TrainingConfig, suited
 from tammes.training.config import AugmentationConfig, EncoderConfig, PositivesConfig
 
@@ -32,13 +34,14 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "encoder": (
         EncoderConfig | None,
         "Network whose features are wanted (by default convnet for handwriting and resnet9 for other images "
-        "up to 64 pixels, resnet18 above, bag-of-words for texts, gin for graphs, and gcn for nodes).",
+        "up to 64 pixels, resnet18 above, resnet3d for volumes, bag-of-words for texts, gin for graphs, and "
+        "gcn for nodes).",
     ),
     "augmentation": (
         AugmentationConfig | None,
-        "Augmentation of images or graphs (by default handwriting for gray images on an even "
-        "background, else photographs, and edges-and-features for nodes; of graphs none, and a node is "
-        "compared with its graph).",
+        "Augmentation of images, volumes or graphs (by default handwriting for gray images on an even "
+        "background, else photographs; scans for volumes, and edges-and-features for nodes; of graphs none, "
+        "and a node is compared with its graph).",
     ),
     "positives": (
         PositivesConfig | None,
@@ -96,7 +99,7 @@ RARE = frozenset(
     {
         *("augmentation", "positives", "encoder", "annealing", "negatives", "schedule", "head", "no_head"),
         *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels", "crops"),
-        *("equivariance", "fanouts", "attack"),
+        *("equivariance", "fanouts", "attack", "window"),
     }
 )
 
@@ -125,12 +128,16 @@ class ImageOptions:
     Args:
         no_head: Leave the head out, and compare the features themselves.
         size: Height and width that images are scaled and cropped to, in pixels (by default that of most
-            images of a folder, up to 64).
+            images of a folder, up to 64); depth, height and width that volumes are scaled to, in voxels (by
+            default their own, up to 64).
+        window: Two values of volumes that become 0 and 1, such as -1000 0 in Hounsfield units; others become
+            the nearer of the two (by default the smallest and the largest voxel).
         channels: 3 for color, 1 for gray (by default those of a folder's images).
     """
 
     no_head: bool = False
     size: int | None = None
+    window: tuple[float, float] | None = None
     channels: Literal[1, 3] | None = None
 
 
@@ -141,14 +148,16 @@ class TrainingOptions:
     Args:
         settings: fields of `TrainingConfig` that were chosen; the data decide the others.
         optimizer: fields of `Adam` that were chosen.
-        size: height and width of images in pixels, or None.
+        size: height and width of images in pixels, or of volumes in voxels, or None.
         channels: channels of images, or None.
+        window: values of volumes that become 0 and 1, or None.
     """
 
     settings: Mapping[str, Any]
     optimizer: Mapping[str, Any]
     size: int | None
     channels: Literal[1, 3] | None
+    window: tuple[float, float] | None = None
 
     def load(self, source: Split) -> tuple[Data, Data | None]:
         """Read the training data and, for labeled data, the data to measure on.
@@ -156,17 +165,23 @@ class TrainingOptions:
         Raises:
             ValueError: for settings of another kind of data.
         """
-        if are_graphs(source) or are_nodes(source):
+        kind, encoder = kind_of(source), self.settings.get("encoder")
+        if kind != "volumes" and self.window is not None:
+            raise ValueError(f"--window is for volumes, but {source.data} holds {kind}: leave it out")
+        if kind in ("graphs", "nodes"):
             self._check_graphs(source)
             return load_split(source, None)
         if self.settings.get("fanouts") is not None:
             raise ValueError(
                 f"--fanouts is for the nodes of a graph, but {source.data} holds none: leave it out"
             )
-        encoder = self.settings.get("encoder")
-        if isinstance(encoder, GraphEncoderConfig):
-            raise ValueError(f"that encoder: is for graphs, but {source.data} holds none: leave it out")
-        if are_texts(source):
+        if kind == "volumes":
+            self._check_volumes(source.data)
+            return load_split(source, VolumeShape(size=self.size, window=self.window))
+        if isinstance(encoder, GraphEncoderConfig | ResNet3DConfig):
+            what = "graphs" if isinstance(encoder, GraphEncoderConfig) else "volumes"
+            raise ValueError(f"that encoder: is for {what}, but {source.data} holds none: leave it out")
+        if kind == "texts":
             self._check_texts(source.data)
             return load_split(source, None)
         largest = None
@@ -177,6 +192,15 @@ class TrainingOptions:
         if isinstance(encoder, BagOfWordsConfig):
             raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
         return images
+
+    def _check_volumes(self, name: str) -> None:
+        others = [] if self.channels is None else ["--channels"]
+        if not isinstance(self.settings.get("encoder"), ResNet3DConfig | None):
+            others.append("that encoder:")
+        if not isinstance(self.settings.get("augmentation"), Scans | None):
+            others.append("that augmentation:")
+        if others:
+            raise ValueError(f"{', '.join(others)} is for other data, but {name} holds volumes: leave it out")
 
     def _check_graphs(self, source: Split) -> None:
         given = {"--size": self.size, "--channels": self.channels}
@@ -254,6 +278,7 @@ def made_training(
     channels: Literal[1, 3] | None,
     head: HeadOptions,
     no_head: bool,
+    window: tuple[float, float] | None = None,
     **settings: Any,
 ) -> TrainingOptions:
     """Return the settings that were chosen, after the checks that need no data.
@@ -263,6 +288,7 @@ def made_training(
         channels: channels of images, or None.
         head: settings of the head that were chosen.
         no_head: whether the head is left out.
+        window: values of volumes that become 0 and 1, or None.
         settings: the other options of `training_options`, by their names, and the objective, if it is known.
 
     Raises:
@@ -285,4 +311,4 @@ def made_training(
     objective = chosen.get("objective") or recipes.simclr(temperature=0.5)
     numbers = {name: chosen[name] for name in NUMBERS if name in chosen}
     TrainingConfig(objective=objective, optimizer=Adam(**optimizer), **numbers)
-    return TrainingOptions(settings=chosen, optimizer=optimizer, size=size, channels=channels)
+    return TrainingOptions(settings=chosen, optimizer=optimizer, size=size, channels=channels, window=window)

@@ -1,0 +1,54 @@
+"""Time of volumes on one core: the 3-D network with channels last and first, and the augmentation.
+
+    OMP_NUM_THREADS=1 python benchmarks/volumes.py
+
+Process time, medians, the two layouts interleaved.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from tammes.encoders import ResNet3DConfig
+from tammes.positives import Scans
+
+ROUNDS, BATCH = 7, 32
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def step(network: nn.Module, volumes: Tensor) -> Callable[[], object]:
+    return lambda: network(volumes).square().sum().backward()
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    for side in (16, 24, 32):
+        volumes = torch.rand(BATCH, 1, side, side, side)
+        for width in (8, 16):
+            build = ResNet3DConfig(width=width).build
+            ours, other = build(size=(side,) * 3).layers, build(size=(side,) * 3).layers
+            steps = (
+                step(ours, volumes.contiguous(memory_format=torch.channels_last_3d)),
+                step(other.to(memory_format=torch.contiguous_format), volumes),
+            )
+            times = [[seconds(each) for each in steps] for _ in range(ROUNDS)]
+            last, first = (statistics.median(each) for each in zip(*times, strict=True))
+            words = f"channels last {last:.3f} s, first {first:.3f} s, {last / first:.2f}"
+            print(f"{side}^3, width {width}: {words}")
+        views = statistics.median(seconds(partial(Scans(), volumes, 0)) for _ in range(ROUNDS))
+        print(f"{side}^3: views of {BATCH} volumes {views:.3f} s")
+
+
+if __name__ == "__main__":
+    main()
