@@ -32,7 +32,7 @@ class EdgesAndFeatures(GraphAugmentation):
         ... )
         >>> view = EdgesAndFeatures(share=0.0, masked=0.25)(batch, seed=0)
         >>> view.features.sum(1).tolist(), view.edges.shape
-        ([742.0, 742.0, 742.0], torch.Size([2, 2]))
+        ([755.0, 755.0, 755.0], torch.Size([2, 2]))
     """
 
     share: float = 0.2
