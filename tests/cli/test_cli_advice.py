@@ -1,5 +1,6 @@
 """The advice on negatives: counted, given or estimated, or not said at all."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ from tammes import Objective, OtherLabels, Subset, recipes
 from tammes.cli.advice import advice, advice_of_views
 from tammes.cli.main import main
 from tammes.cli.options.data import Split
+from tammes.cli.train import precision_hint
 from tammes.report import Curve, Outcome, Scores
-from tammes.training import TrainingConfig
+from tammes.training import Machine, TrainingConfig
 from tammes.training.suited import suited
 from tiny import random_images, write_images
 
@@ -118,3 +120,11 @@ def test_a_comparison_without_labels_is_told_the_number_of_classes(
     assert said.count("Negatives: with 200 classes, 0.50 %") == 1
     assert "Class prior: the objective has 0.1, the data 0.005: give it that." in said
     assert "with 200 classes" in (tmp_path / "r.html").read_text()
+
+
+def test_bfloat16_is_named_where_the_processor_is_quick_with_it() -> None:
+    config, machine = of(recipes.simclr(temperature=0.5)), Machine(accelerator="cpu")
+    (said,) = precision_hint(config, machine, is_quick=True)
+    assert "--precision bf16-mixed" in said
+    assert not precision_hint(config, machine, is_quick=False)
+    assert not precision_hint(replace(config, precision="bf16-mixed"), machine, is_quick=True)

@@ -12,7 +12,13 @@ from torch import Tensor
 
 from tammes.training import Machine, Run, RunFolder, environment, load_run, train
 from tammes.training.config_file import to_yaml
-from tammes.training.environment import Environment, EnvironmentFile, processor, read_environments
+from tammes.training.environment import (
+    Environment,
+    EnvironmentFile,
+    is_quick_in_bfloat16,
+    processor,
+    read_environments,
+)
 from tammes.training.module import ContrastiveModule
 from tiny import make_config, random_images
 
@@ -132,3 +138,16 @@ def test_without_a_list_of_processors_the_platform_names_it(monkeypatch: pytest.
     monkeypatch.setattr("builtins.open", missing)
     monkeypatch.setattr("platform.processor", lambda: "Abacus")
     assert processor() == "Abacus"
+
+
+def test_instructions_for_bfloat16_are_read_off_the_list(tmp_path: Path) -> None:
+    listed = tmp_path / "cpuinfo"
+    for flags, expected in (
+        ("fpu avx2", False),
+        ("avx512f avx512_bf16", True),
+        ("amx_bf16", True),
+        ("not_amx_bf16", False),
+    ):
+        listed.write_text(f"processor\t: 0\nmodel name\t: amx_bf16\nflags\t\t: {flags}\n")
+        assert is_quick_in_bfloat16(listed) is expected
+    assert not is_quick_in_bfloat16(tmp_path / "none")
