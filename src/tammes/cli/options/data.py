@@ -35,19 +35,16 @@ class Source:
     """Images, texts, graphs or volumes.
 
     Args:
-        data: `digits` (scikit-learn's scans) or `glyphs` (400 characters of invented alphabets, `glyphs:N`
-            for another number) or `trifeature` (shapes with textures in colors, `trifeature:N` for N drawings
-            of each combination), with nothing to download; CIFAR-10, MNIST or SVHN in their published files;
-            `digits-over:FOLDER` (MNIST's digits over photographs, both in the folder);
-            a folder of images, where a folder in it for each class gives labels; tar shards of images in the
-            WebDataset layout, by a folder or a pattern, 'train-{000..009}.tar'; images in parquet or arrow
-            files, streamed (hf:PATH); or texts: a folder of plain-text files, each a document with a
-            sentence a line, one such file, a table (CSV, TSV, JSONL, parquet), or a Hugging Face data set
-            (hub:owner/name, or a folder where it was saved); or graphs: a data set of the TU collection (its
-            folder or archive), lists of edges (*.edges, *.edgelist) with labels.csv beside them, or a table
-            with a column edge_index (hf:PATH); or the nodes of one graph (nodes:PATH): a list of edges with
-            nodes.csv beside it; or volumes: a folder of NIfTI or NumPy files with outcomes.csv in it, one
-            NumPy file, or `synthetic-volumes:N`, drawn.
+        data: `digits` (scikit-learn's scans), `glyphs` (characters of invented alphabets, `glyphs:N` of N) or
+            `trifeature` (shapes with textures in colors), with nothing to download; CIFAR-10, MNIST or SVHN
+            in their published files; a folder of images, where a folder in it for each class gives labels;
+            tar shards in the WebDataset layout (a folder, or 'train-{000..009}.tar'); images in parquet or
+            arrow files, streamed (hf:PATH); `digits-over:FOLDER`; or texts: a folder of plain-text files,
+            each a document with a sentence a line, one such file, a table (CSV, TSV, JSONL, parquet), or a
+            Hugging Face data set (hub:owner/name, or its folder); or graphs: a data set of the TU collection,
+            lists of edges (*.edges, *.edgelist) with labels.csv, or a table with edge_index (hf:PATH); or the
+            nodes of one graph (nodes:PATH); or volumes: a folder of NIfTI or NumPy files with outcomes.csv,
+            one NumPy file, or `synthetic-volumes:N`.
         strict: Refuse a folder or table that holds anything else, a damaged image, or a shard that is cut
             short, instead of leaving it out.
         unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a

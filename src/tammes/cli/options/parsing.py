@@ -243,7 +243,7 @@ def _shown(annotation: Any, default: Any) -> Any:
     """Return the annotation without what tyro's help would say of a default that the explanation names."""
     if default is None and not _is_part(annotation):
         return Annotated[annotation, tyro.conf.DisallowNone, tyro.conf.arg(help_behavior_hint="")]
-    if default is False:
+    if default is False or default == ():
         return Annotated[annotation, tyro.conf.arg(help_behavior_hint="")]
     return annotation
 
