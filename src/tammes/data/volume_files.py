@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -190,13 +191,13 @@ def _read(file: Path) -> np.ndarray:
 def _nifti(file: Path) -> np.ndarray:
     """Return a NIfTI volume with axes (feet to head, back to front, left to right)."""
     try:
-        import nibabel
+        nibabel: Any = importlib.import_module("nibabel")
     except ImportError as error:
         raise ImportError(
             f"{file} is a NIfTI file, which needs nibabel: python -m pip install 'tammes[volumes]'"
         ) from error
     try:
-        image: Any = nibabel.as_closest_canonical(nibabel.load(file))
+        image = nibabel.as_closest_canonical(nibabel.load(file))
         array = np.asarray(image.dataobj, dtype=np.float32)
     except nibabel.filebasedimages.ImageFileError as error:
         raise ValueError(_line(error)) from error

@@ -53,9 +53,12 @@ def test_verdicts_follow_the_intervals() -> None:
     shown = page(results)
     assert shown is not None
     assert [finding.verdict for finding in shown.findings[:2]] == ["yes", "no"]
-    assert ("COPDGene (the thesis; another set)", "IFM, epsilon 0.1", "log FEV1pp, R^2", "0.615 ± 0.005") in (
-        shown.numbers.rows
-    )
+    assert (
+        "COPDGene (the thesis; another set)",
+        "IFM, epsilon 0.1",
+        "log FEV1pp, R^2",
+        "0.615 (sd 0.005)",
+    ) in (shown.numbers.rows)
     assert page({cell(UNTRAINED, 0): scored(0.1)}) is None
 
 
