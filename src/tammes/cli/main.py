@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Example:
         >>> main(["reproduce", "--list"])  # doctest: +ELLIPSIS
-        geometry-ablation...
+        features-adversarial...
         0
     """
     signals = Signals()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy import special
 
 from tammes.checks import check_number, check_shape
 
@@ -49,7 +48,9 @@ def worst_case_in_balls(
     length = float(np.linalg.norm(anchor))
     lowered = (anchor @ positive - epsilon_positive * length) / temperature
     raised = (negatives @ anchor + np.asarray(epsilons) * length) / temperature
-    return float(np.logaddexp(0.0, special.logsumexp(raised) - lowered))
+    from scipy.special import logsumexp  # imported late, so that `tammes theory` starts quickly
+
+    return float(np.logaddexp(0.0, logsumexp(raised) - lowered))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +154,8 @@ def _shares(
     similarity = others @ anchor
     if cosine:
         similarity = similarity / (np.linalg.norm(others, axis=1) * np.linalg.norm(anchor))
-    shares = special.softmax(similarity / temperature)
+    from scipy.special import softmax
+
+    shares = softmax(similarity / temperature)
     shares[0] = -shares[1:].sum()  # p+ - 1, without cancellation
     return others, shares

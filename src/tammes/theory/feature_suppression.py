@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Float
-from scipy import special
-from scipy.spatial.distance import cdist
 
 from tammes.checks import check_indices, check_integer, check_number
 
@@ -115,8 +113,10 @@ def uniform_minimum(dim: int, temperature: float) -> float:
     check_number("temperature", temperature, above=0)
     order, slope = dim / 2 - 1, 1 / temperature
     # ive is I without its factor e^slope, which would overflow.
-    bessel = math.log(special.ive(order, slope)) + slope
-    return float(special.gammaln(dim / 2)) + order * math.log(2 / slope) + bessel
+    from scipy.special import gammaln, ive  # imported late, so that `tammes theory` starts quickly
+
+    bessel = math.log(ive(order, slope)) + slope
+    return float(gammaln(dim / 2)) + order * math.log(2 / slope) + bessel
 
 
 def limit_of_infonce(
@@ -150,7 +150,9 @@ def limit_of_infonce(
     alignment = ((anchors - positives) ** 2).sum(axis=1).mean() / (2 * temperature)
     subscripts = "nd,md->nm" if negatives.ndim == 2 else "nd,nmd->nm"
     logits = np.einsum(subscripts, positives, negatives) / temperature
-    uniformity = special.logsumexp(logits, axis=1) - math.log(logits.shape[1])
+    from scipy.special import logsumexp
+
+    uniformity = logsumexp(logits, axis=1) - math.log(logits.shape[1])
     return float(alignment + uniformity.mean())
 
 
@@ -225,6 +227,8 @@ def conditional_distance(
     check_integer("count", count, minimum=2)
     given = sample_latents(values, features=features, dim=dim, generator=generator)
     sets = encoder(share_features(given, held, count, generator)).reshape(values, count, -1)
+    from scipy.spatial.distance import cdist
+
     within = [cdist(rows, rows).sum() / (count * (count - 1)) for rows in sets]
     distances = [
         2 * cdist(sets[i], sets[j]).mean() - within[i] - within[j] for i in range(values) for j in range(i)

@@ -286,7 +286,8 @@ def step(folder: Path) -> dict[str, Tensor]:
 def one_step(shard: Shard, normalized: Callable[[nn.Module], nn.Module]) -> dict[str, Tensor]:
     torch.manual_seed(0)
     layers = [nn.Conv2d(1, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 6, 3, bias=False)]
-    head = [nn.Flatten(), nn.Linear(96, 12, bias=False), nn.BatchNorm1d(12)]
+    # Without the ReLU the last bias but one would have a gradient of zero, of which only rounding is left.
+    head = [nn.ReLU(), nn.Flatten(), nn.Linear(96, 12, bias=False), nn.BatchNorm1d(12)]
     model = normalized(nn.Sequential(*layers, nn.BatchNorm2d(6), *head)).double()
     images = torch.randn(shard.batch_size, 1, 8, 8, dtype=torch.float64)[shard.rows]
     views = torch.cat([images, images.flip(3) + 1])

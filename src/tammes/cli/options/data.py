@@ -35,16 +35,16 @@ class Source:
     """Images, texts, graphs or volumes.
 
     Args:
-        data: `digits` (scikit-learn's scans), `glyphs` (characters of invented alphabets, `glyphs:N` of N) or
-            `trifeature` (shapes with textures in colors), with nothing to download; CIFAR-10, MNIST or SVHN
-            in their published files; a folder of images, where a folder in it for each class gives labels;
-            tar shards in the WebDataset layout (a folder, or 'train-{000..009}.tar'); images in parquet or
-            arrow files, streamed (hf:PATH); `digits-over:FOLDER`; or texts: a folder of plain-text files,
-            each a document with a sentence a line, one such file, a table (CSV, TSV, JSONL, parquet), or a
-            Hugging Face data set (hub:owner/name, or its folder); or graphs: a data set of the TU collection,
-            lists of edges (*.edges, *.edgelist) with labels.csv, or a table with edge_index (hf:PATH); or the
-            nodes of one graph (nodes:PATH); or volumes: a folder of NIfTI or NumPy files with outcomes.csv,
-            one NumPy file, or `synthetic-volumes:N`.
+        data: `digits` (scikit-learn's scans), `glyphs:N` (N invented characters) or `trifeature` (textured
+            shapes in colors), with nothing to download; CIFAR-10, MNIST or SVHN in their published files; a
+            folder of images, with a folder for each class if they have labels; tar shards in the WebDataset
+            layout (a folder, or 'train-{000..009}.tar'); images in parquet or arrow files, streamed
+            (hf:PATH); `digits-over:FOLDER`; or texts: a folder of plain-text files, each a document with a
+            sentence a line, one such file, a table (CSV, TSV, JSONL, parquet), or a Hugging Face data set
+            (hub:owner/name, or its folder); or graphs: a set of the TU collection, lists of edges (*.edges,
+            *.edgelist) with labels.csv, or a table with edge_index (hf:PATH); or the nodes of a graph
+            (nodes:PATH); or volumes: a folder of NIfTI or NumPy files with outcomes.csv, one NumPy file, or
+            `synthetic-volumes:N`.
         strict: Refuse a folder or table that holds anything else, a damaged image, or a shard that is cut
             short, instead of leaving it out.
         unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a
