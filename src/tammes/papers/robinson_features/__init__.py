@@ -4,8 +4,7 @@ from tammes.papers.entry import Entry, run_of
 
 DIGITS_OVER = (
     "a folder that holds MNIST's four files and photographs (CIFAR-10, SVHN, or a folder of classes), each "
-    "in "
-    "a folder within it"
+    "in a folder within it"
 )
 IMAGES = (
     "CIFAR-10 (cifar-10-binary.tar.gz or cifar-10-batches-bin) or SVHN in their published files, a folder of "

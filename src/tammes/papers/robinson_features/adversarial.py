@@ -43,14 +43,11 @@ SLOWER = 0.1
 PLAIN, MODIFIED = f"{SIMCLR}, temperature {USUAL:g}", f"{IFM}, temperature {USUAL:g}, epsilon {EPSILON:g}"
 REMARKS = (
     "The encoder is frozen, with a linear readout that is trained on unchanged images; PGD attacks encoder "
-    "and "
-    "readout together. The paper's robust accuracy is after finetuning the network against attacks "
-    "(TRADES), so "
-    "that its levels are higher and not comparable.",
+    "and readout together. The paper's robust accuracy is after finetuning the network against attacks "
+    "(TRADES), so that its levels are higher and not comparable.",
     "Figure 4-5 shows ACL(DS) with better accuracy under attack, worse standard accuracy, twice the memory "
-    "and six "
-    "times the time of an epoch; the text gives no accuracies. Its encoders are ResNet-18 after 1,000 "
-    "epochs.",
+    "and six times the time of an epoch; the text gives no accuracies. Its encoders are ResNet-18 after "
+    "1,000 epochs.",
 )
 
 
@@ -176,8 +173,7 @@ def page(results: Mapping[FeatureRun, AttackScore], scale: FeatureScale) -> Pape
                 for arm in scores.names
             ),
             note=f"Accuracy in percent, means over the seeds with 95 % intervals; PGD of {STEPS} steps from "
-            f"a "
-            "random start; seconds of processor time of a training.",
+            "a random start; seconds of processor time of a training.",
         ),
         remarks=REMARKS,
         settings=settings(results, scale),

@@ -51,8 +51,7 @@ REMARKS = (
     "Table 4.1 is of ImageNet100: there MoCo-v2 has 80.4 %, AdCo 78.9 %, and IFM 81.1, 80.9 and 80.7 % at "
     "epsilon 0.05, 0.1 and 0.2.",
     "Table B.1 has the best of four values of epsilon, and nothing says on which part of the data it was "
-    "chosen; "
-    "here every epsilon has its own interval, and none is chosen.",
+    "chosen; here every epsilon has its own interval, and none is chosen.",
 )
 
 
@@ -179,8 +178,7 @@ def page(results: Mapping[FeatureRun, ReadoutScore], scale: FeatureScale) -> Pap
                 for arm in scores.names
             ),
             note="Accuracy in percent from the features, means over the seeds with 95 % intervals; "
-            "differences "
-            "seed by seed; seconds of processor time of a training.",
+            "differences seed by seed; seconds of processor time of a training.",
         ),
         remarks=REMARKS,
         settings=settings(results, scale),

@@ -44,8 +44,7 @@ REMARKS = (
     "Readouts are of one view of each image, augmented as in training (B.2.2). The paper shows bars without "
     "numbers, over three seeds of ResNet-18 after 200 epochs.",
     "The loss is (L + alpha L_epsilon) / (1 + alpha); the paper divides by 2, which is the same at alpha = "
-    "1 and "
-    "another learning rate at 0.5, to which Adam is blind.",
+    "1 and another learning rate at 0.5, to which Adam is blind.",
 )
 
 
@@ -105,8 +104,7 @@ def page(results: Mapping[FeatureRun, FeatureScore], scale: FeatureScale) -> Pap
             Figure(
                 title=f"{data} (Figures 4-6 and B-5)",
                 words="Readout of IFM over that of SimCLR at the same temperature, in points, and the "
-                "readouts "
-                "themselves: mean and 95 % interval over the seeds.",
+                "readouts themselves: mean and 95 % interval over the seeds.",
                 panels=(
                     panel(_gains(scores), f"{data}: gain of each feature.", name="IFM over SimCLR"),
                     panel(_readouts(scores), f"{data}: readout of each feature.", name="linear readout"),

@@ -49,11 +49,9 @@ SHOWN = 3
 """Anchors whose images are drawn."""
 TRAINED = f"{MOCO}, temperature {MOCO_TEMPERATURE:g}"
 REMARKS = (
-    "An embedding that is moved belongs to no image. Shown is the training image whose embedding is nearest "
-    "to it, "
-    "without the image of the anchor itself. Anchors are test images; the positive is another view of the "
-    "anchor, "
-    "the negative another test image.",
+    "An embedding that is moved belongs to no image. Shown is the training image whose embedding is "
+    "nearest to it, without the image of the anchor itself. Anchors are test images; the positive is "
+    "another view of the anchor, the negative another test image.",
     "The paper shows one anchor, by ResNet-50 after MoCo-v2 on ImageNet. The shares here are over all test "
     "images.",
 )
@@ -198,8 +196,7 @@ def page(
             Figure(
                 title="Positives away from the anchor, negatives towards it (Figure 4-4)",
                 words="For each of the first anchors (left) the image nearest to its moved positive, and "
-                "below it to "
-                "its moved negative.",
+                "below it to its moved negative.",
                 panels=tuple(panels),
                 wide=True,
             ),
@@ -224,8 +221,7 @@ def page(
                 for arm in scores.names
             ),
             note="Share of the images shown that have the anchor's class, in percent, for each epsilon: "
-            "means over "
-            "the seeds with 95 % intervals.",
+            "means over the seeds with 95 % intervals.",
         ),
         remarks=REMARKS,
         settings=settings(results, scale),

@@ -44,14 +44,12 @@ PLAIN, MODIFIED = f"{SIMCLR}, temperature {USUAL:g}", f"{IFM}, temperature {USUA
 COLUMNS = {"D": "standard", "D_R": "robust", "D_NR": "fragile"}
 REMARKS = (
     "For each encoder f, a linear readout h of f is trained on the training images. Each training image is "
-    "then "
-    "changed by repeated FGSM until h takes it for a random class. New readouts are trained on these images "
-    "with "
-    "the old labels (D_R) and with the labels of the target (D_NR), and tested on unchanged test images.",
+    "then changed by repeated FGSM until h takes it for a random class. New readouts are trained on these "
+    "images with the old labels (D_R) and with the labels of the target (D_NR), and tested on unchanged "
+    "test images.",
     "The attack is on the encoder itself: SimCLR and IFM have their own sets. Pixels stay between 0 and 1.",
     "The paper shows bars without numbers, but gives the average of D_NR over four sets of images: 56.7 % "
-    "for "
-    "SimCLR and 55.5 % for IFM.",
+    "for SimCLR and 55.5 % for IFM.",
 )
 
 
@@ -194,8 +192,7 @@ def page(results: Mapping[FeatureRun, RobustScore], scale: FeatureScale) -> Pape
                 for arm in scores.names
             ),
             note="Accuracy in percent on test images, means over the seeds with 95 % intervals; the share "
-            "of the "
-            f"training images that reach their target in at most {MOST} steps of {STEP:g}.",
+            f"of the training images that reach their target in at most {MOST} steps of {STEP:g}.",
         ),
         remarks=REMARKS,
         settings=settings(results, scale),
@@ -224,8 +221,7 @@ def findings(scores: ArmScores[RobustScore]) -> tuple[Finding, ...]:
         ),
         Finding(
             paper=f"Figure 4-8, {scores.data}: features that are not robust are represented similarly "
-            f"(D_NR; on "
-            "average over the paper's sets 55.5 % for IFM and 56.7 % for SimCLR).",
+            "(D_NR; on average over the paper's sets 55.5 % for IFM and 56.7 % for SimCLR).",
             ours="As a share:",
             effects=(similar,),
             controls=controls,

@@ -42,14 +42,11 @@ EASY: Mapping[str, str] = {TRIFEATURE: "color", DIGITS_OVER: "digit"}
 """Feature that the paper finds to be better where the loss is lower; the others are worse there."""
 REMARKS = (
     "Readouts are of one view of each image, augmented as in training (B.2.2); the loss is InfoNCE of two "
-    "views "
-    "of the test images at temperature 0.5, whatever the training had.",
+    "views of the test images at temperature 0.5, whatever the training had.",
     "Seeds of one setting are no independent encoders. The interval of a correlation is therefore Fisher's "
-    "for "
-    "the number of settings, not of encoders: it is wider than that of all encoders would be.",
+    "for the number of settings, not of encoders: it is wider than that of all encoders would be.",
     "The paper shows the correlations as colors and the readouts as curves, without numbers. Its encoders "
-    "are "
-    "ResNet-18 on images of 128 pixels; digits are over STL-10 there.",
+    "are ResNet-18 on images of 128 pixels; digits are over STL-10 there.",
 )
 
 
@@ -170,8 +167,7 @@ def findings(scores: ArmScores[FeatureScore], runs: list[FeatureRun]) -> tuple[F
     found = [
         Finding(
             paper=f"Figure 4-2, {scores.data}: lower loss goes with lower error of {easy}, and with larger "
-            f"error "
-            f"of {' and '.join(hard)}.",
+            f"error of {' and '.join(hard)}.",
             ours="Correlation of the loss with the error over all encoders:",
             effects=(signed("loss", easy, 1), *(signed("loss", name, -1) for name in hard)),
             controls=controls,
@@ -184,8 +180,7 @@ def findings(scores: ArmScores[FeatureScore], runs: list[FeatureRun]) -> tuple[F
         ),
         Finding(
             paper=f"Figures 4-3 and B-4, {scores.data}: at a large temperature {easy} is represented "
-            f"better, and "
-            f"{' and '.join(hard)} worse.",
+            f"better, and {' and '.join(hard)} worse.",
             ours="Readout in points:",
             effects=traded(warm, cold),
             controls=controls,
@@ -319,6 +314,5 @@ def _numbers(measured: Mapping[str, ArmScores[FeatureScore]]) -> Numbers:
         header=("encoder", "readout, %", "mean over features", "separation", "loss", "seeds"),
         rows=tuple(rows),
         note="Means over the seeds with 95 % intervals. Separation: bounds of a number that is 0 for a "
-        "suppressed "
-        "feature and 1 for a distinguished one.",
+        "suppressed feature and 1 for a distinguished one.",
     )

@@ -146,10 +146,8 @@ def scale_of(request: Request) -> FeatureScale:
         if not torch.cuda.is_available():
             raise ValueError(
                 "the whole budget trains ResNet-18 for 200 epochs, many times, and PyTorch finds no GPU "
-                "here: "
-                f"choose budget {MEASURED_HERE:g}, which all entries of the chapter do in about three hours "
-                f"of "
-                "one core, or less"
+                f"here: choose budget {MEASURED_HERE:g}, which all entries of the chapter do in about three "
+                "hours of one core, or less"
             )
         return FeatureScale(
             encoder="ResNet-18",
