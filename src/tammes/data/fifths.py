@@ -22,13 +22,18 @@ def every_fifth_apart(images: Images, *, at: int = HELD_OUT - 1) -> tuple[Images
         >>> [len(part) for part in every_fifth_apart(digits("test"))]
         [290, 70]
     """
-    kept = _place_in_class(images.required_labels()) % HELD_OUT == at
+    kept = place_in_class(images.required_labels()) % HELD_OUT == at
     rest, fifths = (rows.nonzero()[:, 0].tolist() for rows in (~kept, kept))
     return images.subset(rest), images.subset(fifths)
 
 
-def _place_in_class(labels: Int64[Tensor, " n"]) -> Int64[Tensor, " n"]:
-    """Return the number of each row within its class, from 0."""
+def place_in_class(labels: Int64[Tensor, " n"]) -> Int64[Tensor, " n"]:
+    """Return the number of each row within its class, from 0.
+
+    Example:
+        >>> place_in_class(torch.tensor([7, 2, 7, 7])).tolist()
+        [0, 0, 1, 2]
+    """
     place = torch.zeros_like(labels)
     for label in labels.unique():
         rows = (labels == label).nonzero()[:, 0]

@@ -13,6 +13,7 @@ from torch import Tensor
 from tammes.data import Images, folder
 from tammes.data.fifths import every_fifth_apart
 from tammes.data.images import TensorPixels
+from tammes.data.published import published_at
 from tammes.training.seeds import Purpose, derive
 
 Parts = tuple[Images, Images]
@@ -34,6 +35,27 @@ def class_folder(data: Path, *, size: int) -> Mapping[str, Parts]:
     images = folder(data, size=size)
     decoded = replace(images, pixels=TensorPixels(images.batch(range(len(images)))))
     return {data.resolve().name: every_fifth_apart(decoded)}
+
+
+def image_sets(data: Path, *, size: int) -> dict[str, Parts]:
+    """Read sets of images: published files or folders of classes, at the path or in the folders within it.
+
+    Of a folder of classes every fifth image of each class is kept for measuring.
+
+    Args:
+        data: path of a set, or of a folder with several.
+        size: height and width that the images of a folder are scaled to, in pixels.
+
+    Raises:
+        ValueError: images without classes, or that cannot be read.
+    """
+    published = published_at(data)
+    if published is not None:
+        return {published.name: (published.load(data, "train"), published.load(data, "test"))}
+    within = [place for place in sorted(data.iterdir()) if place.is_dir()] if data.is_dir() else []
+    if any(published_at(place) or any(inner.is_dir() for inner in place.iterdir()) for place in within):
+        return {name: parts for place in within for name, parts in image_sets(place, size=size).items()}
+    return dict(class_folder(data, size=size))
 
 
 def of_classes(images: Images, classes: Int64[Tensor, " classes"]) -> Images:

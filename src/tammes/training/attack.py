@@ -7,7 +7,7 @@ from tammes.checks import check_integer, check_number
 
 @dataclass(frozen=True, kw_only=True)
 class InputAttack:
-    """Projected gradient ascent on the images of all views, and the loss on what comes of it.
+    """Projected gradient ascent on the images of all views, and the loss of the attacked images.
 
         x  <-  clip( x + step sign(dL/dx) )        to the ball |x - x_0| <= radius in every pixel, and to [0, 1]
 

@@ -13,7 +13,7 @@ import torch
 
 from tammes.data import Images, Labeling
 from tammes.papers.entry import Entry, Request
-from tammes.papers.image_sets import Parts
+from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.page import PaperPage
 from tammes.papers.robinson_features import (
     FEATURES_ADVERSARIAL,
@@ -48,7 +48,6 @@ from tammes.papers.robinson_features.training import (
     base_run,
     config_of,
     feature_sets,
-    image_sets,
     scale_of,
 )
 from tammes.perturbation import FeatureModification
@@ -95,7 +94,7 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in OF_FEATURES.values():
         monkeypatch.setattr(module, "feature_sets", lambda data, scale: small_features())
     for module in OF_IMAGES.values():
-        monkeypatch.setattr(module, "image_sets", lambda data, scale: small_sets())
+        monkeypatch.setattr(module, "image_sets", lambda data, size: small_sets())
 
 
 def sets_of(module: ModuleType) -> dict[str, Parts]:
@@ -343,8 +342,8 @@ def test_sets_are_drawn_or_read(tmp_path: Path) -> None:
     assert [len(part) for part in sets[TRIFEATURE]] == [1000, 1000]
     write_images(tmp_path / "pets", "cat", "dog", count=10)
     write_images(tmp_path / "more", "owl", "cow", count=10)
-    assert sorted(image_sets(tmp_path, SMALL)) == ["more", "pets"]
-    ((name, (learned, tried)),) = image_sets(tmp_path / "pets", SMALL).items()
+    assert sorted(image_sets(tmp_path, size=SMALL.side)) == ["more", "pets"]
+    ((name, (learned, tried)),) = image_sets(tmp_path / "pets", size=SMALL.side).items()
     assert (name, len(learned), len(tried), learned.size) == ("pets", 16, 4, 32)
 
 

@@ -12,7 +12,7 @@ import torch
 
 from tammes.coupling import Hard, Transport, Uniform
 from tammes.papers.entry import Request
-from tammes.papers.image_sets import Parts
+from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.robinson_negatives import NEGATIVES_IMAGES as ENTRY
 from tammes.papers.robinson_negatives.images import ImageStudy, page
 from tammes.papers.robinson_negatives.images_arms import (
@@ -38,7 +38,6 @@ from tammes.papers.robinson_negatives.images_training import (
     ImageScore,
     config_of,
     fit,
-    load,
     measurer,
     scale_of,
 )
@@ -175,10 +174,13 @@ def test_a_smaller_budget_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sets_are_read_from_a_folder_or_the_folders_in_it(tmp_path: Path) -> None:
     write_images(tmp_path / "all" / "pets", "cat", "dog", count=10)
     write_images(tmp_path / "all" / "cars", "red", "blue", count=5)
-    ((name, (train_part, test_part)),) = load(tmp_path / "all" / "pets").items()
+    ((name, (train_part, test_part)),) = image_sets(tmp_path / "all" / "pets", size=32).items()
     assert (name, len(train_part), len(test_part)) == ("pets", 16, 4)
     assert not set(train_part.names) & set(test_part.names)
-    assert {name: len(parts[0]) for name, parts in load(tmp_path / "all").items()} == {"cars": 8, "pets": 16}
+    assert {name: len(parts[0]) for name, parts in image_sets(tmp_path / "all", size=32).items()} == {
+        "cars": 8,
+        "pets": 16,
+    }
 
 
 def test_the_search_never_sees_the_images_that_are_measured_on(monkeypatch: pytest.MonkeyPatch) -> None:

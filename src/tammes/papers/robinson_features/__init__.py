@@ -1,4 +1,4 @@
-"""Robinson, "Representation Learning Under Geometric Structure" (2023), chapter 4: learned features."""
+"""Robinson, "Modeling the Geometry of Neural Network Representation Spaces", chapter 4: learned features."""
 
 from tammes.papers.entry import Entry, run_of
 
@@ -52,8 +52,7 @@ FEATURES_ROBUST = Entry(
 
 FEATURES_ADVERSARIAL = Entry(
     name="features-adversarial",
-    statement="Implicit feature modification improves standard accuracy at no cost; adversarial contrastive "
-    "learning improves accuracy under attack, at the price of standard accuracy and of six times the time.",
+    statement="Implicit feature modification improves standard accuracy, and takes no more time.",
     source="Robinson (2023), Figure 4-5, appendix B.2.3",
     run=run_of("tammes.papers.robinson_features.adversarial"),
     data=IMAGES,

@@ -12,7 +12,7 @@ from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Effect, Finding
-from tammes.papers.image_sets import Parts
+from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_features.results import ArmScores, settings
@@ -30,7 +30,6 @@ from tammes.papers.robinson_features.training import (
     base_run,
     drawer,
     fitted,
-    image_sets,
     over_seeds,
     scale_of,
     untrained_run,
@@ -78,7 +77,7 @@ PROBE = attrgetter("probe")
 def run(request: Request) -> None:
     """Train and measure every encoder."""
     scale = scale_of(request)
-    study(image_sets(request.required_data(), scale), scale).run(request)
+    study(image_sets(request.required_data(), size=scale.side), scale).run(request)
 
 
 def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, ReadoutScore]:

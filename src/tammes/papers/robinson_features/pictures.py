@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure as Drawing
 from torch import Tensor
 
 from tammes.data import Images
+from tammes.data.fifths import place_in_class
 from tammes.diagnostics import nearest_to_modified
 from tammes.diagnostics.blocks import directions
 from tammes.estimate import Estimate
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves
 from tammes.papers.finding import Effect, Finding
-from tammes.papers.image_sets import Parts
+from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_features.readouts import views
@@ -33,7 +33,6 @@ from tammes.papers.robinson_features.training import (
     base_run,
     drawer,
     fitted,
-    image_sets,
     over_seeds,
     scale_of,
     untrained_run,
@@ -91,7 +90,7 @@ def at(column: str, place: int) -> Callable[[PictureScore], float]:
 def run(request: Request) -> None:
     """Train and measure every encoder."""
     scale = scale_of(request)
-    study(image_sets(request.required_data(), scale), scale).run(request)
+    study(image_sets(request.required_data(), size=scale.side), scale).run(request)
 
 
 def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, PictureScore]:
@@ -153,11 +152,7 @@ def scored(run: FeatureRun, scale: FeatureScale, parts: Parts) -> PictureScore:
 
 def anchors_of(labels: Tensor) -> Tensor:
     """Return rows in an order in which neighbors have different classes as long as there are several."""
-    place = torch.zeros_like(labels)
-    for label in labels.unique():
-        rows = (labels == label).nonzero()[:, 0]
-        place[rows] = torch.arange(len(rows))
-    return (place * (int(labels.max()) + 1) + labels).argsort()
+    return (place_in_class(labels) * (int(labels.max()) + 1) + labels).argsort()
 
 
 def _cosine(first: Float[Tensor, "n dim"], second: Float[Tensor, "n dim"]) -> float:

@@ -124,12 +124,12 @@ def scored(fit: Fitted, parts: Parts) -> FeatureScore:
     known, placed = views(fit, parts[0], Purpose.FIRST_VIEW)
     tried, first = views(fit, parts[1], Purpose.FIRST_VIEW)
     _, second = views(fit, parts[1], Purpose.SECOND_VIEW)
-    told, asked = ({name: labeling.labels for name, labeling in part.by_feature.items()} for part in parts)
-    found = feature_readouts((known, told), (tried, asked), PROBE)
+    learned, asked = ({name: labeling.labels for name, labeling in part.by_feature.items()} for part in parts)
+    found = feature_readouts((known, learned), (tried, asked), PROBE)
     # Definition 1 is about embeddings; the features of a view that shows the background alone may be zero.
     neighbors = min(20, len(known) // 10)
     apart = {
-        name: separation((placed, told[name]), (first, asked[name]), neighbors=neighbors) for name in found
+        name: separation((placed, learned[name]), (first, asked[name]), neighbors=neighbors) for name in found
     }
     objective = recipes.simclr(temperature=USUAL)
     losses = [

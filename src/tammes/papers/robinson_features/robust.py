@@ -12,7 +12,7 @@ from tammes.evaluation import LabeledFeatures, robust_sets
 from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Effect, Finding, within
-from tammes.papers.image_sets import Parts
+from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_features.attacked import PROBE, features_of, pixels_of, places_of, readout_of
@@ -27,7 +27,6 @@ from tammes.papers.robinson_features.training import (
     base_run,
     drawer,
     fitted,
-    image_sets,
     over_seeds,
     scale_of,
     untrained_run,
@@ -77,7 +76,7 @@ class RobustScore:
 def run(request: Request) -> None:
     """Train and measure every encoder."""
     scale = scale_of(request)
-    study(image_sets(request.required_data(), scale), scale).run(request)
+    study(image_sets(request.required_data(), size=scale.side), scale).run(request)
 
 
 def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, RobustScore]:
@@ -124,8 +123,8 @@ def scored(run: FeatureRun, scale: FeatureScale, parts: Parts) -> RobustScore:
     )
     standard = readout.predict(tried.features) == readout.classes[tried.labels]
 
-    def learned_from(told: torch.Tensor) -> float:
-        named = told[sets.reached]
+    def learned_from(labels: torch.Tensor) -> float:
+        named = labels[sets.reached]
         if len(named.unique()) < 2:  # nothing to tell apart: chance
             return 1 / len(readout.classes)
         return PROBE.accuracy(LabeledFeatures(features=attacked, labels=named), tried)

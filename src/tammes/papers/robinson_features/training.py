@@ -14,11 +14,10 @@ import torch
 
 from tammes import recipes
 from tammes.data import Images, digits_over, trifeature
-from tammes.data.published import published_at
 from tammes.encoders import ResNet9Config, ResNetConfig
 from tammes.objective import Objective
 from tammes.papers.entry import Request
-from tammes.papers.image_sets import Parts, balanced, class_folder
+from tammes.papers.image_sets import Parts, balanced
 from tammes.sources import InBatch
 from tammes.training import (
     Adam,
@@ -184,23 +183,6 @@ def feature_sets(data: Path | None, scale: FeatureScale) -> dict[str, Parts]:
     if data is not None:
         sets[DIGITS_OVER] = digits_over(data, "train"), digits_over(data, "test")
     return sets
-
-
-def image_sets(data: Path, scale: FeatureScale) -> dict[str, Parts]:
-    """Read sets of images: published files or folders of classes, at the path or in the folders within it.
-
-    Of a folder of classes every fifth image of each class is kept for measuring.
-
-    Raises:
-        ValueError: images without classes, or that cannot be read.
-    """
-    published = published_at(data)
-    if published is not None:
-        return {published.name: (published.load(data, "train"), published.load(data, "test"))}
-    within = [place for place in sorted(data.iterdir()) if place.is_dir()] if data.is_dir() else []
-    if any(published_at(place) or any(inner.is_dir() for inner in place.iterdir()) for place in within):
-        return {name: parts for place in within for name, parts in image_sets(place, scale).items()}
-    return dict(class_folder(data, size=scale.side))
 
 
 def base_run(data: str, parts: Parts, scale: FeatureScale) -> FeatureRun:

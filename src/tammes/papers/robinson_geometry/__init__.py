@@ -1,4 +1,4 @@
-"""Robinson, "The Geometry of Representation Spaces": rotations (chapter 5) and packings (section 3.4)."""
+"""Robinson, "Modeling the Geometry of Neural Network Representation Spaces", chapters 3 and 5: geometry."""
 
 from tammes.papers.entry import Entry, run_of
 

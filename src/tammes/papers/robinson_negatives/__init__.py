@@ -1,4 +1,4 @@
-"""Robinson, "Representation Learning Under Geometric Structure" (2023), chapter 3: hard negatives."""
+"""Robinson, "Modeling the Geometry of Neural Network Representation Spaces", chapter 3: hard negatives."""
 
 from tammes.papers.entry import Entry, run_of
 

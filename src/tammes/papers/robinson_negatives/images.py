@@ -16,7 +16,7 @@ from matplotlib.figure import Figure as Drawing
 from tammes.estimate import Estimate
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
-from tammes.papers.image_sets import Parts
+from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.page import Figure, PaperPage, panel, write_page
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_negatives.images_arms import (
@@ -40,7 +40,6 @@ from tammes.papers.robinson_negatives.images_table import numbers, setting
 from tammes.papers.robinson_negatives.images_training import (
     ImageScale,
     ImageScore,
-    load,
     measurer,
     scale_of,
 )
@@ -49,6 +48,8 @@ from tammes.papers.study import Results, claim, complete
 APART = 1000
 """The search has the first seed plus this, which no arm has."""
 FEWEST_CLASSES = 3
+SIDE = 32
+"""Height and width that the images of a folder are scaled to, in pixels."""
 KEPT = 3
 """One in three settings is kept for the next round, with three times as many epochs."""
 REMARKS = (
@@ -163,7 +164,7 @@ def run(request: Request) -> None:
     This is no `Study`: which cells are measured depends on the scores of earlier ones.
     """
     scale = scale_of(request)
-    study = ImageStudy(sets=load(request.required_data()), scale=scale)
+    study = ImageStudy(sets=image_sets(request.required_data(), size=SIDE), scale=scale)
     protocol = Protocol(
         seeds=scale.seeds,
         controls=["untrained encoder"],

@@ -7,17 +7,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import torch
 
 from tammes.data import Images
 from tammes.data.fifths import every_fifth_apart
-from tammes.data.published import published_at
 from tammes.encoders import ResNet9Config, ResNetConfig
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.papers.entry import Request
-from tammes.papers.image_sets import Parts, balanced, class_folder, of_classes
+from tammes.papers.image_sets import Parts, balanced, of_classes
 from tammes.papers.robinson_negatives.images_arms import CHANGES, OBJECTIVES, ImageRun
 from tammes.positives import SameClass, SameInstance
 from tammes.report.similarities import by_label, overlap
@@ -43,8 +41,6 @@ from tammes.training.suited import suited_augmentation
 
 SEEDS, MEASURED_HERE, TRENDS_FROM = 5, 0.1, 0.01
 """Paired seeds of every verdict; the budget of the docs; the budget from which on the trends are trained."""
-SIDE = 32
-"""Height and width that the images of a folder are scaled to, in pixels."""
 NEIGHBORS, VOTES = 200, 0.07
 """Section 3.6.4: weighted nearest neighbors, k = 200."""
 MEASURED_TIMES, SAMPLE = 5, 1000
@@ -154,23 +150,6 @@ class ImageScore:
         return dict(zip(map(int, self.epochs_measured.split()), map(float, self.curve.split()), strict=True))
 
 
-def load(data: Path) -> dict[str, Parts]:
-    """Read sets of images: published files or folders of classes, at the path or in the folders within it.
-
-    Images of a folder are scaled to 32 pixels, and every fifth of each class is kept for measuring.
-
-    Raises:
-        ValueError: images without classes, or that cannot be read.
-    """
-    published = published_at(data)
-    if published is not None:
-        return {published.name: (published.load(data, "train"), published.load(data, "test"))}
-    within = [place for place in sorted(data.iterdir()) if place.is_dir()] if data.is_dir() else []
-    if any(published_at(place) or _holds_classes(place) for place in within):
-        return {name: parts for place in within for name, parts in load(place).items()}
-    return dict(class_folder(data, size=SIDE))
-
-
 def measurer(sets: Mapping[str, Parts], scale: ImageScale) -> Callable[[ImageRun], ImageScore]:
     """Return the function that trains and measures one encoder.
 
@@ -264,10 +243,6 @@ def _drawn(parts: Parts, classes: int, images: int, test_images: int, seed: int,
     # The search has a fifth of the training images for validation, and never sees the test part.
     learned, tried = every_fifth_apart(train_part, at=0)
     return balanced(learned, images, seed=seed), balanced(tried, test_images, seed=seed)
-
-
-def _holds_classes(place: Path) -> bool:
-    return any(inner.is_dir() for inner in place.iterdir())
 
 
 def _score(
