@@ -29,6 +29,7 @@ from tammes.papers.robinson_geometry.arms import (
     IN_GROUPS,
     MOCO,
     MOCO_CARE,
+    MOCO_IN_GROUPS,
     MOMENTUM_ARMS,
     SIMCLR,
     UNIFORMITY,
@@ -267,10 +268,20 @@ def test_ablation_has_a_yes_and_a_no_for_each_statement() -> None:
 
 
 def test_classification_and_retrieval_have_a_yes_and_a_no() -> None:
-    better = {CARE: {"probe": 0.6}, MOCO_CARE: {"probe": 0.6}, MOCO: {"probe": 0.5}}
-    assert verdicts(classification, better) == ["yes"] * 3
-    worse = {CARE: {"probe": 0.4}, MOCO_CARE: {"probe": 0.4}, MOCO: {"probe": 0.5}}
-    assert verdicts(classification, worse) == ["no"] * 3
+    better = {
+        CARE: {"probe": 0.6},
+        MOCO_CARE: {"probe": 0.6},
+        MOCO: {"probe": 0.5},
+        MOCO_IN_GROUPS: {"probe": 0.5},
+    }
+    assert verdicts(classification, better) == ["yes"] * 4
+    worse = {
+        CARE: {"probe": 0.4},
+        MOCO_CARE: {"probe": 0.4},
+        MOCO: {"probe": 0.5},
+        MOCO_IN_GROUPS: {"probe": 0.5},
+    }
+    assert verdicts(classification, worse) == ["no"] * 4
     strong = "CARE, ten times the weight"
     follows = {"kept": 0.3, "followed": 0.4, "probe": 0.5}
     assert verdicts(retrieval, {CARE: follows, strong: follows}) == ["yes"] * 3
@@ -281,7 +292,7 @@ def test_classification_and_retrieval_have_a_yes_and_a_no() -> None:
 def test_what_is_missing_is_not_measured_yet() -> None:
     results = results_of(classification, {})
     some = {run: found for run, found in results.items() if run.arm in (UNTRAINED, SIMCLR)}
-    assert [each.verdict for each in classification.findings(ArmScores.of(some))] == ["not measured yet"] * 3
+    assert [each.verdict for each in classification.findings(ArmScores.of(some))] == ["not measured yet"] * 4
     assert [each.verdict for each in ablation.findings(ArmScores.of(some))] == ["not measured yet"] * 6
     sphere = ArmScores.of(some)
     assert {each.verdict for each in equivariance.findings(sphere, sphere)} == {"not measured yet"}

@@ -29,7 +29,7 @@ INVARIANCE, EQUIVARIANCE, UNIFORMITY, BOTH, SPREAD = (
     "uniformity + equivariance",
 )
 """Arms of Figure 5-2; invariance + uniformity is InfoNCE, and all three terms are CARE."""
-MOCO, MOCO_CARE = "MoCo", "MoCo with CARE"
+MOCO, MOCO_IN_GROUPS, MOCO_CARE = "MoCo", "MoCo in groups", "MoCo with CARE"
 
 ARMS: Mapping[str, Care | None] = {
     SIMCLR: None,
@@ -43,7 +43,11 @@ ARMS: Mapping[str, Care | None] = {
     SPREAD: Care(objective=0.0, weight=1.0, uniformity=1.0),
 }
 """Terms of each arm on SimCLR; None for the objective alone, on views of single images."""
-MOMENTUM_ARMS: Mapping[str, Care | None] = {MOCO: None, MOCO_CARE: Care(weight=0.3)}
+MOMENTUM_ARMS: Mapping[str, Care | None] = {
+    MOCO: None,
+    MOCO_IN_GROUPS: Care(weight=0.0),
+    MOCO_CARE: Care(weight=0.3),
+}
 """The same on MoCo."""
 
 Pick = Callable[["CareScore"], float]
