@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tammes import recipes
 from tammes.encoders import VisionTransformer, VisionTransformerConfig
 from tammes.masked import CAN, DecoderConfig, Weights, draw_mask
-from tammes.masked.can import standardized
+from tammes.masked.corrupted import standardized
 from tammes.masked.decoder import waves
 from tammes.masked.masking import at
 

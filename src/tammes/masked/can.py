@@ -12,14 +12,13 @@ from torch import Generator, Tensor, nn
 from tammes import recipes
 from tammes.checks import check_integer, check_number
 from tammes.encoders.vit import VisionTransformer, from_patches
+from tammes.masked.corrupted import Corrupted
 from tammes.masked.decoder import DecoderConfig
-from tammes.masked.masking import Mask, at, draw_mask, hidden_count
+from tammes.masked.masking import Mask, hidden_count
 from tammes.module import Evaluates
 
 TEMPERATURE = 0.1
 """Section 6.2.2."""
-TINY = 1e-6
-"""Added to the variance of a patch, where targets are normalized."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +50,29 @@ class Weights:
         if self.contrast == self.reconstruction == self.denoising == 0:
             raise ValueError(
                 "expected a weight above 0 for contrast, reconstruction or denoising, got 0 for all"
+            )
+
+    def check(self, *, rate: float, noise: float, patches: int) -> None:
+        """Check that each term with a weight has something to learn.
+
+        Args:
+            rate: share of the patches that are hidden.
+            noise: largest level of the noise.
+            patches: number of patches of an image.
+
+        Raises:
+            ValueError: a rate out of its range, that hides all patches or no whole number of them; a
+                reconstruction without hidden patches; denoising without noise.
+        """
+        hidden = hidden_count(patches, rate)
+        if self.reconstruction and not hidden:
+            raise ValueError(
+                f"expected a rate that hides at least one of {patches} patches, got {rate:g}: there is "
+                "nothing to reconstruct; choose a rate above 0, or no weight for the reconstruction"
+            )
+        if self.denoising and not noise:
+            raise ValueError(
+                "expected noise above 0 with a weight for denoising, got 0: choose noise, or no weight for it"
             )
 
     @classmethod
@@ -172,25 +194,15 @@ class CAN(nn.Module):
         weights = Weights.printed() if weights is None else weights
         decoder = DecoderConfig() if decoder is None else decoder
         patches = (encoder.size // encoder.patch) ** 2
-        hidden = hidden_count(patches, rate)
         check_number("noise", noise, minimum=0)
-        if weights.reconstruction and not hidden:
-            raise ValueError(
-                f"expected a rate that hides at least one of {patches} patches, got {rate:g}: there is "
-                "nothing to reconstruct; choose a rate above 0, or no weight for the reconstruction"
-            )
-        if weights.denoising and not noise:
-            raise ValueError(
-                "expected noise above 0 with a weight for denoising, got 0: choose noise, or no weight for it"
-            )
+        weights.check(rate=rate, noise=noise, patches=patches)
         self.encoder, self.weights, self.rate, self.noise = encoder, weights, rate, noise
         self.tell_noise, self.normalize_targets = tell_noise, normalize_targets
         self.objective = recipes.simclr(temperature=TEMPERATURE) if objective is None else objective
         decodes = weights.reconstruction > 0 or weights.denoising > 0
         pixels = encoder.embedding.in_features
-        self.decoder = (
-            decoder.build(features=encoder.features, patches=patches, pixels=pixels) if decodes else None
-        )
+        shape = {"features": encoder.features, "patches": patches, "pixels": pixels}
+        self.decoder = decoder.build(**shape, noise=tell_noise and noise > 0) if decodes else None
         self.projector = projector_of(encoder.features, projector) if weights.contrast > 0 else None
 
     def losses(
@@ -217,22 +229,19 @@ class CAN(nn.Module):
             )
         views = (view_a,) if view_b is None else (view_a, view_b)
         # Both views in one pass, as published SimCLR has it: batch normalization sees them together.
-        patches = self.encoder.patches(torch.cat(views))
-        seen = self._encode(patches, generator)
+        drawn = self._draw(torch.cat(views), generator)
+        tokens = drawn.tokens(self.encoder)
 
         contrastive = reconstruction = denoising = None
         if self.projector is not None:
-            embeddings = self.projector(seen.tokens.mean(dim=1)).chunk(2)
-            contrastive = self.objective(*embeddings)
+            contrastive = self.objective(*self.projector(tokens.mean(dim=1)).chunk(2))
         if self.decoder is not None:
-            predicted = self.decoder(seen.tokens, seen.mask, seen.levels if self.tell_noise else None)
+            predicted = drawn.decoded(self.decoder, tokens, tell_noise=self.tell_noise)
             if self.weights.reconstruction:
-                target = at(patches, seen.mask.hidden)
-                target = standardized(target) if self.normalize_targets else target
-                reconstruction = squared_error(at(predicted, seen.mask.hidden), target)
+                errors = drawn.reconstruction_errors(predicted, normalized=self.normalize_targets)
+                reconstruction = errors.mean()
             if self.weights.denoising:
-                noise = at(seen.noisy - patches, seen.mask.visible)
-                denoising = squared_error(at(predicted, seen.mask.visible), noise)
+                denoising = drawn.denoising_errors(predicted).mean()
         weighted = [
             weight * term
             for weight, term in (
@@ -257,30 +266,14 @@ class CAN(nn.Module):
             raise ValueError(
                 "expected a weight for reconstruction or denoising, got none: there is no decoder"
             )
-        seen = self._encode(self.encoder.patches(images), generator)
-        predicted = self.decoder(seen.tokens, seen.mask, seen.levels if self.tell_noise else None)
-        return Decoded(seen.mask, from_patches(seen.noisy, self.encoder.patch), predicted)
+        drawn = self._draw(images, generator)
+        predicted = drawn.decoded(self.decoder, drawn.tokens(self.encoder), tell_noise=self.tell_noise)
+        return Decoded(drawn.mask, from_patches(drawn.noisy, self.encoder.patch), predicted)
 
-    def _encode(self, patches: Tensor, generator: Generator | None) -> _Seen:
-        """Add noise, hide patches and encode the others."""
-        mask = draw_mask(len(patches), patches.shape[1], self.rate, generator=generator).to(patches.device)
-        noisy, levels = patches, None
-        if self.noise:
-            levels = self.noise * torch.rand(len(patches), generator=generator)
-            normal = torch.randn(patches.shape, generator=generator)
-            noisy = patches + (levels[:, None, None] * normal).to(patches.device, patches.dtype)
-            levels = levels.to(patches.device)
-        return _Seen(mask, noisy, levels, self.encoder.tokens(at(noisy, mask.visible), mask.visible))
-
-
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """Patches with their noise and its levels, and the tokens of the visible ones."""
-
-    mask: Mask
-    noisy: Float[Tensor, "batch patches pixels"]
-    levels: Float[Tensor, " batch"] | None
-    tokens: Float[Tensor, "batch kept features"]
+    def _draw(self, images: Tensor, generator: Generator | None) -> Corrupted:
+        """Return the patches of images with noise, some of them hidden."""
+        patches = self.encoder.patches(images)
+        return Corrupted.draw(patches, rate=self.rate, noise=self.noise, generator=generator)
 
 
 def projector_of(features: int, widths: Sequence[int]) -> nn.Sequential:
@@ -298,14 +291,3 @@ def projector_of(features: int, widths: Sequence[int]) -> nn.Sequential:
         layers += [nn.Linear(features, width, bias=False), nn.BatchNorm1d(width), nn.ReLU(inplace=True)]
         features = width
     return nn.Sequential(*layers, nn.Linear(features, dim))
-
-
-def standardized(patches: Float[Tensor, "batch some pixels"]) -> Float[Tensor, "batch some pixels"]:
-    """Return each patch with mean 0 and variance 1 over its pixels (He et al., 2022, section 4)."""
-    variance, mean = torch.var_mean(patches, dim=2, keepdim=True)
-    return (patches - mean) / (variance + TINY).sqrt()
-
-
-def squared_error(predicted: Tensor, target: Tensor) -> Float[Tensor, ""]:
-    """Return the mean squared error of a pixel, in float32 at least."""
-    return (predicted.to(target.dtype) - target).square().mean()

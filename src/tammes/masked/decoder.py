@@ -33,6 +33,7 @@ class Decoder(nn.Module):
         patches: number of patches of an image.
         pixels: numbers of a patch.
         config: settings.
+        noise: whether it gets the level of the noise.
 
     Source: Robinson (2023), sections 6.2.1, 6.2.4 and D.3; He et al., Masked Autoencoders Are Scalable Vision
     Learners, 2022.
@@ -44,10 +45,13 @@ class Decoder(nn.Module):
         torch.Size([2, 16, 12])
     """
 
-    def __init__(self, *, features: int, patches: int, pixels: int, config: DecoderConfig) -> None:
+    def __init__(
+        self, *, features: int, patches: int, pixels: int, config: DecoderConfig, noise: bool = True
+    ) -> None:
         super().__init__()
         self.hidden_token = nn.Parameter(0.02 * torch.randn(features))
-        self.noise_level = nn.Sequential(nn.Linear(WAVES, features), nn.ReLU(), nn.Linear(features, features))
+        level = nn.Sequential(nn.Linear(WAVES, features), nn.ReLU(), nn.Linear(features, features))
+        self.noise_level = level if noise else None
         self.embedding = nn.Linear(features, config.width)
         self.position = nn.Buffer(sine_cosine(math.isqrt(patches), config.width))
         self.blocks = nn.Sequential(*[Block(config.width, heads=config.heads) for _ in range(config.depth)])
@@ -72,6 +76,7 @@ class Decoder(nn.Module):
         every = self.hidden_token.to(tokens.dtype).expand(len(tokens), mask.patches, -1)
         every = every.scatter(1, places, tokens)
         if noise is not None:
+            assert self.noise_level is not None
             every = every + self.noise_level(waves(noise).to(every.dtype))[:, None]
         return self.pixels(self.norm(self.blocks(self.embedding(every) + self.position)))
 
@@ -99,9 +104,9 @@ class DecoderConfig:
         check_multiple("width", self.width, "heads", self.heads)
         check_multiple("width", self.width, "sines and cosines in two directions", 4)
 
-    def build(self, *, features: int, patches: int, pixels: int) -> Decoder:
+    def build(self, *, features: int, patches: int, pixels: int, noise: bool = True) -> Decoder:
         """Build the decoder of an encoder's tokens, with weights from torch's generator."""
-        return Decoder(features=features, patches=patches, pixels=pixels, config=self)
+        return Decoder(features=features, patches=patches, pixels=pixels, config=self, noise=noise)
 
 
 def waves(levels: Float[Tensor, " batch"]) -> Float[Tensor, "batch waves"]:

@@ -10,9 +10,10 @@ from tammes.training.care import Care
 from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.embedding import embed
 from tammes.training.examples import Data
+from tammes.training.masked import Masked
 from tammes.training.model import Model, build_model
 from tammes.training.momentum import LearnedNegativesConfig, MomentumEncoder, QueueConfig
-from tammes.training.optimizer import Adam, Constant, Cosine
+from tammes.training.optimizer import Adam, AdamW, Constant, Cosine
 from tammes.training.suited import suited
 from tammes.training.summaries import (
     GraphsSummary,
@@ -54,6 +55,7 @@ else:
 
 __all__ = [
     "Adam",
+    "AdamW",
     "Care",
     "Constant",
     "Cosine",
@@ -66,6 +68,7 @@ __all__ = [
     "InputAttack",
     "LearnedNegativesConfig",
     "Machine",
+    "Masked",
     "Model",
     "MomentumEncoder",
     "Monitor",

@@ -79,6 +79,29 @@ class ActiveViews(nn.Module):
         self.register_buffer("near", torch.zeros((), dtype=torch.float64))  # accepted in this round
         self.register_load_state_dict_pre_hook(_check_class_count)  # type: ignore[no-untyped-call]
 
+    @staticmethod
+    def of(
+        positives: object,
+        examples: Examples,
+        dim: int,
+        seed: int,
+        shard: Shard,
+        group: ProcessGroup,
+        steps_per_epoch: int,
+    ) -> "ActiveViews | None":
+        """Return the choice of a training, None for positives that choose nothing."""
+        if not (isinstance(positives, Active) and positives.chooses):
+            return None
+        return ActiveViews(
+            positives,
+            examples=examples,
+            dim=dim,
+            seed=seed,
+            shard=shard,
+            group=group,
+            steps_per_epoch=steps_per_epoch,
+        )
+
     def begin_step(self, step: int, model: Model) -> None:
         """Fit a new classifier if a round begins at this step; every process calls this in every step."""
         if step % self.steps_per_epoch == 0:

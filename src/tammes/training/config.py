@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from types import UnionType
 from typing import Literal
 
-from tammes.checks import check_integer, check_seed
+from tammes.checks import check_integer, check_number, check_seed
 from tammes.encoders import (
     BagOfWordsConfig,
     ConvNetConfig,
@@ -45,9 +45,11 @@ from tammes.training.kind_rules import (
     check_text_parts,
     check_volume_parts,
 )
+from tammes.training.masked import Masked
+from tammes.training.masked_rules import check_masked
 from tammes.training.momentum import KeysConfig, LearnedNegativesConfig, QueueConfig
 from tammes.training.node_rules import check_fanouts, check_graphs, check_nodes
-from tammes.training.optimizer import Adam, Constant
+from tammes.training.optimizer import Adam, AdamW, Constant
 from tammes.training.summaries import (
     GraphsSummary,
     ImagesSummary,
@@ -111,6 +113,10 @@ class TrainingConfig:
             nodes of a batch, with one number or more for each layer; None reads the whole graph in each step.
         attack: Attack on the images of each batch, from which a second stream of the network learns (ACL);
             None for no attack.
+        masked: Reconstruction of hidden patches and denoising beside the objective (CAN, MAE), for a Vision
+            Transformer; None for the objective alone.
+        ema_decay: Decay of an exponential moving average of the weights, which is then what is measured and
+            saved; None for the weights of the last step.
 
     Raises:
         ValueError: for numbers outside their ranges, and for parts that do not go together: annealing
@@ -119,7 +125,7 @@ class TrainingConfig:
             for `Targeted` that the augmentation does not have; more than two crops of texts, or with other
             positives, a queue or equivariance; equivariance with groups that do not divide the batch, or
             without an augmentation that a group could share; data with parts for another kind of data; fewer
-            fanouts than layers.
+            fanouts than layers; masks with another encoder, or with parts that need whole images.
 
     Example:
         >>> import tammes
@@ -135,7 +141,7 @@ class TrainingConfig:
     head: ProjectionHeadConfig | ShortcutHeadConfig | None = field(default_factory=ProjectionHeadConfig)
     augmentation: AugmentationConfig | None = field(default_factory=Photographs)
     positives: PositivesConfig = field(default_factory=SameInstance)
-    optimizer: Adam = field(default_factory=Adam)
+    optimizer: Adam | AdamW = field(default_factory=Adam)
     batch_size: int = 256
     epochs: int = 100
     seed: int = 0
@@ -148,6 +154,8 @@ class TrainingConfig:
     equivariance: Care | None = None
     fanouts: tuple[int, ...] | None = None
     attack: InputAttack | None = None
+    masked: Masked | None = None
+    ema_decay: float | None = None
 
     def __post_init__(self) -> None:
         check_integer("crops", self.crops, minimum=2, reason="a positive is another view of its image")
@@ -198,6 +206,9 @@ class TrainingConfig:
             raise ValueError(f"attack must be InputAttack(...) or None, got {self.attack!r}")
         if self.attack is not None:
             self._check_attack()
+        check_masked(self)
+        if self.ema_decay is not None:
+            check_number("ema_decay", self.ema_decay, minimum=0, below=1)
         if self.learn_temperature and isinstance(self.annealing, Oscillating):
             raise ValueError(
                 f"the temperature is either learned or follows {self.annealing!r}: leave one out"
@@ -252,9 +263,8 @@ class TrainingConfig:
     @property
     def loss(self) -> str:
         """Objective with the terms beside it, as pages print them."""
-        beside = "" if self.equivariance is None else f" with {self.equivariance!r}"
-        attack = "" if self.attack is None else f" with {self.attack!r}"
-        return f"{self.objective!r}{beside}{attack}"
+        beside = [each for each in (self.equivariance, self.attack, self.masked) if each is not None]
+        return "".join([repr(self.objective), *(f" with {each!r}" for each in beside)])
 
     @property
     def augmentations(self) -> tuple[AugmentationConfig | None, AugmentationConfig | None]:

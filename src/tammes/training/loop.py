@@ -152,10 +152,10 @@ def _train(
         except SystemExit:  # lightning's answer to a second Ctrl-C
             raise KeyboardInterrupt from None
         if folder is not None:
-            group.on_first(lambda: save_weights(folder.weights, model, run_config))
+            group.on_first(lambda: save_weights(folder.weights, module.trained, run_config))
     return Run(
         config=run_config,
-        model=model,
+        model=module.trained if module.average is None else module.trained.requires_grad_(True),
         metrics=tuple(recorder.rows),
         seconds=recorder.seconds,
         environments=place.parts,

@@ -94,7 +94,7 @@ class EpochMetrics:
         gradient_norm: Euclidean norm of the gradient of all weights together, averaged over the processes and
             before clipping; mean over the steps of the epoch. None for an epoch that an older version began.
         last: `objective.last` after the last step of the epoch, with the annealed `beta` and the learned
-            `temperature` of a run that has them.
+            `temperature` of a run that has them; with masks, also the mean of each term over the epoch.
     """
 
     epoch: int
@@ -128,6 +128,7 @@ class MetricsRecorder(Callback):
         self.rows: list[EpochMetrics] = []
         self.loss_sum = 0.0
         self.gradient_norm_sum = 0.0
+        self.term_sums: dict[str, float] = {}
         self.steps = 0
         self.seconds_before = 0.0
         self.start: float | None = None
@@ -160,6 +161,8 @@ class MetricsRecorder(Callback):
         assert isinstance(loss, Tensor)
         self.loss_sum += loss.item()
         self.gradient_norm_sum += pl_module.gradient_norm
+        for name, value in pl_module.means.items():
+            self.term_sums[name] = self.term_sums.get(name, 0.0) + value
         self.steps += 1
 
     @override
@@ -167,6 +170,7 @@ class MetricsRecorder(Callback):
         assert isinstance(pl_module, ContrastiveModule)
         epoch = trainer.current_epoch + 1
         last = self.group.means(pl_module.numbers(), weight=pl_module.shard.size)
+        last |= {name: total / self.steps for name, total in self.term_sums.items()}
         gradient_norm = self.gradient_norm_sum / self.steps
         row = EpochMetrics(
             epoch=epoch,
@@ -180,7 +184,7 @@ class MetricsRecorder(Callback):
         if self.group.is_first:
             self._warn_of_overtaken(row)
         self.rows.append(row)
-        self.loss_sum, self.gradient_norm_sum, self.steps = 0.0, 0.0, 0
+        self.loss_sum, self.gradient_norm_sum, self.steps, self.term_sums = 0.0, 0.0, 0, {}
         self._write()
 
     @override
@@ -191,6 +195,7 @@ class MetricsRecorder(Callback):
             "rows": rows,
             "loss_sum": self.loss_sum,
             "gradient_norm_sum": self.gradient_norm_sum,
+            "term_sums": dict(self.term_sums),
             "steps": self.steps,
             "seconds": self.seconds,
         }
@@ -202,6 +207,7 @@ class MetricsRecorder(Callback):
         # An older version left no sum of the steps it took, so the mean of this epoch stays unknown.
         unknown = math.nan if self.steps else 0.0
         self.gradient_norm_sum = state_dict.get("gradient_norm_sum", unknown)
+        self.term_sums = dict(state_dict.get("term_sums", {}))
         self.seconds_before = state_dict["seconds"]
 
     def _warn_of_overtaken(self, row: EpochMetrics) -> None:
@@ -222,7 +228,7 @@ class MetricsRecorder(Callback):
             return None
         assert self.start is not None
         before = time.perf_counter()
-        accuracy = self.group.on_first(lambda: monitor.accuracy(module.model))
+        accuracy = self.group.on_first(lambda: monitor.accuracy(module.trained))
         self.start += time.perf_counter() - before  # measuring does not count as training time
         return accuracy
 

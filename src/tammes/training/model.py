@@ -18,7 +18,9 @@ from tammes.encoders import (
     ShortcutHead,
     TimmConfig,
     TransformersConfig,
+    VisionTransformer,
 )
+from tammes.masked import Decoder
 from tammes.positives import OwnGraph, SameInstance
 from tammes.training.assets import Assets, tokenizer_of
 from tammes.training.config import RunConfig
@@ -34,6 +36,7 @@ class Model(nn.Module):
         head: network from features to embeddings; None if the objective compares the features.
         assets: vocabulary of a bag of words, or description of a model of transformers; else None.
         node_head: network from the features of a node to its embedding, where nodes are compared with graphs.
+        decoder: network from visible patches to all pixels, where images are reconstructed.
 
     Example:
         >>> from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
@@ -50,11 +53,13 @@ class Model(nn.Module):
         head: ProjectionHead | ShortcutHead | None,
         assets: Assets | None = None,
         node_head: nn.Module | None = None,
+        decoder: Decoder | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
         self.head = nn.Identity() if head is None else head
         self.node_head = node_head
+        self.decoder = decoder
         self.dim = encoder.features if head is None else head.dim
         self.assets = assets
 
@@ -95,6 +100,9 @@ def build_model(config: RunConfig, assets: Assets | None = None, *, pretrained: 
         torch.manual_seed(derive(training.seed, Purpose.WEIGHTS))
         encoder = _build_encoder(config, assets, pretrained)
         head = None if training.head is None else training.head.build(features=encoder.features)
+        if training.masked is not None:
+            assert isinstance(encoder, VisionTransformer)  # the configuration has no others
+            return Model(encoder, head, assets, decoder=training.masked.build_decoder(encoder))
         if not isinstance(training.positives, OwnGraph):
             return Model(encoder, head, assets)
         of_nodes = nn.Identity() if training.head is None else training.head.build(features=encoder.features)

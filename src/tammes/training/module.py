@@ -16,9 +16,9 @@ from typing_extensions import override
 
 from tammes.coupling import Hard
 from tammes.data.graph_batch import GraphBatch
-from tammes.group import Group
+from tammes.group import Group, Single
 from tammes.pairs import Pairs
-from tammes.positives import Active, OwnGraph
+from tammes.positives import OwnGraph
 from tammes.sources import Gather, InBatch, LearnedNegatives, NodesToGraphs, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
@@ -26,17 +26,19 @@ from tammes.training.adversarial import AdversarialStream
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.caching import GradientCache
 from tammes.training.care import Care
-from tammes.training.config import AugmentationConfig, TrainingConfig
+from tammes.training.config import TrainingConfig
 from tammes.training.distributed.batch_norm import check_chunks, has_global_batch_norm
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.distributed.strategy import GradientMaxima
 from tammes.training.divergence import check_finite, not_finite
-from tammes.training.examples import Examples, FromRows, Inputs, changed, concatenate, to_inputs, to_rows
+from tammes.training.examples import Examples, FromRows, Inputs, concatenate, to_inputs, to_rows
 from tammes.training.loader import PairBatch
+from tammes.training.masked import MaskedNetwork, MaskedStep
 from tammes.training.model import Model
-from tammes.training.momentum import KeysConfig, MomentumEncoder
+from tammes.training.momentum import KeysConfig, MomentumEncoder, ema_decay_at
 from tammes.training.sampler import Shard
 from tammes.training.seeds import Purpose, derive
+from tammes.training.views import augmented, views_of
 
 
 class ContrastiveModule(LightningModule):
@@ -62,6 +64,9 @@ class ContrastiveModule(LightningModule):
         active: active positives, which choose the second view among several candidates; else None.
         care: terms beside the objective, or None.
         terms: the values of these terms in the last step.
+        masked: masks, noise and their terms, or None.
+        means: the values in the last step of numbers that are averaged over an epoch.
+        average: moving average of the weights, or None.
         local_maxima: largest gradient entries of this process, filled by the DDP strategy.
         learning_rate: learning rate of the last step; 0 before the first.
         gradient_norm: Euclidean norm of the last step's gradient, averaged over the processes and not yet
@@ -88,12 +93,17 @@ class ContrastiveModule(LightningModule):
         self.objective = config.objective
         self.source = self._build_source()
         self.keys = MomentumEncoder(model) if isinstance(config.negatives, KeysConfig) else None
-        self.active = self._build_active()
+        self.active = ActiveViews.of(
+            config.positives, examples, model.dim, config.seed, self.shard, self.group, steps_per_epoch
+        )
+        self.masked = MaskedStep.of(config.masked, model, seed=config.seed, shard=self.shard)
+        self.average = None if config.ema_decay is None else MomentumEncoder(model)
         self.care = config.equivariance
         if self.care is not None:
             self.care.check(batch_size=self.shard.batch_size, processes=self.shard.processes)
         self.adversarial = AdversarialStream.of(config.attack, model, processes=self.shard.processes)
         self.terms: dict[str, float] = {}
+        self.means: dict[str, float] = {}
         self.local_maxima: GradientMaxima = {}
         self.learning_rate = self.gradient_norm = 0.0
         initial = config.objective.temperature
@@ -111,20 +121,6 @@ class ContrastiveModule(LightningModule):
             return self.config.negatives.source(self.model.dim, gather=gather, generator=generator)
         return gather or InBatch()
 
-    def _build_active(self) -> ActiveViews | None:
-        positives = self.config.positives
-        if not (isinstance(positives, Active) and positives.chooses):
-            return None
-        return ActiveViews(
-            positives,
-            examples=self.examples,
-            dim=self.model.dim,
-            seed=self.config.seed,
-            shard=self.shard,
-            group=self.group,
-            steps_per_epoch=self.steps_per_epoch,
-        )
-
     @override
     def on_fit_start(self) -> None:
         if self.config.chunk is not None and has_global_batch_norm(self.model):
@@ -139,7 +135,11 @@ class ContrastiveModule(LightningModule):
         # An error on one process (an image that cannot be decoded, a NaN) would leave the others waiting in
         # the next collective, so it is raised on all of them.
         with self.group.failing_together():
-            views = self._views(batch, step)
+            views = views_of(
+                self.config, batch, step=step, shard=self.shard, model=self.model, active=self.active
+            )
+            if self.masked is not None:
+                views = self.masked.rows(self.model.encoder, views, step)
             with torch.random.fork_rng(devices=[rows.device] if rows.is_cuda else []):
                 torch.manual_seed(self._seed(Purpose.STEP))  # for dropout
                 embeddings = self._embed(views)
@@ -151,12 +151,15 @@ class ContrastiveModule(LightningModule):
         self._anneal(step)
         # First, so that the measurements of the step are those of the images themselves.
         attacked = None if self.adversarial is None else self._attacked_loss(self.adversarial, views, rows)
-        pairs = self._pairs(embeddings, views[0], rows)
-        loss = self._loss(pairs)
-        if self.adversarial is not None and attacked is not None:
-            loss = loss.lerp(attacked, self.adversarial.attack.weight)
-        if self.care is not None and shared is not None:
-            loss = self._with_terms(self.care, loss, embeddings, shared, pairs.group)
+        if self.masked is not None:
+            loss = self._masked_loss(self.masked, embeddings, views[0], rows)
+        else:
+            pairs = self._pairs(embeddings, views[0], rows)
+            loss = self._loss(pairs)
+            if self.adversarial is not None and attacked is not None:
+                loss = loss.lerp(attacked, self.adversarial.attack.weight)
+            if self.care is not None and shared is not None:
+                loss = self._with_terms(self.care, loss, embeddings, shared, pairs.group)
         check_finite("loss", loss, step)
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
         return loss
@@ -168,6 +171,19 @@ class ContrastiveModule(LightningModule):
             temperature=None if self.temperature is None else self.temperature(),
         )
 
+    def _masked_loss(
+        self, masked: MaskedStep, outputs: tuple[Tensor, ...], first: Inputs, rows: Tensor
+    ) -> Tensor:
+        """Return the weighted sum of the objective, reconstruction and denoising, and remember each."""
+        embeddings, errors = masked.split(outputs)
+        loss, terms = masked.losses(
+            lambda: self._loss(self._pairs(embeddings, first, rows)),
+            errors,
+            group=self.group.step_group or Single(),
+        )
+        self.means = {name: float(term.detach()) for name, term in terms.items()}
+        return loss
+
     def _attacked_loss(self, stream: AdversarialStream, views: tuple[Inputs, ...], rows: Tensor) -> Tensor:
         """Return the loss of attacked views, in the second stream of the network."""
         images = tuple(view for view in views if isinstance(view, Tensor))
@@ -177,49 +193,13 @@ class ContrastiveModule(LightningModule):
         self.terms["attacked_loss"] = float(loss.detach())
         return loss
 
-    def _views(self, batch: PairBatch, step: int) -> tuple[Inputs, ...]:
-        """Make the views of each row: two, as many as there are crops, or one graph for all its nodes."""
-        anchors, positives, _ = batch
-        first = to_inputs(anchors)
-        if isinstance(self.config.positives, OwnGraph):
-            return (first,)
-        second = first if positives is None else to_inputs(positives)
-        of_first, of_second = self.config.augmentations
-        # The views of the objective serve the equivariance loss, too, unless it has its own augmentation.
-        groups = None if self.care is None or self.care.augmentation is not None else self.care.groups
-        first = self._augment(first, of_first, self._seed(Purpose.FIRST_VIEW), groups)
-
-        def candidate(number: int) -> Inputs:
-            # Candidate 0 is the second view of a run without active positives.
-            position = (number,) if number else ()
-            return self._augment(second, of_second, self._seed(Purpose.SECOND_VIEW, *position), groups)
-
-        if self.active is None:
-            return first, *(candidate(number) for number in range(self.config.crops - 1))
-        return first, self.active.choose(step, self.model, candidate, chunk=self.config.chunk)
-
-    def _augment(
-        self,
-        inputs: Inputs,
-        augmentation: AugmentationConfig | None,
-        seed: int,
-        groups: int | None = None,
-    ) -> Inputs:
-        """Augment this process's rows exactly as a single process would augment the whole batch."""
-        if augmentation is None:
-            return inputs
-        first_row, batch_size = self.shard.first_row, self.shard.batch_size
-        return changed(
-            augmentation, inputs, seed=seed, first_row=first_row, batch_size=batch_size, groups=groups
-        )
-
     def _embed_shared(self, batch: PairBatch, care: Care, views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Embed two views whose groups share an augmentation: those of the objective, or two more."""
         if care.augmentation is None:
             return views
         inputs = to_inputs(batch[0])
         more = (
-            self._augment(inputs, care.augmentation, self._seed(purpose), care.groups)
+            augmented(inputs, care.augmentation, self.shard, self._seed(purpose), care.groups)
             for purpose in (Purpose.FIRST_SHARED_VIEW, Purpose.SECOND_SHARED_VIEW)
         )
         if self.config.chunk is not None:
@@ -245,8 +225,7 @@ class ContrastiveModule(LightningModule):
 
         With one view, embed its nodes and its graphs.
         """
-        if len(views) == 1:
-            assert isinstance(views[0], GraphBatch)
+        if isinstance(views[0], GraphBatch) and len(views) == 1:
             return self.model.nodes_and_graphs(views[0])
         if self.keys is not None:
             assert isinstance(self.keys.model, Model)
@@ -255,11 +234,17 @@ class ContrastiveModule(LightningModule):
         if self.config.chunk is not None:
             return self._embed_by(self.model, *views)
         # One forward pass over all views, so that BatchNorm normalizes them together.
-        return self.model(reduce(concatenate, views))[1].chunk(len(views))
+        return self._network(self.model)(reduce(concatenate, views)).chunk(len(views))
+
+    def _network(self, model: Model) -> nn.Module:
+        """Return the network from inputs to embeddings, which with masks are followed by errors."""
+        if self.masked is not None:
+            return MaskedNetwork(self.masked.masked, model, with_errors=model is self.model)
+        return nn.Sequential(model.encoder, model.head)
 
     def _embed_by(self, model: Model, *views: Inputs) -> tuple[Tensor, ...]:
         """Embed each view in a separate pass, in chunks if the configuration sets `chunk`."""
-        network = nn.Sequential(model.encoder, model.head)
+        network = self._network(model)
         if self.config.chunk is None:
             return tuple(network(view) for view in views)
         of_rows = nn.Sequential(FromRows(), network)
@@ -285,9 +270,17 @@ class ContrastiveModule(LightningModule):
         if objective != self.objective:
             self.objective = objective
 
+    @property
+    def trained(self) -> Model:
+        """The network that is measured and saved: the average of the weights, if there is one."""
+        if self.average is None:
+            return self.model
+        assert isinstance(self.average.model, Model)
+        return self.average.model
+
     def numbers(self) -> dict[str, float]:
         """Return the metrics of the last step, with the beta, temperature and choices of the run."""
-        numbers = dict(self.objective.last)
+        numbers = {} if self.masked is not None and not self.masked.dim else dict(self.objective.last)
         if isinstance(self.config.annealing, Falling | Rising) and isinstance(self.objective.coupling, Hard):
             numbers["beta"] = self.objective.coupling.beta
         if isinstance(self.config.annealing, Oscillating):
@@ -330,6 +323,9 @@ class ContrastiveModule(LightningModule):
         if self.keys is not None and isinstance(negatives := self.config.negatives, KeysConfig):
             steps = self.config.epochs * self.steps_per_epoch
             self.keys.update(self.model, momentum=negatives.momentum_at(step=self.global_step, steps=steps))
+        if self.average is not None and self.config.ema_decay is not None:
+            decay = ema_decay_at(self.config.ema_decay, step=self.global_step)
+            self.average.update(self.model, momentum=decay)
 
     @override
     def configure_optimizers(self) -> OptimizerLRScheduler:

@@ -74,6 +74,22 @@ class MomentumEncoder(nn.Module):
             kept.copy_(buffer)
 
 
+def ema_decay_at(decay: float, *, step: int) -> float:
+    """Return the decay of an average of weights after a step, smaller at first.
+
+    min( decay, (1 + step) / (10 + step) ) , so that the average forgets the initial weights early on.
+
+    Args:
+        decay: decay from some hundreds of steps on, from 0 to below 1.
+        step: number of steps taken.
+
+    Example:
+        >>> ema_decay_at(0.999, step=8), ema_decay_at(0.999, step=100_000)
+        (0.5, 0.999)
+    """
+    return min(decay, (1 + step) / (10 + step))
+
+
 def _check_same_model(copied: nn.Module, model: nn.Module) -> None:
     own, other = (
         {

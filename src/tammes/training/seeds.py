@@ -24,6 +24,7 @@ class Purpose(IntEnum):
     MEASURED_AUGMENTATION = 11
     ADVERSARIES = 12
     ATTACK = 13
+    MASKS = 14
 
 
 def derive(seed: int, purpose: Purpose, *position: int) -> int:
