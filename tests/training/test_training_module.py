@@ -37,6 +37,7 @@ from tammes.training.examples import Examples
 from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
 from tammes.training.sampler import Shard
+from tammes.training.views import views_of
 from tiny import make_config, make_text_config, random_images
 
 HCL = recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1)
@@ -281,9 +282,9 @@ def views_of_step(config: TrainingConfig) -> tuple[torch.Tensor, ...]:
     """The views that the first step of a run makes of its first batch."""
     images = random_images(22)
     model = build_model(RunConfig(training=config, data=ImagesSummary.of(images, "noise")))
-    module = ContrastiveModule(config, model, examples=Examples.of(images), steps_per_epoch=5)
     rows = torch.arange(4)
-    views = module._views((images.batch(rows), None, torch.stack([rows, rows], 1)), 0)
+    batch = (images.batch(rows), None, torch.stack([rows, rows], 1))
+    views = views_of(config, batch, step=0, shard=Shard(batch_size=4), model=model, active=None)
     return tuple(view for view in views if isinstance(view, torch.Tensor))
 
 

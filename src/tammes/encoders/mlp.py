@@ -17,7 +17,7 @@ class ProjectionHead(nn.Module):
 
     It serves training only, since other tasks do better on the features. Its embeddings are not normalized;
     the objective normalizes them. With `batch_norm`, batch normalization follows each linear layer, the last
-    one included.
+    one included unless `output_norm` is False.
 
     Source: Chen et al., A Simple Framework for Contrastive Learning, 2020, section 4.2.
 
@@ -29,15 +29,23 @@ class ProjectionHead(nn.Module):
     """
 
     def __init__(
-        self, *, features: int, dim: int, hidden: int, layers: int = 2, batch_norm: bool = False
+        self,
+        *,
+        features: int,
+        dim: int,
+        hidden: int,
+        layers: int = 2,
+        batch_norm: bool = False,
+        output_norm: bool = True,
     ) -> None:
         super().__init__()
         widths = [features] + [hidden] * (layers - 1) + [dim]
         modules: list[nn.Module] = []
-        for inputs, outputs in pairwise(widths):
+        for place, (inputs, outputs) in enumerate(pairwise(widths), start=1):
+            is_normalized = batch_norm and (output_norm or place < layers)
             # The normalization has a bias, which a bias of the linear layer could not add to.
-            modules.append(nn.Linear(inputs, outputs, bias=not batch_norm))
-            modules += [nn.BatchNorm1d(outputs)] if batch_norm else []
+            modules.append(nn.Linear(inputs, outputs, bias=not is_normalized))
+            modules += [nn.BatchNorm1d(outputs)] if is_normalized else []
             modules.append(nn.ReLU(inplace=True))
         self.features = features
         self.dim = dim
@@ -72,6 +80,9 @@ class ProjectionHeadConfig:
     batch_norm: bool = False
     """Normalize the output of each linear layer over the batch."""
 
+    output_norm: bool = True
+    """Whether `batch_norm` is of the last layer, too."""
+
     def __post_init__(self) -> None:
         check_integer("dim", self.dim)
         if check_integer("layers", self.layers) > MOST_LAYERS:
@@ -82,7 +93,12 @@ class ProjectionHeadConfig:
         """Build the head for features (batch, features), with weights from torch's generator."""
         hidden = features if self.hidden is None else self.hidden
         return ProjectionHead(
-            features=features, dim=self.dim, hidden=hidden, layers=self.layers, batch_norm=self.batch_norm
+            features=features,
+            dim=self.dim,
+            hidden=hidden,
+            layers=self.layers,
+            batch_norm=self.batch_norm,
+            output_norm=self.output_norm,
         )
 
 

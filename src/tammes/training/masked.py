@@ -97,6 +97,11 @@ class Masked:
         """
         return cls(contrast=0.0, reconstruction=1.0, denoising=0.0, rate=0.75, noise=0.0)
 
+    @classmethod
+    def contrast_alone(cls) -> Masked:
+        """Return the settings of the objective on whole images without noise: with SimCLR's, SimCLR."""
+        return cls(contrast=1.0, reconstruction=0.0, denoising=0.0, rate=0.0, noise=0.0)
+
     @property
     def weights(self) -> Weights:
         """Weights of the terms."""

@@ -95,6 +95,7 @@ class EpochMetrics:
             before clipping; mean over the steps of the epoch. None for an epoch that an older version began.
         last: `objective.last` after the last step of the epoch, with the annealed `beta` and the learned
             `temperature` of a run that has them; with masks, also the mean of each term over the epoch.
+            `flops` are the floating-point operations of all steps so far: as many as in the first, each.
     """
 
     epoch: int
@@ -129,6 +130,7 @@ class MetricsRecorder(Callback):
         self.loss_sum = 0.0
         self.gradient_norm_sum = 0.0
         self.term_sums: dict[str, float] = {}
+        self.flops: int | None = None
         self.steps = 0
         self.seconds_before = 0.0
         self.start: float | None = None
@@ -148,6 +150,7 @@ class MetricsRecorder(Callback):
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         assert isinstance(pl_module, ContrastiveModule)
         self.start = time.perf_counter()
+        pl_module.flops = self.flops
         if not self.rows and trainer.global_step == 0 and self.monitor is not None:
             self.rows.append(EpochMetrics(epoch=0, step=0, knn=self._measure(pl_module, 0)))
         self._write()
@@ -164,6 +167,7 @@ class MetricsRecorder(Callback):
         for name, value in pl_module.means.items():
             self.term_sums[name] = self.term_sums.get(name, 0.0) + value
         self.steps += 1
+        self.flops = pl_module.flops
 
     @override
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -171,6 +175,10 @@ class MetricsRecorder(Callback):
         epoch = trainer.current_epoch + 1
         last = self.group.means(pl_module.numbers(), weight=pl_module.shard.size)
         last |= {name: total / self.steps for name, total in self.term_sums.items()}
+        assert self.flops is not None
+        processes = self.group.launch.count
+        flops = processes * self.group.means({"flops": float(self.flops)}, weight=1)["flops"]
+        last["flops"] = flops * trainer.global_step
         gradient_norm = self.gradient_norm_sum / self.steps
         row = EpochMetrics(
             epoch=epoch,
@@ -196,6 +204,7 @@ class MetricsRecorder(Callback):
             "loss_sum": self.loss_sum,
             "gradient_norm_sum": self.gradient_norm_sum,
             "term_sums": dict(self.term_sums),
+            "flops": self.flops,
             "steps": self.steps,
             "seconds": self.seconds,
         }
@@ -208,6 +217,7 @@ class MetricsRecorder(Callback):
         unknown = math.nan if self.steps else 0.0
         self.gradient_norm_sum = state_dict.get("gradient_norm_sum", unknown)
         self.term_sums = dict(state_dict.get("term_sums", {}))
+        self.flops = state_dict.get("flops")
         self.seconds_before = state_dict["seconds"]
 
     def _warn_of_overtaken(self, row: EpochMetrics) -> None:

@@ -32,6 +32,7 @@ from tammes.training.distributed.group import ProcessGroup
 from tammes.training.distributed.strategy import GradientMaxima
 from tammes.training.divergence import check_finite, not_finite
 from tammes.training.examples import Examples, FromRows, Inputs, concatenate, to_inputs, to_rows
+from tammes.training.flops import counted
 from tammes.training.loader import PairBatch
 from tammes.training.masked import MaskedNetwork, MaskedStep
 from tammes.training.model import Model
@@ -67,6 +68,7 @@ class ContrastiveModule(LightningModule):
         masked: masks, noise and their terms, or None.
         means: the values in the last step of numbers that are averaged over an epoch.
         average: moving average of the weights, or None.
+        flops: floating-point operations of the first step on this process; None before it.
         local_maxima: largest gradient entries of this process, filled by the DDP strategy.
         learning_rate: learning rate of the last step; 0 before the first.
         gradient_norm: Euclidean norm of the last step's gradient, averaged over the processes and not yet
@@ -104,6 +106,7 @@ class ContrastiveModule(LightningModule):
         self.adversarial = AdversarialStream.of(config.attack, model, processes=self.shard.processes)
         self.terms: dict[str, float] = {}
         self.means: dict[str, float] = {}
+        self.flops: int | None = None
         self.local_maxima: GradientMaxima = {}
         self.learning_rate = self.gradient_norm = 0.0
         initial = config.objective.temperature
@@ -319,7 +322,9 @@ class ContrastiveModule(LightningModule):
         optimizer: Optimizer | LightningOptimizer,
         optimizer_closure: Callable[[], Any] | None = None,
     ) -> None:
-        super().optimizer_step(epoch, batch_idx, optimizer, optimizer_closure)
+        with counted(self.flops) as count:  # those of the first step: all are alike
+            super().optimizer_step(epoch, batch_idx, optimizer, optimizer_closure)
+        self.flops = count.total
         if self.keys is not None and isinstance(negatives := self.config.negatives, KeysConfig):
             steps = self.config.epochs * self.steps_per_epoch
             self.keys.update(self.model, momentum=negatives.momentum_at(step=self.global_step, steps=steps))

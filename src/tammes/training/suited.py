@@ -37,7 +37,9 @@ from tammes.positives import (
 )
 from tammes.training.config import EncoderConfig, TrainingConfig
 from tammes.training.examples import Data
+from tammes.training.masked import Masked
 from tammes.training.optimizer import Adam, Cosine
+from tammes.training.pretraining import fitting_transformer, with_masks
 
 VISITED, VISITED_BY_RESNET9 = 200_000, 100_000
 """Rows that a training visits, whatever their number: texts in about a minute, small images in a few."""
@@ -75,6 +77,8 @@ def suited(
     *,
     encoder: EncoderConfig | None = None,
     epochs: int | None = None,
+    batch_size: int | None = None,
+    masked: Masked | None = None,
     mirrors: bool = True,
     seed: int = 0,
 ) -> TrainingConfig:
@@ -101,6 +105,10 @@ def suited(
     for a pretrained network, which larger steps would make forget what it knows, and 3e-4 for an untrained
     one. A pretrained network visits about 20,000 rows, in 1 to 10 epochs. Texts are compared without a head.
 
+    A training with masks has a Vision Transformer of 6 blocks of width 192 with about 8 x 8 patches, the
+    optimizer of the thesis's table (D.2, or D.4 without contrast) scaled to the batch and the epochs, and its
+    head and views (`tammes.training.pretraining`).
+
     Args:
         objective: objective to minimize.
         data: images, texts, graphs, nodes or volumes to train on.
@@ -108,6 +116,8 @@ def suited(
             convolutional network if they look like handwriting and a `ResNet9` otherwise, a ResNet-18 above,
             an isomorphism network for graphs, a convolutional one for nodes, and a `ResNet3D` for volumes.
         epochs: number of epochs; by default what is said above.
+        batch_size: pairs per step; by default what is said above.
+        masked: masks of the images, and the terms beside the objective; None for the objective alone.
         mirrors: whether a mirrored photograph means the same.
         seed: random seed of the run.
 
@@ -117,6 +127,8 @@ def suited(
         >>> config.augmentation.background, config.batch_size
         (0.0, 256)
     """
+    if masked is not None and encoder is None and isinstance(data, Images):
+        encoder = fitting_transformer(data.size)
     config = _suited_to_data(objective, data, encoder, mirrors=mirrors, seed=seed)
     encoder = config.encoder if encoder is None else encoder
     rows = len(data)
@@ -125,6 +137,10 @@ def suited(
         usual = round(VISITED_BY_PRETRAINED / rows)
         epochs = max(FEWEST_EPOCHS_OF_PRETRAINED, min(MOST_EPOCHS_OF_PRETRAINED, usual))
     config = replace(config, encoder=encoder, epochs=config.epochs if epochs is None else epochs)
+    if batch_size is not None:
+        config = replace(config, batch_size=batch_size)
+    if masked is not None:
+        return with_masks(config, masked)
     if not is_pretrained and not isinstance(encoder, TransformersConfig):
         return config
     optimizer = Adam(
@@ -132,8 +148,8 @@ def suited(
         schedule=Cosine(warmup_epochs=config.epochs / 10),
         clip_norm=1.0,
     )
-    batch_size = _batch_size(rows, largest=LARGEST_BATCH_OF_TRANSFORMERS)
-    return replace(config, optimizer=optimizer, batch_size=batch_size)
+    usual_size = _batch_size(rows, largest=LARGEST_BATCH_OF_TRANSFORMERS)
+    return replace(config, optimizer=optimizer, batch_size=usual_size if batch_size is None else batch_size)
 
 
 def _suited_to_data(

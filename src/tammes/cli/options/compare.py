@@ -11,15 +11,15 @@ import tyro
 from tammes.checks import check_seeds
 from tammes.cli.options import training
 from tammes.cli.options.data import RARE, Accelerator, Split
-from tammes.cli.options.objective import CARE, RecipeSettings, named_recipes
+from tammes.cli.options.objective import CAN, MAE, RecipeSettings, compared
 from tammes.cli.options.parsing import Option, Options, check_word, fields_of, made, text_of
 from tammes.cli.options.training import TrainingOptions, made_training, training_options
-from tammes.training import Data, TrainingConfig
+from tammes.training import Data, Masked, TrainingConfig
 
 if TYPE_CHECKING:
     Name = str
 else:
-    Name = Literal[(*named_recipes(), CARE)]
+    Name = Literal[compared()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,19 +59,29 @@ class Compare:
         twice = {name for name in self.objectives if self.objectives.count(name) > 1}
         if twice:
             raise ValueError(f"{', '.join(sorted(twice))} was named twice: name each objective once")
+        if self.has_masks and self.training.settings.get("masked") is not None:
+            raise ValueError("can and mae bring their own masks: leave masked:can out")
         check_seeds(self.training.settings["seed"], self.seeds)
 
     def config(self, name: str, data: Data) -> TrainingConfig:
         """Return the settings of the first training of an objective."""
         objective = self.settings.objective(name)
-        terms = self.settings.terms(name)
-        return self.training.config(data, self.source.data, objective=objective, equivariance=terms)
+        parts: dict[str, Any] = {"equivariance": self.settings.terms(name)}
+        if self.has_masks:
+            # Beside CAN and MAE, the others are trained with their optimizer and head, on whole images.
+            parts["masked"] = self.settings.masked(name) or Masked.contrast_alone()
+        return self.training.config(data, self.source.data, objective=objective, **parts)
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether CAN or MAE is compared, on a network that all others share."""
+        return any(name in (CAN, MAE) for name in self.objectives)
 
 
 def parse(words: Sequence[str]) -> Compare:
     """Return what the words after `tammes compare` choose."""
     for word in takewhile(lambda word: not word.startswith("-") and ":" not in word, words):
-        check_word("objective", word, (*named_recipes(), CARE))
+        check_word("objective", word, compared())
     choice: Compare = options().parse("compare", words)
     return replace(choice, words=tuple(words))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from tammes import recipes
 from tammes.cli.options.parts import choice, subcommand
 from tammes.objective import Objective
-from tammes.training import Care
+from tammes.training import Care, Masked
 
 
 def named_recipes() -> dict[str, Callable[..., Objective]]:
@@ -34,9 +34,32 @@ def care(temperature: float) -> Objective:
     return recipes.simclr(temperature=temperature)
 
 
+CAN, MAE = "can", "mae"
+"""Names of objectives on images with masks, which belong to the training as well."""
+
+
+def can(temperature: float = 0.1) -> Objective:
+    """Return SimCLR's objective, beside which hidden patches are reconstructed and noise is removed (CAN).
+
+    Args:
+        temperature: Divisor of the similarities.
+    """
+    return recipes.simclr(temperature=temperature)
+
+
+def mae() -> Objective:
+    """Return SimCLR's objective without weight: hidden patches are reconstructed, and nothing else (MAE)."""
+    return recipes.simclr(temperature=0.1)
+
+
 def makers() -> dict[str, Callable[..., Objective]]:
     """Return what makes objectives, by name: the recipes, and `Objective` with all its parts."""
-    return {**named_recipes(), CARE: care, "objective": Objective}
+    return {**named_recipes(), CARE: care, CAN: can, MAE: mae, "objective": Objective}
+
+
+def compared() -> tuple[str, ...]:
+    """Return the names of what `tammes compare` trains."""
+    return (*named_recipes(), CARE, CAN, MAE)
 
 
 def objective_type() -> Any:
@@ -71,7 +94,7 @@ class RecipeSettings:
     groups: int = 16
 
     def __post_init__(self) -> None:
-        for name in (*named_recipes(), CARE):
+        for name in compared():
             self.objective(name)  # refuses its parameters, whether or not the objective is compared
         self.terms(CARE)
 
@@ -82,7 +105,7 @@ class RecipeSettings:
             >>> RecipeSettings(beta=2.0).objective("hcl").coupling.beta
             2.0
         """
-        recipe = {**named_recipes(), CARE: care}[name]
+        recipe = {**named_recipes(), CARE: care, CAN: can, MAE: mae}[name]
         values = vars(self) | {"epsilon": self.radius if name == "ifm" else self.epsilon}
         parameters = inspect.signature(recipe).parameters
         return recipe(**{name: value for name, value in values.items() if name in parameters})
@@ -97,3 +120,12 @@ class RecipeSettings:
         if name != CARE:
             return None
         return Care(weight=self.equivariance_weight, groups=self.groups)
+
+    def masked(self, name: str) -> Masked | None:
+        """Return the masks beside an objective: those of CAN and MAE, None for all others.
+
+        Example:
+            >>> RecipeSettings().masked("mae").rate
+            0.75
+        """
+        return {CAN: Masked(), MAE: Masked.mae()}.get(name)

@@ -31,7 +31,7 @@ from tammes.encoders import (
     VisionTransformerConfig,
 )
 from tammes.positives import SameInstance
-from tammes.training import Care, InputAttack, LearnedNegativesConfig, QueueConfig
+from tammes.training import Care, InputAttack, LearnedNegativesConfig, Masked, QueueConfig
 from tammes.training.config_file import concrete_classes
 
 DEPTHS = (18, 34, 50)
@@ -54,6 +54,7 @@ NAMES: Mapping[type, str] = {
     QueueConfig: "queue",
     LearnedNegativesConfig: "learned",
     InputAttack: "pgd",
+    Masked: "can",
     SameInstance: "itself",
 }
 
@@ -110,7 +111,8 @@ def _subcommand(
 def of_part(default: Any) -> Option:
     """Return the option of a part that is always there, with its settings behind its name."""
     kind = type(default)
-    constructor = constructor_of(kind, options_of(kind), summary_of(kind))
+    options = {name: (option, getattr(default, name)) for name, (option, _) in options_of(kind).items()}
+    constructor = constructor_of(kind, options, summary_of(kind))
     constructor.__name__ = kind.__name__
     return Annotated[kind, tyro.conf.arg(constructor=constructor)], default
 

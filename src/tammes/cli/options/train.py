@@ -12,12 +12,12 @@ import tyro
 from tammes.checks import check_integer
 from tammes.cli.options import training
 from tammes.cli.options.data import RARE, Accelerator, Split
-from tammes.cli.options.objective import care, makers, named_recipes, objective_type
+from tammes.cli.options.objective import can, care, mae, makers, named_recipes, objective_type
 from tammes.cli.options.parsing import NO_DEFAULT, Options, check_word, fields_of, made, text_of, words_of
 from tammes.cli.options.parts import of_part, options_of, summary_of
 from tammes.cli.options.training import TrainingOptions, made_training, training_options
 from tammes.objective import Objective
-from tammes.training import Care
+from tammes.training import Care, Masked
 from tammes.training.command import Command
 
 
@@ -86,6 +86,8 @@ def options(maker: Callable[..., Objective] | None = None) -> Options:
     of_training, text = training_options(), text_of(Train)
     if maker is care:
         of_training["equivariance"] = of_part(Care())
+    if maker in (can, mae):
+        of_training["masked"] = of_part(Masked() if maker is can else Masked.mae())
     if maker is None:
         kind: Any = Annotated[objective_type(), tyro.conf.arg(name="", help="Objective to minimize.")]
         of_objective = {"objective": (kind, NO_DEFAULT)}
@@ -98,7 +100,7 @@ def options(maker: Callable[..., Objective] | None = None) -> Options:
         objective = chosen["objective"] if maker is None else maker(**chosen)
         return made(Train, {**given, "training": made_training(objective=objective, **settings)})
 
-    folded = {*named_recipes().values(), care}
+    folded = {*named_recipes().values(), care, can, mae}
     parts = {name for name, (annotation, _) in of_objective.items() if words_of(annotation)}
     return Options(
         make=make,

@@ -12,6 +12,7 @@ from tammes.cli.graph_data import are_nodes
 from tammes.cli.images import mirrors, size_and_channels
 from tammes.cli.loading import find_in_current_folder, kind_of, load_split
 from tammes.cli.options.data import Split
+from tammes.cli.options.optimizer import OPTIMIZER, OptimizerChoice
 from tammes.cli.options.parsing import Option, constructor_of, fields_of
 from tammes.cli.options.parts import choice_of, options_of
 from tammes.cli.volumes import VolumeShape
@@ -25,7 +26,7 @@ from tammes.encoders import (
     TransformersConfig,
 )
 from tammes.positives import GraphAugmentation, OneChange, SameInstance, Scans
-from tammes.training import Adam, Constant, Cosine, Data, TrainingConfig, suited
+from tammes.training import Data, TrainingConfig, suited
 from tammes.training.config import AugmentationConfig, EncoderConfig, PositivesConfig
 
 USUAL = ("usual", "What suits the data.")
@@ -34,8 +35,8 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
     "encoder": (
         EncoderConfig | None,
         "Network whose features are wanted (by default convnet for handwriting and resnet9 for other images "
-        "up to 64 pixels, resnet18 above, resnet3d for volumes, bag-of-words for texts, gin for graphs, and "
-        "gcn for nodes).",
+        "up to 64 pixels, resnet18 above, vit with masks, resnet3d for volumes, bag-of-words for texts, gin "
+        "for graphs, and gcn for nodes).",
     ),
     "augmentation": (
         AugmentationConfig | None,
@@ -63,27 +64,7 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
         "more for each layer (by default 10 for each); numbers above all degrees take all neighbors.",
     ),
 }
-OPTIMIZER: Mapping[str, tuple[Any, str]] = {
-    "learning_rate": (
-        float | None,
-        "Step size of Adam (by default 3e-3 for resnet9, 1e-3 for other networks of images, 0.1 for a bag of "
-        "words, 3e-5 for a pretrained network, 3e-4 for an untrained one of transformers).",
-    ),
-    "weight_decay": (float | None, "Weight of the L2 penalty added to the gradient (by default 1e-6)."),
-    "clip_norm": (
-        float | None,
-        "Largest norm of the gradient of all weights together (by default none; 1 for a pretrained network "
-        "or one of transformers).",
-    ),
-    "schedule": (
-        Constant | Cosine | None,
-        "Schedule of the learning rate (by default half a cosine, after a warm-up of an epoch for images and "
-        "of a tenth of the training for a pretrained network or one of transformers).",
-    ),
-}
-"""Likewise, of the optimizer."""
-
-NUMBERS = ("batch_size", "epochs", "seed", "chunk", "crops")
+NUMBERS = ("batch_size", "epochs", "seed", "chunk", "crops", "ema_decay")
 """Fields whose values the data do not change."""
 
 IN_WORDS_OF_SHELL: Mapping[str, str] = {
@@ -99,7 +80,7 @@ RARE = frozenset(
     {
         *("augmentation", "positives", "encoder", "annealing", "negatives", "schedule", "head", "no_head"),
         *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels", "crops"),
-        *("equivariance", "fanouts", "attack", "window"),
+        *("equivariance", "fanouts", "attack", "window", "masked", "ema_decay", "optimizer", "betas"),
     }
 )
 
@@ -147,14 +128,14 @@ class TrainingOptions:
 
     Args:
         settings: fields of `TrainingConfig` that were chosen; the data decide the others.
-        optimizer: fields of `Adam` that were chosen.
+        optimizer: fields of the optimizer that were chosen.
         size: height and width of images in pixels, or of volumes in voxels, or None.
         channels: channels of images, or None.
         window: values of volumes that become 0 and 1, or None.
     """
 
     settings: Mapping[str, Any]
-    optimizer: Mapping[str, Any]
+    optimizer: OptimizerChoice
     size: int | None
     channels: Literal[1, 3] | None
     window: tuple[float, float] | None = None
@@ -247,9 +228,11 @@ class TrainingOptions:
             data,
             encoder=chosen.get("encoder"),
             epochs=chosen.get("epochs"),
+            batch_size=chosen.get("batch_size"),
+            masked=chosen.get("masked"),
             mirrors=mirrors(source),
         )
-        return replace(usual, optimizer=replace(usual.optimizer, **self.optimizer), **chosen)
+        return replace(usual, optimizer=self.optimizer.completed(usual.optimizer), **chosen)
 
 
 def training_options() -> dict[str, Option]:
@@ -296,8 +279,7 @@ def made_training(
     """
     check_seed("seed", settings["seed"])
     chosen = {name: value for name, value in settings.items() if name not in FROM_DATA or value is not None}
-    optimizer = {name: chosen.pop(name) for name in OPTIMIZER}
-    optimizer = {name: value for name, value in optimizer.items() if value is not None}
+    optimizer = OptimizerChoice.of({name: chosen.pop(name) for name in OPTIMIZER})
     of_head = {name: value for name, value in vars(head).items() if value not in (None, False)}
     if no_head and of_head:
         raise ValueError(
@@ -310,5 +292,5 @@ def made_training(
     # The numbers are refused before the data are read, which may take long.
     objective = chosen.get("objective") or recipes.simclr(temperature=0.5)
     numbers = {name: chosen[name] for name in NUMBERS if name in chosen}
-    TrainingConfig(objective=objective, optimizer=Adam(**optimizer), **numbers)
+    TrainingConfig(objective=objective, **numbers)
     return TrainingOptions(settings=chosen, optimizer=optimizer, size=size, channels=channels, window=window)

@@ -1,0 +1,112 @@
+"""Settings of pre-training with masks as tables of the thesis print them, and how they scale to a training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tammes.checks import check_integer
+from tammes.encoders import ProjectionHeadConfig, VisionTransformerConfig
+from tammes.positives import Photographs
+from tammes.training.masked import Masked
+from tammes.training.optimizer import AdamW, Cosine
+
+if TYPE_CHECKING:
+    from tammes.training.config import TrainingConfig
+
+BASE_BATCH = 256
+"""Batch to which a base learning rate belongs (Goyal et al., 2017)."""
+MOST_PATCHES_A_SIDE, LARGEST_PATCH = 8, 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainingTable:
+    """Settings of a pre-training: AdamW with betas 0.9 and 0.95, a warm-up, half a cosine, and masks.
+
+    The learning rate is the base rate times batch / 256. The warm-up of 40 epochs out of 800 is a twentieth
+    of any training.
+
+    Args:
+        base_rate: learning rate at a batch of 256.
+        weight_decay: weight decay of AdamW.
+        masked: rate of the masks, and weights of the terms.
+        warmup_share: share of the epochs in which the learning rate rises.
+
+    Source: Robinson (2023), Tables D.2 to D.5. Tables D.6 and D.7 are of fine-tuning and linear probes, which
+    are evaluations.
+
+    Example:
+        >>> TABLE_D2.optimizer(batch_size=512, epochs=100)
+        AdamW(learning_rate=0.0005, weight_decay=0.05, schedule=Cosine(warmup_epochs=5.0), clip_norm=None, betas=(0.9, 0.95))
+    """  # noqa: E501
+
+    base_rate: float
+    weight_decay: float = 0.05
+    masked: Masked
+    warmup_share: float = 0.05
+
+    def optimizer(self, *, batch_size: int, epochs: int) -> AdamW:
+        """Return the optimizer of a training.
+
+        Args:
+            batch_size: pairs per step.
+            epochs: number of epochs.
+        """
+        rate = self.base_rate * check_integer("batch_size", batch_size) / BASE_BATCH
+        schedule = Cosine(warmup_epochs=self.warmup_share * check_integer("epochs", epochs))
+        return AdamW(learning_rate=rate, weight_decay=self.weight_decay, schedule=schedule)
+
+
+TABLE_D2 = PretrainingTable(base_rate=2.5e-4, masked=Masked())
+"""CAN (and SimCLR, with `Masked.contrast_alone()`) on ImageNet, of ViT-B."""
+TABLE_D2_LARGE = replace(TABLE_D2, base_rate=1.25e-4, weight_decay=0.1)
+"""The same of ViT-L."""
+TABLE_D3 = TABLE_D2
+"""CAN on JFT-300M and ImageNet-21K, of ViT-B."""
+TABLE_D3_LARGE = replace(TABLE_D3, base_rate=3.125e-5)
+"""The same of ViT-L."""
+TABLE_D4 = PretrainingTable(base_rate=1.5e-4, masked=Masked.mae())
+"""MAE on ImageNet."""
+TABLE_D5 = replace(TABLE_D4, base_rate=3.75e-5)
+"""MAE on JFT-300M and ImageNet-21K."""
+
+
+def with_masks(config: TrainingConfig, masked: Masked) -> TrainingConfig:
+    """Return the settings of a training with masks: the optimizer, the head and the views of the thesis.
+
+    The head has two hidden layers with batch normalization (appendix D.3). Without contrast there is none,
+    and photographs are cropped and mirrored alone (Table D.4).
+
+    Args:
+        config: settings of the training without masks.
+        masked: settings of the masks.
+    """
+    table = TABLE_D2 if masked.contrast else TABLE_D4
+    head = ProjectionHeadConfig(hidden=512, layers=3, batch_norm=True, output_norm=False)
+    views = config.augmentation
+    if not masked.contrast and isinstance(views, Photographs):
+        views = replace(views, jitter_probability=0.0, grayscale_probability=0.0, blur_probability=0.0)
+    return replace(
+        config,
+        masked=masked,
+        head=head if masked.contrast else None,
+        augmentation=views,
+        optimizer=table.optimizer(batch_size=config.batch_size, epochs=config.epochs),
+    )
+
+
+def fitting_transformer(size: int) -> VisionTransformerConfig:
+    """Return a small Vision Transformer whose patches fit the images: about 8 x 8 of them.
+
+    Both sides have an even number of patches, so that a half and three quarters can be hidden.
+
+    Args:
+        size: height and width of the images in pixels.
+
+    Example:
+        >>> [fitting_transformer(size).patch for size in (8, 28, 32, 64, 224)]
+        [2, 2, 4, 8, 16]
+    """
+    largest = min(LARGEST_PATCH, max(2, size // MOST_PATCHES_A_SIDE))
+    fitting = [patch for patch in range(1, largest + 1) if size % (2 * patch) == 0]
+    return VisionTransformerConfig(patch=fitting[-1]) if fitting else VisionTransformerConfig()
