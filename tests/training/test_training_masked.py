@@ -150,7 +150,7 @@ def test_killed_and_resumed_it_is_the_same_run(
         with pytest.raises(Killed):
             go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1))
     go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
-    for name in ("model.safetensors", "metrics.csv", "config.yaml"):
+    for name in ("model.safetensors", "metrics.csv", "config.yaml", "reconstructions.safetensors"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
 
 

@@ -13,9 +13,9 @@ from torch import Tensor
 from tammes.cli.advice import advice_of_views
 from tammes.cli.rotations import measured_rotations
 from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
-from tammes.data import GraphSet, NodeSet, Texts, Volumes
+from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes
 from tammes.data.listing import listing
-from tammes.encoders import UnavailableWeightsError
+from tammes.encoders import UnavailableWeightsError, VisionTransformer
 from tammes.objective import Objective
 from tammes.report import (
     Before,
@@ -32,10 +32,12 @@ from tammes.report import (
 from tammes.report.origin import origin
 from tammes.report.settings import SEED, data_settings, training_settings
 from tammes.selection import OtherLabels, Subset
-from tammes.training import Data, Run, RunConfig, TrainingConfig, build_model, embed
-from tammes.training.embedding import embed_pairs
+from tammes.training import Data, Model, Run, RunConfig, TrainingConfig, build_model, embed
+from tammes.training.embedding import embed_pairs, evaluating
+from tammes.training.examples import to_inputs
 from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
 from tammes.training.pairing import Pairing
+from tammes.training.pictures import SHOWN
 from tammes.training.rotations import Rotations
 from tammes.training.seeds import Purpose, derive
 
@@ -114,6 +116,8 @@ def write_report(
     if len(runs) > 1:
         first, last = config.training.seed, runs[-1].config.training.seed
         settings[SEED] = f"{first} to {last}; figures of embeddings and negatives are of the first"
+    if (computation := computation_in_words(trials)) is not None:
+        settings["computation"] = computation
     outcomes = tuple(report_outcome(trial, exhibit, measure) for trial in trials)
     shown = tuple(advice) or advice_of_views(outcomes[0], [each.runs[0].config.training for each in trials])
     page = Comparison(
@@ -189,6 +193,17 @@ def report_settings(config: RunConfig, exhibit: Exhibit, measure: Measure | None
     return {**settings, f"{exhibit.sample.many} below": origin}
 
 
+def computation_in_words(trials: Sequence[Trial]) -> str | None:
+    """Return the floating-point operations of each trial's first run; None if they are not known."""
+    words = []
+    for trial in trials:
+        flops = trial.runs[0].metrics[-1].last.get("flops")
+        if flops is None:
+            return None
+        words.append(("" if len(trials) == 1 else f"{trial.name} ") + f"{flops / 1e12:,.3g}")
+    return f"{', '.join(words)} TFLOP in all, forward and backward"
+
+
 def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> Outcome:
     """Return one trained objective for the report; the figures of its embeddings show its first seed.
 
@@ -230,7 +245,33 @@ def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> O
         view_a=view_a.numpy(),
         view_b=view_b.numpy(),
         weights=weights.numpy(),
+        reconstructions=run.reconstructions,
+        attention=attention_of(run.model, data),
     )
+
+
+def attention_of(model: Model, data: Data) -> np.ndarray | None:
+    """Return how much the patches of a few images are attended to in the last block, by each head.
+
+    The attention that a patch gets is the mean over all patches, times their number: 1 where all get as much.
+
+    Args:
+        model: encoder and head.
+        data: rows of the sample, of which the first are taken.
+
+    Returns:
+        An array (images, heads, side, side); None if the encoder is no Vision Transformer.
+    """
+    if not isinstance(model.encoder, VisionTransformer) or not isinstance(data, Images):
+        return None
+    images = to_inputs(data.batch(range(min(SHOWN, len(data)))))
+    assert isinstance(images, Tensor)
+    device = next(model.parameters()).device
+    with torch.no_grad(), evaluating(model):
+        attention = model.encoder.attention(images.to(device)).float().cpu()
+    received = attention.mean(dim=2) * attention.shape[-1]  # (images, heads, patches)
+    side = model.encoder.size // model.encoder.patch
+    return received.unflatten(2, (side, side)).numpy()
 
 
 def _rotations(trial: Trial, data: Data) -> tuple[Rotations, ...]:

@@ -9,6 +9,7 @@ from tammes.checks import check_integer, check_number, check_shape
 from tammes.report.curve import Curve
 from tammes.report.sample import Sample
 from tammes.report.scores import Floats, Floor, Integers, Scores, check_finite
+from tammes.training.pictures import Reconstructions
 from tammes.training.rotations import Rotations
 
 
@@ -37,6 +38,9 @@ class Outcome:
         view_b: (b, dim) embeddings of the second views: of the same rows, or of the sample's `partners`.
         weights: (2b, 2b) result of `objective.weights(view_a, view_b)`: rows sum to one, 0 for anything but
             negatives. For an objective that needs labels, pass them; for a random selection, use one draw.
+        reconstructions: what the decoder of a run with masks made of a few images; or None.
+        attention: (images, heads, side, side) how much each patch of the sample's first images is attended to
+            in the last block, 1 on average; or None.
 
     Raises:
         ValueError: If shapes do not match, numbers are not finite, an embedding has length zero, or rows of
@@ -68,6 +72,8 @@ class Outcome:
     view_a: Floats = field(repr=False)
     view_b: Floats = field(repr=False)
     weights: Floats = field(repr=False)
+    reconstructions: Reconstructions | None = field(default=None, repr=False)
+    attention: Floats | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         where = f"Outcome({self.name!r})"
@@ -91,6 +97,8 @@ class Outcome:
                 f"{where}.weights expected non-negative rows that sum to one, got sums from {sums.min():.4g} "
                 f"to {sums.max():.4g}: pass objective.weights(view_a, view_b)"
             )
+        if self.attention is not None:
+            check_shape(f"{where}.attention", self.attention.shape, (None, None, None, None))
         if self.confusion is not None:
             _check_confusion(f"{where}.confusion", self.confusion)
 

@@ -17,6 +17,7 @@ from tammes.report.pair_panels import (
     similarity_panels,
 )
 from tammes.report.palette import CLASSES, css_color
+from tammes.report.patches import attention_strips, reconstruction_strips
 from tammes.report.reasons import reasons
 from tammes.report.rotations import rotation_table
 from tammes.report.sample import Degrees, GraphSizes, Sentences
@@ -79,6 +80,11 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
         "alignment": alignment_panel(comparison),
         "align_uniform": alignment_uniformity_of(outcomes[0]),
         "rotations": rotation_table(comparison, colors),
+        "reconstructions": reconstruction_strips(comparison),
+        "attention": attention_strips(comparison),
+        "has_denoised": any(
+            each.reconstructions is not None and len(each.reconstructions.denoised) for each in outcomes
+        ),
         "anchors": anchor_strips(comparison),
         "nearest": [] if isinstance(sample, GraphSizes | Degrees) else nearest_strips(comparison),
         "weights": weight_panels(comparison),

@@ -27,6 +27,7 @@ from tammes.training.metrics import MetricsRecorder, Monitor
 from tammes.training.model import build_model
 from tammes.training.module import ContrastiveModule
 from tammes.training.pairing import Pairing, UnpairedWarning
+from tammes.training.pictures import PictureRecorder
 from tammes.training.progress import EpochProgressBar, progress_of
 from tammes.training.run_folder import Run, RunFolder
 from tammes.training.sampler import PairSampler, Shard
@@ -135,13 +136,14 @@ def _train(
         loader = pair_loader(examples, sampler, workers=machine.workers)
         recorder = MetricsRecorder(None if folder is None else folder.metrics, monitor, group)
         place = EnvironmentRecorder(None if folder is None else folder.environment, recorder, group)
+        pictures = PictureRecorder(None if folder is None else folder.reconstructions, group)
         saver = SaveCheckpoint(
             None if folder is None else folder.checkpoint,
             every=1 if folder is None else folder.checkpoint_every,
             config="" if folder is None else to_yaml(run_config),
             request=request,
         )
-        trainer = _trainer(module, machine, checkpoint, recorder, [request, recorder, place, saver])
+        trainer = _trainer(module, machine, checkpoint, recorder, [request, recorder, place, pictures, saver])
         try:
             with filtered_logs(), plain_errors():
                 trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
@@ -159,6 +161,7 @@ def _train(
         metrics=tuple(recorder.rows),
         seconds=recorder.seconds,
         environments=place.parts,
+        reconstructions=pictures.found,
     )
 
 

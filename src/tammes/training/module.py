@@ -66,7 +66,7 @@ class ContrastiveModule(LightningModule):
         care: terms beside the objective, or None.
         terms: the values of these terms in the last step.
         masked: masks, noise and their terms, or None.
-        means: the values in the last step of numbers that are averaged over an epoch.
+        means: numbers of the last step that are averaged over an epoch.
         average: moving average of the weights, or None.
         flops: floating-point operations of the first step on this process; None before it.
         local_maxima: largest gradient entries of this process, filled by the DDP strategy.
@@ -179,11 +179,8 @@ class ContrastiveModule(LightningModule):
     ) -> Tensor:
         """Return the weighted sum of the objective, reconstruction and denoising, and remember each."""
         embeddings, errors = masked.split(outputs)
-        loss, terms = masked.losses(
-            lambda: self._loss(self._pairs(embeddings, first, rows)),
-            errors,
-            group=self.group.step_group or Single(),
-        )
+        contrast = lambda: self._loss(self._pairs(embeddings, first, rows))  # noqa: E731
+        loss, terms = masked.losses(contrast, errors, group=self.group.step_group or Single())
         self.means = {name: float(term.detach()) for name, term in terms.items()}
         return loss
 

@@ -1,4 +1,4 @@
-"""Settings of pre-training with masks as tables of the thesis print them, and how they scale to a training."""
+"""Settings of pre-training with masks as the thesis prints them, and how they scale to a training."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """The folder of a run: its files, when they may be written, and how a run is read back."""
 
-import dataclasses
 import warnings
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
@@ -17,11 +16,14 @@ from tammes.training.atomic import partial_files, write_atomically
 from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
 from tammes.training.command import Command
 from tammes.training.config import RunConfig, TrainingConfig
-from tammes.training.config_file import differences, from_yaml, to_yaml
+from tammes.training.config_file import from_yaml, to_yaml
 from tammes.training.environment import FILE, Environment, read_environments
 from tammes.training.lock import LOCK, locked
 from tammes.training.metrics import EpochMetrics, read_csv
 from tammes.training.model import Model
+from tammes.training.pictures import FILE as RECONSTRUCTIONS
+from tammes.training.pictures import Reconstructions
+from tammes.training.same_run import check_same
 from tammes.training.weights import read_model
 
 
@@ -92,6 +94,11 @@ class RunFolder:
         return self.path / FILE
 
     @property
+    def reconstructions(self) -> Path:
+        """File with what the decoder of a run with masks made of a few images."""
+        return self.path / RECONSTRUCTIONS
+
+    @property
     def report(self) -> Path:
         """File of the report."""
         return self.path / "report.html"
@@ -130,6 +137,7 @@ class RunFolder:
             self.description,
             self.metrics,
             self.environment,
+            self.reconstructions,
             self.report,
             self.command_file,
         )
@@ -282,28 +290,6 @@ def read_config(path: Path) -> RunConfig:
         raise ValueError(f"{path}: {error}") from error
 
 
-def check_same(old: RunConfig, new: RunConfig, name: str) -> None:
-    """Raise ValueError if a run would resume with another configuration; only more epochs are allowed.
-
-    Args:
-        old: configuration that the run was started with.
-        new: configuration to resume with.
-        name: name of the run in the message.
-    """
-    if old.training.is_extendable:
-        longer = dataclasses.replace(old.training, epochs=new.training.epochs)
-        old = dataclasses.replace(old, training=longer)
-    changes = [f"{path} was {was!r}, now {now!r}" for path, was, now in differences(old, new)]
-    if not changes:
-        return
-    hint = "give the same settings, or start a new run"
-    if changes == [f"training.epochs was {old.training.epochs!r}, now {new.training.epochs!r}"]:
-        hint = "start a new run: this one spreads a schedule over the epochs it was started with"
-    if "shards" in changes[-1] and all(each.startswith(("data.shards", "data.count")) for each in changes):
-        hint = "put back the shards that the run was started with, all of them whole, or start a new run"
-    raise ValueError(f"{name} belongs to a run with other settings: {'; '.join(changes)}. Instead, {hint}")
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
     """A trained run, in memory.
@@ -314,6 +300,7 @@ class Run:
         metrics: metrics of each epoch.
         seconds: wall-clock time of training, without measuring accuracies; None if it is not recorded.
         environments: when and on which machine each part of the run was computed; empty if not recorded.
+        reconstructions: what its decoder made of a few images; None without a decoder.
     """
 
     config: RunConfig
@@ -321,6 +308,7 @@ class Run:
     metrics: tuple[EpochMetrics, ...] = field(repr=False)
     seconds: float | None = None
     environments: tuple[Environment, ...] = ()
+    reconstructions: Reconstructions | None = field(default=None, repr=False)
 
 
 def load_run(path: Path, *, trust: bool = False) -> Run:
@@ -347,4 +335,11 @@ def load_run(path: Path, *, trust: bool = False) -> Run:
     metrics = read_csv(folder.metrics) if folder.metrics.exists() else ()
     environments = read_environments(folder.environment)
     seconds = environments[-1].seconds if environments else None
-    return Run(config=config, model=model, metrics=metrics, seconds=seconds, environments=environments)
+    return Run(
+        config=config,
+        model=model,
+        metrics=metrics,
+        seconds=seconds,
+        environments=environments,
+        reconstructions=Reconstructions.load(folder.reconstructions),
+    )

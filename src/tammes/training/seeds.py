@@ -25,6 +25,7 @@ class Purpose(IntEnum):
     ADVERSARIES = 12
     ATTACK = 13
     MASKS = 14
+    PICTURES = 15
 
 
 def derive(seed: int, purpose: Purpose, *position: int) -> int:
