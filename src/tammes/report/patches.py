@@ -36,11 +36,11 @@ def _reconstructions(outcome: Outcome, found: Reconstructions, color: str) -> It
         strips = [_strip("seen by the encoder", color, [_item(found.seen[row].numpy(), f"{words}, masked")])]
         for name, made in (("reconstruction", found.reconstructed), ("denoised", found.denoised)):
             items = [
-                _item(stage[row].numpy(), f"{words}, {name} after epoch {epoch}", f"epoch {epoch}")
+                _item(stage[row].numpy(), f"{words}, {name} after epoch {epoch}", f"{epoch}")
                 for epoch, stage in zip(found.epochs, made, strict=False)
             ]
             if items:
-                strips.append(_strip(name, color, items))
+                strips.append(_strip(f"{name} after epoch", color, items))
         yield anchor, strips
 
 

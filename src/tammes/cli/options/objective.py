@@ -105,7 +105,7 @@ class RecipeSettings:
             >>> RecipeSettings(beta=2.0).objective("hcl").coupling.beta
             2.0
         """
-        recipe = {**named_recipes(), CARE: care, CAN: can, MAE: mae}[name]
+        recipe = makers()[name]
         values = vars(self) | {"epsilon": self.radius if name == "ifm" else self.epsilon}
         parameters = inspect.signature(recipe).parameters
         return recipe(**{name: value for name, value in values.items() if name in parameters})
