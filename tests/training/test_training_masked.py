@@ -162,7 +162,9 @@ def test_chunks_change_nothing_but_rounding(config: TrainingConfig, chunk: int) 
     one = replace(config, head=head, epochs=1)
     whole, chunked = go(one), go(replace(one, chunk=chunk))
     assert losses_of(chunked) == pytest.approx(losses_of(whole), rel=1e-5)
-    assert chunked.metrics[-1].last == pytest.approx(whole.metrics[-1].last, rel=1e-4)
+    found, expected = dict(chunked.metrics[-1].last), dict(whole.metrics[-1].last)
+    assert 1.2 < found.pop("flops") / expected.pop("flops") < 1.34  # one more forward pass
+    assert found == pytest.approx(expected, rel=1e-4)
     torch.testing.assert_close(weights_of(chunked), weights_of(whole), atol=1e-4, rtol=0)
 
 

@@ -65,7 +65,7 @@ def test_mae_has_no_head_and_views_that_are_cropped_and_mirrored_alone() -> None
     assert config.augmentation == Photographs(
         jitter_probability=0.0, grayscale_probability=0.0, blur_probability=0.0
     )
-    assert config.optimizer.learning_rate == pytest.approx(1.5e-4)
+    assert config.optimizer.learning_rate == pytest.approx(6e-4)
 
 
 @pytest.mark.parametrize(("size", "patch"), [(8, 2), (28, 2), (32, 4), (96, 12), (224, 16), (9, 4)])

@@ -108,7 +108,8 @@ def decoded(model: Model, masked: Masked, images: Tensor, *, seed: int) -> dict[
     patches = encoder.patches(images)
     drawn = Corrupted.draw(patches, rate=masked.rate, noise=masked.noise, generator=generator)
     with evaluating(model):
-        predicted = drawn.decoded(decoder, drawn.tokens(encoder), tell_noise=masked.tell_noise).float()
+        predicted = drawn.decoded(decoder, drawn.tokens(encoder), tell_noise=masked.tell_noise)
+    predicted = predicted.to(patches.dtype)
     places = drawn.mask.hidden[..., None].expand(-1, -1, patches.shape[2])
     found = at(predicted, drawn.mask.hidden)
     if masked.normalize_targets:  # as in the pictures of He et al., with the patch's own mean and variance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,8 @@ from tammes.training.optimizer import AdamW, Cosine
 if TYPE_CHECKING:
     from tammes.training.config import TrainingConfig
 
-BASE_BATCH = 256
-"""Batch to which a base learning rate belongs (Goyal et al., 2017)."""
+PRINTED_BATCH, BASE_BATCH = 4096, 256
+"""Batch of the tables, and the one to which a base learning rate belongs."""
 MOST_PATCHES_A_SIDE, LARGEST_PATCH = 8, 16
 
 
@@ -23,21 +24,25 @@ MOST_PATCHES_A_SIDE, LARGEST_PATCH = 8, 16
 class PretrainingTable:
     """Settings of a pre-training: AdamW with betas 0.9 and 0.95, a warm-up, half a cosine, and masks.
 
-    The learning rate is the base rate times batch / 256. The warm-up of 40 epochs out of 800 is a twentieth
-    of any training.
+        learning rate  =  base_rate 4096 / 256 sqrt( batch / 4096 )
+
+    At the batch of the tables, 4,096, this is the base rate times batch / 256, as it is printed. To smaller
+    batches the rate falls with the square root, as suits Adam, whose steps do not grow with the gradient. The
+    warm-up of 40 epochs out of 800 is a twentieth of any training.
 
     Args:
-        base_rate: learning rate at a batch of 256.
+        base_rate: base learning rate, a sixteenth of that at a batch of 4,096.
         weight_decay: weight decay of AdamW.
         masked: rate of the masks, and weights of the terms.
         warmup_share: share of the epochs in which the learning rate rises.
 
     Source: Robinson (2023), Tables D.2 to D.5. Tables D.6 and D.7 are of fine-tuning and linear probes, which
-    are evaluations.
+    are evaluations. Differs: the square root, where a base rate usually means a linear rule; the tables have
+    one batch alone.
 
     Example:
-        >>> TABLE_D2.optimizer(batch_size=512, epochs=100)
-        AdamW(learning_rate=0.0005, weight_decay=0.05, schedule=Cosine(warmup_epochs=5.0), clip_norm=None, betas=(0.9, 0.95))
+        >>> TABLE_D2.optimizer(batch_size=256, epochs=100)
+        AdamW(learning_rate=0.001, weight_decay=0.05, schedule=Cosine(warmup_epochs=5.0), clip_norm=None, betas=(0.9, 0.95))
     """  # noqa: E501
 
     base_rate: float
@@ -52,7 +57,8 @@ class PretrainingTable:
             batch_size: pairs per step.
             epochs: number of epochs.
         """
-        rate = self.base_rate * check_integer("batch_size", batch_size) / BASE_BATCH
+        share = check_integer("batch_size", batch_size) / PRINTED_BATCH
+        rate = self.base_rate * PRINTED_BATCH / BASE_BATCH * math.sqrt(share)
         schedule = Cosine(warmup_epochs=self.warmup_share * check_integer("epochs", epochs))
         return AdamW(learning_rate=rate, weight_decay=self.weight_decay, schedule=schedule)
 

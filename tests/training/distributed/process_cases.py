@@ -21,7 +21,12 @@ from torch import Tensor, nn
 
 from tammes import OtherLabels, recipes
 from tammes.data import Images, shards
-from tammes.encoders import BagOfWordsConfig, ResNetConfig
+from tammes.encoders import (
+    BagOfWordsConfig,
+    ProjectionHeadConfig,
+    ResNetConfig,
+    VisionTransformerConfig,
+)
 from tammes.positives import Active, Neighbors, Photographs, Quantile, SameClass, Targeted
 from tammes.sources import Gather
 from tammes.training import (
@@ -29,6 +34,7 @@ from tammes.training import (
     Care,
     Data,
     Machine,
+    Masked,
     Monitor,
     QueueConfig,
     Run,
@@ -37,6 +43,7 @@ from tammes.training import (
     atomic,
     examples,
     loop,
+    module,
     train,
 )
 from tammes.training.distributed import strategy
@@ -93,6 +100,14 @@ EXACT = {
         CONFIG, positives=Active(candidates=3, acceptance=Quantile(share=0.5), refresh=4, warm_up=2)
     ),
     "equivariance": replace(CONFIG, batch_size=8, equivariance=Care(weight=2.0, groups=4, invariance=1.0)),
+    "masks": replace(
+        CONFIG,
+        objective=HCL,
+        encoder=VisionTransformerConfig(patch=2, width=12, depth=1, heads=3),
+        head=ProjectionHeadConfig(dim=8, batch_norm=True),
+        masked=Masked(contrast=0.3, decoder_width=12, decoder_depth=1),
+        epochs=1,
+    ),
     "targeted": replace(CONFIG, positives=Targeted(freely=("noise",)), epochs=1),
     "other images": replace(CONFIG, positives=SameClass(), epochs=1),
     "texts": replace(make_text_config(), batch_size=5),
@@ -311,19 +326,19 @@ def sharded(folder: Path) -> list[list[int]]:
     images = shards(write_shards(folder / f"pets {RANK}", 6, 6, 6, 6), size=8, buffer=4)
     config = replace(CONFIG, augmentation=Photographs())
     seen: list[list[int]] = []
-    read = ContrastiveModule._views
+    read = module.views_of
 
-    def views(module: ContrastiveModule, batch: PairBatch, step: int) -> Any:
+    def views_of(config: TrainingConfig, batch: PairBatch, **more: Any) -> Any:
         seen.append(batch[2][:, 0].tolist())
-        return read(module, batch, step)
+        return read(config, batch, **more)
 
-    ContrastiveModule._views = views  # type: ignore[method-assign]
+    module.views_of = views_of
     try:
         with at_step(6, kill, ranks=(0, 1)), suppress(Killed):
             run_folder = RunFolder(path=folder / "sharded", checkpoint_every=2)
             train(config, images, folder=run_folder, machine=Machine(accelerator="cpu", patience=60))
     finally:
-        ContrastiveModule._views = read  # type: ignore[method-assign]
+        module.views_of = read
     return seen
 
 

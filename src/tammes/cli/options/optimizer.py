@@ -15,8 +15,8 @@ OPTIMIZER: Mapping[str, tuple[Any, str]] = {
     "learning_rate": (
         float | None,
         "Step size of Adam (by default 3e-3 for resnet9, 1e-3 for other networks of images, 0.1 for a bag of "
-        "words, 3e-5 for a pretrained network, 3e-4 for an untrained one of transformers, and with masks "
-        "2.5e-4 times batch / 256, or 1.5e-4 without contrast).",
+        "words, 3e-5 for a pretrained network, 3e-4 for an untrained one of transformers; 1e-3 with "
+        "masks too, 6e-4 without contrast).",
     ),
     "weight_decay": (
         float | None,
