@@ -40,7 +40,7 @@ PARTS: list[tuple[object, str]] = [
     (BagOfWordsConfig(dim=64), "bag of words: dim 64, minimum count 5, lowercase no"),
     (ModuleConfig(factory="my_package.nets:build"), "module: factory my_package.nets:build"),
     (TimmConfig(name="vit_tiny"), "timm: name vit_tiny, pretrained no"),
-    (ProjectionHeadConfig(), "projection head: dim 128, layers 2, batch norm no"),
+    (ProjectionHeadConfig(), "projection head: dim 128, layers 2, batch norm no, output norm yes"),
     (QueueConfig(size=64), "queue: size 64, momentum 0.99, rising no"),
     (Falling(changes=2), "falling: changes 2"),
     (Targeted(freely=("hue", "noise")), "targeted: freely hue and noise, little 0.25"),
