@@ -164,7 +164,10 @@ def test_every_setting_reaches_the_config(data: Path, tmp_path: Path) -> None:
     assert repr(training.encoder) == "ResNetConfig(depth=18, small_image_stem=True, zero_init_residual=True)"
     assert "hue=0.0" in repr(training.augmentation)
     assert repr(training.optimizer.schedule) == "Cosine(warmup_epochs=1.0)"
-    assert repr(training.head) == "ProjectionHeadConfig(dim=16, hidden=None, layers=2, batch_norm=True)"
+    assert (
+        repr(training.head)
+        == "ProjectionHeadConfig(dim=16, hidden=None, layers=2, batch_norm=True, output_norm=True)"
+    )
     assert (training.optimizer.learning_rate, training.seed) == (0.002, 3)
 
 
