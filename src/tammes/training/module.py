@@ -269,8 +269,7 @@ class ContrastiveModule(LightningModule):
         labels = self._labels(rows)
         if isinstance(self.config.positives, OwnGraph):
             assert isinstance(first, GraphBatch)
-            # Without ids, which are all different in a batch, nodes and graphs need not be sorted.
-            return NodesToGraphs()(*embeddings, owner=first.owner, labels=labels)
+            return NodesToGraphs()(*embeddings, owner=first.owner, labels=labels)  # without ids: no sorting
         if isinstance(self.source, Queue | LearnedNegatives):
             # The ids let the fresh key of an image replace the one stored in an earlier epoch.
             return self.source(*embeddings, ids=rows, labels=labels)
