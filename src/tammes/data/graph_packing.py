@@ -138,6 +138,9 @@ def packed_rows(rows: Sequence[GraphRow], *, names: Sequence[str], where: str) -
         >>> packed_rows([row, row], names=("one", "two"), where="here")
         GraphSet(2 graphs, 4 nodes, 1 classes)
     """
+    empty_ones = [name for name, row in zip(names, rows, strict=True) if row.nodes == 0]
+    if empty_ones:
+        raise ValueError(f"{where}: expected nodes in every graph, got none in {empty_ones[0]}: leave it out")
     with_features = _in_all([row.features for row in rows], "node features", names)
     with_labels = _in_all([row.label for row in rows], "a label", names)
     for name, row in zip(names, rows, strict=True):
@@ -152,9 +155,10 @@ def packed_rows(rows: Sequence[GraphRow], *, names: Sequence[str], where: str) -
     features = [row.features for row in rows if row.features is not None]
     widths = [each.shape[1] for each in features]
     if len(set(widths)) > 1:
-        odd_one = next(name for name, width in zip(names, widths, strict=True) if width != widths[0])
+        odd_one = next(number for number, width in enumerate(widths) if width != widths[0])
         raise ValueError(
-            f"expected {widths[0]} features of every node, as {names[0]} has, got another number in {odd_one}"
+            f"expected as many features of every node as {names[0]} has ({widths[0]}), got {widths[odd_one]} "
+            f"in {names[odd_one]}"
         )
     empty = torch.zeros(2, 0, dtype=torch.int64)
     return packed(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import sys
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -159,7 +161,8 @@ GraphBatch(2 graphs, 6 nodes, 8 edges))
     if index.first is None:
         raise ValueError(f"expected graphs in {where}, found none")
     labels, classes = class_names(index.labels)
-    counts = np.bincount([shard for shard, _ in index.places], minlength=len(shard_names))
+    places = np.stack([np.array(index.shards), np.array(index.positions)], axis=1)
+    counts = np.bincount(places[:, 0], minlength=len(shard_names))
     return GraphStream(
         reader=StreamReader(
             dataset=dataset,
@@ -168,9 +171,9 @@ GraphBatch(2 graphs, 6 nodes, 8 edges))
             counts=tuple(counts.tolist()),
             capacity=2 * buffer,
         ),
-        places=np.array(index.places, np.int64),
+        places=places,
         names=tuple(index.names),
-        sizes=torch.tensor(index.sizes),
+        sizes=torch.from_numpy(np.array(index.sizes)),
         columns=index.columns,
         digest=index.content.hexdigest()[:12],
         buffer=buffer,
@@ -185,9 +188,9 @@ class _Index:
     def __init__(self, where: str) -> None:
         self.where = where
         self.content = hashlib.sha256()
-        self.places: list[tuple[int, int]] = []
+        # Of many graphs a list of numbers would take several times as much memory.
+        self.shards, self.positions, self.sizes = array("q"), array("q"), array("q")
         self.names: list[str] = []
-        self.sizes: list[int] = []
         self.labels: list[str | None] = []
         self.columns: tuple[str, ...] = ()
         self.first: GraphRow | None = None
@@ -196,9 +199,10 @@ class _Index:
     def add(self, name: str, place: tuple[int, int], row: GraphRow) -> None:
         self.first = row if self.first is None else self.first
         self.names.append(name)
-        self.places.append(place)
+        self.shards.append(place[0])
+        self.positions.append(place[1])
         self.sizes.append(row.nodes)
-        self.labels.append(row.label)
+        self.labels.append(None if row.label is None else sys.intern(row.label))
         self.content.update(f"{row.nodes}\0".encode())
         self.content.update(row.edges.contiguous().numpy().tobytes())
         if row.features is not None:
