@@ -25,7 +25,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 
-class Killed(Exception):
+class Killed(BaseException):
     """The end of the process, as far as a test can have it."""
 
 

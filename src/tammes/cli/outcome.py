@@ -13,7 +13,7 @@ from torch import Tensor
 from tammes.cli.advice import advice_of_views
 from tammes.cli.rotations import measured_rotations
 from tammes.cli.scores import DRAWS, Measure, Trial, readable, shuffled_rows
-from tammes.data import GraphSet, NodeSet, Texts, Volumes
+from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes
 from tammes.data.listing import listing
 from tammes.encoders import UnavailableWeightsError
 from tammes.objective import Objective
@@ -79,6 +79,7 @@ class Exhibit:
             # n 1 d h w -> n 1 h w: of a volume the page shows the middle slice.
             slices = (255 * data.voxels[:, :, data.size[0] // 2]).round().to(torch.uint8)
             return Pictures(images=slices.numpy(), **shared)
+        assert isinstance(data, Images)  # graphs of a stream were copied into memory
         return Pictures(images=data.batch(range(len(data))).numpy(), **shared)
 
 
