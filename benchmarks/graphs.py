@@ -8,7 +8,8 @@ The published step (github.com/fanyun-sun/InfoGraph, unsupervised) fills two den
 graphs, entry by entry in Python, multiplies all nodes with all graphs, and masks. "masks at once" is the same
 with the matrices made by one operation. All ways have the same network, batches and optimizer; batches are
 collated within the clock, as their loaders do. Where PyGCL is installed (see `graphs_pygcl.py`), its loss is
-a row, too. The second table has the largest tensor of a loss and its gradient. `--parts` times what a step
+a row, too. The second table has the largest tensor of a loss and its gradient, and of
+a whole step of ours. `--parts` times what a step
 consists of, in processor time, and quicker ways to do the same: how much each would bring.
 """
 
@@ -33,8 +34,9 @@ from torch_geometric.nn import GINConv, global_add_pool
 from graphs_pygcl import pygcl_loss
 from machine import description
 from tammes import NodesToGraphs, recipes
-from tammes.data import GraphSet, graphs_of, tu_set
+from tammes.data import GraphBatch, GraphSet, graphs_of, tu_set
 from tammes.encoders import GINEncoderConfig, ShortcutHead, ShortcutHeadConfig
+from tammes.encoders.gin_layer import NeighborSums
 from tammes.training import Model
 from timing import side_by_side
 
@@ -157,17 +159,21 @@ def largest(loss: Loss, nodes: int, graphs: int) -> float:
     return mode.bytes / 1e6
 
 
-class _Symmetric(torch.autograd.Function):
-    """Product with a symmetric matrix in rows, whose gradient is the same product."""
-
-    @staticmethod
-    def forward(ctx, matrix, h):  # type: ignore[no-untyped-def]
-        ctx.matrix = matrix
-        return matrix @ h
-
-    @staticmethod
-    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
-        return None, ctx.matrix @ gradient
+def largest_of_step(nodes: int, graphs: int) -> float:
+    """Return the MB of the largest tensor of a whole step of this package: network, loss and gradient."""
+    generator = torch.Generator().manual_seed(0)
+    each = nodes // graphs
+    owner = torch.arange(graphs).repeat_interleave(each)
+    ends = torch.randint(each, (2, 2 * len(owner)), generator=generator)
+    edges = ends + each * owner.repeat(2)
+    both = torch.cat([edges, edges.flip(0)], 1)
+    batch = GraphBatch(features=torch.ones(len(owner), 1), edges=both, owner=owner, count=graphs)
+    encoder = GINEncoderConfig(width=WIDTH, layers=LAYERS).build(inputs=1)
+    head = ShortcutHeadConfig()
+    model = Model(encoder, head.build(encoder.features), node_head=head.build(encoder.features))
+    with Largest() as mode:
+        tammes_loss(*model.nodes_and_graphs(batch), owner).backward()
+    return mode.bytes / 1e6
 
 
 def print_parts(console: Console, graphs: GraphSet, orders: list[Tensor]) -> None:
@@ -200,23 +206,15 @@ def print_parts(console: Console, graphs: GraphSet, orders: list[Tensor]) -> Non
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, weight_decay=1e-6, fused=fused)
         return lambda: [optimizer.step() for _ in batches]
 
-    def messages(in_rows: bool) -> Callable[[], object]:
-        layer = encoder.layers[1]
+    def messages(in_lists: bool) -> Callable[[], object]:
+        plain = GINConv(nn.Identity())
 
         def work() -> None:
             for batch in batches:
-                size = len(batch.owner)
-                h = torch.ones(size, WIDTH, requires_grad=True)
-                matrix = None
-                if in_rows:
-                    ones = torch.ones(batch.edges.shape[1])
-                    matrix = torch.sparse_coo_tensor(batch.edges, ones, (size, size)).to_sparse_csr()
+                sums = NeighborSums(batch=batch)
+                h = torch.ones(len(batch.owner), WIDTH, requires_grad=True)
                 for _ in range(LAYERS):
-                    summed = (
-                        layer.propagate(batch.edges, x=(h, h))
-                        if matrix is None
-                        else _Symmetric.apply(matrix, h)
-                    )
+                    summed = sums.of(h) if in_lists else plain.propagate(batch.edges, x=(h, h))
                     summed.sum().backward()
 
         return work
@@ -230,8 +228,8 @@ def print_parts(console: Console, graphs: GraphSet, orders: list[Tensor]) -> Non
         "assembly of batches: slices of contiguous arrays": lambda: [graphs.batch(rows) for rows in orders],
         "assembly of batches: Batch.from_data_list": joined,
         "network, forward and backward": network,
-        "of it, sums over neighbors: index_add": messages(False),
-        "the same by a sparse matrix in rows": messages(True),
+        "of it, sums over neighbors: lists": messages(True),
+        "the same by torch_geometric": messages(False),
         "loss and gradient: tammes": losses(tammes_loss),
         "loss and gradient: published": losses(published_loss),
         "loss and gradient: masks at once": losses(masked_loss),
@@ -292,11 +290,11 @@ def main() -> None:
     peer = pygcl_loss()
     if peer is not None:
         works["PyGCL's loss, torch_geometric"] = of_published(graphs, orders, peer)
-    times = side_by_side(works, budget=5.0 if choice.quick else 120.0)
+    times = side_by_side(works, budget=5.0 if choice.quick else 120.0, clock=time.process_time)
     table = Table(
         title=f"an epoch of {len(orders)} batches of {BATCH} graphs, {len(graphs.features):,} nodes"
     )
-    for title in ("", "seconds, median", "times as long as tammes"):
+    for title in ("", "processor seconds, median", "times as long as tammes"):
         table.add_column(title)
     for name, each in times.items():
         table.add_row(name, f"{each.median:.3f}", f"{each.over(times['tammes']):.2f}")
@@ -306,6 +304,8 @@ def main() -> None:
         memory.add_column(title)
     for name, loss in (("tammes", tammes_loss), ("masks at once", masked_loss)):
         memory.add_row(name, *(f"{largest(loss, nodes, nodes // 40):,.1f}" for nodes in sizes))
+    whole = (f"{largest_of_step(nodes, nodes // 40):,.1f}" for nodes in sizes)
+    memory.add_row("tammes, with the network", *whole)
     console = Console()
     console.print(description())
     console.print(table)

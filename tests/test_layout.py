@@ -49,6 +49,17 @@ def test_aligned_pairs_are_laid_out_as_any_pairs_are() -> None:
     assert torch.equal(made.positives.entries, layout_of_aligned(5, CPU).positives.entries)
 
 
+def test_pairs_in_order_already_are_not_copied() -> None:
+    owner = torch.tensor([0, 0, 1, 2, 2])
+    nodes, graphs = torch.randn(5, 4), torch.randn(3, 4)
+    made = layout_of(tammes.NodesToGraphs()(nodes, graphs, owner=owner), All())
+    assert made.of_anchors(nodes) is nodes
+    assert made.of_candidates(graphs) is graphs
+    assert made.order.tolist() == [0, 1, 2, 3, 4]
+    other = layout_of(tammes.NodesToGraphs()(nodes, graphs, owner=owner, ids=torch.tensor([5, 1, 3])), All())
+    assert other.of_anchors(nodes).tolist() == nodes[[2, 3, 4, 0, 1]].tolist()
+
+
 def test_one_layout_serves_every_batch_of_a_shape() -> None:
     assert layout_of_views(6, 2, CPU, All()) is layout_of_views(6, 2, CPU, All())
     assert layout_of_views(6, 2, CPU, All()) is not layout_of_views(6, 2, CPU, Subset(k=2))

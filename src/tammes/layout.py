@@ -108,6 +108,8 @@ def layout_of(pairs: Pairs, selection: Selection) -> Layout:
     if selection.keys_are_ids and selection.subset_size is None and _is_aligned(pairs):
         return layout_of_aligned(len(pairs.ids), pairs.ids.device)
     keys, candidate_keys = selection.keys(pairs)
+    sides = (keys,) if pairs.candidates is None else (keys, candidate_keys)
+    in_order = keys.device.type == "cpu" and all(_ascend(each) for each in sides)
     order = torch.argsort(keys, stable=True)
     ids = pairs.ids[order]
     own: Tensor | None = None
@@ -136,6 +138,7 @@ def layout_of(pairs: Pairs, selection: Selection) -> Layout:
         rows=None if selection.subset_size is None else pairs.numbers[order],
         own=own,
         group=pairs.group,
+        in_order=in_order,
     )
 
 
@@ -179,6 +182,11 @@ def layout_of_aligned(size: int, device: torch.device) -> Layout:
             ranges=KeyRanges(keys=each, candidate_keys=each),
             in_order=True,
         )
+
+
+def _ascend(keys: Int[Tensor, " n"]) -> bool:
+    """Return whether keys ascend already; a copy of all embeddings in the same order costs more."""
+    return bool((keys[1:] >= keys[:-1]).all())
 
 
 def _is_aligned(pairs: Pairs) -> bool:

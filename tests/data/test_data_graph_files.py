@@ -48,7 +48,14 @@ def test_several_sets_are_found_by_name(tiny_set: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"of a data set of the TU collection in .*, found none"):
         tu_set(tmp_path / "nowhere")
     (tmp_path / "not.zip").write_text("no archive")
-    assert tu_files(tmp_path / "not.zip") == ()
+    with pytest.raises(ValueError, match=r"expected a whole zip archive, got one .* damaged: .*not\.zip"):
+        tu_files(tmp_path / "not.zip")
+
+
+def test_a_set_without_edges_is_no_folder_of_texts(tiny_set: Path) -> None:
+    (tiny_set / "TINY_A.txt").unlink()
+    with pytest.raises(ValueError, match=r"the edges TINY_A\.txt beside TINY_graph_indicator\.txt in "):
+        tu_files(tiny_set)
 
 
 def test_attributes_are_features_if_wanted(tiny_set: Path) -> None:
@@ -145,7 +152,7 @@ def test_an_archive_that_is_cut_short_is_refused(tiny_set: Path, tmp_path: Path)
     archive = zipped(tiny_set, tmp_path / "WHOLE.zip")
     content = bytearray(archive.read_bytes())
     (tmp_path / "CUT.zip").write_bytes(content[: len(content) // 2])
-    with pytest.raises(ValueError, match=r"CUT\.zip, found none"):
+    with pytest.raises(ValueError, match=r"cut short or damaged: .*CUT\.zip"):
         tu_set(tmp_path / "CUT.zip")
     content[60:200] = bytes(140)
     (tmp_path / "BAD.zip").write_bytes(content)
@@ -199,6 +206,7 @@ def test_one_file_of_several_graphs(tmp_path: Path) -> None:
             r"a label for each of the 2 graphs in .*labels\.csv, got none for b",
         ),
         ("labels.csv", "graph,label\n", "got none for a and 1 others"),
+        ("labels.csv", "graph,label\na,1\nb,2\nz,1\n", "labels of graphs with edges in .*, got one of 'z'"),
         ("labels.csv", "name,label\n", "the columns graph and label in .*, got name, label"),
         ("nodes.csv", "graph,node\n", "columns of features behind graph and node"),
         (

@@ -110,7 +110,7 @@ def test_graphs_of_torch_geometric_and_rows_of_a_table() -> None:
         graphs_of([{"edge_index": edges, "num_nodes": 2}])
     with pytest.raises(ValueError, match="between the 2 nodes of graph 0, got one of node -1"):
         graphs_of([{"edge_index": [[0], [-1]], "num_nodes": 2}])
-    with pytest.raises(ValueError, match=r"equally many features of every node, got \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"as many features of every node as graph 0 has \(1\), got 2"):
         graphs_of([rows[0], {**rows[0], "node_feat": torch.ones(3, 2)}])
     with pytest.raises(ValueError, match="the graphs: expected edges in every graph, got none in graph 0"):
         graphs_of([{"edge_index": [[], []], "num_nodes": 2}])

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tammes.reduce import Dense, Engine, Exponent, KeyRanges, Negatives, Tiled
-from tammes.reduce.terms import Clipped, Exponential
+from tammes.reduce.terms import Clipped, Exponential, Linear, Rectified, Softened
 from tammes.reduce.tiled.fixed_shift import range_is_safe
 
 
 @st.composite
 def problems(draw: st.DrawFn) -> Negatives:
-    """Negatives of any shape: one set or two, keys shared by 1 to 6 rows, all negatives or a subset."""
+    """Negatives of any shape: one set or two, keys of one row or of up to 6, all negatives or a subset."""
     generator = torch.Generator().manual_seed(draw(st.integers(0, 10_000)))
     groups = draw(st.integers(2, 7))
 
-    def rows() -> tuple[Tensor, Tensor]:
-        sizes = torch.randint(1, 7, (groups,), generator=generator)
+    def rows(most: int = 6) -> tuple[Tensor, Tensor]:
+        sizes = torch.randint(1, most + 1, (groups,), generator=generator)
         keys = torch.repeat_interleave(torch.arange(groups), sizes)
         z = torch.randn(len(keys), 4, generator=generator)
         return torch.nn.functional.normalize(z.double(), dim=1).requires_grad_(), keys
@@ -37,7 +37,7 @@ def problems(draw: st.DrawFn) -> Negatives:
         rows=torch.randperm(len(keys), generator=generator),
     )
     if draw(st.booleans()):
-        candidates, candidate_keys = rows()
+        candidates, candidate_keys = rows(draw(st.sampled_from([1, 6])))
         negatives = dataclasses.replace(
             negatives,
             candidates=candidates,
@@ -126,6 +126,20 @@ def test_expectation(negatives: Negatives, side: int, kind: int, width: int) -> 
         return [
             engine.expectation(negatives, weight, log_total.detach(), term, 2.0, offsets)
             for term in (torch.nn.functional.softplus, torch.sin, lambda y: torch.relu(2 * y + 0.3))
+        ]
+
+    assert_engines_agree(run, [*leaves(negatives), offsets], side)
+
+
+@given(negatives=problems(), side=sides, width=st.integers(1, 2))
+def test_expectation_under_equal_weights(negatives: Negatives, side: int, width: int) -> None:
+    offsets = torch.randn(negatives.shape[0], width, dtype=torch.float64).requires_grad_()
+
+    def run(engine: Engine) -> list[Tensor]:
+        return [
+            engine.expectation(negatives, Exponent(), negatives.log_count, term, scale, offsets)
+            for term in (Softened(), Softened(factor=2.0), Linear(), Rectified(gain=2.0, margin=0.3))
+            for scale in (1.0, 2.0)
         ]
 
     assert_engines_agree(run, [*leaves(negatives), offsets], side)

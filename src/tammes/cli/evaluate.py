@@ -22,7 +22,7 @@ from tammes.cli.outcome_scores import TRAINED, UNTRAINED, measured_outcomes, out
 from tammes.cli.rotations import MeasuredRotations, measured_rotations
 from tammes.cli.scores import Measure, at_most, encoded, knn_of, score_table
 from tammes.cli.volumes import VolumeShape
-from tammes.data import GraphSet
+from tammes.data import GraphSet, GraphStream
 from tammes.diagnostics import alignment, uniformity
 from tammes.evaluation import CrossValidation
 from tammes.training import Data, GraphsSummary, Machine, Run, embed, load_run
@@ -110,7 +110,8 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
     if knn_of(choice.source) is not None:
         raise ValueError("graphs are classified by an SVM and a regression: leave --neighbors out")
     (graphs,) = (with_columns_of(part, run.config.data) for part in load(choice.source, None))
-    assert isinstance(graphs, GraphSet)
+    assert isinstance(graphs, GraphSet | GraphStream)
+    graphs = graphs.in_memory() if isinstance(graphs, GraphStream) else graphs
     run.model.to(Machine(accelerator=choice.accelerator).device)
     validation = CrossValidation(folds=choice.folds, repeats=choice.repeats)
     found = evaluated(run, graphs, validation, distinct=choice.distinct)

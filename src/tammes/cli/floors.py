@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d, adaptive_avg_pool3d
 
 from tammes.cli.scores import BATCH, Featurize, Measure, Trial, encoded
-from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes, as_floats
+from tammes.data import GraphSet, GraphStream, Images, NodeSet, Texts, Volumes, as_floats
 from tammes.data.volumes import Size
 from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
 from tammes.evaluation import degree_histograms, smoothed
@@ -104,7 +104,7 @@ def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.devi
         if features is None:
             return untrained
         return *untrained, Trial(name=f"tf-idf and SVD, {dim}", measured=(measure.of_features(features),))
-    if isinstance(data, GraphSet):
+    if isinstance(data, GraphSet | GraphStream):
         return *untrained, Trial(name="degree histogram", measured=(measure.of_features(degrees),))
     if isinstance(data, NodeSet):
         return (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tammes.cli.images import has_own_test_images
 from tammes.cli.options.data import Source
-from tammes.data import GraphSet, NodeSet, edge_lists, graph_table, node_set, tu_set
+from tammes.data import GraphSet, GraphStream, NodeSet, edge_lists, graph_stream_of_files, node_set, tu_set
 from tammes.data.edge_lists import holds_edge_lists
 from tammes.data.graph_tables import holds_graph_table
 from tammes.data.stream_files import is_stream
@@ -37,18 +37,19 @@ def are_nodes(source: Source) -> bool:
     return source.data.startswith(NODES)
 
 
-def load_graphs(path: str, split: str | None = None) -> GraphSet:
-    """Load the graphs at a path.
+def load_graphs(path: str, split: str | None = None, *, buffer: int) -> GraphSet | GraphStream:
+    """Load the graphs at a path; those of a table are not held in memory.
 
     Args:
         path: path, or name of a table (hf:PATH).
         split: part of a table that has several.
+        buffer: graphs of a table that an epoch mixes with each other.
 
     Raises:
         ValueError: for a file that is damaged, or contradicts another.
     """
     if is_stream(path):
-        return graph_table(path, split)
+        return graph_stream_of_files(path, split, buffer=buffer)
     place = Path(path)
     return tu_set(place) if tu_files(place) else edge_lists(place)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tammes.data import GraphSet, NodeSet, Texts, Volumes
+from tammes.data import GraphSet, GraphStream, NodeSet, Texts, Volumes
 from tammes.training import Data
 from tammes.training.seeds import Purpose, derive
 
@@ -35,8 +35,8 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
         held += rows[torch.randperm(len(rows), generator=generator)[:count]].tolist()
     chosen = set(held)
     if len(labels[held].unique()) < 2:
-        nouns = {Texts: "sentences", GraphSet: "graphs", NodeSet: "nodes", Volumes: "volumes"}
-        noun = nouns.get(type(data), "images")
+        graphs = {GraphSet: "graphs", GraphStream: "graphs", NodeSet: "nodes"}
+        noun = {Texts: "sentences", Volumes: "volumes", **graphs}.get(type(data), "images")
         raise ValueError(
             f"too few {noun} to hold some out of each class: name others by --test, or use --held-out 0"
         )

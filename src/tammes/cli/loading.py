@@ -16,7 +16,7 @@ from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.cli.output import counted
 from tammes.cli.volumes import VolumeShape, are_volumes, load_volumes
-from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes, folder, shards, texts
+from tammes.data import GraphSet, GraphStream, Images, NodeSet, Texts, Volumes, folder, shards, texts
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
 from tammes.data.stream_files import is_stream, stream_of_files
@@ -57,7 +57,7 @@ def with_columns_of(data: Data, summary: Summary) -> Data:
     Raises:
         ValueError: for features that the run does not know.
     """
-    if isinstance(data, GraphSet) and isinstance(summary, GraphsSummary):
+    if isinstance(data, GraphSet | GraphStream) and isinstance(summary, GraphsSummary):
         return data.with_columns(summary.columns)
     if isinstance(data, NodeSet) and isinstance(summary, NodesSummary):
         return data.with_columns(summary.columns)
@@ -130,7 +130,7 @@ def _part(source: Source, path: str, shape: Shape | VolumeShape | None) -> Data:
         return load_nodes(path)
     if shape is None and holds_graphs(path, source.format.split):
         _check_no_cache(source, "these are graphs")
-        return load_graphs(path, source.format.split)
+        return load_graphs(path, source.format.split, buffer=source.buffer)
     if shape is None:
         _check_no_cache(source, "these are texts")
         return load_texts(path, source.format, strict=source.strict)
@@ -313,14 +313,14 @@ def _hold_out(data: Data, fraction: float) -> tuple[Data, Data | None]:
 
 def _same_classes(data: Data, test: Data) -> Data:
     test.required_labels()
-    if isinstance(data, GraphSet) and isinstance(test, GraphSet):
+    if isinstance(data, GraphSet | GraphStream) and isinstance(test, GraphSet | GraphStream):
         test = test.with_columns(data.columns)
     if data.classes is None or test.classes is None or data.classes == test.classes:
         return test
     odd = sorted(set(data.classes) ^ set(test.classes))
     if odd:
         raise ValueError(f"the test data must have the same classes; these differ: {', '.join(odd)}")
-    assert isinstance(test, Texts | GraphSet | Volumes)  # classes of images are in order
+    assert isinstance(test, Texts | GraphSet | GraphStream | Volumes)  # classes of images are in order
     assert test.labels is not None
     numbers = torch.tensor([data.classes.index(name) for name in test.classes])
     return replace(test, labels=numbers[test.labels], classes=data.classes)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tammes.cli.advice import advice_of_views
 from tammes.cli.rotations import measured_rotations
-from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
+from tammes.cli.scores import DRAWS, Measure, Trial, readable, shuffled_rows
 from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes
 from tammes.data.listing import listing
 from tammes.encoders import UnavailableWeightsError, VisionTransformer
@@ -81,6 +81,7 @@ class Exhibit:
             # n 1 d h w -> n 1 h w: of a volume the page shows the middle slice.
             slices = (255 * data.voxels[:, :, data.size[0] // 2]).round().to(torch.uint8)
             return Pictures(images=slices.numpy(), **shared)
+        assert isinstance(data, Images)  # graphs of a stream were copied into memory
         return Pictures(images=data.batch(range(len(data))).numpy(), **shared)
 
 
@@ -157,7 +158,7 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
     chosen = list(rows)[:LARGEST_SAMPLE]
     places = {row: place for place, row in enumerate(chosen)}
     placed = torch.tensor([[places[row] for row in pair] for pair in pairs.tolist()])
-    return Exhibit(data=data.subset(chosen), pairs=placed, is_held_out=data is held_out)
+    return Exhibit(data=readable(data.subset(chosen)), pairs=placed, is_held_out=data is held_out)
 
 
 def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:

@@ -10,7 +10,7 @@ from rich.table import Table
 from torch import Tensor
 
 from tammes.cli.options.data import Split
-from tammes.data import Images, Texts
+from tammes.data import GraphStream, Images, Texts
 from tammes.data.stream import StreamPixels
 from tammes.estimate import Estimate
 from tammes.evaluation import (
@@ -63,8 +63,8 @@ class Measure:
         """Measure on at most 5,000 rows to learn from, and 5,000 of those held out."""
         return cls(
             knn=knn,
-            train=_readable(at_most(data, MOST_MEASURED)),
-            test=_readable(at_most(held_out, MOST_MEASURED)),
+            train=readable(at_most(data, MOST_MEASURED)),
+            test=readable(at_most(held_out, MOST_MEASURED)),
             train_rows=len(data),
             test_rows=len(held_out),
         )
@@ -143,9 +143,9 @@ def encoded(model: Model) -> Featurize:
     return lambda data: embed(model, data)[0]
 
 
-def _readable(data: Data) -> Data:
+def readable(data: Data) -> Data:
     """Return data that may be read often: of a stream, which is read from its beginning each time, a copy."""
-    if isinstance(data, Images) and isinstance(data.pixels, StreamPixels):
+    if isinstance(data, GraphStream) or (isinstance(data, Images) and isinstance(data.pixels, StreamPixels)):
         return data.in_memory()
     return data
 

@@ -10,7 +10,8 @@ from tammes.data.glyphs import glyphs
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_packing import graphs_of
 from tammes.data.graph_set import GraphSet
-from tammes.data.graph_tables import graph_table
+from tammes.data.graph_stream import GraphStream, graph_stream
+from tammes.data.graph_tables import graph_stream_of_files, graph_table
 from tammes.data.images import Images, Pixels, TensorPixels, as_floats
 from tammes.data.labels import Labeling
 from tammes.data.listing import SkippedFilesWarning
@@ -36,6 +37,7 @@ from tammes.data.volumes import Volumes, windowed
 __all__ = [
     "GraphBatch",
     "GraphSet",
+    "GraphStream",
     "Images",
     "Labeling",
     "MixedFolderWarning",
@@ -58,6 +60,8 @@ __all__ = [
     "edge_lists",
     "folder",
     "glyphs",
+    "graph_stream",
+    "graph_stream_of_files",
     "graph_table",
     "graphs_of",
     "mnist",

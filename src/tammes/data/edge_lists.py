@@ -153,6 +153,9 @@ def _labels(path: Path, names: tuple[str, ...]) -> list[str] | None:
         return None
     _, rows = table_of(path, ("graph", "label"))
     by_name = {row["graph"].strip(): (row["label"] or "").strip() for row in rows}
+    unknown = sorted(set(by_name) - set(names))
+    if unknown:
+        raise ValueError(f"expected labels of graphs with edges in {path}, got one of {unknown[0]!r}")
     missing = [name for name in names if not by_name.get(name)]
     if missing:
         raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -59,7 +60,7 @@ def packed(
     of_graph = torch.bincount(owner[edges[0]], minlength=len(names))
     if features is None:
         features, columns = torch.ones(len(owner), 1), (CONSTANT,)
-    classes = None if labels is None else tuple(sorted(set(labels), key=_natural))
+    numbers, classes = class_names(labels or ())
     try:
         return GraphSet(
             features=features,
@@ -68,9 +69,7 @@ def packed(
             node_starts=node_starts,
             edge_starts=torch.cat([of_graph.new_zeros(1), of_graph.cumsum(0)]),
             names=tuple(names),
-            labels=None
-            if labels is None or classes is None
-            else torch.tensor([classes.index(each) for each in labels]),
+            labels=numbers,
             classes=classes,
         )
     except ValueError as error:
@@ -92,56 +91,152 @@ def graphs_of(graphs: Sequence[Any], *, names: Sequence[str] | None = None) -> G
         >>> graphs_of([{"edge_index": [[0, 1], [1, 2]], "num_nodes": 3, "y": [1]}] * 2).edges.shape
         torch.Size([2, 8])
     """
-    rows = [_row(graph) for graph in graphs]
-    names = tuple(f"graph {number}" for number in range(len(rows))) if names is None else names
-    for key, what in (("features", "node features"), ("label", "a label")):
-        have = [row[key] is not None for row in rows]
-        if any(have) and not all(have):
-            raise ValueError(
-                f"expected {what} in all graphs or in none, got none in {names[have.index(False)]}"
-            )
+    names = tuple(f"graph {number}" for number in range(len(graphs))) if names is None else names
+    rows = []
+    for name, graph in zip(names, graphs, strict=True):
+        try:
+            rows.append(graph_row(graph))
+        except ValueError as error:
+            raise ValueError(f"{error} in {name}") from error
+    return packed_rows(rows, names=names, where="the graphs")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GraphRow:
+    """One graph as a table has it.
+
+    Args:
+        edges: (2, pairs) nodes that an edge joins, in one direction or both.
+        nodes: number of nodes.
+        features: (nodes, width) features of the nodes, or None.
+        label: name of the class, or None.
+    """
+
+    edges: Int64[Tensor, "2 pairs"]
+    nodes: int
+    features: Float[Tensor, "nodes width"] | None = None
+    label: str | None = None
+
+    def without_label(self) -> GraphRow:
+        """Return the same graph without its class."""
+        return replace(self, label=None)
+
+
+def packed_rows(rows: Sequence[GraphRow], *, names: Sequence[str], where: str) -> GraphSet:
+    """Return the set of single graphs.
+
+    Args:
+        rows: the graphs.
+        names: name of each graph.
+        where: file or folder, for messages.
+
+    Raises:
+        ValueError: If features or classes are in some graphs only, or the graphs are none of a `GraphSet`.
+
+    Example:
+        >>> row = GraphRow(edges=torch.tensor([[0], [1]]), nodes=2, label="a")
+        >>> packed_rows([row, row], names=("one", "two"), where="here")
+        GraphSet(2 graphs, 4 nodes, 1 classes)
+    """
+    empty_ones = [name for name, row in zip(names, rows, strict=True) if row.nodes == 0]
+    if empty_ones:
+        raise ValueError(f"{where}: expected nodes in every graph, got none in {empty_ones[0]}: leave it out")
+    with_features = _in_all([row.features for row in rows], "node features", names)
+    with_labels = _in_all([row.label for row in rows], "a label", names)
     for name, row in zip(names, rows, strict=True):
-        odd = row["edges"][(row["edges"] < 0) | (row["edges"] >= row["nodes"])]
+        odd = row.edges[(row.edges < 0) | (row.edges >= row.nodes)]
         if len(odd):
             raise ValueError(
-                f"expected edges between the {row['nodes']} nodes of {name}, got one of node {int(odd[0])}, "
+                f"expected edges between the {row.nodes} nodes of {name}, got one of node {int(odd[0])}, "
                 "counted from 0"
             )
-    sizes = torch.tensor([row["nodes"] for row in rows], dtype=torch.int64)
+    sizes = torch.tensor([row.nodes for row in rows], dtype=torch.int64)
     starts = (sizes.cumsum(0) - sizes).tolist()
-    with_features = bool(rows) and rows[0]["features"] is not None
-    widths = {row["features"].shape[1] for row in rows} if with_features else set()
-    if len(widths) > 1:
-        raise ValueError(f"expected equally many features of every node, got {sorted(widths)}")
+    features = [row.features for row in rows if row.features is not None]
+    widths = [each.shape[1] for each in features]
+    if len(set(widths)) > 1:
+        odd_one = next(number for number, width in enumerate(widths) if width != widths[0])
+        raise ValueError(
+            f"expected as many features of every node as {names[0]} has ({widths[0]}), got {widths[odd_one]} "
+            f"in {names[odd_one]}"
+        )
     empty = torch.zeros(2, 0, dtype=torch.int64)
     return packed(
         torch.arange(len(rows)).repeat_interleave(sizes),
-        torch.cat([empty, *(row["edges"] + start for row, start in zip(rows, starts, strict=True))], dim=1),
+        torch.cat([empty, *(row.edges + start for row, start in zip(rows, starts, strict=True))], dim=1),
         names=names,
-        where="the graphs",
-        features=torch.cat([row["features"] for row in rows]) if with_features else None,
-        columns=[f"feature {column}" for width in widths for column in range(width)],
-        labels=[row["label"] for row in rows] if rows and rows[0]["label"] is not None else None,
+        where=where,
+        features=torch.cat(features) if with_features else None,
+        columns=[f"feature {column}" for width in widths[:1] for column in range(width)],
+        labels=[row.label for row in rows if row.label is not None] if with_labels else None,
     )
 
 
-def _row(graph: Any) -> dict[str, Any]:
-    """Return edges, number of nodes, features and label of one graph."""
+def _in_all(found: Sequence[Any], what: str, names: Sequence[str]) -> bool:
+    """Return whether all graphs have something, or none."""
+    have = [each is not None for each in found]
+    if any(have) and not all(have):
+        raise ValueError(f"expected {what} in all graphs or in none, got none in {names[have.index(False)]}")
+    return any(have)
+
+
+def graph_row(graph: Any) -> GraphRow:
+    """Return edges, number of nodes, features and label of one graph; see `graphs_of`.
+
+    Raises:
+        ValueError: If there are no edges of the shape (2, pairs), features are no numbers or of another
+            number of nodes; the message ends where the name of the graph belongs.
+
+    Example:
+        >>> row = graph_row({"edge_index": [[0, 1], [1, 2]], "num_nodes": 4, "y": [1.0]})
+        >>> row.nodes, row.label
+        (4, '1')
+    """
     given = graph if isinstance(graph, Mapping) else graph.to_dict()
-    edges = torch.as_tensor(given["edge_index"], dtype=torch.int64).reshape(2, -1)
-    features = given.get("x", given.get("node_feat"))
+    try:
+        edges = torch.as_tensor(given.get("edge_index"), dtype=torch.int64)
+        features = given.get("x", given.get("node_feat"))
+        features = None if features is None else torch.as_tensor(features, dtype=torch.float32)
+        label = given.get("y")
+        values = torch.zeros(0) if label is None else torch.as_tensor(label).flatten()
+        nodes = None if given.get("num_nodes") is None else int(given["num_nodes"])
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"expected two lists of nodes as edge_index, and numbers as features and y, got something else "
+            f"({str(error).splitlines()[0]})"
+        ) from error
+    if edges.numel() == 0:
+        edges = edges.reshape(2, 0)
+    if edges.ndim != 2 or len(edges) != 2:
+        raise ValueError(f"expected two lists of nodes as edge_index, got shape {tuple(edges.shape)}")
     if features is not None:
-        features = torch.as_tensor(features, dtype=torch.float32)
         features = features[:, None] if features.ndim == 1 else features
-    nodes = given.get("num_nodes")
+        if nodes not in (None, len(features)):
+            raise ValueError(f"expected features of {nodes} nodes (num_nodes), got {len(features)} rows")
+        nodes = len(features)
     if nodes is None:
-        nodes = int(edges.max()) + 1 if features is None and edges.numel() else 0
-        nodes = nodes if features is None else len(features)
-    label = given.get("y")
-    if label is not None:
-        values = torch.as_tensor(label).flatten()
-        label = None if values.numel() == 0 else f"{values[0].item():g}"
-    return {"edges": edges, "nodes": int(nodes), "features": features, "label": label}
+        nodes = int(edges.max()) + 1 if edges.numel() else 0
+    is_missing = values.numel() == 0 or values[0].item() != values[0].item()  # NaN
+    return GraphRow(
+        edges=edges, nodes=nodes, features=features, label=None if is_missing else f"{values[0].item():g}"
+    )
+
+
+def class_names(
+    labels: Sequence[str | None],
+) -> tuple[Int64[Tensor, " n"], tuple[str, ...]] | tuple[None, None]:
+    """Return the class of each graph and the names of the classes, numbers by their size.
+
+    Example:
+        >>> class_names(["10", "9", "10"])
+        (tensor([1, 0, 1]), ('9', '10'))
+    """
+    known = [label for label in labels if label is not None]
+    if not known:
+        return None, None
+    classes = tuple(sorted(set(known), key=_natural))
+    numbers = {name: number for number, name in enumerate(classes)}
+    return torch.tensor([numbers[label] for label in known]), classes
 
 
 def _natural(name: str) -> tuple[int, float, str]:

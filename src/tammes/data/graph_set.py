@@ -162,16 +162,27 @@ class GraphSet(Dataset[tuple[GraphBatch, int]]):
         Raises:
             ValueError: If the graphs have no labels, or all the same.
         """
-        if self.labels is None:
-            raise ValueError(
-                "expected graphs with labels, got graphs without: name a file labels.csv with the columns "
-                "graph and label, or a data set of the TU collection"
-            )
-        return at_least_two_classes(self.labels, self.classes, item="graph")
+        return required_graph_labels(self.labels, self.classes)
 
     def __repr__(self) -> str:
         labels = "no labels" if self.classes is None else f"{len(self.classes)} classes"
         return f"GraphSet({len(self)} graphs, {len(self.features)} nodes, {labels})"
+
+
+def required_graph_labels(
+    labels: Int64[Tensor, " n"] | None, classes: tuple[str, ...] | None
+) -> Int64[Tensor, " n"]:
+    """Return the labels of graphs, for uses that need them.
+
+    Raises:
+        ValueError: If there are none, or all are the same.
+    """
+    if labels is None:
+        raise ValueError(
+            "expected graphs with labels, got graphs without: name a file labels.csv with the columns graph "
+            "and label, a data set of the TU collection, or a table with the column y"
+        )
+    return at_least_two_classes(labels, classes, item="graph")
 
 
 def with_named_columns(

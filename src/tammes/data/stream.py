@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tammes.data.images import Images
 from tammes.data.labels import labels_of_names
 from tammes.data.listing import listing, printable, warn_of_skipped
 from tammes.data.shards import BUFFER
-from tammes.data.stream_reader import Stored, StreamReader, is_damage, shard_of, stored_image
+from tammes.data.stream_reader import Stored, StreamReader, is_damage, shard_of, stored_image, stored_image_of
 
 IMAGE_COLUMNS = ("image", "img")
 """Usual names of the column of images."""
@@ -38,7 +39,7 @@ class StreamPixels:
         buffer: images that an epoch mixes with each other; see `ShardedPixels`.
     """
 
-    reader: StreamReader
+    reader: StreamReader[Stored]
     places: np.ndarray
     names: tuple[str, ...]
     channels: int
@@ -149,7 +150,8 @@ def stream(
     counts = np.bincount([row.shard for row in index], minlength=len(shard_names))
     reader = StreamReader(
         dataset=dataset.select_columns([image]),
-        column=image,
+        of_row=partial(stored_image_of, image),
+        noun="images",
         counts=tuple(counts.tolist()),
         capacity=2 * buffer,
     )

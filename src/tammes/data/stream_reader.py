@@ -1,13 +1,13 @@
-"""Reader of a stream: images by shard and position, read forward, with those kept that it has passed."""
+"""Reader of a stream: rows by shard and position, read forward, with those kept that it has passed."""
 
 from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from PIL import Image
 
@@ -17,28 +17,33 @@ MOST_OPEN = 8
 Stored = bytes | Path | Image.Image
 """An image as a stream yields it."""
 
+Row = TypeVar("Row")
+"""What is kept of a row: an image that is not decoded, a graph."""
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StreamReader:
-    """Reads the images of a stream by shard and position, forward.
+class StreamReader(Generic[Row]):
+    """Reads the images or graphs of a stream by shard and position, forward.
 
-    Images that it passes are kept for a while, since a block of an epoch asks for them in another order.
+    Rows that it passes are kept for a while, since a block of an epoch asks for them in another order.
     A position behind is read from the beginning of its shard again.
 
     Args:
         dataset: `datasets.IterableDataset` whose images are not decoded.
-        column: name of the column of images.
-        counts: number of images that each shard had when it was first read.
-        capacity: number of images to keep.
+        of_row: function from a row of the data set to what is kept of it.
+        noun: what the rows are, for messages.
+        counts: number of rows that each shard had when it was first read.
+        capacity: number of rows to keep.
     """
 
     dataset: Any
-    column: str
+    of_row: Callable[[Any], Row]
+    noun: str
     counts: tuple[int, ...]
     capacity: int
     process: int = field(default_factory=os.getpid)
     opened: dict[int, tuple[Iterator[Any], int]] = field(default_factory=dict)
-    kept: dict[tuple[int, int], Stored] = field(default_factory=dict)
+    kept: dict[tuple[int, int], Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # At the end of the program, too: a shard that is closed later finds its libraries taken apart.
@@ -51,8 +56,8 @@ class StreamReader:
         vars(self).update(state)
         self.__post_init__()
 
-    def read(self, places: Sequence[tuple[int, int]]) -> list[Stored]:
-        """Return the images at these shards and positions.
+    def read(self, places: Sequence[tuple[int, int]]) -> list[Row]:
+        """Return the rows at these shards and positions.
 
         Raises:
             ValueError: If a shard has become shorter.
@@ -72,7 +77,7 @@ class StreamReader:
         self,
         place: tuple[int, int],
         wanted: set[tuple[int, int]],
-        found: dict[tuple[int, int], Stored],
+        found: dict[tuple[int, int], Row],
     ) -> None:
         """Read a shard up to a position, and keep what is passed."""
         shard, last = place
@@ -91,19 +96,21 @@ class StreamReader:
         if len(self.opened) > MOST_OPEN:
             del self.opened[next(iter(self.opened))]
 
-    def _next(self, rows: Iterator[Any], shard: int, position: int) -> Stored:
+    def _next(self, rows: Iterator[Any], shard: int, position: int) -> Row:
         count, reason = self.counts[shard], ""
         try:
-            return stored_image(next(rows)[self.column])
+            row = next(rows)
         except StopIteration:
             pass
         except Exception as error:
             if not is_damage(error):
                 raise
             reason = f" ({error})"
+        else:
+            return self.of_row(row)
         raise ValueError(
-            f"shard {shard} of the stream ends after {position:,} of the {count:,} images that it had at the "
-            f"start{reason}: make it whole, and resume"
+            f"shard {shard} of the stream ends after {position:,} of the {count:,} {self.noun} that it had "
+            f"at the start{reason}: make it whole, and resume"
         )
 
 
@@ -117,6 +124,11 @@ def is_damage(error: Exception) -> bool:
 def shard_of(dataset: Any, number: int) -> Any:
     """Return one shard of a stream, as a stream."""
     return dataset.shard(num_shards=dataset.num_shards, index=number)
+
+
+def stored_image_of(column: str, row: Any) -> Stored:
+    """Return the image of a row of a data set; see `stored_image`."""
+    return stored_image(row[column])
 
 
 def stored_image(value: Any) -> Stored:

@@ -94,8 +94,13 @@ def tu_files(path: Path) -> tuple[TUFiles, ...]:
 
     Args:
         path: folder or zip archive; anything else holds none.
+
+    Raises:
+        ValueError: If a zip archive is cut short, or the edges of a set are missing.
     """
     if path.is_file():
+        if path.suffix == ".zip" and not zipfile.is_zipfile(path):
+            raise ValueError(f"expected a whole zip archive, got one that is cut short or damaged: {path}")
         return _of_members(path, _members(path))
     if not path.is_dir():
         return ()
@@ -138,6 +143,11 @@ def _of_members(root: Path, members: list[str]) -> tuple[TUFiles, ...]:
         }
         if INDICATOR in beside:
             sets.append(TUFiles(name=name, root=root, members=beside))
+    ends, known = f"_{INDICATOR}.txt", {files.members[INDICATOR] for files in sets}
+    for member in members:
+        if member.endswith(ends) and member not in known:
+            edges = f"{PurePosixPath(member).name.removesuffix(ends)}_{EDGES}.txt"
+            raise ValueError(f"expected the edges {edges} beside {member} in {root}, found none")
     return tuple(sets)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int64
@@ -131,7 +132,7 @@ class GraphEncoderConfig(ABC):
         """Whether a layer's inputs have its width, so that a linear map comes first."""
         return False
 
-    def messages(self, batch: GraphBatch) -> tuple[Tensor, ...]:
+    def messages(self, batch: GraphBatch) -> tuple[Any, ...]:
         """Return what each layer takes beside the nodes: the edges, and perhaps a number for each of them."""
         return (batch.edges,)
 
@@ -166,10 +167,18 @@ class GINEncoderConfig(GraphEncoderConfig):
     """
 
     @override
-    def layer(self, inputs: int) -> nn.Module:
-        from torch_geometric.nn import GINConv
+    def messages(self, batch: GraphBatch) -> tuple[Any, ...]:
+        from tammes.encoders.gin_layer import NeighborSums
 
-        return GINConv(
+        if isinstance(batch, NodeBatch) and batch.hops is not None:
+            return super().messages(batch)  # a sample, which loses edges from layer to layer
+        return (NeighborSums(batch=batch),)
+
+    @override
+    def layer(self, inputs: int) -> nn.Module:
+        from tammes.encoders.gin_layer import IsomorphismLayer
+
+        return IsomorphismLayer(
             nn.Sequential(nn.Linear(inputs, self.width), nn.ReLU(), nn.Linear(self.width, self.width))
         )
 

@@ -46,6 +46,11 @@ class KeyRanges:
         return torch.searchsorted(self.keys_of_candidates, self.keys, right=True)
 
     @cached_property
+    def one_column(self) -> bool:
+        """Whether each anchor has one candidate that is no negative, as a node has one graph."""
+        return bool((self.stop - self.start == 1).all())
+
+    @cached_property
     def _on_host(self) -> tuple[list[int], list[int]]:
         """`start` and `stop` as lists: reading single entries of a tensor would make a GPU wait."""
         return self.start.tolist(), self.stop.tolist()

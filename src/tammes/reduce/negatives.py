@@ -99,6 +99,17 @@ class Negatives:
         left_out = not_sampled(self._row_keys(rows), column, self.threshold[rows])
         return left_out if excluded is None else left_out.logical_or_(excluded)
 
+    def without(self, tile: Float[Tensor, "r c"], rows: slice, columns: slice, value: float) -> Tensor:
+        """Return a tile of S, overwritten by `value` where it holds no negative."""
+        if self.by_keys_alone and self.ranges.one_column:
+            # One entry in each row: to compare all keys would take longer than an exponential of them.
+            column = self.ranges.start[rows] - columns.start
+            inside = ((column >= 0) & (column < tile.shape[1])).nonzero()[:, 0]
+            tile[inside, column[inside]] = value
+            return tile
+        mask = self.mask(rows, columns)
+        return tile if mask is None else tile.masked_fill_(mask, value)
+
     @cached_property
     def threshold(self) -> Int[Tensor, " n"]:
         """`(n,)` k-th smallest hash among the negatives of each anchor: the largest that is sampled."""

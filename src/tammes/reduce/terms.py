@@ -39,7 +39,7 @@ def softplus_without_graph(values: Values) -> Values:
         [0.6931, 0.0, 90.0]
     """
     limit = _largest_exponent(values.dtype)
-    decay = values.abs().clamp_(max=limit).neg_().exp_()
+    decay = values.abs().neg_().clamp_(min=-limit).exp_()
     # log1p(e) <= e, and equal to it where e is so small that the clamp raises it.
     logarithm = decay.clamp(min=torch.finfo(values.dtype).eps).log1p_()
     return torch.minimum(logarithm, decay, out=logarithm).add_(values.clamp(min=0))
@@ -170,7 +170,8 @@ class Softened(Term):
     @override
     def derivative(self, values: Values) -> Values:
         # Subnormal exponentials, of large inner products, are slow.
-        return self.factor * torch.sigmoid(values.clamp(min=-_largest_exponent(values.dtype)))
+        slope = values.clamp(min=-_largest_exponent(values.dtype)).sigmoid_()
+        return slope if self.factor == 1.0 else slope.mul_(self.factor)
 
     @override
     def times(self, factor: float) -> Softened:

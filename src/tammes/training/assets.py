@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tammes.data.graph_set import GraphSet
+from tammes.data.graph_stream import GraphStream
 from tammes.data.images import Images
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.node_set import NodeSet
@@ -27,7 +28,9 @@ Assets = Vocabulary | ModelDescription
 Tokenizer = Vocabulary | ModelTokenizer
 
 
-def new_assets(data: Images | Texts | GraphSet | NodeSet | Volumes, config: TrainingConfig) -> Assets | None:
+def new_assets(
+    data: Images | Texts | GraphSet | GraphStream | NodeSet | Volumes, config: TrainingConfig
+) -> Assets | None:
     """Return the assets of a new run: a vocabulary of its texts, or what a model's folder says of the model.
 
     Args:
@@ -40,8 +43,8 @@ def new_assets(data: Images | Texts | GraphSet | NodeSet | Volumes, config: Trai
         ImportError: if a package that reads them is not installed.
     """
     encoder, are_texts = config.encoder, isinstance(data, Texts)
-    if isinstance(data, GraphSet | NodeSet) != isinstance(encoder, GraphEncoderConfig):
-        kind = "other data" if isinstance(data, GraphSet | NodeSet) else "graphs"
+    if isinstance(data, GraphSet | GraphStream | NodeSet) != isinstance(encoder, GraphEncoderConfig):
+        kind = "other data" if isinstance(data, GraphSet | GraphStream | NodeSet) else "graphs"
         raise ValueError(
             f"{encoder!r} takes {kind}, got {data!r}: choose GINEncoderConfig() or another encoder of graphs "
             "for graphs alone"

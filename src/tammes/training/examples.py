@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_set import GraphSet
+from tammes.data.graph_stream import GraphStream
 from tammes.data.images import Images, as_floats
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.node_batch import NodeBatch
@@ -28,7 +29,7 @@ from tammes.training.summaries import (
     VolumesSummary,
 )
 
-Data = Images | Texts | GraphSet | NodeSet | Volumes
+Data = Images | Texts | GraphSet | GraphStream | NodeSet | Volumes
 Inputs = Tensor | Tokens | GraphBatch
 AnyAugmentation = Augmentation | GraphAugmentation | Scans
 
@@ -135,14 +136,14 @@ class Examples:
             return self.data.batch(rows) if self.fanouts is None else self.data.around(rows, self.fanouts)
         if self.tokens is not None:
             return self.tokens.take(torch.tensor(rows, dtype=torch.int64))
-        assert isinstance(self.data, Images | GraphSet | Volumes)
+        assert isinstance(self.data, Images | GraphSet | GraphStream | Volumes)
         return self.data.batch(rows)
 
     def summary(self, source: str) -> Summary:
         """Return the description of the data that stands in config.yaml."""
         if isinstance(self.data, Images):
             return ImagesSummary.of(self.data, source)
-        if isinstance(self.data, GraphSet):
+        if isinstance(self.data, GraphSet | GraphStream):
             return GraphsSummary.of(self.data, source)
         if isinstance(self.data, NodeSet):
             return NodesSummary.of(self.data, source)

@@ -254,7 +254,7 @@ class ContrastiveModule(LightningModule):
         labels = self._labels(rows)
         if isinstance(self.config.positives, OwnGraph):
             assert isinstance(first, GraphBatch)
-            return NodesToGraphs()(*embeddings, owner=first.owner, ids=rows, labels=labels)
+            return NodesToGraphs()(*embeddings, owner=first.owner, labels=labels)  # without ids: no sorting
         if isinstance(self.source, Queue | LearnedNegatives):
             # The ids let the fresh key of an image replace the one stored in an earlier epoch.
             return self.source(*embeddings, ids=rows, labels=labels)

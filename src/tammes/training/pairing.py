@@ -7,7 +7,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from tammes.data.graph_set import GraphSet
-from tammes.data.images import Images, ShardedPixels
+from tammes.data.graph_stream import GraphStream
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.volumes import Volumes
@@ -16,6 +16,7 @@ from tammes.training.config import PositivesConfig
 from tammes.training.examples import Data
 from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
 from tammes.training.seeds import Purpose, derive
+from tammes.training.shard_order import Sharded, sharded
 
 
 class UnpairedWarning(UserWarning):
@@ -32,7 +33,7 @@ class Pairing:
         positions: int64 (n,), the place of each row in its document; None without a reading order.
         seed: seed of the run.
         noun: name of the rows in messages.
-        sharded: pixels that are read in the order of `ShardOrder`; None for rows in any order.
+        sharded: shards of rows that are read in the order of `ShardOrder`; None for rows in any order.
 
     Example:
         >>> pairing = Pairing(positives=SameClass(), labels=torch.tensor([0, 0, 1, 1, 1]), seed=0)
@@ -45,7 +46,7 @@ class Pairing:
     positions: Tensor | None = None
     seed: int
     noun: str = "rows"
-    sharded: ShardedPixels | None = None
+    sharded: Sharded | None = None
 
     @classmethod
     def of(cls, data: Data, positives: PositivesConfig, *, seed: int) -> "Pairing":
@@ -55,20 +56,22 @@ class Pairing:
             ValueError: for data without the labels or the reading order that the rule needs, or data in
                 shards if the rule reads rows beside the anchors.
         """
-        labels, positions, noun, sharded = data.labels, None, "images", None
-        if isinstance(data, Images) and isinstance(data.pixels, ShardedPixels):
-            sharded = data.pixels
-            if isinstance(positives, SameClass) or (isinstance(positives, Active) and positives.chooses):
-                raise ValueError(
-                    f"{type(positives).__name__} reads images from anywhere, but these are read shard by "
-                    "shard: decode them into a cache, or choose SameInstance()"
-                )
+        labels, positions, noun, shards = data.labels, None, "images", sharded(data)
         if isinstance(data, Texts):
             positions, noun = data.positions, "sentences"
-        if isinstance(data, GraphSet | NodeSet):
-            noun = "graphs" if isinstance(data, GraphSet) else "nodes"
+        if isinstance(data, GraphSet | GraphStream | NodeSet):
+            noun = "nodes" if isinstance(data, NodeSet) else "graphs"
         if isinstance(data, Volumes):
             noun = "volumes"
+        reads_anywhere = isinstance(positives, SameClass) or (
+            isinstance(positives, Active) and positives.chooses
+        )
+        if shards is not None and reads_anywhere:
+            instead = "read them into memory" if noun == "graphs" else "decode them into a cache"
+            raise ValueError(
+                f"{type(positives).__name__} reads {noun} from anywhere, but these are read shard by "
+                f"shard: {instead}, or choose SameInstance()"
+            )
         if isinstance(positives, SameClass) and labels is None:
             raise ValueError(
                 f"SameClass pairs {noun} of one class, but these have no labels: give them labels, "
@@ -82,7 +85,7 @@ class Pairing:
         if labels is None:
             labels = torch.zeros(len(data), dtype=torch.int64)
         return cls(
-            positives=positives, labels=labels, positions=positions, seed=seed, noun=noun, sharded=sharded
+            positives=positives, labels=labels, positions=positions, seed=seed, noun=noun, sharded=shards
         )
 
     def epoch(self, number: int) -> Tensor:

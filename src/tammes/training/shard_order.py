@@ -3,13 +3,42 @@
 import hashlib
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from tammes.data.images import Images, ShardedPixels
+from tammes.data.graph_stream import GraphStream
+from tammes.data.images import Images
 from tammes.training.seeds import Purpose, derive
+
+
+@runtime_checkable
+class Sharded(Protocol):
+    """Rows that are read quickly in the order of `ShardOrder` only: of archives, of streams."""
+
+    @property
+    def shards(self) -> tuple[int, ...]:
+        """Number of rows of each shard, in the order of the rows."""
+        ...
+
+    @property
+    def buffer(self) -> int:
+        """Number of rows that are mixed with each other."""
+        ...
+
+
+def sharded(data: object) -> Sharded | None:
+    """Return what is known of the shards of data; None for rows that are read in any order.
+
+    Example:
+        >>> from tammes.data import digits
+        >>> print(sharded(digits("test")))
+        None
+    """
+    source = data.pixels if isinstance(data, Images) else data
+    return source if isinstance(source, Sharded) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,12 +96,12 @@ class ShardOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardsSummary:
-    """Description of the shards of a run's images, by which a resume recognizes the order of their rows.
+    """Description of the shards of a run's data, by which a resume recognizes the order of their rows.
 
     Args:
         count: Number of shards.
-        buffer: Number of images that an epoch mixes with each other.
-        digest: Checksum of the numbers of images of the shards, and of the images' names and labels.
+        buffer: Number of rows that an epoch mixes with each other.
+        digest: Checksum of the numbers of rows of the shards, and of the rows' names and labels.
     """
 
     count: int
@@ -80,13 +109,13 @@ class ShardsSummary:
     digest: str
 
     @classmethod
-    def of(cls, images: Images) -> "ShardsSummary | None":
-        """Describe the shards of images; None for images that are read in any order."""
-        pixels = images.pixels
-        if not isinstance(pixels, ShardedPixels):
+    def of(cls, data: Images | GraphStream) -> "ShardsSummary | None":
+        """Describe the shards of images or graphs; None for images that are read in any order."""
+        rows = sharded(data)
+        if rows is None:
             return None
-        digest = hashlib.sha256(f"{pixels.shards}\0".encode())
-        digest.update("\0".join(images.names).encode(errors="surrogateescape"))
-        if images.labels is not None:
-            digest.update(images.labels.numpy().tobytes())
-        return cls(count=len(pixels.shards), buffer=pixels.buffer, digest=digest.hexdigest()[:12])
+        digest = hashlib.sha256(f"{rows.shards}\0".encode())
+        digest.update("\0".join(data.names).encode(errors="surrogateescape"))
+        if data.labels is not None:
+            digest.update(data.labels.numpy().tobytes())
+        return cls(count=len(rows.shards), buffer=rows.buffer, digest=digest.hexdigest()[:12])

@@ -8,6 +8,7 @@ from jaxtyping import UInt8
 from torch import Tensor
 
 from tammes.data.graph_set import GraphSet
+from tammes.data.graph_stream import GraphStream
 from tammes.data.images import Images
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
@@ -168,7 +169,7 @@ def _suited_to_data(
             epochs=_epochs(rows, VISITED, fewest=FEWEST_EPOCHS_OF_TEXTS),
             seed=seed,
         )
-    if isinstance(data, GraphSet):
+    if isinstance(data, GraphSet | GraphStream):
         return TrainingConfig(
             objective=objective,
             encoder=GINEncoderConfig(),

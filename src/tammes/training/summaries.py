@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass
 
 from tammes.data.graph_set import GraphSet
+from tammes.data.graph_stream import GraphStream
 from tammes.data.images import Images
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.node_set import NodeSet
@@ -97,6 +98,7 @@ class GraphsSummary:
         nodes: Number of nodes of all graphs.
         columns: Names of the features of a node.
         digest: Checksum of nodes, edges and features.
+        shards: Shards in which the graphs are stored; None for graphs in memory.
 
     Example:
         >>> GraphsSummary(source="tu/MUTAG", count=188, nodes=3371, columns=("one",), digest="").count
@@ -108,16 +110,18 @@ class GraphsSummary:
     nodes: int
     columns: tuple[str, ...]
     digest: str
+    shards: ShardsSummary | None = None
 
     @classmethod
-    def of(cls, graphs: GraphSet, source: str) -> "GraphsSummary":
+    def of(cls, graphs: GraphSet | GraphStream, source: str) -> "GraphsSummary":
         """Describe graphs."""
         return cls(
             source=source,
             count=len(graphs),
-            nodes=len(graphs.features),
+            nodes=int(graphs.sizes.sum()),
             columns=graphs.columns,
             digest=graphs.digest,
+            shards=ShardsSummary.of(graphs) if isinstance(graphs, GraphStream) else None,
         )
 
 

@@ -16,6 +16,7 @@ from tammes.data.folder import folder
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_packing import graphs_of
 from tammes.data.graph_set import GraphSet
+from tammes.data.graph_stream import GraphStream
 from tammes.data.image_files import as_pixels, decode
 from tammes.data.images import Images, TensorPixels
 from tammes.data.node_files import nodes_of
@@ -139,8 +140,8 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
             data: for images a folder, a list of files or of Pillow images, an array of bytes
                 `(n, height, width)` or `(n, height, width, 1 or 3)`, a uint8 tensor
                 `(n, channels, height, width)`, or `Images`; for texts a list of strings, or `Texts`; for
-                graphs a `GraphSet`, or a list of graphs of torch_geometric; for nodes of one graph a
-                `NodeSet`, or a graph of torch_geometric; for volumes a folder or a file as
+                graphs a `GraphSet`, a `GraphStream`, or a list of graphs of torch_geometric; for nodes of one
+                graph a `NodeSet`, or a graph of torch_geometric; for volumes a folder or a file as
                 `tammes.data.volumes` takes it, an array or tensor `(n, 1, d, h, w)` of the run's size in the
                 unit of its window, or `Volumes`.
             projected: whether to return the projection head's output, which the objective compared.
@@ -234,8 +235,8 @@ def _pixels(image: object, *, size: int, channels: int) -> Tensor:
     return as_pixels(ImageOps.exif_transpose(image), size=size, channels=channels)
 
 
-def _graphs(data: object) -> GraphSet:
-    if isinstance(data, GraphSet):
+def _graphs(data: object) -> GraphSet | GraphStream:
+    if isinstance(data, GraphSet | GraphStream):
         return data
     if isinstance(data, str | Texts) or not isinstance(data, Sequence):
         raise ValueError(f"expected graphs (a GraphSet, or a list of torch_geometric's), got {_kind(data)}")
@@ -274,6 +275,6 @@ def _kind(data: object) -> str:
         return f"{type(data).__name__} of {data.dtype} {tuple(data.shape)}"
     return (
         repr(data)
-        if isinstance(data, str | Path | Images | Texts | GraphSet | NodeSet | Volumes)
+        if isinstance(data, str | Path | Images | Texts | GraphSet | GraphStream | NodeSet | Volumes)
         else type(data).__name__
     )

@@ -42,17 +42,17 @@ class Source:
             (hf:PATH); `digits-over:FOLDER`; or texts: a folder of plain-text files, each a document with a
             sentence a line, one such file, a table (CSV, TSV, JSONL, parquet), or a Hugging Face data set
             (hub:owner/name, or its folder); or graphs: a set of the TU collection, lists of edges (*.edges,
-            *.edgelist) with labels.csv, or a table with edge_index (hf:PATH); or the nodes of a graph
-            (nodes:PATH); or volumes: a folder of NIfTI or NumPy files with outcomes.csv, one NumPy file, or
-            `synthetic-volumes:N`.
+            *.edgelist) with labels.csv, or a table with edge_index, streamed (hf:PATH); or the nodes of a
+            graph (nodes:PATH); or volumes: a folder of NIfTI or NumPy files with outcomes.csv, one NumPy
+            file, or `synthetic-volumes:N`.
         strict: Refuse a folder or table that holds anything else, a damaged image, or a shard that is cut
             short, instead of leaving it out.
         unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a
             damaged image ends it.
         cache: Folder in which the decoded images of a folder or of shards are kept, so that each is decoded
             once and not in every epoch and every command (by default none are kept).
-        buffer: Images of shards or a stream that an epoch mixes with each other, beyond the order of the
-            shards.
+        buffer: Images of shards, or images or graphs of a stream, that an epoch mixes with each other, beyond
+            the order of the shards.
         feature: Feature whose values are the labels, for images that have several: shape, texture or color of
             `trifeature`, object or digit of `digits-over` (by default the first of these).
     """

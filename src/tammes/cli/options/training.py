@@ -16,7 +16,7 @@ from tammes.cli.options.optimizer import OPTIMIZER, OptimizerChoice
 from tammes.cli.options.parsing import Option, constructor_of, fields_of
 from tammes.cli.options.parts import choice_of, options_of
 from tammes.cli.volumes import VolumeShape
-from tammes.data import GraphSet
+from tammes.data import GraphSet, GraphStream
 from tammes.encoders import (
     BagOfWordsConfig,
     GraphEncoderConfig,
@@ -218,7 +218,8 @@ class TrainingOptions:
         chosen = {**self.settings, **more}
         if isinstance(chosen.get("encoder"), ModuleConfig):
             find_in_current_folder()
-        if isinstance(data, GraphSet):  # two views are of one graph, and a graph of its own needs two views
+        if isinstance(data, GraphSet | GraphStream):
+            # Two views are of one graph, and a graph of its own needs two views.
             if isinstance(chosen.get("augmentation"), GraphAugmentation):
                 chosen.setdefault("positives", SameInstance())
             elif isinstance(chosen.get("positives"), SameInstance):

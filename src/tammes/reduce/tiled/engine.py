@@ -23,6 +23,7 @@ from tammes.reduce.autograd import first_order_only, without_autocast
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.terms import Term
 from tammes.reduce.tiled import fixed_shift, running_maximum
 from tammes.reduce.tiled.tiles import (
     both_ways,
@@ -31,7 +32,6 @@ from tammes.reduce.tiled.tiles import (
     exponent_slope,
     oriented_tiles,
     with_derivative,
-    without,
 )
 
 
@@ -142,10 +142,20 @@ class _Weighting:
     term: Pointwise
     scale: float
 
+    @property
+    def is_equal(self) -> bool:
+        """Whether all negatives of an anchor weigh the same, which takes no exponential and no product."""
+        return self.exponent.is_zero and not self.exponent.has_gradient and isinstance(self.term, Term)
+
     def weights(self, negatives: Negatives, rows: slice, columns: slice, similarity: Tensor) -> Tensor:
         """Return the weights, whose sum over a row is one up to the rounding of the shift."""
         exponent = self.exponent.value(similarity, columns) - self.shift[rows, None]
-        return without(exponent, negatives.mask(rows, columns), -torch.inf).exp_()
+        return negatives.without(exponent, rows, columns, -torch.inf).exp_()
+
+    def argument(self, similarity: Tensor, offset: Tensor) -> Tensor:
+        """Return the argument of the term on a tile, in new memory."""
+        scaled = similarity if self.scale == 1.0 else self.scale * similarity
+        return scaled - offset
 
 
 class _Expectation(torch.autograd.Function):
@@ -161,13 +171,20 @@ class _Expectation(torch.autograd.Function):
     ) -> Tensor:
         negatives = negatives.detached
         means, masses = torch.zeros_like(offsets), offsets.new_zeros(len(offsets), 1)
+        if weighting.is_equal:
+            masses += negatives.count[:, None]
         with without_autocast(anchors.device):
             for rows, columns, similarity in oriented_tiles(negatives, side):
-                weights = weighting.weights(negatives, rows, columns, similarity)
-                masses[rows] += weights.sum(dim=1, keepdim=True)
+                weights = None
+                if not weighting.is_equal:
+                    weights = weighting.weights(negatives, rows, columns, similarity)
+                    masses[rows] += weights.sum(dim=1, keepdim=True)
                 for p in range(offsets.shape[1]):
-                    term = weighting.term(weighting.scale * similarity - offsets[rows, p, None])
-                    means[rows, p] += (weights * term).sum(dim=1)
+                    term = weighting.term(weighting.argument(similarity, offsets[rows, p, None]))
+                    shares = (
+                        negatives.without(term, rows, columns, 0.0) if weights is None else weights * term
+                    )
+                    means[rows, p] += shares.sum(dim=1)
         # A long exponent has few digits after the point, so the shift is too coarse to normalize by. It
         # cancels in the quotient of two sums over the same weights.
         means /= masses
@@ -186,7 +203,7 @@ class _Expectation(torch.autograd.Function):
             weights = weighting.weights(ctx.negatives, rows, columns, similarity)
             total = torch.zeros_like(similarity)
             for p in range(offsets.shape[1]):
-                argument = weighting.scale * similarity - offsets[rows, p, None]
+                argument = weighting.argument(similarity, offsets[rows, p, None])
                 if weighting.exponent.has_gradient:
                     term, derivative = with_derivative(weighting.term, argument)
                     through_weights = exponent_slope(weighting.exponent, similarity)
@@ -199,7 +216,21 @@ class _Expectation(torch.autograd.Function):
                     offset_gradient[rows, p] -= by_sum[rows, p] * (weights * derivative).sum(dim=1)
             return weights * total
 
+        def slope_of_equal(rows: slice, columns: slice, similarity: Tensor) -> Tensor:
+            total: Tensor | None = None
+            for p in range(offsets.shape[1]):
+                argument = weighting.argument(similarity, offsets[rows, p, None])
+                derivative = derivative_of(weighting.term, argument)
+                derivative = ctx.negatives.without(derivative, rows, columns, 0.0)
+                if offset_gradient is not None:
+                    offset_gradient[rows, p] -= by_sum[rows, p] * derivative.sum(dim=1)
+                derivative.mul_(weighting.scale * by_sum[rows, p, None])
+                total = derivative if total is None else total.add_(derivative)
+            assert total is not None  # a term has at least one offset
+            return total
+
         with torch.no_grad(), without_autocast(anchors.device):
-            embeddings = embedding_gradients(ctx.negatives, both_ways(ctx.negatives, slope), ctx.side)
+            of_tile = slope_of_equal if weighting.is_equal else slope
+            embeddings = embedding_gradients(ctx.negatives, both_ways(ctx.negatives, of_tile), ctx.side)
         inputs = (anchors, candidates, offsets, gradient)
         return *first_order_only((*embeddings, offset_gradient), inputs), None, None, None

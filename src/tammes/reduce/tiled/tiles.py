@@ -22,7 +22,7 @@ class Workspace:
     """Memory for a few tiles, allocated once: fresh pages for each tile would cost as much as arithmetic."""
 
     def __init__(self, negatives: Negatives, side: int) -> None:
-        self._size = min(side, negatives.shape[0]) * min(side, negatives.shape[1])
+        self._size = min(height(negatives, side), negatives.shape[0]) * min(side, negatives.shape[1])
         self._like = negatives.anchors
         self._held: dict[int, Tensor] = {}
 
@@ -41,12 +41,17 @@ SlopeOfTile = Callable[[slice, slice, Workspace], Tensor | None]
 def tiles(negatives: Negatives, side: int) -> list[Tile]:
     """Return tiles of nearly equal size that cover S, or its upper triangle where S is symmetric."""
     n, m = negatives.shape
-    rows, columns = _blocks(n, side), _blocks(m, side)
+    rows, columns = _blocks(n, height(negatives, side)), _blocks(m, side)
     return [
         (block, other)
         for number, block in enumerate(rows)
         for other in (columns[number:] if negatives.symmetric else columns)
     ]
+
+
+def height(negatives: Negatives, side: int) -> int:
+    """Return the largest number of rows of a tile: more than `side` where few candidates leave it room."""
+    return side if negatives.symmetric else side * max(1, side // max(1, negatives.shape[1]))
 
 
 def _blocks(size: int, side: int) -> list[slice]:
