@@ -21,14 +21,10 @@ from tammes.papers.finding import Effect, Finding
 from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
+from tammes.papers.robinson_features.methods import MOCO, MOCO_TEMPERATURE, QUEUED, UNTRAINED, FeatureRun
 from tammes.papers.robinson_features.readouts import views
 from tammes.papers.robinson_features.results import ArmScores, settings
 from tammes.papers.robinson_features.training import (
-    MOCO,
-    MOCO_TEMPERATURE,
-    QUEUED,
-    UNTRAINED,
-    FeatureRun,
     FeatureScale,
     base_run,
     drawer,

@@ -15,14 +15,8 @@ from tammes.evaluation import LinearProbe, feature_readouts
 from tammes.papers.image_sets import Parts
 from tammes.papers.page import PaperPage
 from tammes.papers.protocol import Protocol
-from tammes.papers.robinson_features.training import (
-    USUAL,
-    FeatureRun,
-    FeatureScale,
-    Fitted,
-    drawer,
-    fitted,
-)
+from tammes.papers.robinson_features.methods import USUAL, FeatureRun
+from tammes.papers.robinson_features.training import FeatureScale, Fitted, drawer, fitted
 from tammes.papers.study import Study
 from tammes.positives import Augmentation
 from tammes.training.embedding import evaluating

@@ -8,7 +8,8 @@ from typing import Generic, TypeVar
 
 from tammes.estimate import Estimate
 from tammes.papers.finding import Effect
-from tammes.papers.robinson_features.training import UNTRAINED, FeatureRun, FeatureScale
+from tammes.papers.robinson_features.methods import UNTRAINED, FeatureRun
+from tammes.papers.robinson_features.training import FeatureScale
 
 Score = TypeVar("Score")
 
@@ -51,6 +52,14 @@ class ArmScores(Generic[Score]):
         return Estimate.of_difference(
             [pick(ours[seed]) for seed in seeds], [pick(theirs[seed]) for seed in seeds]
         )
+
+    def ratio(self, more: str, less: str, pick: Callable[[Score], float]) -> Estimate | None:
+        """Return how many times one arm is another, seed by seed; None if that is not known for any seed."""
+        ours, theirs = self.scores.get(more, {}), self.scores.get(less, {})
+        ratios = [
+            pick(ours[seed]) / pick(theirs[seed]) for seed in ours if seed in theirs and pick(theirs[seed])
+        ]
+        return Estimate.over_seeds(ratios) if ratios else None
 
     def points(self, name: str, more: str, less: str, pick: Callable[[Score], float]) -> Effect:
         """Return a difference of accuracies as an effect in percentage points."""

@@ -16,13 +16,9 @@ from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_features.attacked import PROBE, features_of, pixels_of, places_of, readout_of
+from tammes.papers.robinson_features.methods import IFM, SIMCLR, UNTRAINED, FeatureRun, arm_of
 from tammes.papers.robinson_features.results import ArmScores, settings
 from tammes.papers.robinson_features.training import (
-    IFM,
-    SIMCLR,
-    UNTRAINED,
-    USUAL,
-    FeatureRun,
     FeatureScale,
     base_run,
     drawer,
@@ -39,7 +35,7 @@ STEP, MOST = 0.01, 50
 """Change of a pixel by a step of FGSM, as in section 4.4.3, and the largest number of steps."""
 SIMILAR = 0.03
 """D_NR counts as similar within three points; on average the paper has 56.7 % for SimCLR, 55.5 % for IFM."""
-PLAIN, MODIFIED = f"{SIMCLR}, temperature {USUAL:g}", f"{IFM}, temperature {USUAL:g}, epsilon {EPSILON:g}"
+PLAIN, MODIFIED = arm_of(SIMCLR), arm_of(IFM, epsilon=EPSILON)
 COLUMNS = {"D": "standard", "D_R": "robust", "D_NR": "fragile"}
 REMARKS = (
     "For each encoder f, a linear readout h of f is trained on the training images. Each training image is "

@@ -13,16 +13,12 @@ from tammes.papers.figures import curves, dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
+from tammes.papers.robinson_features.methods import HARD, SIMCLR, UNTRAINED, USUAL, FeatureRun
 from tammes.papers.robinson_features.readouts import FeatureScore, average, readout, study_of
 from tammes.papers.robinson_features.results import ArmScores, settings
 from tammes.papers.robinson_features.training import (
     DIGITS_OVER,
-    HARD,
-    SIMCLR,
     TRIFEATURE,
-    UNTRAINED,
-    USUAL,
-    FeatureRun,
     FeatureScale,
     base_run,
     feature_sets,
