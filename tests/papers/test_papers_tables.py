@@ -72,8 +72,8 @@ TABLES = {
         FeatureRun,
         FeatureScore,
         FEATURE_COLUMNS_OF_READOUTS,
-        'digits over objects,hard negatives,0.5,2.0,0.0,1.0,0,4000,10,128,"ResNet-9, width 16",0,object digit,'
-        "0.25 0.5,0.25 0.5,0.125 0.5,0.0 0.25,0.5 1.0,5.5,4.5,60.5",
+        'digits over objects,hard negatives,0.5,2.0,0.0,1.0,0,4000,10,128,"ResNet-9, width 16",0,'
+        "object digit,0.25 0.5,0.25 0.5,0.125 0.5,0.0 0.25,0.5 1.0,5.5,4.5,60.5",
     ),
     "features-ifm": (
         FeatureRun,

@@ -162,6 +162,20 @@ def test_a_trade_off_has_a_yes_and_a_no_for_each_statement() -> None:
     assert [found[place] for place in (2, 3, 4, 7, 8)] == ["no"] * 5
 
 
+def test_a_suppressed_feature_is_no_lack_of_learning() -> None:
+    def suppressed(run: FeatureRun, noise: float) -> FeatureScore:
+        if run.method == UNTRAINED:
+            return of_features(run, **dict.fromkeys(("shape", "texture", "color", "object", "digit"), 0.9))
+        return traded(1)(run, noise)  # type: ignore[return-value]
+
+    assert verdicts(trade_off, suppressed) == ["yes"] * 9  # the loss is below that of the first weights
+
+    def unlearned(run: FeatureRun, noise: float) -> FeatureScore:
+        return replace(suppressed(run, noise), loss=4.0 + noise)
+
+    assert verdicts(trade_off, unlearned)[2:5] == [UNLEARNED] * 3
+
+
 def improved(gain: float, untrained: float = 0.1) -> Make:
     names = ("shape", "texture", "color", "object", "digit")
 

@@ -13,20 +13,17 @@ from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Finding
 from tammes.papers.image_sets import Parts, image_sets
-from tammes.papers.page import Figure, Numbers, PaperPage, panel
-from tammes.papers.protocol import Protocol
+from tammes.papers.page import Figure, PaperPage, panel
 from tammes.papers.robinson_features.methods import (
     IFM,
     MOCO,
     MOCO_IFM,
-    MOCO_TEMPERATURE,
-    QUEUED,
     SIMCLR,
     UNTRAINED,
     FeatureRun,
     arm_of,
 )
-from tammes.papers.robinson_features.results import ArmScores, settings
+from tammes.papers.robinson_features.results import ArmScores
 from tammes.papers.robinson_features.rivals import (
     EPSILONS,
     PROBE,
@@ -37,12 +34,11 @@ from tammes.papers.robinson_features.rivals import (
     other_forms,
     rivals,
 )
+from tammes.papers.robinson_features.studies import SECONDS, number, page_of, percent, study_of
 from tammes.papers.robinson_features.training import (
     FeatureScale,
-    base_run,
-    drawer,
     fitted,
-    over_seeds,
+    queued_run,
     scale_of,
     untrained_run,
 )
@@ -87,9 +83,6 @@ class ReadoutScore:
     seconds: float
 
 
-SECONDS = attrgetter("seconds")
-
-
 def run(request: Request) -> None:
     """Train and measure every encoder."""
     scale = scale_of(request)
@@ -103,40 +96,26 @@ def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, R
         sets: sets by name.
         scale: size of the study.
     """
-    draw = drawer(sets, scale)
+    return study_of(sets, scale, arms=arms, scores=ReadoutScore, measure=scored, page=page)
 
-    def measure(run: FeatureRun) -> ReadoutScore:
-        parts = draw(run)
-        (fit,) = fitted(run, scale, parts[0])
-        known, tried = (
-            LabeledFeatures(features=embed(fit.model, part)[0], labels=part.required_labels())
-            for part in parts
-        )
-        return ReadoutScore(
-            probe=LinearProbe(iterations=500).accuracy(known, tried),
-            knn=KNN(neighbors=min(NEIGHBORS, len(known))).accuracy(known, tried),
-            loss=fit.loss,
-            seconds=fit.seconds,
-        )
 
-    return Study(
-        cells=[
-            cell
-            for data, parts in sets.items()
-            for cell in over_seeds(arms(base_run(data, parts, scale)), scale)
-        ],
-        scores=ReadoutScore,
-        measure=measure,
-        name=lambda run: f"{run.data}, {run.arm}, seed {run.seed}",
-        protocol=Protocol(seeds=scale.seeds, controls=("untrained encoder",), measured_on="test images"),
-        page=lambda results: page(results, scale),
-        partial=True,
+def scored(run: FeatureRun, scale: FeatureScale, parts: Parts) -> ReadoutScore:
+    """Train an encoder, and measure its features on test images."""
+    (fit,) = fitted(run, scale, parts[0])
+    known, tried = (
+        LabeledFeatures(features=embed(fit.model, part)[0], labels=part.required_labels()) for part in parts
+    )
+    return ReadoutScore(
+        probe=LinearProbe(iterations=500).accuracy(known, tried),
+        knn=KNN(neighbors=min(NEIGHBORS, len(known))).accuracy(known, tried),
+        loss=fit.loss,
+        seconds=fit.seconds,
     )
 
 
 def arms(base: FeatureRun) -> list[FeatureRun]:
     """Return the untrained encoder, each host without modification and with each epsilon, and the rivals."""
-    queued = replace(base, method=MOCO, temperature=MOCO_TEMPERATURE, queue=min(QUEUED, 16 * base.batch_size))
+    queued = queued_run(base)
     return [
         untrained_run(base),
         base,
@@ -159,50 +138,40 @@ def host_arm(host: str) -> str:
 
 def page(results: Mapping[FeatureRun, ReadoutScore], scale: FeatureScale) -> PaperPage | None:
     """Return the page of what has been measured; None before the first trained arm of a set."""
-    measured = {
-        data: scores
-        for data, scores in ArmScores.by_set(results).items()
-        if {UNTRAINED, host_arm(SIMCLR)} <= set(scores.names)
-    }
-    if not measured:
-        return None
-    drawings = {data: _readouts(scores) for data, scores in measured.items()}
-    hosts = {run.arm: host_arm(MOCO if run.queue else SIMCLR) for run in results if run.method != UNTRAINED}
-    return PaperPage(
+    return page_of(
+        results,
+        scale,
         title="Linear readout with implicit feature modification",
-        overview=next(iter(drawings.values())),
-        findings=tuple(finding for scores in measured.values() for finding in findings(scores)),
-        figures=(
-            Figure(
-                title="Linear readout (Figure 4-7)",
-                words="On test images, mean and 95 % interval over the seeds.",
-                panels=tuple(
-                    panel(drawn, f"Linear readout of every arm on {data}.", name=data)
-                    for data, drawn in drawings.items()
-                ),
-                wide=True,
-            ),
-        ),
-        numbers=Numbers(
-            header=("encoder", "readout", "kNN", "over its host", "seconds", "time of its host", "seeds"),
-            rows=tuple(
-                (
-                    f"{data}, {arm}",
-                    scores.mean(arm, PROBE).percent,
-                    scores.mean(arm, attrgetter("knn")).percent,
-                    *_over_host(scores, arm, hosts.get(arm, arm)),
-                    str(len(scores.scores[arm])),
-                )
-                for data, scores in measured.items()
-                for arm in scores.names
-            ),
-            note="Accuracy in percent from the features, means over the seeds with 95 % intervals; "
-            "differences seed by seed; seconds of processor time of a training, and how many times those of "
-            "its host they are.",
-        ),
+        needed=lambda data: {UNTRAINED, host_arm(SIMCLR)},
+        overview=_readouts,
+        findings=findings,
+        figures=_figures,
+        columns={
+            "readout": percent(PROBE),
+            "kNN": percent(attrgetter("knn")),
+            "over its host": _gain,
+            "seconds": number(SECONDS, 0),
+            "time of its host": _times,
+        },
+        note="Accuracy in percent from the features, means over the seeds with 95 % intervals; differences "
+        "seed by seed; seconds of processor time of a training, and how many times those of "
+        "its host they are.",
         remarks=REMARKS,
-        settings=settings(results, scale),
     )
+
+
+def _figures(measured: Mapping[str, ArmScores[ReadoutScore]]) -> list[Figure]:
+    return [
+        Figure(
+            title="Linear readout (Figure 4-7)",
+            words="On test images, mean and 95 % interval over the seeds.",
+            panels=tuple(
+                panel(_readouts(scores), f"Linear readout of every arm on {data}.", name=data)
+                for data, scores in measured.items()
+            ),
+            wide=True,
+        )
+    ]
 
 
 def findings(scores: ArmScores[ReadoutScore]) -> tuple[Finding, ...]:
@@ -234,14 +203,22 @@ def _published(data: str, host: str) -> str:
     return ""
 
 
-def _over_host(scores: ArmScores[ReadoutScore], arm: str, host: str) -> tuple[str, str, str]:
-    """Return the accuracy over that of the host, the seconds, and how many times the host's they are."""
-    more, times = scores.difference(arm, host, PROBE), scores.ratio(arm, host, SECONDS)
-    return (
-        "–" if arm == host or more is None else more.points,
-        f"{scores.mean(arm, SECONDS).mean:.0f}",
-        "–" if arm == host or times is None else f"{times.mean:.2f}",
-    )
+def _host(scores: ArmScores[ReadoutScore], arm: str) -> str:
+    """Return the arm of the host of another arm, which is the arm itself if it has none."""
+    run = scores.runs[arm]
+    return arm if run.method == UNTRAINED else host_arm(MOCO if run.queue else SIMCLR)
+
+
+def _gain(scores: ArmScores[ReadoutScore], arm: str) -> str:
+    host = _host(scores, arm)
+    found = None if host == arm else scores.difference(arm, host, PROBE)
+    return "–" if found is None else found.points
+
+
+def _times(scores: ArmScores[ReadoutScore], arm: str) -> str:
+    host = _host(scores, arm)
+    found = None if host == arm else scores.ratio(arm, host, SECONDS)
+    return "–" if found is None else f"{found.mean:.2f}"
 
 
 def _readouts(scores: ArmScores[ReadoutScore]) -> Drawing:

@@ -16,7 +16,15 @@ from tammes.data import Images, digits_over, trifeature
 from tammes.encoders import ResNet9Config, ResNetConfig
 from tammes.papers.entry import Request
 from tammes.papers.image_sets import Parts, balanced
-from tammes.papers.robinson_features.methods import SIMCLR, UNTRAINED, FeatureRun, method_of
+from tammes.papers.robinson_features.methods import (
+    MOCO,
+    MOCO_TEMPERATURE,
+    QUEUED,
+    SIMCLR,
+    UNTRAINED,
+    FeatureRun,
+    method_of,
+)
 from tammes.training import (
     Adam,
     ImagesSummary,
@@ -139,6 +147,12 @@ def base_run(data: str, parts: Parts, scale: FeatureScale) -> FeatureRun:
 def untrained_run(base: FeatureRun) -> FeatureRun:
     """Return the run of the encoder with its first weights."""
     return replace(base, method=UNTRAINED, epochs=0)
+
+
+def queued_run(base: FeatureRun) -> FeatureRun:
+    """Return the run of MoCo on the same images."""
+    queue = min(QUEUED, 16 * base.batch_size)
+    return replace(base, method=MOCO, temperature=MOCO_TEMPERATURE, queue=queue)
 
 
 def over_seeds(runs: Sequence[FeatureRun], scale: FeatureScale) -> list[FeatureRun]:
