@@ -2,6 +2,7 @@
 
     python benchmarks/features.py
     python benchmarks/features.py --encoder resnet18 --batch 256 --size 32
+    python benchmarks/features.py --encoder resnet9-16 --batch 128 --keys 2048   # features-classification
     python benchmarks/features.py --smoke
 
 A step makes two views of each image, embeds them, computes the loss and its gradient, and changes the
@@ -37,6 +38,7 @@ ALLOWED = 0.03
 ENCODERS = {
     "convnet16": ConvNetConfig(width=16),
     "convnet32": ConvNetConfig(width=32),
+    "resnet9-16": ResNet9Config(width=16),
     "resnet9": ResNet9Config(width=32),
     "resnet18": ResNetConfig(depth=18),
 }
@@ -78,7 +80,7 @@ def methods(keys: int) -> dict[str, Method]:
     """Return the methods by name; `keys` is the size of the queue and the number of learned negatives."""
     simclr = recipes.simclr(temperature=T)
     ifm = recipes.ifm(temperature=T, epsilon=EPSILON)
-    mochi = {"temperature": T, "hardest": 64, "pairs": 32, "with_anchor": 8}
+    mochi = {"temperature": T, "hardest": 1024, "pairs": 128, "with_anchor": 16}
     forms = {
         "+ norm": recipes.ifm(temperature=T, epsilon=EPSILON, form=Renormalized()),
         "+ pre-norm": recipes.ifm(temperature=T, epsilon=EPSILON, form=BeforeNormalization()),
@@ -87,7 +89,7 @@ def methods(keys: int) -> dict[str, Method]:
         "SimCLR": Method(objective=simclr, baseline="SimCLR"),
         "IFM-SimCLR": Method(objective=ifm, baseline="SimCLR", bounded=True),
         **{f"IFM-SimCLR {name}": Method(objective=each, baseline="SimCLR") for name, each in forms.items()},
-        "MoCHi (32 + 8 of 64)": Method(objective=recipes.mochi(**mochi), baseline="SimCLR"),  # type: ignore[arg-type]
+        "MoCHi": Method(objective=recipes.mochi(**mochi), baseline="SimCLR"),  # type: ignore[arg-type]
         "ACL (DS), 5 steps": Method(objective=simclr, baseline="SimCLR", attack=InputAttack()),
         "MoCo": Method(objective=simclr, baseline="MoCo", keys=keys),
         "IFM-MoCo": Method(objective=ifm, baseline="MoCo", keys=keys, bounded=True),

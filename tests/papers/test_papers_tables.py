@@ -11,6 +11,14 @@ from tammes.papers.ash.text_training import TextRun, TextScore
 from tammes.papers.ash.vision_training import VisionRun, VisionScore
 from tammes.papers.jiang.minmax import EncoderScore
 from tammes.papers.jiang.transport_degeneracy import EncoderTraining
+from tammes.papers.robinson_features.adversarial import AttackScore
+from tammes.papers.robinson_features.classification import ReadoutScore
+from tammes.papers.robinson_features.methods import FeatureRun
+from tammes.papers.robinson_features.pictures import PictureScore
+from tammes.papers.robinson_features.readouts import FeatureScore
+from tammes.papers.robinson_features.robust import RobustScore
+from tammes.papers.robinson_features.volumes import VolumesRun, VolumesScore
+from tammes.papers.robinson_negatives.graphs_nodes import NodeRun, NodeScore
 from tammes.papers.robinson_negatives.images_arms import ImageRun
 from tammes.papers.robinson_negatives.images_training import ImageScore
 from tammes.papers.robinson_sets.loss_training import LossScore, LossTraining
@@ -25,6 +33,11 @@ from tammes.papers.robinson_spectral.zinc_training import ZincRun, ZincScore
 from tammes.papers.study import Results
 from tammes.papers.weber.active_training import ActiveRun, ActiveScore
 from tammes.papers.weber.training import RunScore, StrategyRun
+
+FEATURE_COLUMNS = "data,method,temperature,beta,epsilon,alpha,queue,images,epochs,batch_size,encoder,seed,"
+FEATURE_COLUMNS_OF_READOUTS = (
+    f"{FEATURE_COLUMNS}features,readouts,half,quarter,at_least,at_most,loss,training_loss,seconds"
+)
 
 TABLES = {
     "negatives-text": (
@@ -48,6 +61,57 @@ TABLES = {
         "seconds",
         'CIFAR-100,HCL,0.5,2.0,0.01,views,none,0,256,100,5000,10,"ResNet-9, width 16",test images,2,0.25,'
         "0.125,0.0625,0.125,0 10,0.0625 0.125,0.75,5.5,190,40.5",
+    ),
+    "graphs-nodes": (
+        NodeRun,
+        NodeScore,
+        "data,method,seed,nodes,epochs,test,validation,loss,seconds",
+        "a graph of 7 classes,uniform,0,20000,20,0.75,0.5,5.5,60.5",
+    ),
+    "features-trade-off": (
+        FeatureRun,
+        FeatureScore,
+        FEATURE_COLUMNS_OF_READOUTS,
+        'digits over objects,hard negatives,0.5,2.0,0.0,1.0,0,4000,10,128,"ResNet-9, width 16",0,'
+        "object digit,0.25 0.5,0.25 0.5,0.125 0.5,0.0 0.25,0.5 1.0,5.5,4.5,60.5",
+    ),
+    "features-ifm": (
+        FeatureRun,
+        FeatureScore,
+        FEATURE_COLUMNS_OF_READOUTS,
+        'Trifeature,IFM,0.05,0.0,0.1,1.0,0,4000,10,128,"ResNet-9, width 16",0,shape texture color,'
+        "0.25 0.5 1.0,0.25 0.5 1.0,0.25 0.25 1.0,0.0 0.25 1.0,0.5 0.5 1.0,5.5,4.5,60.5",
+    ),
+    "features-classification": (
+        FeatureRun,
+        ReadoutScore,
+        f"{FEATURE_COLUMNS}probe,knn,loss,seconds",
+        'CIFAR-10,IFM-MoCo,0.1,0.0,0.05,1.0,2048,4000,10,128,"ResNet-9, width 16",0,0.5,0.25,4.5,60.5',
+    ),
+    "features-robust": (
+        FeatureRun,
+        RobustScore,
+        f"{FEATURE_COLUMNS}standard,robust,fragile,reached,steps,seconds",
+        'CIFAR-10,IFM,0.5,0.0,0.1,1.0,0,4000,10,128,"ResNet-9, width 16",0,0.5,0.5,0.25,1.0,3.5,60.5',
+    ),
+    "features-adversarial": (
+        FeatureRun,
+        AttackScore,
+        f"{FEATURE_COLUMNS}standard,attacked,seconds",
+        'CIFAR-10,SimCLR,0.5,0.0,0.0,1.0,0,4000,10,128,"ResNet-9, width 16",0,0.5,0.25 0.125 0.0,60.5',
+    ),
+    "features-pictures": (
+        FeatureRun,
+        PictureScore,
+        f"{FEATURE_COLUMNS}positive,negative,closeness,approach,shown,seconds",
+        'CIFAR-10,MoCo,0.1,0.0,0.0,1.0,2048,4000,10,128,"ResNet-9, width 16",0,0.5 0.25,0.25 0.5,0.5 0.25,'
+        "0.25 0.5,7 8,60.5",
+    ),
+    "features-volumes": (
+        VolumesRun,
+        VolumesScore,
+        "data,arm,seed,volumes,measured,epochs,batch_size,width,measures,loss,seconds",
+        'synthetic volumes,SimCLR,0,768,400,10,64,8,"{""share, R^2"": 0.5}",3.5,60.5',
     ),
     "transport-degeneracy": (
         EncoderTraining,

@@ -199,7 +199,8 @@ class Images(Dataset[tuple[Tensor, int]]):
         """
         if not self.by_feature:
             raise ValueError(
-                f"expected images with several labels for the feature {name!r}, got images with one at most"
+                f"expected images with several labels for the feature {name!r}, got images with one at "
+                "most: leave the feature out"
             )
         if name not in self.by_feature:
             raise ValueError(f"these images have the features {', '.join(self.by_feature)}, got {name!r}")

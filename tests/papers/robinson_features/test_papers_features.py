@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from tammes.data import Images, Labeling
+from tammes.mixing import HardMixing
 from tammes.papers.entry import Entry, Request
 from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.page import PaperPage
@@ -32,18 +34,27 @@ from tammes.papers.robinson_features import (
 from tammes.papers.robinson_features.adversarial import AttackScore
 from tammes.papers.robinson_features.attacked import places_of
 from tammes.papers.robinson_features.classification import ReadoutScore
+from tammes.papers.robinson_features.methods import (
+    ACL,
+    ADCO,
+    HARD,
+    IFM,
+    IN_TIME,
+    MOCHI,
+    MOCO,
+    MOCO_IFM,
+    UNTRAINED,
+    WORST,
+    FeatureRun,
+)
 from tammes.papers.robinson_features.pictures import PictureScore, anchors_of
 from tammes.papers.robinson_features.readouts import FeatureScore
 from tammes.papers.robinson_features.results import ArmScores
+from tammes.papers.robinson_features.rivals import EPSILONS, RIVALS
 from tammes.papers.robinson_features.robust import RobustScore
 from tammes.papers.robinson_features.training import (
     DIGITS_OVER,
-    HARD,
-    IFM,
-    MOCO_IFM,
     TRIFEATURE,
-    UNTRAINED,
-    FeatureRun,
     FeatureScale,
     base_run,
     config_of,
@@ -51,7 +62,7 @@ from tammes.papers.robinson_features.training import (
     scale_of,
 )
 from tammes.perturbation import FeatureModification
-from tammes.training import QueueConfig
+from tammes.training import InputAttack, QueueConfig
 from tiny import random_images, write_images
 
 # Networks that have hardly begun to learn hold all rows for equal.
@@ -151,6 +162,20 @@ def test_a_trade_off_has_a_yes_and_a_no_for_each_statement() -> None:
     assert [found[place] for place in (2, 3, 4, 7, 8)] == ["no"] * 5
 
 
+def test_a_suppressed_feature_is_no_lack_of_learning() -> None:
+    def suppressed(run: FeatureRun, noise: float) -> FeatureScore:
+        if run.method == UNTRAINED:
+            return of_features(run, **dict.fromkeys(("shape", "texture", "color", "object", "digit"), 0.9))
+        return traded(1)(run, noise)  # type: ignore[return-value]
+
+    assert verdicts(trade_off, suppressed) == ["yes"] * 9  # the loss is below that of the first weights
+
+    def unlearned(run: FeatureRun, noise: float) -> FeatureScore:
+        return replace(suppressed(run, noise), loss=4.0 + noise)
+
+    assert verdicts(trade_off, unlearned)[2:5] == [UNLEARNED] * 3
+
+
 def improved(gain: float, untrained: float = 0.1) -> Make:
     names = ("shape", "texture", "color", "object", "digit")
 
@@ -177,9 +202,42 @@ def classified(gain: float) -> Make:
     return make
 
 
-def test_classification_has_a_yes_and_a_no_for_each_host() -> None:
-    assert verdicts(classification, classified(0.05)) == ["yes"] * 2
-    assert verdicts(classification, classified(-0.05)) == ["no"] * 2
+def test_classification_has_a_yes_and_a_no_for_each_statement() -> None:
+    assert verdicts(classification, classified(0.05)) == ["yes"] * 7
+    assert verdicts(classification, classified(-0.05)) == ["no"] * 7
+    # A tie with the other forms is what the paper found; one with a rival decides nothing.
+    tied = verdicts(classification, classified(0.0))
+    assert tied[3] == "yes"
+    assert "yes" not in tied[4:]
+
+
+def test_rivals_have_as_many_values_as_there_are_epsilons_and_the_time_of_their_hosts() -> None:
+    base = base_run("noise", small_sets()["noise"], replace(SMALL, epochs=10))
+    runs = classification.arms(base)
+    assert len({run.arm for run in runs}) == len(runs) == 24
+    epochs = {run.method: run.epochs for run in runs}
+    for rival in RIVALS:
+        assert len(rival.names) == len(EPSILONS)
+    assert [epochs[rival.names[0]] for rival in RIVALS] == [10, 8, 2]
+    assert [epochs[names[0]] for names in (MOCHI, ACL)] == [10, 10]
+    assert {run.epochs for run in classification.arms(replace(base, epochs=0))} == {0}
+    assert [run.epochs for run in classification.arms(replace(base, epochs=1))] == [0] + [1] * 23
+
+
+def test_rivals_have_the_published_settings_and_two_others() -> None:
+    images = small_sets()["noise"]
+    base = base_run("noise", images, SMALL)
+    plain = config_of(base, SMALL, images[0])
+    found = {run.method: config_of(run, SMALL, images[0]) for run in classification.arms(base)}
+    adco = [found[name] for name in ADCO]
+    assert [each.negatives.learning_rate for each in adco] == [3.0, 0.3, 0.03]  # type: ignore[union-attr]
+    assert all(each == replace(found[MOCO], negatives=each.negatives) for each in adco)
+    mochi = [found[name] for name in MOCHI[:1]]
+    assert mochi[0] == replace(found[MOCO], objective=mochi[0].objective)
+    assert mochi[0].objective.mixing == HardMixing(hardest=1024, pairs=128, with_anchor=16)
+    assert found[ACL[0]] == replace(plain, attack=InputAttack())
+    assert found[ACL[2] + IN_TIME].attack == InputAttack(radius=2 / 255, step=0.5 / 255)
+    assert found[WORST].objective.perturbation == FeatureModification(epsilon=0.1, alpha=math.inf)
 
 
 def test_the_numbers_of_table_b_1_stand_beside_moco() -> None:
@@ -187,7 +245,7 @@ def test_the_numbers_of_table_b_1_stand_beside_moco() -> None:
     study = classification.study(sets, SMALL)
     page = study.page({run: classified(0.1)(run, 0.0) for run in study.cells})  # type: ignore[misc]
     assert page is not None
-    words = [finding.paper for finding in page.findings]
+    words = [finding.paper for finding in page.findings if "Figure 4-7" in finding.paper]
     assert "69 % and, at the best epsilon, 70.3 %" in words[1]
     assert not any("Table B.1" in each for each in (words[0], *words[2:]))
 
@@ -216,20 +274,20 @@ def test_robust_features_have_a_yes_and_a_no_for_each_statement() -> None:
 def attacked(gain: float, seconds: float) -> Make:
     def make(run: FeatureRun, noise: float) -> AttackScore:
         level = 0.1 if run.method == UNTRAINED else 0.5 + noise
-        more = run.method == IFM
-        under = level - gain * more
+        more, rival = run.method == IFM, run.method == ACL[0]
+        under = level - gain * (more - 2 * rival)
         return AttackScore(
-            standard=level + gain * more,
+            standard=level + gain * (more - rival),
             attacked=f"{under} {under / 2} {under / 4}",
-            seconds=10 + noise + seconds * more,
+            seconds=10 + noise + seconds * more + 50 * rival * (gain > 0),
         )
 
     return make
 
 
 def test_attacks_have_a_yes_and_a_no_for_each_statement() -> None:
-    assert verdicts(adversarial, attacked(0.05, 0.1)) == ["yes"] * 3
-    assert verdicts(adversarial, attacked(-0.05, 5.0)) == ["no"] * 3
+    assert verdicts(adversarial, attacked(0.05, 0.1)) == ["yes"] * 6
+    assert verdicts(adversarial, attacked(-0.05, 5.0)) == ["no"] * 6
 
 
 def shown(sign: int) -> Make:
@@ -289,8 +347,9 @@ def test_arms_differ_in_their_loss_alone() -> None:
     assert modified.objective.perturbation == FeatureModification(epsilon=0.1, alpha=0.5)
     assert replace(modified, objective=plain.objective) == plain
     moco = [run for run in classification.arms(base) if run.queue]
-    assert len(moco) == 4
-    assert all(isinstance(config_of(run, SMALL, images[0]).negatives, QueueConfig) for run in moco)
+    of_queues = [run for run in moco if run.method not in ADCO]
+    assert len(of_queues) == 11
+    assert all(isinstance(config_of(run, SMALL, images[0]).negatives, QueueConfig) for run in of_queues)
     hard = config_of(replace(base, method=HARD, beta=2.0), SMALL, images[0])
     assert replace(hard, objective=plain.objective) == plain
     counts = {data: len(trade_off.arms(replace(base, data=data))) for data in (TRIFEATURE, DIGITS_OVER)}

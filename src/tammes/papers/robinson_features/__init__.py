@@ -35,7 +35,7 @@ FEATURES_IFM = Entry(
 FEATURES_CLASSIFICATION = Entry(
     name="features-classification",
     statement="Implicit feature modification improves the linear readout of SimCLR and of MoCo on all sets "
-    "of images, for every epsilon of 0.05, 0.1 and 0.2.",
+    "of images, for every epsilon of 0.05, 0.1 and 0.2; AdCo, another adversarial method, is below it.",
     source="Robinson (2023), section 4.4.2, Figure 4-7, Table 4.1, appendices B.1.1 and B.2.4",
     run=run_of("tammes.papers.robinson_features.classification"),
     data=IMAGES,
@@ -52,7 +52,8 @@ FEATURES_ROBUST = Entry(
 
 FEATURES_ADVERSARIAL = Entry(
     name="features-adversarial",
-    statement="Implicit feature modification improves standard accuracy, and takes no more time.",
+    statement="Implicit feature modification improves standard accuracy, and takes no more time; ACL(DS), "
+    "which attacks the input, improves accuracy under attack, and takes six times as long.",
     source="Robinson (2023), Figure 4-5, appendix B.2.3",
     run=run_of("tammes.papers.robinson_features.adversarial"),
     data=IMAGES,

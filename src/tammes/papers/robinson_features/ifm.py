@@ -12,21 +12,24 @@ from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.image_sets import Parts
-from tammes.papers.page import Figure, Numbers, PaperPage, panel
-from tammes.papers.robinson_features.readouts import FeatureScore, average, readout, study_of
-from tammes.papers.robinson_features.results import ArmScores, settings
-from tammes.papers.robinson_features.trade_off import EASY, features_of
+from tammes.papers.page import Figure, PaperPage, panel
+from tammes.papers.robinson_features.methods import IFM, SIMCLR, UNTRAINED, FeatureRun, arm_of
+from tammes.papers.robinson_features.readouts import (
+    EASY,
+    FeatureScore,
+    average,
+    each_readout,
+    features_of,
+    measured,
+    readout,
+)
+from tammes.papers.robinson_features.results import ArmScores
+from tammes.papers.robinson_features.studies import SECONDS, number, page_of, percent, study_of
 from tammes.papers.robinson_features.training import (
     DIGITS_OVER,
-    IFM,
-    SIMCLR,
     TRIFEATURE,
-    UNTRAINED,
-    FeatureRun,
     FeatureScale,
-    base_run,
     feature_sets,
-    over_seeds,
     scale_of,
     untrained_run,
 )
@@ -61,10 +64,7 @@ def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, F
         sets: sets by name.
         scale: size of the study.
     """
-    cells = [
-        cell for data, parts in sets.items() for cell in over_seeds(arms(base_run(data, parts, scale)), scale)
-    ]
-    return study_of(cells, sets, scale, page)
+    return study_of(sets, scale, arms=arms, scores=FeatureScore, measure=measured, page=page)
 
 
 def arms(base: FeatureRun) -> list[FeatureRun]:
@@ -83,56 +83,45 @@ def arms(base: FeatureRun) -> list[FeatureRun]:
 def pair(temperature: float) -> tuple[str, str]:
     """Return the arm of IFM at a temperature, and its baseline."""
     return (
-        f"{IFM}, temperature {temperature:g}, epsilon {EPSILON:g}",
-        f"{SIMCLR}, temperature {temperature:g}",
+        arm_of(IFM, temperature=temperature, epsilon=EPSILON),
+        arm_of(SIMCLR, temperature=temperature),
     )
 
 
 def page(results: Mapping[FeatureRun, FeatureScore], scale: FeatureScale) -> PaperPage | None:
     """Return the page of what has been measured; None before the arms of a seed are complete."""
-    needed = {UNTRAINED, *(arm for temperature in TEMPERATURES for arm in pair(temperature))}
-    measured = {
-        data: scores for data, scores in ArmScores.by_set(results).items() if needed <= set(scores.names)
-    }
-    if not measured:
-        return None
-    return PaperPage(
+    return page_of(
+        results,
+        scale,
         title="What implicit feature modification does to each feature",
-        overview=_gains(next(iter(measured.values()))),
-        findings=tuple(finding for scores in measured.values() for finding in findings(scores)),
-        figures=tuple(
-            Figure(
-                title=f"{data} (Figures 4-6 and B-5)",
-                words="Readout of IFM over that of SimCLR at the same temperature, in points, and the "
-                "readouts themselves: mean and 95 % interval over the seeds.",
-                panels=(
-                    panel(_gains(scores), f"{data}: gain of each feature.", name="IFM over SimCLR"),
-                    panel(_readouts(scores), f"{data}: readout of each feature.", name="linear readout"),
-                ),
-                wide=True,
-            )
-            for data, scores in measured.items()
-        ),
-        numbers=Numbers(
-            header=("encoder", "readout, %", "mean over features", "seconds", "seeds"),
-            rows=tuple(
-                (
-                    f"{data}, {arm}",
-                    "; ".join(
-                        f"{name} {scores.mean(arm, readout(name)).percent}" for name in features_of(scores)
-                    ),
-                    scores.mean(arm, average).percent,
-                    f"{scores.mean(arm, lambda score: score.seconds).mean:.0f}",
-                    str(len(scores.scores[arm])),
-                )
-                for data, scores in measured.items()
-                for arm in scores.names
-            ),
-            note="Means over the seeds with 95 % intervals; seconds of processor time of a training.",
-        ),
+        needed=lambda data: {UNTRAINED, *(arm for temperature in TEMPERATURES for arm in pair(temperature))},
+        overview=_gains,
+        findings=findings,
+        figures=_figures,
+        columns={
+            "readout, %": each_readout,
+            "mean over features": percent(average),
+            "seconds": number(SECONDS, 0),
+        },
+        note="Means over the seeds with 95 % intervals; seconds of processor time of a training.",
         remarks=REMARKS,
-        settings=settings(results, scale),
     )
+
+
+def _figures(measured: Mapping[str, ArmScores[FeatureScore]]) -> list[Figure]:
+    return [
+        Figure(
+            title=f"{data} (Figures 4-6 and B-5)",
+            words="Readout of IFM over that of SimCLR at the same temperature, in points, and the readouts "
+            "themselves: mean and 95 % interval over the seeds.",
+            panels=(
+                panel(_gains(scores), f"{data}: gain of each feature.", name="IFM over SimCLR"),
+                panel(_readouts(scores), f"{data}: readout of each feature.", name="linear readout"),
+            ),
+            wide=True,
+        )
+        for data, scores in measured.items()
+    ]
 
 
 def findings(scores: ArmScores[FeatureScore]) -> tuple[Finding, ...]:

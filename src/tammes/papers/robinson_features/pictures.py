@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -19,21 +19,16 @@ from tammes.papers.entry import Request
 from tammes.papers.figures import curves
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.image_sets import Parts, image_sets
-from tammes.papers.page import Figure, Numbers, PaperPage, panel
-from tammes.papers.protocol import Protocol
+from tammes.papers.page import Figure, PaperPage, panel
+from tammes.papers.robinson_features.methods import MOCO, MOCO_TEMPERATURE, UNTRAINED, FeatureRun, arm_of
 from tammes.papers.robinson_features.readouts import views
-from tammes.papers.robinson_features.results import ArmScores, settings
+from tammes.papers.robinson_features.results import ArmScores
+from tammes.papers.robinson_features.studies import page_of, percent, study_of
 from tammes.papers.robinson_features.training import (
-    MOCO,
-    MOCO_TEMPERATURE,
-    QUEUED,
-    UNTRAINED,
-    FeatureRun,
     FeatureScale,
-    base_run,
     drawer,
     fitted,
-    over_seeds,
+    queued_run,
     scale_of,
     untrained_run,
 )
@@ -46,7 +41,7 @@ EPSILONS = (0.0, 0.1, 0.2, 1.0)
 """Shifts, in similarity; the paper shows 0.1, 0.2 and 1."""
 SHOWN = 3
 """Anchors whose images are drawn."""
-TRAINED = f"{MOCO}, temperature {MOCO_TEMPERATURE:g}"
+TRAINED = arm_of(MOCO, temperature=MOCO_TEMPERATURE)
 REMARKS = (
     "An embedding that is moved belongs to no image. Shown is the training image whose embedding is "
     "nearest to it, without the image of the anchor itself. Anchors are test images; the positive is "
@@ -101,22 +96,19 @@ def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, P
         scale: size of the study.
     """
     draw = drawer(sets, scale)
-    cells = []
-    for data, parts in sets.items():
-        base = base_run(data, parts, scale)
-        moco = replace(
-            base, method=MOCO, temperature=MOCO_TEMPERATURE, queue=min(QUEUED, 16 * base.batch_size)
-        )
-        cells += over_seeds([untrained_run(base), moco], scale)
-    return Study(
-        cells=cells,
+    return study_of(
+        sets,
+        scale,
+        arms=arms,
         scores=PictureScore,
-        measure=lambda run: scored(run, scale, draw(run)),
-        name=lambda run: f"{run.data}, {run.arm}, seed {run.seed}",
-        protocol=Protocol(seeds=scale.seeds, controls=("untrained encoder",), measured_on="test images"),
-        page=lambda results: page(results, scale, {run: draw(run) for run in results}),
-        partial=True,
+        measure=scored,
+        page=lambda results, scale: page(results, scale, draw),
     )
+
+
+def arms(base: FeatureRun) -> list[FeatureRun]:
+    """Return the untrained encoder, and MoCo."""
+    return [untrained_run(base), queued_run(base)]
 
 
 def scored(run: FeatureRun, scale: FeatureScale, parts: Parts) -> PictureScore:
@@ -160,66 +152,50 @@ def _cosine(first: Float[Tensor, "n dim"], second: Float[Tensor, "n dim"]) -> fl
 
 
 def page(
-    results: Mapping[FeatureRun, PictureScore], scale: FeatureScale, parts: Mapping[FeatureRun, Parts]
+    results: Mapping[FeatureRun, PictureScore], scale: FeatureScale, draw: Callable[[FeatureRun], Parts]
 ) -> PaperPage | None:
     """Return the page of what has been measured; None before the first trained encoder."""
-    measured = {
-        data: scores
-        for data, scores in ArmScores.by_set(results).items()
-        if {UNTRAINED, TRAINED} <= set(scores.names)
-    }
-    if not measured:
-        return None
-    pictures = {
-        run.data: _pictures(score, parts[run])
-        for run, score in reversed(list(results.items()))
-        if run.data in measured and run.method == MOCO
-    }
+
+    def pictures(scores: ArmScores[PictureScore]) -> Drawing:
+        run = scores.runs[TRAINED]
+        return _pictures(scores.scores[TRAINED][run.seed], draw(run))
+
+    return page_of(
+        results,
+        scale,
+        title="Images nearest to modified embeddings",
+        needed=lambda data: {UNTRAINED, TRAINED},
+        overview=pictures,
+        findings=findings,
+        figures=lambda measured: [_figure(measured, pictures)],
+        columns={
+            f"{kind}, {epsilon:g}": percent(at(kind, place))
+            for kind in ("positive", "negative")
+            for place, epsilon in enumerate(EPSILONS)
+        },
+        note="Share of the images shown that have the anchor's class, in percent, for each epsilon: means "
+        "over the seeds with 95 % intervals.",
+        remarks=REMARKS,
+    )
+
+
+def _figure(
+    measured: Mapping[str, ArmScores[PictureScore]], pictures: Callable[[ArmScores[PictureScore]], Drawing]
+) -> Figure:
     panels = [
-        panel(drawn, f"{data}: images nearest to modified embeddings.", name=data)
-        for data, drawn in pictures.items()
+        panel(pictures(scores), f"{data}: images nearest to modified embeddings.", name=data)
+        for data, scores in measured.items()
     ]
     panels += [
         panel(_shares(scores), f"{data}: share of images of the anchor's class.", name=f"{data}, shares")
         for data, scores in measured.items()
     ]
-    return PaperPage(
-        title="Images nearest to modified embeddings",
-        overview=next(iter(pictures.values())),
-        findings=tuple(finding for scores in measured.values() for finding in findings(scores)),
-        figures=(
-            Figure(
-                title="Positives away from the anchor, negatives towards it (Figure 4-4)",
-                words="For each of the first anchors (left) the image nearest to its moved positive, and "
-                "below it to its moved negative.",
-                panels=tuple(panels),
-                wide=True,
-            ),
-        ),
-        numbers=Numbers(
-            header=(
-                "encoder",
-                *(f"{kind}, {epsilon:g}" for kind in ("positive", "negative") for epsilon in EPSILONS),
-                "seeds",
-            ),
-            rows=tuple(
-                (
-                    f"{data}, {arm}",
-                    *(
-                        scores.mean(arm, at(kind, place)).percent
-                        for kind in ("positive", "negative")
-                        for place in range(len(EPSILONS))
-                    ),
-                    str(len(scores.scores[arm])),
-                )
-                for data, scores in measured.items()
-                for arm in scores.names
-            ),
-            note="Share of the images shown that have the anchor's class, in percent, for each epsilon: "
-            "means over the seeds with 95 % intervals.",
-        ),
-        remarks=REMARKS,
-        settings=settings(results, scale),
+    return Figure(
+        title="Positives away from the anchor, negatives towards it (Figure 4-4)",
+        words="For each of the first anchors (left) the image nearest to its moved positive, and below it to "
+        "its moved negative.",
+        panels=tuple(panels),
+        wide=True,
     )
 
 

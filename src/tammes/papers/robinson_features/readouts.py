@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -13,17 +13,9 @@ from tammes.data import Images
 from tammes.diagnostics import separation
 from tammes.evaluation import LinearProbe, feature_readouts
 from tammes.papers.image_sets import Parts
-from tammes.papers.page import PaperPage
-from tammes.papers.protocol import Protocol
-from tammes.papers.robinson_features.training import (
-    USUAL,
-    FeatureRun,
-    FeatureScale,
-    Fitted,
-    drawer,
-    fitted,
-)
-from tammes.papers.study import Study
+from tammes.papers.robinson_features.methods import USUAL, FeatureRun
+from tammes.papers.robinson_features.results import ArmScores
+from tammes.papers.robinson_features.training import DIGITS_OVER, TRIFEATURE, FeatureScale, Fitted, fitted
 from tammes.positives import Augmentation
 from tammes.training.embedding import evaluating
 from tammes.training.examples import to_inputs
@@ -31,6 +23,8 @@ from tammes.training.seeds import Purpose, derive
 
 PROBE = LinearProbe(iterations=500)
 """B.2.2: L-BFGS with at most 500 iterations."""
+EASY: Mapping[str, str] = {TRIFEATURE: "color", DIGITS_OVER: "digit"}
+"""Feature that the paper finds to be better where the loss is lower; the others are worse there."""
 ROWS = 500
 """Images that are embedded at a time, and pairs of a batch whose loss is measured."""
 
@@ -77,41 +71,27 @@ def readout(name: str, column: str = "readouts") -> Callable[[FeatureScore], flo
     return lambda score: score.of(name, column)
 
 
+def features_of(scores: ArmScores[FeatureScore]) -> list[str]:
+    """Return the names of the features, the easy one last."""
+    first = next(iter(next(iter(scores.scores.values())).values()))
+    easy = EASY[scores.data]
+    return [*(name for name in first.features.split() if name != easy), easy]
+
+
+def each_readout(scores: ArmScores[FeatureScore], arm: str) -> str:
+    """Return the readouts of all features of an arm in words, in percent."""
+    return "; ".join(f"{name} {scores.mean(arm, readout(name)).percent}" for name in features_of(scores))
+
+
 def average(score: FeatureScore) -> float:
     """Return the mean of the readouts over the features."""
     return score.average
 
 
-def study_of(
-    cells: Sequence[FeatureRun],
-    sets: Mapping[str, Parts],
-    scale: FeatureScale,
-    page: Callable[[Mapping[FeatureRun, FeatureScore], FeatureScale], PaperPage | None],
-) -> Study[FeatureRun, FeatureScore]:
-    """Return the study of some runs.
-
-    Args:
-        cells: what is trained and measured.
-        sets: sets of images with several features, by name.
-        scale: size of the study.
-        page: function from the scores to the page.
-    """
-    draw = drawer(sets, scale)
-
-    def measure(run: FeatureRun) -> FeatureScore:
-        parts = draw(run)
-        stages = [scored(each, parts) for each in fitted(run, scale, parts[0], parts=(4, 2, 1))]
-        return _joined(*stages)
-
-    return Study(
-        cells=cells,
-        scores=FeatureScore,
-        measure=measure,
-        name=lambda run: f"{run.data}, {run.arm}, seed {run.seed}",
-        protocol=Protocol(seeds=scale.seeds, controls=("untrained encoder",), measured_on="test images"),
-        page=lambda results: page(results, scale),
-        partial=True,
-    )
+def measured(run: FeatureRun, scale: FeatureScale, parts: Parts) -> FeatureScore:
+    """Train an encoder, and measure it after a quarter, half and all of the epochs."""
+    quarter, half, end = (scored(each, parts) for each in fitted(run, scale, parts[0], parts=(4, 2, 1)))
+    return replace(end, half=half.readouts, quarter=quarter.readouts)
 
 
 def scored(fit: Fitted, parts: Parts) -> FeatureScore:
@@ -163,10 +143,6 @@ def views(fit: Fitted, images: Images, purpose: Purpose) -> tuple[Tensor, Tensor
             parts.append(fit.model(augmentation(pixels, seed=derive(fit.config.seed, purpose, start))))
     features, embeddings = zip(*parts, strict=True)
     return torch.cat(features), torch.cat(embeddings)
-
-
-def _joined(quarter: FeatureScore, half: FeatureScore, end: FeatureScore) -> FeatureScore:
-    return FeatureScore(**{**vars(end), "half": half.readouts, "quarter": quarter.readouts})
 
 
 def _numbers(values: Iterable[float]) -> str:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from tammes.estimate import Estimate
 from tammes.papers.finding import Effect
-from tammes.papers.robinson_features.training import UNTRAINED, FeatureRun, FeatureScale
+from tammes.papers.robinson_features.methods import UNTRAINED, FeatureRun
 
 Score = TypeVar("Score")
 
@@ -19,19 +19,23 @@ class ArmScores(Generic[Score]):
 
     Args:
         data: name of the set.
+        runs: run of each arm with its first seed.
         scores: scores by arm, then by seed, in the order of the study.
     """
 
     data: str
+    runs: Mapping[str, FeatureRun]
     scores: Mapping[str, Mapping[int, Score]]
 
     @staticmethod
     def by_set(results: Mapping[FeatureRun, Score]) -> dict[str, ArmScores[Score]]:
         """Return the scores of each set, by its name."""
         found: dict[str, dict[str, dict[int, Score]]] = {}
+        runs: dict[str, dict[str, FeatureRun]] = {}
         for run, score in results.items():
             found.setdefault(run.data, {}).setdefault(run.arm, {})[run.seed] = score
-        return {data: ArmScores(data=data, scores=scores) for data, scores in found.items()}
+            runs.setdefault(run.data, {}).setdefault(run.arm, run)
+        return {data: ArmScores(data=data, runs=runs[data], scores=scores) for data, scores in found.items()}
 
     @property
     def names(self) -> list[str]:
@@ -52,6 +56,14 @@ class ArmScores(Generic[Score]):
             [pick(ours[seed]) for seed in seeds], [pick(theirs[seed]) for seed in seeds]
         )
 
+    def ratio(self, more: str, less: str, pick: Callable[[Score], float]) -> Estimate | None:
+        """Return how many times one arm is another, seed by seed; None if that is not known for any seed."""
+        ours, theirs = self.scores.get(more, {}), self.scores.get(less, {})
+        ratios = [
+            pick(ours[seed]) / pick(theirs[seed]) for seed in ours if seed in theirs and pick(theirs[seed])
+        ]
+        return Estimate.over_seeds(ratios) if ratios else None
+
     def points(self, name: str, more: str, less: str, pick: Callable[[Score], float]) -> Effect:
         """Return a difference of accuracies as an effect in percentage points."""
         return Effect(name=name, difference=self.difference(more, less, pick), digits=1, scale=100)
@@ -59,17 +71,3 @@ class ArmScores(Generic[Score]):
     def learned(self, pick: Callable[[Score], float], *arms: str) -> tuple[Effect, ...]:
         """Return the gains over the untrained encoder, as controls of a finding."""
         return tuple(self.points(f"{arm} over untrained, in points", arm, UNTRAINED, pick) for arm in arms)
-
-
-def settings(runs: Mapping[FeatureRun, object], scale: FeatureScale) -> dict[str, str]:
-    """Return the settings of a study as its page shows them."""
-    each = {
-        run.data: f"{run.images:,} training images, at most {scale.test_images:,} test images, batches of "
-        f"{run.batch_size} pairs"
-        for run in runs
-    }
-    return {
-        **each,
-        "encoder": scale.encoder,
-        "training": f"{scale.epochs} epochs, Adam at a constant rate of {scale.learning_rate:g}",
-    }

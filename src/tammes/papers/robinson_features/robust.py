@@ -7,27 +7,21 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import torch
+from matplotlib.figure import Figure as Drawing
 
 from tammes.evaluation import LabeledFeatures, robust_sets
 from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Effect, Finding, within
 from tammes.papers.image_sets import Parts, image_sets
-from tammes.papers.page import Figure, Numbers, PaperPage, panel
-from tammes.papers.protocol import Protocol
+from tammes.papers.page import Figure, PaperPage, panel
 from tammes.papers.robinson_features.attacked import PROBE, features_of, pixels_of, places_of, readout_of
-from tammes.papers.robinson_features.results import ArmScores, settings
+from tammes.papers.robinson_features.methods import IFM, SIMCLR, UNTRAINED, FeatureRun, arm_of
+from tammes.papers.robinson_features.results import ArmScores
+from tammes.papers.robinson_features.studies import SECONDS, number, page_of, percent, study_of
 from tammes.papers.robinson_features.training import (
-    IFM,
-    SIMCLR,
-    UNTRAINED,
-    USUAL,
-    FeatureRun,
     FeatureScale,
-    base_run,
-    drawer,
     fitted,
-    over_seeds,
     scale_of,
     untrained_run,
 )
@@ -39,7 +33,7 @@ STEP, MOST = 0.01, 50
 """Change of a pixel by a step of FGSM, as in section 4.4.3, and the largest number of steps."""
 SIMILAR = 0.03
 """D_NR counts as similar within three points; on average the paper has 56.7 % for SimCLR, 55.5 % for IFM."""
-PLAIN, MODIFIED = f"{SIMCLR}, temperature {USUAL:g}", f"{IFM}, temperature {USUAL:g}, epsilon {EPSILON:g}"
+PLAIN, MODIFIED = arm_of(SIMCLR), arm_of(IFM, epsilon=EPSILON)
 COLUMNS = {"D": "standard", "D_R": "robust", "D_NR": "fragile"}
 REMARKS = (
     "For each encoder f, a linear readout h of f is trained on the training images. Each training image is "
@@ -86,21 +80,12 @@ def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, R
         sets: sets by name.
         scale: size of the study.
     """
-    draw = drawer(sets, scale)
-    cells = []
-    for data, parts in sets.items():
-        base = base_run(data, parts, scale)
-        arms = [untrained_run(base), base, replace(base, method=IFM, epsilon=EPSILON)]
-        cells += over_seeds(arms, scale)
-    return Study(
-        cells=cells,
-        scores=RobustScore,
-        measure=lambda run: scored(run, scale, draw(run)),
-        name=lambda run: f"{run.data}, {run.arm}, seed {run.seed}",
-        protocol=Protocol(seeds=scale.seeds, controls=("untrained encoder",), measured_on="test images"),
-        page=lambda results: page(results, scale),
-        partial=True,
-    )
+    return study_of(sets, scale, arms=arms, scores=RobustScore, measure=scored, page=page)
+
+
+def arms(base: FeatureRun) -> list[FeatureRun]:
+    """Return the untrained encoder, SimCLR, and IFM."""
+    return [untrained_run(base), base, replace(base, method=IFM, epsilon=EPSILON)]
 
 
 def scored(run: FeatureRun, scale: FeatureScale, parts: Parts) -> RobustScore:
@@ -141,61 +126,47 @@ def scored(run: FeatureRun, scale: FeatureScale, parts: Parts) -> RobustScore:
 
 def page(results: Mapping[FeatureRun, RobustScore], scale: FeatureScale) -> PaperPage | None:
     """Return the page of what has been measured; None before both encoders of a seed are there."""
-    measured = {
-        data: scores
-        for data, scores in ArmScores.by_set(results).items()
-        if {UNTRAINED, PLAIN, MODIFIED} <= set(scores.names)
-    }
-    if not measured:
-        return None
-    drawings = {
-        data: dots(
-            {
-                f"{name}, {arm.partition(',')[0]}": scores.mean(arm, attrgetter(column))
-                for name, column in COLUMNS.items()
-                for arm in scores.names
-            },
-            {},
-            label="accuracy on test images",
-            limits=(0.0, 1.0),
-        )
-        for data, scores in measured.items()
-    }
-    return PaperPage(
+    return page_of(
+        results,
+        scale,
         title="Robust features, and others",
-        overview=next(iter(drawings.values())),
-        findings=tuple(finding for scores in measured.values() for finding in findings(scores)),
-        figures=(
-            Figure(
-                title="Readouts trained on D, D_R and D_NR (Figure 4-8)",
-                words="On unchanged test images, mean and 95 % interval over the seeds.",
-                panels=tuple(
-                    panel(drawn, f"Accuracy of the three readouts on {data}.", name=data)
-                    for data, drawn in drawings.items()
-                ),
-                wide=True,
-            ),
-        ),
-        numbers=Numbers(
-            header=("encoder", *COLUMNS, "attacked with success", "steps", "seconds", "seeds"),
-            rows=tuple(
-                (
-                    f"{data}, {arm}",
-                    *(scores.mean(arm, attrgetter(column)).percent for column in COLUMNS.values()),
-                    scores.mean(arm, attrgetter("reached")).percent,
-                    f"{scores.mean(arm, attrgetter('steps')).mean:.1f}",
-                    f"{scores.mean(arm, attrgetter('seconds')).mean:.0f}",
-                    str(len(scores.scores[arm])),
-                )
-                for data, scores in measured.items()
-                for arm in scores.names
-            ),
-            note="Accuracy in percent on test images, means over the seeds with 95 % intervals; the share "
-            f"of the training images that reach their target in at most {MOST} steps of {STEP:g}.",
-        ),
+        needed=lambda data: {UNTRAINED, PLAIN, MODIFIED},
+        overview=_readouts,
+        findings=findings,
+        figures=_figures,
+        columns={
+            **{name: percent(attrgetter(column)) for name, column in COLUMNS.items()},
+            "attacked with success": percent(attrgetter("reached")),
+            "steps": number(attrgetter("steps"), 1),
+            "seconds": number(SECONDS, 0),
+        },
+        note="Accuracy in percent on test images, means over the seeds with 95 % intervals; the share of the "
+        f"training images that reach their target in at most {MOST} steps of {STEP:g}.",
         remarks=REMARKS,
-        settings=settings(results, scale),
     )
+
+
+def _readouts(scores: ArmScores[RobustScore]) -> Drawing:
+    shown = {
+        f"{name}, {arm.partition(',')[0]}": scores.mean(arm, attrgetter(column))
+        for name, column in COLUMNS.items()
+        for arm in scores.names
+    }
+    return dots(shown, {}, label="accuracy on test images", limits=(0.0, 1.0))
+
+
+def _figures(measured: Mapping[str, ArmScores[RobustScore]]) -> list[Figure]:
+    return [
+        Figure(
+            title="Readouts trained on D, D_R and D_NR (Figure 4-8)",
+            words="On unchanged test images, mean and 95 % interval over the seeds.",
+            panels=tuple(
+                panel(_readouts(scores), f"Accuracy of the three readouts on {data}.", name=data)
+                for data, scores in measured.items()
+            ),
+            wide=True,
+        )
+    ]
 
 
 def findings(scores: ArmScores[RobustScore]) -> tuple[Finding, ...]:

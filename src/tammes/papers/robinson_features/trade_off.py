@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 
 from matplotlib.figure import Figure as Drawing
 
@@ -12,21 +13,23 @@ from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.image_sets import Parts
-from tammes.papers.page import Figure, Numbers, PaperPage, panel
-from tammes.papers.robinson_features.readouts import FeatureScore, average, readout, study_of
-from tammes.papers.robinson_features.results import ArmScores, settings
+from tammes.papers.page import Figure, PaperPage, panel
+from tammes.papers.robinson_features.methods import HARD, SIMCLR, UNTRAINED, USUAL, FeatureRun, arm_of
+from tammes.papers.robinson_features.readouts import (
+    FeatureScore,
+    average,
+    each_readout,
+    features_of,
+    measured,
+    readout,
+)
+from tammes.papers.robinson_features.results import ArmScores
+from tammes.papers.robinson_features.studies import page_of, percent, study_of
 from tammes.papers.robinson_features.training import (
     DIGITS_OVER,
-    HARD,
-    SIMCLR,
     TRIFEATURE,
-    UNTRAINED,
-    USUAL,
-    FeatureRun,
     FeatureScale,
-    base_run,
     feature_sets,
-    over_seeds,
     scale_of,
     untrained_run,
 )
@@ -38,8 +41,7 @@ GRID: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
 }
 """Temperatures, and betas of hard negatives at temperature 0.5. With three seeds these are 33 encoders of
 Trifeature, as in the paper, and 7 settings of digits over objects. Its text does not list its values."""
-EASY: Mapping[str, str] = {TRIFEATURE: "color", DIGITS_OVER: "digit"}
-"""Feature that the paper finds to be better where the loss is lower; the others are worse there."""
+LOSS = attrgetter("loss")
 REMARKS = (
     "Readouts are of one view of each image, augmented as in training (B.2.2); the loss is InfoNCE of two "
     "views of the test images at temperature 0.5, whatever the training had.",
@@ -63,10 +65,7 @@ def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, F
         sets: sets by name.
         scale: size of the study.
     """
-    cells = [
-        cell for data, parts in sets.items() for cell in over_seeds(arms(base_run(data, parts, scale)), scale)
-    ]
-    return study_of(cells, sets, scale, page)
+    return study_of(sets, scale, arms=arms, scores=FeatureScore, measure=measured, page=page)
 
 
 def arms(base: FeatureRun) -> list[FeatureRun]:
@@ -82,33 +81,33 @@ def arms(base: FeatureRun) -> list[FeatureRun]:
 
 def page(results: Mapping[FeatureRun, FeatureScore], scale: FeatureScale) -> PaperPage | None:
     """Return the page of what has been measured; None before the arms of a seed are complete."""
-    bases = {run.data: run for run in results if run.method != UNTRAINED}
-    measured = {
-        data: scores
-        for data, scores in ArmScores.by_set(results).items()
-        if data in bases and {run.arm for run in arms(bases[data])} <= set(scores.names)
-    }
-    if not measured:
-        return None
-    figures = [figure for data, scores in measured.items() for figure in _figures(scores, arms(bases[data]))]
-    return PaperPage(
+    return page_of(
+        results,
+        scale,
         title="What temperature and hard negatives trade off",
-        overview=_correlations(next(iter(measured.values()))),
-        findings=tuple(
-            finding for data, scores in measured.items() for finding in findings(scores, arms(bases[data]))
-        ),
-        figures=tuple(figures),
-        numbers=_numbers(measured),
+        needed=lambda data: {UNTRAINED, *settings_of(data)},
+        overview=_correlations,
+        findings=findings,
+        figures=lambda measured: [_figure(scores) for scores in measured.values()],
+        columns={
+            "readout, %": each_readout,
+            "mean over features": percent(average),
+            "separation": _separations,
+            "loss": lambda scores, arm: scores.mean(arm, LOSS).text(3),
+        },
+        note="Means over the seeds with 95 % intervals. Separation: bounds of a number that is 0 for a "
+        "suppressed feature and 1 for a distinguished one.",
         remarks=REMARKS,
-        settings=settings(results, scale),
     )
 
 
-def features_of(scores: ArmScores[FeatureScore]) -> list[str]:
-    """Return the names of the features, the easy one last."""
-    first = next(iter(next(iter(scores.scores.values())).values()))
-    easy = EASY[scores.data]
-    return [*(name for name in first.features.split() if name != easy), easy]
+def settings_of(data: str) -> list[str]:
+    """Return the arms of a set that are trained."""
+    temperatures, betas = GRID[data]
+    return [
+        *(arm_of(SIMCLR, temperature=temperature) for temperature in temperatures),
+        *(arm_of(HARD, beta=beta) for beta in betas),
+    ]
 
 
 def correlation(scores: ArmScores[FeatureScore], first: str, second: str) -> Estimate | None:
@@ -126,98 +125,104 @@ def correlation(scores: ArmScores[FeatureScore], first: str, second: str) -> Est
     return Estimate.of_correlation(*series, independent=len(scores.names) - 1)
 
 
-def findings(scores: ArmScores[FeatureScore], runs: list[FeatureRun]) -> tuple[Finding, ...]:
+def findings(scores: ArmScores[FeatureScore]) -> tuple[Finding, ...]:
     """Return the paper's statements beside our numbers on one set."""
     *hard, easy = features_of(scores)
-    seeds = scores.scores[UNTRAINED]
-    common = [seed for seed in seeds if all(seed in scores.scores[run.arm] for run in runs)]
-    # Over all settings: a single one may suppress a feature below the first weights.
-    gain = (
-        Estimate.over_seeds(
-            [
-                sum(scores.scores[run.arm][seed].average for run in runs[1:]) / (len(runs) - 1)
-                - seeds[seed].average
-                for seed in common
-            ]
-        )
-        if common
-        else None
+    others = " and ".join(hard)
+    controls = (_learned(scores),)
+    temperatures, betas = GRID[scores.data]
+    cold, soft, warm = (
+        arm_of(SIMCLR, temperature=each) for each in (min(temperatures), USUAL, max(temperatures))
     )
-    controls = (Effect(name="mean readout over untrained, in points", difference=gain, digits=1, scale=100),)
-
-    def signed(first: str, second: str, sign: int) -> Effect:
-        found = correlation(scores, first, second)
-        name = f"{'' if sign > 0 else 'minus the '}correlation of {first} and {second}"
-        return Effect(name=name, difference=found if found is None or sign > 0 else -found, digits=2)
-
-    temperatures = [run for run in runs[1:] if run.method != HARD]
-    cold, warm = (edge(temperatures, key=lambda run: run.temperature).arm for edge in (min, max))
-    soft = next(run.arm for run in temperatures if run.temperature == USUAL)
-    sharp = max(runs, key=lambda run: run.beta).arm
-
-    def traded(simple: str, difficult: str) -> tuple[Effect, ...]:
-        return (
-            scores.points(f"{easy}, {simple} over {difficult}", simple, difficult, readout(easy)),
-            *(
-                scores.points(f"{name}, {difficult} over {simple}", difficult, simple, readout(name))
-                for name in hard
-            ),
-        )
-
-    found = [
+    sharp = arm_of(HARD, beta=max(betas))
+    found = (
         Finding(
             paper=f"Figure 4-2, {scores.data}: lower loss goes with lower error of {easy}, and with larger "
-            f"error of {' and '.join(hard)}.",
+            f"error of {others}.",
             ours="Correlation of the loss with the error over all encoders:",
-            effects=(signed("loss", easy, 1), *(signed("loss", name, -1) for name in hard)),
+            effects=(_signed(scores, "loss", easy, 1), *(_signed(scores, "loss", name, -1) for name in hard)),
             controls=controls,
         ),
         Finding(
             paper=f"Figure 4-2, {scores.data}: the error of {easy} is negatively correlated with that of "
-            f"{' and '.join(hard)}.",
-            effects=tuple(signed(easy, name, -1) for name in hard),
+            f"{others}.",
+            effects=tuple(_signed(scores, easy, name, -1) for name in hard),
             controls=controls,
         ),
         Finding(
             paper=f"Figures 4-3 and B-4, {scores.data}: at a large temperature {easy} is represented "
-            f"better, and {' and '.join(hard)} worse.",
+            f"better, and {others} worse.",
             ours="Readout in points:",
-            effects=traded(warm, cold),
+            effects=_traded(scores, warm, cold),
             controls=controls,
         ),
         Finding(
             paper=f"Figures 4-3 and B-4, {scores.data}: with a large beta {easy} is represented worse, and "
-            f"{' and '.join(hard)} better.",
+            f"{others} better.",
             ours="Readout in points:",
-            effects=traded(soft, sharp),
+            effects=_traded(scores, soft, sharp),
             controls=controls,
         ),
+    )
+    if not {"texture", "shape"} <= set(hard):
+        return found
+    over = _over_settings(scores, lambda score: score.of("texture") - score.of("shape"))
+    return (
+        *found,
+        Finding(
+            paper="Section 4.2.3: texture is always predicted better than shape.",
+            ours="Readout in points, over all settings:",
+            effects=(Effect(name="texture over shape", difference=over, digits=1, scale=100),),
+            controls=controls,
+        ),
+    )
+
+
+def _over_settings(
+    scores: ArmScores[FeatureScore], pick: Callable[[FeatureScore], float], *, over: str | None = None
+) -> Estimate | None:
+    """Return the mean of a measurement over all settings, less that of one arm, seed by seed.
+
+    None if no seed has all of them.
+    """
+    arms = [scores.scores[arm] for arm in settings_of(scores.data)]
+    less = {} if over is None else scores.scores[over]
+    seeds = [seed for seed in scores.scores[UNTRAINED] if all(seed in arm for arm in arms)]
+    values = [
+        sum(pick(arm[seed]) for arm in arms) / len(arms) - (pick(less[seed]) if less else 0.0)
+        for seed in seeds
     ]
-    if {"texture", "shape"} <= set(hard):
-        over = [
-            sum(
-                scores.scores[run.arm][seed].of("texture") - scores.scores[run.arm][seed].of("shape")
-                for run in runs[1:]
-            )
-            / (len(runs) - 1)
-            for seed in common
-        ]
-        found.append(
-            Finding(
-                paper="Section 4.2.3: texture is always predicted better than shape.",
-                ours="Readout in points, over all settings:",
-                effects=(
-                    Effect(
-                        name="texture over shape",
-                        difference=Estimate.over_seeds(over) if over else None,
-                        digits=1,
-                        scale=100,
-                    ),
-                ),
-                controls=controls,
-            )
-        )
-    return tuple(found)
+    return Estimate.over_seeds(values) if values else None
+
+
+def _learned(scores: ArmScores[FeatureScore]) -> Effect:
+    """Return by how much training has lowered the loss.
+
+    A feature that training suppresses may have a worse readout than before, and with it the mean over
+    features. The loss falls by whatever features are learned.
+    """
+    change = _over_settings(scores, LOSS, over=UNTRAINED)
+    return Effect(
+        name="loss untrained over trained", difference=None if change is None else -change, digits=2
+    )
+
+
+def _signed(scores: ArmScores[FeatureScore], first: str, second: str, sign: int) -> Effect:
+    found = correlation(scores, first, second)
+    name = f"{'' if sign > 0 else 'minus the '}correlation of {first} and {second}"
+    return Effect(name=name, difference=found if found is None or sign > 0 else -found, digits=2)
+
+
+def _traded(scores: ArmScores[FeatureScore], simple: str, difficult: str) -> tuple[Effect, ...]:
+    """Return the easy feature of one arm over another, and the others of the other arm over it."""
+    *hard, easy = features_of(scores)
+    return (
+        scores.points(f"{easy}, {simple} over {difficult}", simple, difficult, readout(easy)),
+        *(
+            scores.points(f"{name}, {difficult} over {simple}", difficult, simple, readout(name))
+            for name in hard
+        ),
+    )
 
 
 def _correlations(scores: ArmScores[FeatureScore]) -> Drawing:
@@ -232,24 +237,21 @@ def _correlations(scores: ArmScores[FeatureScore]) -> Drawing:
     return dots(shown, {}, label="correlation over encoders", limits=(-1.0, 1.0))
 
 
-def _figures(scores: ArmScores[FeatureScore], runs: list[FeatureRun]) -> list[Figure]:
-    names = features_of(scores)
-    by_temperature = {run.temperature: run.arm for run in runs[1:] if run.method != HARD}
-    by_beta = {run.beta: run.arm for run in runs[1:] if run.method == HARD or run.temperature == USUAL}
+def _figure(scores: ArmScores[FeatureScore]) -> Figure:
+    names, (temperatures, betas) = features_of(scores), GRID[scores.data]
+    by_temperature = {each: arm_of(SIMCLR, temperature=each) for each in temperatures}
+    soft = by_temperature[USUAL]
+    by_beta = {0.0: soft, **{beta: arm_of(HARD, beta=beta) for beta in betas}}
 
     def over(places: Mapping[float, str], across: str, *, logarithmic: bool) -> Drawing:
-        ordered = sorted(places)
+        each = {name: [scores.mean(arm, readout(name)) for arm in places.values()] for name in names}
         return curves(
-            {
-                name: (ordered, [scores.mean(places[place], readout(name)) for place in ordered])
-                for name in names
-            },
+            {name: (list(places), numbers) for name, numbers in each.items()},
             across=across,
             up="linear readout",
             logarithmic=logarithmic,
         )
 
-    soft = next(arm for temperature, arm in by_temperature.items() if temperature == USUAL)
     stages = ("quarter", "half", "readouts")
     dynamics = {
         name: (
@@ -261,12 +263,7 @@ def _figures(scores: ArmScores[FeatureScore], runs: list[FeatureRun]) -> list[Fi
         )
         for name in names
     }
-    first = dots(
-        {name: scores.mean(UNTRAINED, readout(name)) for name in names},
-        {},
-        label="untrained",
-        limits=(0.0, 1.0),
-    )
+    untrained = {name: scores.mean(UNTRAINED, readout(name)) for name in names}
     drawings = {
         "correlations (Figure 4-2)": _correlations(scores),
         "temperature": over(by_temperature, "temperature", logarithmic=True),
@@ -274,45 +271,19 @@ def _figures(scores: ArmScores[FeatureScore], runs: list[FeatureRun]) -> list[Fi
         "during the training (Figure B-3)": curves(
             dynamics, across="part of the epochs", up="linear readout"
         ),
-        "untrained encoder": first,
+        "untrained encoder": dots(untrained, {}, label="untrained", limits=(0.0, 1.0)),
     }
-    return [
-        Figure(
-            title=f"{scores.data}: correlations, readouts over temperature and beta (Figures 4-3 and B-4)",
-            words="Mean and 95 % interval over the seeds; of a correlation, Fisher's over the settings.",
-            panels=tuple(
-                panel(drawn, f"{scores.data}: {name}.", name=name) for name, drawn in drawings.items()
-            ),
-            wide=True,
-        )
-    ]
+    return Figure(
+        title=f"{scores.data}: correlations, readouts over temperature and beta (Figures 4-3 and B-4)",
+        words="Mean and 95 % interval over the seeds; of a correlation, Fisher's over the settings.",
+        panels=tuple(panel(drawn, f"{scores.data}: {name}.", name=name) for name, drawn in drawings.items()),
+        wide=True,
+    )
 
 
-def _numbers(measured: Mapping[str, ArmScores[FeatureScore]]) -> Numbers:
-    rows = []
-    for data, scores in measured.items():
-        for arm in scores.names:
-            each = "; ".join(
-                f"{name} {scores.mean(arm, readout(name)).percent}" for name in features_of(scores)
-            )
-            apart = "; ".join(
-                f"{name} {scores.mean(arm, readout(name, 'at_least')).mean:.2f} to "
-                f"{scores.mean(arm, readout(name, 'at_most')).mean:.2f}"
-                for name in features_of(scores)
-            )
-            rows.append(
-                (
-                    f"{data}, {arm}",
-                    each,
-                    scores.mean(arm, average).percent,
-                    apart,
-                    scores.mean(arm, lambda score: score.loss).text(3),
-                    str(len(scores.scores[arm])),
-                )
-            )
-    return Numbers(
-        header=("encoder", "readout, %", "mean over features", "separation", "loss", "seeds"),
-        rows=tuple(rows),
-        note="Means over the seeds with 95 % intervals. Separation: bounds of a number that is 0 for a "
-        "suppressed feature and 1 for a distinguished one.",
+def _separations(scores: ArmScores[FeatureScore], arm: str) -> str:
+    return "; ".join(
+        f"{name} {scores.mean(arm, readout(name, 'at_least')).mean:.2f} to "
+        f"{scores.mean(arm, readout(name, 'at_most')).mean:.2f}"
+        for name in features_of(scores)
     )

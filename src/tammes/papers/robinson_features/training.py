@@ -12,19 +12,24 @@ from pathlib import Path
 
 import torch
 
-from tammes import recipes
 from tammes.data import Images, digits_over, trifeature
 from tammes.encoders import ResNet9Config, ResNetConfig
-from tammes.objective import Objective
 from tammes.papers.entry import Request
 from tammes.papers.image_sets import Parts, balanced
-from tammes.sources import InBatch
+from tammes.papers.robinson_features.methods import (
+    MOCO,
+    MOCO_TEMPERATURE,
+    QUEUED,
+    SIMCLR,
+    UNTRAINED,
+    FeatureRun,
+    method_of,
+)
 from tammes.training import (
     Adam,
     ImagesSummary,
     Machine,
     Model,
-    QueueConfig,
     RunConfig,
     RunFolder,
     TrainingConfig,
@@ -33,72 +38,11 @@ from tammes.training import (
 )
 from tammes.training.suited import suited_augmentation
 
-UNTRAINED, SIMCLR, HARD, IFM = "untrained", "SimCLR", "hard negatives", "IFM"
-MOCO, MOCO_IFM = "MoCo", "IFM-MoCo"
 TRIFEATURE, DIGITS_OVER = "Trifeature", "digits over objects"
 SEEDS, MEASURED_HERE = 3, 0.1
 """Paired seeds of every verdict, as in section 4.4.1; the budget of the docs."""
 SIDE = 32
 """Height and width that the images of a folder are scaled to, in pixels."""
-USUAL = 0.5
-"""Temperature "unless stated otherwise" (B.2.2), and of SimCLR in B.2.4."""
-MOCO_TEMPERATURE, MOMENTUM, QUEUED = 0.1, 0.99, 4096
-"""B.2.4, but for the momentum, which is that of ImageNet100 there."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FeatureRun:
-    """Training of one encoder, with all settings that its score depends on.
-
-    Args:
-        data: name of the set of images.
-        method: name of the objective, in `OBJECTIVES`, or `UNTRAINED`.
-        temperature: divisor of the similarities.
-        beta: concentration of hard negatives; 0 for uniform ones.
-        epsilon: radius of implicit feature modification, in similarity; 0 for none.
-        alpha: weight of the loss on modified features.
-        queue: keys from earlier batches, with a momentum encoder; 0 for the batch alone.
-        images: number of training images.
-        epochs: epochs of training; 0 for the untrained encoder.
-        batch_size: pairs of a step.
-        encoder: name of the encoder.
-        seed: random seed of the images, the weights and the views.
-    """
-
-    data: str
-    method: str
-    temperature: float = USUAL
-    beta: float = 0.0
-    epsilon: float = 0.0
-    alpha: float = 1.0
-    queue: int = 0
-    images: int
-    epochs: int
-    batch_size: int
-    encoder: str
-    seed: int
-
-    @property
-    def arm(self) -> str:
-        """The method with its settings, without the seed."""
-        if self.method == UNTRAINED:
-            return UNTRAINED
-        parts = [self.method, f"temperature {self.temperature:g}"]
-        parts += [f"beta {self.beta:g}"] if self.beta else []
-        parts += [f"epsilon {self.epsilon:g}"] if self.epsilon else []
-        return ", ".join(parts)
-
-
-OBJECTIVES: Mapping[str, Callable[[FeatureRun], Objective]] = {
-    # The loss of an encoder that is not trained is never computed.
-    UNTRAINED: lambda run: recipes.simclr(temperature=run.temperature),
-    SIMCLR: lambda run: recipes.simclr(temperature=run.temperature),
-    HARD: lambda run: recipes.hcl(temperature=run.temperature, beta=run.beta),
-    IFM: lambda run: recipes.ifm(temperature=run.temperature, epsilon=run.epsilon, alpha=run.alpha),
-    MOCO: lambda run: recipes.simclr(temperature=run.temperature),
-    MOCO_IFM: lambda run: recipes.ifm(temperature=run.temperature, epsilon=run.epsilon, alpha=run.alpha),
-}
-"""Objective of a run, by the name of its method."""
 ENCODERS: Mapping[str, ResNet9Config | ResNetConfig] = {
     "ResNet-9, width 16": ResNet9Config(width=16),
     "ResNet-18": ResNetConfig(depth=18),
@@ -146,7 +90,7 @@ def scale_of(request: Request) -> FeatureScale:
             raise ValueError(
                 "the whole budget trains ResNet-18 for 200 epochs, many times, and PyTorch finds no GPU "
                 f"here: choose budget {MEASURED_HERE:g}, which all entries of the chapter do in about three "
-                "hours of one core, or less"
+                "hours of two cores, or less"
             )
         return FeatureScale(
             encoder="ResNet-18",
@@ -205,6 +149,12 @@ def untrained_run(base: FeatureRun) -> FeatureRun:
     return replace(base, method=UNTRAINED, epochs=0)
 
 
+def queued_run(base: FeatureRun) -> FeatureRun:
+    """Return the run of MoCo on the same images."""
+    queue = min(QUEUED, 16 * base.batch_size)
+    return replace(base, method=MOCO, temperature=MOCO_TEMPERATURE, queue=queue)
+
+
 def over_seeds(runs: Sequence[FeatureRun], scale: FeatureScale) -> list[FeatureRun]:
     """Return the runs with each seed, seed by seed."""
     return [replace(run, seed=seed) for seed in scale.seeds for run in runs]
@@ -229,15 +179,17 @@ def config_of(run: FeatureRun, scale: FeatureScale, images: Images) -> TrainingC
         scale: size of the study.
         images: training images, which decide the augmentation.
     """
+    method = method_of(run)
     return TrainingConfig(
-        objective=OBJECTIVES[run.method](run),
+        objective=method.objective(run),
         encoder=ENCODERS[run.encoder],
         augmentation=suited_augmentation(images),
         optimizer=Adam(learning_rate=scale.learning_rate),
         batch_size=run.batch_size,
         epochs=max(1, run.epochs),
         seed=run.seed,
-        negatives=QueueConfig(size=run.queue, momentum=MOMENTUM) if run.queue else InBatch(),
+        negatives=method.negatives(run),
+        attack=method.attack,
     )
 
 
