@@ -3,6 +3,7 @@
 from tammes.evaluation.attacks import PGD, attacked_accuracy, check_input_gradient, towards
 from tammes.evaluation.cross_validation import CrossValidation
 from tammes.evaluation.features import LabeledFeatures
+from tammes.evaluation.few_shot import FewShot
 from tammes.evaluation.knn import KNN, knn_accuracy
 from tammes.evaluation.linear_classifier import LinearClassifier, MeanClassifier
 from tammes.evaluation.ordinal import OrdinalScore, constant_guess, ordinal_probe
@@ -25,6 +26,7 @@ __all__ = [
     "PGD",
     "SVM",
     "CrossValidation",
+    "FewShot",
     "LabeledFeatures",
     "LinearClassifier",
     "LinearProbe",
