@@ -4,7 +4,10 @@ from tammes.evaluation.attacks import PGD, attacked_accuracy, check_input_gradie
 from tammes.evaluation.cross_validation import CrossValidation
 from tammes.evaluation.features import LabeledFeatures
 from tammes.evaluation.few_shot import FewShot
+from tammes.evaluation.fine_tuned import FineTuned, encoder_for_size
+from tammes.evaluation.fine_tuning import FineTuning
 from tammes.evaluation.knn import KNN, knn_accuracy
+from tammes.evaluation.layers import layer_groups, layers_of
 from tammes.evaluation.linear_classifier import LinearClassifier, MeanClassifier
 from tammes.evaluation.ordinal import OrdinalScore, constant_guess, ordinal_probe
 from tammes.evaluation.probe import LinearProbe, ProbeNotConvergedWarning, linear_probe
@@ -27,6 +30,8 @@ __all__ = [
     "SVM",
     "CrossValidation",
     "FewShot",
+    "FineTuned",
+    "FineTuning",
     "LabeledFeatures",
     "LinearClassifier",
     "LinearProbe",
@@ -43,9 +48,12 @@ __all__ = [
     "constant_guess",
     "degree_histograms",
     "distinct",
+    "encoder_for_size",
     "equal_graphs",
     "feature_readouts",
     "knn_accuracy",
+    "layer_groups",
+    "layers_of",
     "leaked",
     "linear_probe",
     "ordinal_probe",
