@@ -6,6 +6,7 @@ from tammes.evaluation.features import LabeledFeatures
 from tammes.evaluation.few_shot import FewShot
 from tammes.evaluation.fine_tuned import FineTuned, encoder_for_size
 from tammes.evaluation.fine_tuning import FineTuning
+from tammes.evaluation.image_classifier import ImageClassifier, ImageReadout
 from tammes.evaluation.knn import KNN, knn_accuracy
 from tammes.evaluation.layers import layer_groups, layers_of
 from tammes.evaluation.linear_classifier import LinearClassifier, MeanClassifier
@@ -14,6 +15,8 @@ from tammes.evaluation.probe import LinearProbe, ProbeNotConvergedWarning, linea
 from tammes.evaluation.readout import LinearReadout, feature_readouts
 from tammes.evaluation.regression import MeasuredFeatures, RegressionValidation, RidgeProbe, r_squared
 from tammes.evaluation.robust_sets import RobustSets, robust_sets
+from tammes.evaluation.robustness import CorruptionScores, Robustness
+from tammes.evaluation.shift import ShiftScores, measure_shift
 from tammes.evaluation.smoothing import smoothed
 from tammes.evaluation.svm import SVM
 from tammes.evaluation.weisfeiler_lehman import (
@@ -28,10 +31,13 @@ __all__ = [
     "KNN",
     "PGD",
     "SVM",
+    "CorruptionScores",
     "CrossValidation",
     "FewShot",
     "FineTuned",
     "FineTuning",
+    "ImageClassifier",
+    "ImageReadout",
     "LabeledFeatures",
     "LinearClassifier",
     "LinearProbe",
@@ -43,6 +49,8 @@ __all__ = [
     "RegressionValidation",
     "RidgeProbe",
     "RobustSets",
+    "Robustness",
+    "ShiftScores",
     "attacked_accuracy",
     "check_input_gradient",
     "constant_guess",
@@ -56,6 +64,7 @@ __all__ = [
     "layers_of",
     "leaked",
     "linear_probe",
+    "measure_shift",
     "ordinal_probe",
     "r_squared",
     "robust_sets",
