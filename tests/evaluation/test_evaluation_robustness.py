@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tammes.data import Images
+from tammes.data import Images, TensorPixels
 from tammes.evaluation import (
     CorruptionScores,
     ImageReadout,
