@@ -46,7 +46,7 @@ def test_training_learns_and_repeats_its_bits_and_spares_the_encoder() -> None:
     kept = encoder(VIT)
     losses: list[tuple[int, float]] = []
     settings = FineTuning(
-        epochs=12, batch_size=16, warmup_epochs=1, base_learning_rate=0.1, augmentation=None, seed=3
+        epochs=12, batch_size=16, warmup_epochs=1, learning_rate=0.006, augmentation=None, seed=3
     )
     before = torch.random.get_rng_state()
     tuned = settings.fit(given, images, on_epoch=lambda epoch, loss: losses.append((epoch, loss)))
@@ -86,7 +86,6 @@ def test_a_layer_moves_by_its_learning_rate() -> None:
             return tuned
 
     tuned = Started(**vars(settings)).fit(given, images)
-    assert settings.learning_rate == 5e-4 * 16 / 256
     moved = {
         name: float((after - before).detach().abs().max())
         for (name, after), before in zip(tuned.encoder.named_parameters(), given.parameters(), strict=True)
@@ -116,6 +115,7 @@ def test_suited_settings_follow_the_number_of_images(images: int, batch: int, ep
     settings = FineTuning.suited(images)
     assert (settings.batch_size, settings.epochs) == (batch, epochs)
     assert settings.warmup_epochs == pytest.approx(epochs / 20)
+    assert settings.learning_rate == pytest.approx(2e-3 * (batch / 1024) ** 0.5)
     assert FineTuning.suited(images, epochs=0).epochs == 0
 
 
@@ -155,9 +155,7 @@ def test_what_cannot_be_trained_on_is_refused() -> None:
     broken = encoder()
     with torch.no_grad():
         next(broken.parameters()).fill_(float("nan"))
-    with pytest.raises(
-        ValueError, match=r"finite loss, got nan in epoch 1, step 1: lower base_learning_rate"
-    ):
+    with pytest.raises(ValueError, match=r"finite loss, got nan in epoch 1, step 1: lower learning_rate"):
         FineTuning(epochs=1, batch_size=8).fit(broken, random_images(16))
 
 
@@ -166,7 +164,7 @@ def test_what_cannot_be_trained_on_is_refused() -> None:
     [
         {"epochs": -1},
         {"batch_size": 1},
-        {"base_learning_rate": 0},
+        {"learning_rate": 0},
         {"weight_decay": -1},
         {"warmup_epochs": -1},
         {"label_smoothing": 1},

@@ -22,8 +22,6 @@ from tammes.evaluation.fine_tuned import FineTuned, device_of
 from tammes.evaluation.layers import layer_groups
 from tammes.positives import Augmentation, Photographs
 
-REFERENCE_BATCH = 256
-"""Batch for which the base learning rate is given."""
 HEAD_DEVIATION = 2e-5
 """Standard deviation of the head's first weights (He et al., 2022)."""
 LARGEST_BATCH, SMALLEST_BATCH, STEPS = 1024, 16, 100
@@ -40,7 +38,7 @@ OnEpoch = Callable[[int, float], None]
 class FineTuning:
     """Fine-tuning with AdamW, with smaller learning rates for layers nearer to the input.
 
-        rate of layer l of L  =  base_learning_rate * batch_size / 256 * layer_decay^(L + 1 - l) * factor
+        rate of layer l of L  =  learning_rate * layer_decay^(L + 1 - l) * factor
 
     The factor rises linearly over the warm-up and falls along half a cosine to 0. `layers_of` finds the
     layers of any network; the head is layer L + 1. The defaults are the settings of the source, for 100
@@ -69,8 +67,8 @@ class FineTuning:
     batch_size: int = 1024
     """Images per step; the images that do not fill a last batch are left out of the epoch."""
 
-    base_learning_rate: float = 5e-4
-    """Learning rate of the head at a batch of 256; it grows with the batch."""
+    learning_rate: float = 2e-3
+    """Learning rate of the head after the warm-up; the source has 5e-4 for each 256 images of a batch."""
 
     weight_decay: float = 0.005
     """Weight decay of AdamW."""
@@ -96,7 +94,7 @@ class FineTuning:
     def __post_init__(self) -> None:
         check_integer("epochs", self.epochs, minimum=0)
         check_integer("batch_size", self.batch_size, minimum=2)
-        check_number("base_learning_rate", self.base_learning_rate, above=0)
+        check_number("learning_rate", self.learning_rate, above=0)
         check_number("weight_decay", self.weight_decay, minimum=0)
         check_number("warmup_epochs", self.warmup_epochs, minimum=0)
         check_number("label_smoothing", self.label_smoothing, minimum=0, below=1)
@@ -115,9 +113,10 @@ class FineTuning:
     ) -> FineTuning:
         """Return settings for a number of images, by a rule that looks at nothing else.
 
-        The batch is the largest power of two from 16 to 1,024 that leaves an epoch at least 100 steps; about
-        200,000 images are visited, in 3 to 100 epochs; the warm-up is a twentieth of the epochs, as in the
-        source.
+        The batch is the largest power of two from 16 to 1,024 that leaves an epoch at least 100 steps, and
+        the learning rate goes with its square root, as Adam's should (Malladi et al., On the SDEs and Scaling
+        Rules for Adaptive Gradient Algorithms, 2022). About 200,000 images are visited, in 3 to 100 epochs;
+        the warm-up is a twentieth of the epochs, as in the source.
 
         Args:
             images: number of images to train on.
@@ -130,23 +129,22 @@ class FineTuning:
 
         Example:
             >>> settings = FineTuning.suited(50_000)
-            >>> settings.batch_size, settings.epochs, settings.warmup_epochs
-            (256, 4, 0.2)
+            >>> settings.batch_size, settings.learning_rate, settings.epochs, settings.warmup_epochs
+            (256, 0.001, 4, 0.2)
         """
         check_integer("images", images, minimum=2)
         fitting = 2 ** int(math.log2(max(1, images // STEPS)))
         batch = min(images, max(SMALLEST_BATCH, min(LARGEST_BATCH, fitting)))
         if epochs is None:
             epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, round(VISITED / images)))
-        warmup = cls.warmup_epochs / cls.epochs * epochs
         return cls(
-            epochs=epochs, batch_size=batch, warmup_epochs=warmup, augmentation=augmentation, seed=seed
+            epochs=epochs,
+            batch_size=batch,
+            learning_rate=cls.learning_rate * math.sqrt(batch / cls.batch_size),
+            warmup_epochs=cls.warmup_epochs / cls.epochs * epochs,
+            augmentation=augmentation,
+            seed=seed,
         )
-
-    @property
-    def learning_rate(self) -> float:
-        """Learning rate of the head after the warm-up."""
-        return self.base_learning_rate * self.batch_size / REFERENCE_BATCH
 
     def factor(self, step: int, steps_per_epoch: int) -> float:
         """Return the factor of the learning rates at a step, from 0."""
@@ -215,7 +213,7 @@ class FineTuning:
                 if not math.isfinite(value := float(loss.detach())):
                     raise ValueError(
                         f"expected a finite loss, got {value:g} in epoch {epoch + 1}, step {step + 1}: lower "
-                        "base_learning_rate"
+                        "learning_rate"
                     )
                 optimizer.zero_grad()
                 loss.backward()
