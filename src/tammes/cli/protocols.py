@@ -11,9 +11,9 @@ from typing import Any
 from rich.table import Table
 
 from tammes.cli.failures import print_line
-from tammes.cli.loading import load_split
 from tammes.cli.options.evaluate import CORRUPTED, DRAWS, SHOTS, Evaluate
 from tammes.cli.output import counted
+from tammes.cli.resizing import at_size
 from tammes.cli.rotations import BY_NAME, known_augmentation
 from tammes.cli.scores import OF_IMAGES, OF_TEXTS, at_most, encoded
 from tammes.data import Images, Texts, folder
@@ -103,10 +103,7 @@ class Protocols:
         self.images, self.tested, self.encoder = self.train, self.test, self.run.model.encoder
         if size != summary.size:
             self.encoder, clause = encoder_for_size(self.encoder, channels=summary.channels, size=size)
-            train, test = load_split(choice.source, (size, summary.channels))
-            assert isinstance(train, Images)
-            assert isinstance(test, Images)
-            self.images, self.tested = train, test
+            self.images, self.tested = at_size(choice.source, self.train, self.test, size)
             self.said.append(
                 f"Fine-tuned at {size} pixels instead of the {summary.size} of the run: {clause}."
             )
