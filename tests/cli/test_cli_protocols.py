@@ -109,6 +109,13 @@ def test_all_protocols_are_measured_recorded_and_shown(
     assert {each.key[:2]: each for each in read_results(run)} == results
     assert (run / "report.html").read_text() == page
 
+    # On the page of several runs each result has the name of its run.
+    other = shutil.copytree(run, run.with_name("other"))
+    assert main(["report", str(run), str(other), "--out", str(tmp_path / "runs.html")]) == 0
+    runs = (tmp_path / "runs.html").read_text()
+    assert "run: few-shot" in runs
+    assert "other: few-shot" in runs
+
 
 def test_the_linear_protocol_alone_keeps_no_record(run: Path, data: Path) -> None:
     before = {file: file.read_bytes() for file in run.rglob("*") if file.is_file()}
