@@ -171,7 +171,7 @@ def test_texts_have_few_shots_and_no_fine_tuning(tmp_path: Path, capsys: pytest.
     assert "3 rows of each class" in capsys.readouterr().out
 
 
-def test_a_record_of_other_weights_is_void_and_a_damaged_one_is_named(run: Path) -> None:
+def test_a_record_of_other_weights_is_void_and_a_damaged_one_is_named(run: Path, data: Path) -> None:
     result = Result.of(
         Estimate.of_share(0.5, 4), protocol="linear", name="kNN", over="4 test images", data="pets"
     )
@@ -179,7 +179,11 @@ def test_a_record_of_other_weights_is_void_and_a_damaged_one_is_named(run: Path)
     assert record(run, [result, unknown]) == read_results(run) == (result, unknown)
     assert unknown.low is None
     assert not unknown.estimate.is_known
-    assert "50.0" in (run / "report.html").read_text()
+    section = "Evaluation by several protocols"
+    assert section in (run / "report.html").read_text()
+    (run / "report.html").unlink()
+    assert main([*TRAIN.split(), "--data", str(data), "--out", str(run), "--resume"]) == 0
+    assert section in (run / "report.html").read_text(), "a page that is written anew shows the record"
     with (run / "model.safetensors").open("ab") as file:
         file.write(b" ")
     assert read_results(run) == ()
