@@ -1,4 +1,7 @@
-"""Corruptions of images at five severities: noise, blur, weather, light, and losses of a camera or a file."""
+"""Corruptions of images at five severities: noise, blur, weather, light, and losses of a camera or a file.
+
+The functions that need scipy import it: options of the command line are read off modules that import this one.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from jaxtyping import Float64, UInt8
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image
-from scipy import ndimage
 from torch import Tensor
 
 from tammes.checks import check_seed
@@ -205,6 +207,8 @@ def _speckle_noise(image: Image64, level: float, generator: Generator) -> Image6
 
 def _gaussian_blur(image: Image64, level: float, generator: Generator) -> Image64:
     """Blur by a Gaussian of a standard deviation, in pixels of an image of 32."""
+    from scipy import ndimage
+
     return ndimage.gaussian_filter(image, _length(image, level), axes=(1, 2))
 
 
@@ -234,6 +238,8 @@ def _motion_blur(image: Image64, level: float, generator: Generator) -> Image64:
 
 def _zoom_blur(image: Image64, level: float, generator: Generator) -> Image64:
     """Average the image zoomed about its center, by factors from 1 to `level`."""
+    from scipy import ndimage
+
     center = (image.shape[1] - 1) / 2
     mean = np.zeros_like(image)
     for zoom in np.linspace(1, level, ZOOMS):
@@ -247,6 +253,8 @@ def _zoom_blur(image: Image64, level: float, generator: Generator) -> Image64:
 
 def _fog(image: Image64, level: float, generator: Generator) -> Image64:
     """Add clouds up to `level`, and scale the image to keep its brightest value."""
+    from scipy import ndimage
+
     size = image.shape[1]
     clouds = np.zeros((size, size))
     cells, weight = 2, 1.0
@@ -307,6 +315,8 @@ def _jpeg(image: Image64, level: float, generator: Generator) -> Image64:
 
 def _elastic(image: Image64, level: float, generator: Generator) -> Image64:
     """Move each pixel by a smooth random field of a root mean square, in pixels of an image of 32."""
+    from scipy import ndimage
+
     size = image.shape[1]
     fields = ndimage.gaussian_filter(generator.standard_normal((2, size, size)), size / 12, axes=(1, 2))
     fields *= _length(image, level) / np.sqrt((fields**2).mean(axis=(1, 2), keepdims=True))
@@ -322,6 +332,8 @@ def _length(image: Image64, level: float) -> float:
 
 def _convolved(image: Image64, kernel: NDArray[np.float64]) -> Image64:
     """Return the image after convolution with a kernel of any sum, scaled to 1."""
+    from scipy import ndimage
+
     return ndimage.convolve(image, kernel[None] / kernel.sum(), mode="reflect")
 
 
