@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from typing import Any
 
 from rich.console import Console
 
@@ -19,13 +20,16 @@ from tammes.cli.loading import (
 from tammes.cli.options.evaluate import Evaluate
 from tammes.cli.outcome import pairs_of
 from tammes.cli.outcome_scores import TRAINED, UNTRAINED, measured_outcomes, outcome_table, outcomes_of
+from tammes.cli.protocols import Protocols
 from tammes.cli.rotations import MeasuredRotations, measured_rotations
 from tammes.cli.scores import Measure, at_most, encoded, knn_of, score_table
 from tammes.cli.volumes import VolumeShape
 from tammes.data import GraphSet, GraphStream
 from tammes.diagnostics import alignment, uniformity
 from tammes.evaluation import CrossValidation
-from tammes.training import Data, GraphsSummary, Machine, Run, embed, load_run
+from tammes.report import Scores
+from tammes.report.evaluation import FILE, record
+from tammes.training import Data, GraphsSummary, Machine, Run, RunFolder, embed, load_run
 from tammes.training.embedding import embed_pairs
 from tammes.training.seeds import Purpose, derive
 
@@ -56,6 +60,32 @@ def main(choice: Evaluate) -> None:
         )
     train.required_labels()
     run.model.to(Machine(accelerator=choice.accelerator).device)
+    if choice.is_linear_alone:
+        _, numbers = _evaluate_linear(choice, run, train, test)
+        if choice.json:
+            _print_json(choice, numbers)
+        return
+    protocols = Protocols(choice=choice, run=run, train=train, test=test)
+    scores, numbers = (
+        _evaluate_linear(choice, run, train, test) if "linear" in choice.protocol else (Scores(), {})
+    )
+    numbers |= protocols.measure()
+    protocols.record_linear(scores)
+    record(choice.run, protocols.results)
+    if choice.json:
+        _print_json(choice, numbers)
+        return
+    for table in protocols.tables():
+        Console(markup=False).print(table)
+    for sentence in dict.fromkeys(protocols.said):  # two classifiers may give rise to the same one
+        print(sentence)
+    report = RunFolder(path=choice.run).report
+    page = f"; open {report}" if report.is_file() else ""
+    print(f"The results are in {choice.run / FILE}{page}")
+
+
+def _evaluate_linear(choice: Evaluate, run: Run, train: Data, test: Data) -> tuple[Scores, dict[str, Any]]:
+    """Measure neighbors and linear probes on frozen features, and print the scores or return the numbers."""
     scores = Measure(train=train, test=test, knn=knn_of(choice.source)).of_features(encoded(run.model)).scores
     aligned, uniform = _alignment_and_uniformity(run, test)
     turned = measured_rotations(run, test, choice.augmentation)
@@ -68,8 +98,7 @@ def main(choice: Evaluate) -> None:
             "left_out": len(skipped_names(train, test)),
             **({} if turned.rotations is None else turned.rotations.numbers),
         }
-        print(json.dumps({"run": str(choice.run), "data": choice.source.data, **numbers}))
-        return
+        return scores, numbers
     row = str(choice.run), [scores], ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
     Console(markup=False).print(
         score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"])
@@ -77,6 +106,11 @@ def main(choice: Evaluate) -> None:
     print(_in_words(turned))
     if (said := left_out(train, test)) is not None:
         print(said)
+    return scores, {}
+
+
+def _print_json(choice: Evaluate, numbers: dict[str, Any]) -> None:
+    print(json.dumps({"run": str(choice.run), "data": choice.source.data, **numbers}))
 
 
 def _in_words(measured: MeasuredRotations) -> str:
@@ -107,6 +141,8 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
         raise ValueError("graphs are tested in folds of --data: leave --test out")
     if choice.augmentation is not None:
         raise ValueError("--augmentation is for images, but this run is of graphs: leave it out")
+    if not choice.is_linear_alone:
+        raise ValueError("graphs are classified in folds of --data: leave --protocol out")
     if knn_of(choice.source) is not None:
         raise ValueError("graphs are classified by an SVM and a regression: leave --neighbors out")
     (graphs,) = (with_columns_of(part, run.config.data) for part in load(choice.source, None))

@@ -18,6 +18,7 @@ from tammes.cli.options.training import TrainingOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import check_text
 from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, knn_of, score_table
+from tammes.report.evaluation import read_results, record
 from tammes.training import Data, ImagesSummary, Machine, Run, RunFolder, TrainingConfig, train
 from tammes.training.command import Command
 from tammes.training.environment import is_quick_in_bfloat16
@@ -106,6 +107,8 @@ def _report(
         )
     console.print(conclusion(trial, baselines), highlight=False)
     shown = write_report(folder.report, command, [trial], baselines, data, held_out, measure, said)
+    if read_results(folder.path):  # a page that is written anew shows again what was evaluated before
+        record(folder.path, ())
     if not said:
         print_advice(shown)
     if (names := left_out(data, held_out)) is not None:

@@ -2,6 +2,7 @@
 
 from tammes.data.block_model import block_model
 from tammes.data.cifar10 import cifar10
+from tammes.data.corruptions import CORRUPTIONS, Corruption, corrupted, corruption
 from tammes.data.digits import digits
 from tammes.data.digits_over import digits_over
 from tammes.data.edge_lists import edge_lists
@@ -35,6 +36,8 @@ from tammes.data.volume_files import volumes
 from tammes.data.volumes import Volumes, windowed
 
 __all__ = [
+    "CORRUPTIONS",
+    "Corruption",
     "GraphBatch",
     "GraphSet",
     "GraphStream",
@@ -55,6 +58,8 @@ __all__ = [
     "as_floats",
     "block_model",
     "cifar10",
+    "corrupted",
+    "corruption",
     "digits",
     "digits_over",
     "edge_lists",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tammes.estimate import Estimate
 from tammes.report.curve import Curve
+from tammes.report.evaluation import evaluation_table, read_results
 from tammes.report.markup import listed, render
 from tammes.report.origin import origin
 from tammes.report.over_training import Series, over_training
@@ -134,6 +135,7 @@ def write_runs(path: Path, histories: Sequence[History], command: str) -> None:
         "shared": _shared_settings(configs),
         "table": run_table(groups),
         "training": training,
+        "evaluation": _evaluation(groups),
         "objectives": [
             {"name": group.name, "color": css_color(index), "text": group.config.training.loss}
             for index, group in enumerate(groups)
@@ -142,6 +144,19 @@ def write_runs(path: Path, histories: Sequence[History], command: str) -> None:
         "origin": origin([history.environments for history in histories]),
     }
     write_atomically(path, render("runs.html.jinja", context).encode("utf-8", "replace"))
+
+
+def _evaluation(groups: Sequence[RunGroup]) -> ScoreTable | None:
+    """Return the table of what `tammes evaluate` has recorded of the runs; None without a record."""
+    found = [
+        (f"{group.name}, seed {run.config.training.seed}" if len(group.runs) > 1 else group.name, result)
+        for group in groups
+        for run in group.runs
+        for result in read_results(run.path)
+    ]
+    several = sum(len(group.runs) for group in groups) > 1
+    names = [name for name, _ in found] if several else []
+    return evaluation_table([result for _, result in found], names=names) if found else None
 
 
 def _lead(groups: Sequence[RunGroup]) -> str:

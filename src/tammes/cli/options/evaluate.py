@@ -7,9 +7,26 @@ from typing import Annotated, Literal
 
 import tyro
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, check_seed
 from tammes.cli.options.data import RARE, Accelerator, Split
 from tammes.cli.options.parsing import Options
+
+Protocol = Literal["linear", "finetune", "few-shot", "robustness"]
+"""Protocols of an evaluation by labels."""
+
+SHOTS, DRAWS, CORRUPTED = (10, 25), 10, 1_000
+"""Settings that are not given on the command line."""
+
+PROTOCOLS_OF: dict[str, Protocol] = {
+    "epochs": "finetune",
+    "size": "finetune",
+    "shots": "few-shot",
+    "draws": "few-shot",
+    "corruption": "robustness",
+    "corrupted": "robustness",
+    "shift": "robustness",
+}
+"""Protocol that each option belongs to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +40,28 @@ class Evaluate:
     graphs of --data are classified, each by a classifier that learns from the other folds. So are all rows
     if --outcome or --ordinal names columns of outcomes, which are then measured in place of labels.
 
+    tammes evaluate runs/mine --data FOLDER --test FOLDER --protocol linear finetune few-shot robustness
+
+    adds protocols beside the linear one, keeps all results in evaluation.json of the run, and shows them on
+    its page. All settings are fixed before anything is measured; rows of the test decide nothing.
+
     Args:
         run: Folder of the run.
+        protocol: What is measured: linear (neighbors and linear probes on frozen features), finetune (the
+            encoder trained further with a linear head, images only), few-shot (ridge regression on frozen
+            features of a few rows of each class), robustness (a readout of clean images on corrupted images
+            and on sets in --shift; with finetune the fine-tuned classifier as well; images only).
+        shots: Rows of each class to learn from in few-shot, one or several numbers (by default 10 and 25).
+        draws: Draws of the shots, which their interval is over (by default 10).
+        epochs: Epochs of finetune (by default such that about 200,000 images are visited, from 3 to 100).
+        size: Height and width of the images in finetune, in pixels (by default those of the run; positions of
+            a transformer are interpolated to another size).
+        corruption: Names of the corruptions of robustness (by default all).
+        corrupted: Largest number of test images that robustness corrupts, drawn at random, the same every
+            time (by default 1,000).
+        shift: Folders of other images for robustness, with a folder for each of some classes of the data, as
+            ImageNet-V2, -R, -A and ObjectNet have them.
+        seed: Random seed of finetune, of the draws of few-shot and of the corruptions.
         outcome: Columns of real outcomes, such as age, which ridge regression predicts (R^2).
         ordinal: Columns of integer grades, which logistic regression predicts (accuracy and 1-off accuracy).
         outcomes: Table of outcomes (CSV or TSV) with a column id and a row for each row of the data, by its
@@ -41,6 +78,15 @@ class Evaluate:
 
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     source: Split
+    protocol: tuple[Protocol, ...] = ("linear",)
+    shots: tuple[int, ...] | None = None
+    draws: int | None = None
+    epochs: int | None = None
+    size: int | None = None
+    corruption: tuple[str, ...] | None = None
+    corrupted: int | None = None
+    shift: tuple[Path, ...] | None = None
+    seed: int = 0
     outcome: tuple[str, ...] = ()
     ordinal: tuple[str, ...] = ()
     outcomes: Path | None = None
@@ -55,6 +101,8 @@ class Evaluate:
     def __post_init__(self) -> None:
         check_integer("--folds", self.folds, minimum=2)
         check_integer("--repeats", self.repeats)
+        check_seed("--seed", self.seed)
+        self._check_protocols()
         if self.outcomes is not None and not self.outcome and not self.ordinal:
             raise ValueError(
                 f"--outcomes {self.outcomes} needs columns: name real ones by --outcome, grades by --ordinal"
@@ -64,10 +112,38 @@ class Evaluate:
                 f"{both[0]} is either real or ordinal: leave it out of --outcome or of --ordinal"
             )
 
+    def _check_protocols(self) -> None:
+        if not self.protocol or len(set(self.protocol)) < len(self.protocol):
+            got = " ".join(self.protocol) or "none"
+            raise ValueError(f"--protocol must name one or several different protocols, got {got}")
+        for name, protocol in PROTOCOLS_OF.items():
+            if getattr(self, name) is not None and protocol not in self.protocol:
+                raise ValueError(
+                    f"--{name} is for {protocol}, which is not among --protocol {' '.join(self.protocol)}: "
+                    f"add {protocol}, or leave --{name} out"
+                )
+        for shots in self.shots or ():
+            check_integer("--shots", shots)
+        for name, minimum in (("draws", 1), ("epochs", 0), ("size", 1), ("corrupted", 1)):
+            if (value := getattr(self, name)) is not None:
+                check_integer(f"--{name}", value, minimum=minimum)
+        if self.is_linear_alone:
+            return
+        if self.outcome or self.ordinal:
+            raise ValueError("outcomes have no protocols: leave --protocol out, or --outcome and --ordinal")
+
+    @property
+    def is_linear_alone(self) -> bool:
+        """Whether nothing but the linear protocol is measured, which keeps no record."""
+        return self.protocol == ("linear",)
+
 
 def parse(words: Sequence[str]) -> Evaluate:
     """Return what the words after `tammes evaluate` choose."""
     choice: Evaluate = Options.of(
-        Evaluate, RARE | {"trust", "augmentation", "folds", "repeats", "distinct", "ordinal", "outcomes"}
+        Evaluate,
+        RARE
+        | {"trust", "augmentation", "folds", "repeats", "distinct", "ordinal", "outcomes"}
+        | {"draws", "corruption", "corrupted", "seed"},
     ).parse("evaluate", words)
     return choice

@@ -1,0 +1,194 @@
+"""`tammes evaluate --protocol`: what is measured, recorded and shown, and what is refused in one line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+
+from tammes.cli.main import main
+from tammes.estimate import Estimate
+from tammes.report.evaluation import FILE, Result, read_results, record
+
+TRAIN = (
+    "train simclr --temperature 0.5 --size 8 --batch-size 4 --epochs 1 --accelerator cpu --measure-every 1 "
+    "encoder:vit --encoder.patch 4 --encoder.width 8 --encoder.depth 2 --encoder.heads 1 "
+    "--encoder.positions learned --head.dim 8"
+)
+BOTH = "--protocol finetune few-shot robustness linear --accelerator cpu"
+QUICK = "--epochs 1 --shots 1 2 --draws 2 --corruption fog contrast --corrupted 5"
+
+
+def write_noise(root: Path, *classes: str, count: int = 8) -> Path:
+    """Colored noise, of another brightness for each class."""
+    generator = torch.Generator().manual_seed(len(classes))
+    for number, name in enumerate(classes):
+        (root / name).mkdir(parents=True)
+        for i in range(count):
+            pixels = torch.randint(0, 90, (12, 12, 3), generator=generator) + 60 * number
+            Image.fromarray(pixels.to(torch.uint8).numpy()).save(root / name / f"{i}.png")
+    return root
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_noise(tmp_path_factory.mktemp("data") / "pets", "ant", "bee", "cat")
+
+
+@pytest.fixture(scope="module")
+def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("trained") / "run"
+    assert main([*TRAIN.split(), "--data", str(data), "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(trained, tmp_path / "run")
+
+
+def evaluate(run: Path, data: Path, words: str, *more: str) -> int:
+    return main(["evaluate", str(run), "--data", str(data), "--test", str(data), *words.split(), *more])
+
+
+def refused(capsys: pytest.CaptureFixture[str], run: Path, data: Path, words: str, *more: str) -> str:
+    capsys.readouterr()
+    assert evaluate(run, data, words, *more) == 2
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    return " ".join(message.split())
+
+
+def test_all_protocols_are_measured_recorded_and_shown(
+    run: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    shift = write_noise(tmp_path / "sketches", "bee", "cat", count=3)
+    words = f"{BOTH} {QUICK} --size 12 --seed 1 --shift {shift}"
+    assert evaluate(run, data, words) == 0
+    said = capsys.readouterr().out
+    for text in (
+        "probe, all labels",
+        "fine-tuning",
+        "2 images of each class",
+        "mean of all corruptions",
+        "learned positions interpolated from 2x2 to 3x3 patches",
+        "settings that were fixed beforehand: 1 epoch of batches of 16",
+        "no held-out row decided anything",
+        "Corrupted 5 of 24 test images, drawn at random.",
+        f"{shift} has 2 of 3 classes: logits were restricted to these, for the test images as well.",
+        str(run / FILE),
+    ):
+        assert text in said
+    results = {each.key[:2]: each for each in read_results(run)}
+    assert ("linear", "kNN") in results
+    assert results["few-shot", "1 image of each class"].over == "2 draws of them"
+    assert results["fine-tuning", "all labels"].over == "24 test images"
+    fog = results["robustness, fine-tuned", "fog"]
+    assert (len(fog.parts), fog.over) == (5, "5 test images")
+    assert ("robustness, linear readout", f"relative fall to {shift}") in results
+    page = (run / "report.html").read_text()
+    assert page.count("Evaluation by several protocols") == 1
+    assert "mean of all corruptions" in page
+
+    # In JSON the same numbers; again, they take the place of the earlier ones.
+    assert evaluate(run, data, f"{words} --json") == 0
+    numbers = json.loads(capsys.readouterr().out)
+    assert numbers["finetune"]["size"] == 12
+    assert numbers["finetune"]["accuracy"]["mean"] == results["fine-tuning", "all labels"].mean
+    assert numbers["few_shot"][1]["shots"] == 2
+    of_readout = numbers["robustness"]["linear readout"]
+    assert of_readout["corruptions"]["fog"]["by_severity"] == list(
+        results["robustness, linear readout", "fog"].parts
+    )
+    assert of_readout["shifts"][str(shift)]["classes"] == 2
+    assert {each.key[:2]: each for each in read_results(run)} == results
+    assert (run / "report.html").read_text() == page
+
+    # On the page of several runs each result has the name of its run.
+    other = shutil.copytree(run, run.with_name("other"))
+    assert main(["report", str(run), str(other), "--out", str(tmp_path / "runs.html")]) == 0
+    runs = (tmp_path / "runs.html").read_text()
+    assert "run: few-shot" in runs
+    assert "other: few-shot" in runs
+
+
+def test_the_linear_protocol_alone_keeps_no_record(run: Path, data: Path) -> None:
+    before = {file: file.read_bytes() for file in run.rglob("*") if file.is_file()}
+    assert evaluate(run, data, "--accelerator cpu --protocol linear") == 0
+    assert {file: file.read_bytes() for file in run.rglob("*") if file.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--protocol robustness --corruption rain", "no corruption 'rain': choose from gaussian-noise"),
+        ("--protocol few-shot --shots 9", "at least 9 rows of each class for the shots, got 8 of ant, 8 of"),
+        ("--protocol finetune --size 10", "patches that divide images of 10 pixels a side"),
+        ("--shots 3", "--shots is for few-shot, which is not among --protocol linear: add few-shot"),
+        ("--protocol few-shot --epochs 3", "--epochs is for finetune"),
+        ("--protocol few-shot few-shot", "one or several different protocols, got few-shot few-shot"),
+        ("--protocol few-shot --shots 0", "--shots must be an integer of at least 1"),
+        ("--protocol few-shot --draws 0", "--draws must be an integer of at least 1"),
+        ("--protocol few-shot --outcome age", "outcomes have no protocols"),
+        ("--protocol robustness --shift nowhere", "expected a folder of images at nowhere"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_at_once(
+    run: Path, data: Path, capsys: pytest.CaptureFixture[str], words: str, message: str
+) -> None:
+    assert message in refused(capsys, run, data, words)
+    assert not (run / FILE).exists()
+
+
+def test_sets_whose_classes_do_not_match_are_refused(
+    run: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = write_noise(tmp_path / "other", "bee", "wasp", count=1)
+    said = refused(capsys, run, data, f"--protocol robustness --shift {other}")
+    assert f"{other}: expected folders named as classes of the data (ant, bee, cat)" in said
+    assert "found wasp" in said
+
+
+def test_texts_have_few_shots_and_no_fine_tuning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for name in ("one", "two"):
+        (texts / f"{name}.txt").write_text("".join(f"{name} sentence {i}\n" for i in range(12)))
+    out = tmp_path / "run"
+    words = "train simclr --temperature 0.5 --batch-size 4 --epochs 1 --accelerator cpu"
+    assert main([*words.split(), "--data", str(texts), "--out", str(out)]) == 0
+    evaluated = ["evaluate", str(out), "--data", str(texts), "--accelerator", "cpu", "--protocol"]
+    for protocol in ("finetune", "robustness"):
+        capsys.readouterr()
+        assert main([*evaluated, protocol]) == 2
+        assert f"--protocol {protocol} is for images, but" in capsys.readouterr().err
+    assert main([*evaluated, "few-shot", "--shots", "3"]) == 0
+    assert "3 rows of each class" in capsys.readouterr().out
+
+
+def test_a_record_of_other_weights_is_void_and_a_damaged_one_is_named(run: Path, data: Path) -> None:
+    result = Result.of(
+        Estimate.of_share(0.5, 4), protocol="linear", name="kNN", over="4 test images", data="pets"
+    )
+    unknown = Result.of(Estimate(mean=0.5), protocol="few-shot", name="3", over="1 draw", data="other")
+    assert record(run, [result, unknown]) == read_results(run) == (result, unknown)
+    assert unknown.low is None
+    assert not unknown.estimate.is_known
+    section = "Evaluation by several protocols"
+    assert section in (run / "report.html").read_text()
+    (run / "report.html").unlink()
+    assert main([*TRAIN.split(), "--data", str(data), "--out", str(run), "--resume"]) == 0
+    assert section in (run / "report.html").read_text(), "a page that is written anew shows the record"
+    with (run / "model.safetensors").open("ab") as file:
+        file.write(b" ")
+    assert read_results(run) == ()
+    (run / "report.html").unlink()
+    assert record(run, [unknown]) == (unknown,)
+    (run / FILE).write_text("{}")
+    with pytest.raises(ValueError, match=r"evaluation\.json is damaged .*remove it"):
+        read_results(run)
