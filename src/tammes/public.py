@@ -13,6 +13,7 @@ from tammes.coupling import (
     Transport,
     Uniform,
 )
+from tammes.diagnosis import Diagnosis, diagnose
 from tammes.matryoshka import Matryoshka
 from tammes.mixing import HardMixing
 from tammes.objective import Objective
@@ -38,6 +39,7 @@ __all__ = [
     "Cost",
     "Coupling",
     "Debias",
+    "Diagnosis",
     "Ellipsoid",
     "ExponentialEuclidean",
     "FeatureModification",
@@ -71,5 +73,6 @@ __all__ = [
     "Triplet",
     "TwoTowers",
     "Uniform",
+    "diagnose",
     "recipes",
 ]
