@@ -13,7 +13,6 @@ from tammes.coupling import (
     Transport,
     Uniform,
 )
-from tammes.diagnosis import Diagnosis, diagnose
 from tammes.matryoshka import Matryoshka
 from tammes.mixing import HardMixing
 from tammes.objective import Objective
@@ -39,7 +38,6 @@ __all__ = [
     "Cost",
     "Coupling",
     "Debias",
-    "Diagnosis",
     "Ellipsoid",
     "ExponentialEuclidean",
     "FeatureModification",
@@ -73,6 +71,5 @@ __all__ = [
     "Triplet",
     "TwoTowers",
     "Uniform",
-    "diagnose",
     "recipes",
 ]

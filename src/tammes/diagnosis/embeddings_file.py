@@ -99,22 +99,22 @@ def _spooled(
     file: Opened, columns: Sequence[str], kept: dict[str, list[NDArray[Any]]]
 ) -> NDArray[np.float32]:
     """Return rows whose number is known only at the end: they go into a temporary file, in blocks."""
-    spool = tempfile.TemporaryFile()  # noqa: SIM115, the map of it lives on
-    for block, beside in file.blocks(columns):
-        spool.write(np.ascontiguousarray(block, dtype=np.float32).tobytes())
-        _keep(kept, beside)
-    spool.flush()
-    if spool.tell() == 0:
-        return np.empty((0, file.dim), np.float32)
-    return np.memmap(spool, dtype=np.float32, mode="r+").reshape(-1, file.dim)
+    # The map of a file outlives it: the space is free again when the array goes.
+    with tempfile.TemporaryFile() as spool:
+        for block, beside in file.blocks(columns):
+            spool.write(np.ascontiguousarray(block, dtype=np.float32).tobytes())
+            _keep(kept, beside)
+        spool.flush()
+        if spool.tell() == 0:
+            return np.empty((0, file.dim), np.float32)
+        return np.memmap(spool, dtype=np.float32, mode="r+").reshape(-1, file.dim)
 
 
 def _room(count: int, dim: int) -> NDArray[np.float32]:
     if count * dim * 4 <= IN_MEMORY:
         return np.empty((count, dim), np.float32)
-    # The file has no name any more, and goes with the array.
-    spool = tempfile.TemporaryFile()  # noqa: SIM115
-    return np.memmap(spool, dtype=np.float32, mode="w+", shape=(count, dim))
+    with tempfile.TemporaryFile() as spool:
+        return np.memmap(spool, dtype=np.float32, mode="w+", shape=(count, dim))
 
 
 def _usable(

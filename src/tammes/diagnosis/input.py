@@ -178,7 +178,7 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.int64]:
         numbers = found.astype(np.float64)
     except ValueError:
         bad = next(each for each in found if not _is_number(each))
-        raise ValueError(f"expected pairs as row numbers from 0, got {bad!r}") from None
+        raise ValueError(f"expected pairs as row numbers from 0, got {str(bad)!r}") from None
     numbers = np.nan_to_num(numbers, nan=-1.0)
     if (numbers != np.floor(numbers)).any():
         raise ValueError("expected pairs as row numbers from 0, got fractions")

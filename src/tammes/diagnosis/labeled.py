@@ -22,7 +22,6 @@ from tammes.diagnostics.label_checks import (
     votes,
 )
 from tammes.diagnostics.lidar import lidar
-from tammes.evaluation.features import LabeledFeatures
 from tammes.theory import ClassDistribution, Recommendation, best_k
 
 PROBED = 4_000
@@ -182,6 +181,7 @@ def _above(low: float, chance: float, words: str) -> str:
 
 def _probe(units: Tensor, labels: Labels, chance: float, generator: torch.Generator) -> Measure:
     # scikit-learn takes as long to import as all the rest.
+    from tammes.evaluation.features import LabeledFeatures
     from tammes.evaluation.probe import LinearProbe
 
     rows = torch.randperm(len(units), generator=generator)[:PROBED]

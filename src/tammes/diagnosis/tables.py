@@ -15,8 +15,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tammes.diagnosis.formats import ROWS, Block, Opened, chosen
+from tammes.diagnosis.formats import Block, Opened, chosen
 
+ROWS = 8_192
+"""Rows of a block of a parquet file."""
 BYTES = 2**24
 """Bytes of a block of comma-separated values."""
 NO_VECTOR = frozenset({"id", "index", "row", "label", "labels", "class", "target", "y", "split", "pair"})
@@ -46,7 +48,7 @@ def parquet(path: Path, vectors: str | None, beside: Sequence[str] = ()) -> Open
 
     def batches(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         try:
-            yield from file.iter_batches(batch_size=ROWS // 8, columns=list(columns))
+            yield from file.iter_batches(batch_size=ROWS, columns=list(columns))
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"expected a whole parquet file at {path}: {error}") from error
 

@@ -10,7 +10,7 @@ from tammes.checks import check_integer
 
 SURPRISE = 1e-3
 """Expected number of hubs among rows whose neighbors are independent and equally likely."""
-TIMES = 6.0
+TIMES = 8.0
 """Smallest k-occurrence of a hub, in multiples of its mean k."""
 
 
@@ -59,17 +59,17 @@ def hubness(occurrence: Int64[Tensor, " n"]) -> float:
 def hubs(occurrence: Int64[Tensor, " n"], *, surprise: float = SURPRISE) -> Bool[Tensor, " n"]:
     """Return which rows occur among the neighbors of others far more often than by chance.
 
-        N_k  >=  6 k   and   n P(Poisson(k) >= N_k)  <=  surprise
+        N_k  >=  8 k   and   n P(Poisson(k) >= N_k)  <=  surprise
 
     A Poisson distribution is that of the k-occurrence of independent points in many dimensions; in few it is
-    narrower (Newman et al. 1983). The factor 6 leaves out counts that are only significant.
+    narrower (Newman et al. 1983). The factor 8 leaves out counts that are only significant.
 
     Args:
         occurrence: k-occurrence of each row.
         surprise: largest expected number of rows above the threshold by chance.
 
     Example:
-        >>> hubs(torch.tensor([70] + [9] * 999)).sum()
+        >>> hubs(torch.tensor([90] + [9] * 999)).sum()
         tensor(1)
     """
     n, mean = len(occurrence), float(occurrence.double().mean())

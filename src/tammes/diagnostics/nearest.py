@@ -99,7 +99,7 @@ def indexed_neighbors(
     """Return about the k nearest other points of each point, by an index of faiss, with its recall.
 
     The points are sorted into cells around centers (IVF), and their residuals compressed to 4 bits for two
-    dimensions (PQ); each point searches the cells nearest to it, and the best 4 k of these are ordered by
+    dimensions (PQ); each point searches the cells nearest to it, and the best 2 k of these are ordered by
     their exact distances. The recall is measured on rows drawn at random, against an exact search.
 
     Args:
@@ -121,7 +121,7 @@ def indexed_neighbors(
     index = _index(x, probes)
     indices, distances = [], []
     for block in torch.arange(len(points)).split(QUERIES):
-        _, candidates = index.search(x[block[0] : block[-1] + 1], min(4 * k + 1, len(points)))
+        _, candidates = index.search(x[block[0] : block[-1] + 1], min(2 * k + 1, len(points)))
         nearest = _nearest_of(points, block, torch.from_numpy(candidates), k)
         indices.append(nearest[0])
         distances.append(nearest[1])
@@ -147,7 +147,9 @@ def _index(x: Any, probes: int) -> Any:
     faiss = _faiss()
     n, dim = x.shape
     cells = 2 ** (round(n**0.5).bit_length())
-    pieces = next(each for each in range(max(1, dim // 2), 0, -1) if dim % each == 0)
+    # A code of 4 bits for two dimensions; few dimensions need one each.
+    most = dim if dim <= 64 else dim // 2
+    pieces = next(each for each in range(most, 0, -1) if dim % each == 0)
     index = faiss.index_factory(dim, f"IVF{cells},PQ{pieces}x4fs")
     # Few rows for each cell and few steps are enough for cells, and take seconds instead of minutes.
     index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = 6, 40, 1
