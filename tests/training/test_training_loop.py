@@ -143,7 +143,7 @@ SCRIPT = """
     import torch
     sys.path[:0] = {tests!r}
     import test_training_loop as here
-    from tammes.training import atomic
+    from tammes import atomic
     from tammes.training.module import ContrastiveModule
     torch.set_num_threads(1)
     {sabotage}

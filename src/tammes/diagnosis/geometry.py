@@ -18,7 +18,7 @@ from tammes.diagnostics.moments import Moments, dead_dimensions, duplicated_dime
 from tammes.diagnostics.rank import alpha_req, dimensions_for, isoscore, nesum, rankme, stable_rank
 from tammes.diagnostics.spectrum import effective_rank
 
-EVEN_ROWS = 10_000
+EVEN_ROWS = 5_000
 """Rows at most whose pairs uniformity is the mean of; of more rows it is that of a random sample."""
 GAP = 30.0
 """Ratio of successive eigenvalues that counts as an edge behind which dimensions are unused."""
@@ -149,7 +149,7 @@ def uniformity_measure(units: Float[Tensor, "n dim"], generator: torch.Generator
         log E exp(-2 |x - y|^2)  =  -4 + log 0F1(d / 2; 4)        for independent uniform x, y
 
     Args:
-        units: unit vectors; of more than 10,000 a random sample is measured.
+        units: unit vectors; of more than 5,000 a random sample is measured.
         generator: source of the sample.
     """
     n, dim = units.shape
