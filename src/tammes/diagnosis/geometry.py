@@ -22,7 +22,7 @@ EVEN_ROWS = 5_000
 """Rows at most whose pairs uniformity is the mean of; of more rows it is that of a random sample."""
 GAP = 30.0
 """Ratio of successive eigenvalues that counts as an edge behind which dimensions are unused."""
-SHIFTED = 0.1
+SHIFTED = 0.2
 """Share of the mean vector from which it counts as a fault: about the mean cosine of two rows."""
 
 
