@@ -36,6 +36,8 @@ CLUSTERED = 10_000
 """Rows at most that are clustered."""
 MOST_CLUSTERS = 200
 """Clusters at most."""
+ERRORS = 0.5
+"""Share of likely errors among the rows that are outvoted from which they are a fault, not an overlap."""
 OVERLAP = 0.2
 """Share of two classes' rows that vote for the other from which the classes count as overlapping."""
 
@@ -107,7 +109,7 @@ def label_measures(
             verdict=_above(low, chance, f"{k} nearest neighbors, each row left out of its own vote"),
         ),
         "probe_accuracy": _probe(units, labels, float(frequencies.max()), generator),
-        "label_errors": _errors(error, n),
+        "label_errors": _errors(error, ~correct),
         "class_overlap": _overlap(confusion, labels, predicted),
         "classes_per_cluster": _clusters(units, labels, frequencies, generator),
     }
@@ -199,11 +201,17 @@ def _probe(units: Tensor, labels: Labels, chance: float, generator: torch.Genera
     )
 
 
-def _errors(error: Tensor, n: int) -> Measure:
-    count = int(error.sum())
+def _errors(error: Tensor, missed: Tensor) -> Measure:
+    """Return the share of likely label errors; where most missed rows are none, classes overlap instead."""
+    count, n = int(error.sum()), len(error)
     value, low, high = wilson(count, n)
     words = f"label errors: {count:,} of {n:,} labels are denied by nearly all neighbors"
-    verdict = verdict_of("fault", words) if count else verdict_of("fine", "no label stands out")
+    if count and count >= ERRORS * int((missed | error).sum()):
+        verdict = verdict_of("fault", words)
+    elif count:
+        verdict = verdict_of("note", f"{words}, but classes overlap: {int(missed.sum()):,} are outvoted")
+    else:
+        verdict = verdict_of("fine", "no label stands out")
     return Measure(value=value, low=low, high=high, ceiling=0.0, null=0.0, verdict=verdict)
 
 

@@ -94,7 +94,12 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
                 "fault": each.is_fault,
             }
             for name, each in measures.items()
-            if name not in ("rows", "dimensions", "faults")
+            if name not in ("rows", "dimensions", "faults") and each.value is not None
+        ],
+        "missing": [
+            f"{name.replace('_', ' ')} ({each.verdict.removeprefix('not measured: ')})"
+            for name, each in measures.items()
+            if each.value is None
         ],
         "spectrum": inline_svg(
             spectrum_figure(drawn.eigenvalues, drawn.gaussian),
@@ -127,9 +132,11 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
 def _data(diagnosis: Diagnosis) -> Markup:
     """Return what the page's script draws, as JSON that cannot end its element."""
     drawn, rows = diagnosis.drawn, diagnosis.rows
-    largest = float(np.abs(drawn.places).max()) or 1.0
+    middle = (drawn.places.max(axis=0) + drawn.places.min(axis=0)) / 2
+    places = drawn.places - middle
+    largest = float(np.abs(places).max()) or 1.0
     data = {
-        "places": (drawn.places / largest).round(4).tolist(),
+        "places": (places / largest).round(4).tolist(),
         "rows": [_row(rows, place) for place in drawn.shown.tolist()],
         "pairs": [
             {

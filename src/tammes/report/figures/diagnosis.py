@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from tammes.report.figures.canvas import TEXT, canvas
-from tammes.report.palette import MUTED, objective_color
+from tammes.report.palette import INK, MUTED, objective_color
 
 SMALLEST = 1e-12
 """Share of the variance below which an eigenvalue is not drawn."""
@@ -41,7 +41,7 @@ def spectrum_figure(eigenvalues: Float[np.ndarray, " dim"], gaussian: Float[np.n
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
-    axes.legend(frameon=False, fontsize=TEXT, loc="lower left")
+    axes.legend(frameon=False, fontsize=TEXT, loc="lower left", labelcolor=INK)
     return figure
 
 
