@@ -53,7 +53,7 @@ def test_an_index_needs_faiss_and_enough_rows(monkeypatch: pytest.MonkeyPatch) -
 def test_an_index_finds_most_neighbors_and_says_how_many() -> None:
     pytest.importorskip("faiss")
     centers = 5 * points(40, 16).float()
-    x = centers[torch.arange(12_000) % 40] + points(12_000, 16, seed=1).float()
+    x = centers[torch.arange(12_000) % 40] + (points(12_000, 4, seed=1) @ points(4, 16)).float()
     found = indexed_neighbors(x, 5, generator=torch.Generator().manual_seed(0))
     assert found.tested == nearest.TESTED
     exact = nearest_neighbors(x, 5)

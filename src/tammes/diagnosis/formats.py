@@ -154,7 +154,9 @@ def _of_arrays(path: Path, arrays: Mapping[str, Any], vectors: str | None) -> Op
     def blocks(columns: Sequence[str]) -> Iterator[Block]:
         for start in range(0, count, ROWS):
             part = slice(start, start + ROWS)
-            yield matrix[part], {each: np.asarray(beside[each][part]) for each in columns}
+            # A map of the whole file would count as memory of the process: each block has its map.
+            rows = np.load(path, mmap_mode="r") if isinstance(matrix, np.memmap) else matrix
+            yield rows[part], {each: np.asarray(beside[each][part]) for each in columns}
 
     return Opened(path=path, name=name, dim=dim, count=count, columns=tuple(beside), blocks=blocks)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -146,7 +147,8 @@ def _index(x: Any, probes: int) -> Any:
     """Return an index of cells with compressed residuals, of which each query searches some cells."""
     faiss = _faiss()
     n, dim = x.shape
-    cells = 2 ** (round(n**0.5).bit_length())
+    # About 2 sqrt(n): more cells take longer to find, fewer longer to search.
+    cells = 2 ** round(math.log2(2 * n**0.5))
     # A code of 4 bits for two dimensions; few dimensions need one each.
     most = dim if dim <= 64 else dim // 2
     pieces = next(each for each in range(most, 0, -1) if dim % each == 0)
