@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tammes import OtherLabels, Subset, recipes
+from tammes import OtherLabels, Subset, atomic, recipes
 from tammes.data import Images
 from tammes.training import (
     Adam,
@@ -23,7 +23,6 @@ from tammes.training import (
     RunFolder,
     Stopped,
     TrainingConfig,
-    atomic,
     checkpoint,
     train,
 )
