@@ -3,10 +3,17 @@
 import importlib
 from typing import TYPE_CHECKING
 
-# Names that come with training, whose packages take seconds more.
-_FROM_TRAINING = {"load": "tammes.training.trained", "Embedder": "tammes.training.embedder"}
+# Names whose packages take seconds more.
+_LATER = {
+    "Diagnosis": "tammes.diagnosis.diagnosis",
+    "Embedder": "tammes.training.embedder",
+    "diagnose": "tammes.diagnosis.diagnose",
+    "load": "tammes.training.trained",
+}
 
 if TYPE_CHECKING:
+    from tammes.diagnosis.diagnose import diagnose as diagnose
+    from tammes.diagnosis.diagnosis import Diagnosis as Diagnosis
     from tammes.public import *  # noqa: F403
     from tammes.training.embedder import Embedder as Embedder
     from tammes.training.trained import load as load
@@ -15,8 +22,8 @@ else:
     # the command line must be ready for Ctrl-C by then.
     def __getattr__(name: str) -> object:
         """Import the public names when the first of them is used."""
-        if name in _FROM_TRAINING:
-            found = vars(importlib.import_module(_FROM_TRAINING[name]))[name]
+        if name in _LATER:
+            found = vars(importlib.import_module(_LATER[name]))[name]
             globals()[name] = found
             return found
         if name == "__all__" or not name.startswith("__"):
@@ -28,4 +35,4 @@ else:
         raise AttributeError(f"module 'tammes' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_FROM_TRAINING, *importlib.import_module("tammes.public").__all__})
+        return sorted({*globals(), *_LATER, *importlib.import_module("tammes.public").__all__})

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
 LEVEL = 0.95
 """Confidence of every interval."""
@@ -104,7 +104,7 @@ class Estimate:
         """
         if not 0 <= share <= 1 or trials < 1:
             raise ValueError(f"expected a share from 0 to 1 of at least one trial, got {share} of {trials}")
-        z2 = float(stats.norm.ppf((1 + LEVEL) / 2)) ** 2
+        z2 = float(ndtri((1 + LEVEL) / 2)) ** 2
         middle = share + z2 / (2 * trials)
         half = math.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2)))
         whole = 1 + z2 / trials
@@ -184,7 +184,7 @@ class Estimate:
         r = max(-1.0, min(1.0, statistics.correlation(first, second)))
         if n < 4:
             return Estimate(mean=r)
-        half = float(stats.norm.ppf((1 + LEVEL) / 2)) / math.sqrt(n - 3)
+        half = float(ndtri((1 + LEVEL) / 2)) / math.sqrt(n - 3)
         middle = math.atanh(r) if abs(r) < 1 else math.copysign(math.inf, r)
         return Estimate(mean=r, low=math.tanh(middle - half), high=math.tanh(middle + half))
 
@@ -311,4 +311,4 @@ def _correlation(one: Sequence[bool], other: Sequence[bool]) -> float:
 
 def _t(seeds: int) -> float:
     """Return the quantile of Student's t by which an interval over the seeds is wider than an error."""
-    return float(stats.t.ppf((1 + LEVEL) / 2, seeds - 1))
+    return float(stdtrit(seeds - 1, (1 + LEVEL) / 2))

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 import safetensors.torch
 
-from tammes import Hard
+from tammes import Hard, atomic
 from tammes.cli.main import main
 from tammes.cli.outcome import objective_at_the_end
-from tammes.training import atomic, load_run
+from tammes.training import load_run
 from tammes.training.environment import processor
 from tammes.training.lock import LOCK, locked
 from tiny import write_images

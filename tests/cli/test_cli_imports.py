@@ -47,6 +47,8 @@ def ending(words: str) -> tuple[str, list[str]]:
         ("embed --help", "0"),
         ("embed run --data digits --out table.txt", "2"),
         ("embed run --help-all", "0"),
+        ("diagnose --help", "0"),
+        ("diagnose file.npy --neighbors 0", "2"),
         ("evaluate --help", "0"),
         ("evaluate run --data digits --held-out 2", "2"),
         ("export --help", "0"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tammes.training import atomic
+from tammes import atomic
 from tammes.training.atomic import partial_files, write_atomically
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tammes import OtherLabels, Subset, recipes
+from tammes import OtherLabels, Subset, atomic, recipes
 from tammes.data import Images
 from tammes.training import (
     Adam,
@@ -23,7 +23,6 @@ from tammes.training import (
     RunFolder,
     Stopped,
     TrainingConfig,
-    atomic,
     checkpoint,
     train,
 )
@@ -143,7 +142,7 @@ SCRIPT = """
     import torch
     sys.path[:0] = {tests!r}
     import test_training_loop as here
-    from tammes.training import atomic
+    from tammes import atomic
     from tammes.training.module import ContrastiveModule
     torch.set_num_threads(1)
     {sabotage}

@@ -27,6 +27,10 @@ def evaluate() -> None:
     """Measure a trained encoder: nearest neighbors, linear probes, alignment and uniformity."""
 
 
+def diagnose() -> None:
+    """Diagnose anyone's embeddings: collapse, hubs, duplicates, label errors, and what to try next."""
+
+
 def compare() -> None:
     """Train several objectives with the same settings, and compare them in a table and a report."""
 
@@ -47,7 +51,7 @@ def solve() -> None:
     """Find cliques, independent sets, cuts or covers in graphs, by networks trained without solutions."""
 
 
-COMMANDS = (train, embed, evaluate, export, compare, report, reproduce, theory, solve)
+COMMANDS = (train, embed, evaluate, diagnose, export, compare, report, reproduce, theory, solve)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

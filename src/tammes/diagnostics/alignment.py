@@ -63,3 +63,44 @@ def uniformity(embeddings: Float[Tensor, "n dim"], *, scale: float = 2.0, side: 
         exponent = (-2 * scale * (1 - block.similarity)).where(block.pairs, -torch.inf)
         total = torch.logaddexp(total, exponent.flatten().logsumexp(dim=0).double())
     return float(total) - math.log(len(units) * (len(units) - 1) / 2)
+
+
+@torch.no_grad()
+def uniformity_of_rows(
+    embeddings: Float[Tensor, "n dim"], *, scale: float = 2.0, side: int = SIDE
+) -> Float[Tensor, " n"]:
+    """Return the mean Gaussian potential of each row with the others, of which uniformity is the log mean.
+
+        h_i = mean over j != i of exp(-scale |x_i - x_j|^2) ,        uniformity = log mean_i h_i
+
+    The rows that raise uniformity most are those in dense places. Deviations of h_i give an interval: the
+    mean over pairs has the standard error 2 sd(h) / sqrt(n), to first order (Hoeffding 1948).
+
+    Args:
+        embeddings: at least two embeddings, of any length above 0.
+        scale: factor of the squared distances, above 0.
+        side: rows of a block.
+
+    Raises:
+        ValueError: fewer than two rows, a row of length zero or that is not finite, or a scale that is not
+            positive.
+
+    Source: Wang and Isola (2020), section 4.1.
+
+    Example:
+        >>> x = torch.eye(3)
+        >>> round(float(uniformity_of_rows(x).mean().log()), 4), round(uniformity(x), 4)
+        (-4.0, -4.0)
+    """
+    check_number("scale", scale, above=0)
+    units = directions(embeddings)
+    n = len(units)
+    if n < 2:
+        raise ValueError(f"expected at least two embeddings, which make a pair, got {n}")
+    found = torch.empty(n, dtype=torch.float64)
+    for start in range(0, n, side):
+        block = units[start : start + side]
+        potential = (block @ units.T).sub_(1).mul_(2 * scale).exp_()
+        potential[torch.arange(len(block)), torch.arange(start, start + len(block))] = 0
+        found[start : start + side] = potential.sum(dim=1, dtype=torch.float64) / (n - 1)
+    return found

@@ -19,7 +19,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from tammes import OtherLabels, recipes
+from tammes import OtherLabels, atomic, recipes
 from tammes.data import Images, shards
 from tammes.encoders import (
     BagOfWordsConfig,
@@ -40,7 +40,6 @@ from tammes.training import (
     Run,
     RunFolder,
     TrainingConfig,
-    atomic,
     examples,
     loop,
     module,

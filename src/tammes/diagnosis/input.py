@@ -1,0 +1,193 @@
+"""The checks of what a diagnosis is given: embeddings, labels, pairs and splits, as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tammes.diagnosis.labeled import Labels
+
+BLOCK = 65_536
+
+
+def as_points(embeddings: Any) -> Float[Tensor, "n dim"]:
+    """Return embeddings as a matrix in float32.
+
+    Args:
+        embeddings: array or tensor (n, dim) of numbers, or a sequence of rows.
+
+    Raises:
+        ValueError: no matrix of numbers, or rows of different length.
+
+    Example:
+        >>> as_points([[1, 2], [3]])
+        Traceback (most recent call last):
+            ...
+        ValueError: expected a matrix of numbers (n, dim), got rows of different length
+    """
+    if isinstance(embeddings, Tensor):
+        found = embeddings.detach().cpu()
+    else:
+        try:
+            array = np.asarray(embeddings)
+        except ValueError:
+            raise ValueError("expected a matrix of numbers (n, dim), got rows of different length") from None
+        if array.dtype.kind not in "fiu":
+            raise ValueError(f"expected a matrix of numbers (n, dim), got {array.dtype} {array.shape}")
+        found = torch.from_numpy(np.ascontiguousarray(array))
+    if found.ndim != 2 or found.shape[0] == 0 or found.shape[1] == 0 or found.is_complex():
+        raise ValueError(f"expected a matrix of numbers (n, dim), got {found.dtype} {tuple(found.shape)}")
+    return found.to(torch.float32)
+
+
+def usable_rows(points: Float[Tensor, "n dim"]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which rows are finite, and which have length zero.
+
+    Args:
+        points: n rows.
+
+    Example:
+        >>> finite, zero = usable_rows(torch.tensor([[0.0], [float("nan")]]))
+        >>> finite.tolist(), zero.tolist()
+        ([True, False], [True, False])
+    """
+    largest = torch.cat([block.abs().amax(dim=1) for block in points.split(BLOCK)])
+    return largest.isfinite().numpy(), (largest == 0).numpy()
+
+
+def as_labels(labels: Sequence[Any] | NDArray[Any] | Tensor, n: int) -> Labels:
+    """Return the class of each row.
+
+    Args:
+        labels: a number or a text for each row.
+        n: number of rows.
+
+    Raises:
+        ValueError: another number of labels, rows without one, one class alone, or a class for each row.
+
+    Example:
+        >>> as_labels(["cat", "dog", "cat"], 3).index.tolist()
+        [0, 1, 0]
+    """
+    values = _column("labels", labels, n)
+    names, index = np.unique(values, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(
+            f"expected labels of two classes at least, got one alone, {names[0]}: leave them out"
+        )
+    if len(names) == n:
+        raise ValueError(f"expected labels that rows share, got another for each of {n:,} rows")
+    return Labels(index=torch.from_numpy(index.astype(np.int64)), names=tuple(str(name) for name in names))
+
+
+def as_splits(splits: Sequence[Any] | NDArray[Any] | Tensor, n: int) -> Int64[Tensor, " n"]:
+    """Return the number of each row's split.
+
+    Args:
+        splits: a number or a text for each row, such as `train` and `test`.
+        n: number of rows.
+
+    Raises:
+        ValueError: another number of splits than rows, rows without one, or one split alone.
+
+    Example:
+        >>> as_splits(["train", "test", "train"], 3).tolist()
+        [1, 0, 1]
+    """
+    names, index = np.unique(_column("splits", splits, n), return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(f"expected two splits at least, got one alone, {names[0]}: leave them out")
+    return torch.from_numpy(index.astype(np.int64))
+
+
+def as_pairs(
+    pairs: Sequence[Any] | NDArray[Any] | Tensor, n: int, rows: NDArray[np.int64] | None = None
+) -> Int64[Tensor, "pairs 2"]:
+    """Return the row numbers of positive pairs, the smaller first, each once.
+
+    Args:
+        pairs: for each row the number of its positive, counted from 0, and -1 or nothing for a row without
+            one; or a matrix (pairs, 2) of row numbers.
+        n: number of rows.
+        rows: number that each row had before some were dropped; None if none was.
+
+    Raises:
+        ValueError: a number that is no row, a row that is its own positive, another number of entries than
+            rows, or fewer than two pairs.
+
+    Example:
+        >>> as_pairs([1, 0, 3, -1], 4).tolist()
+        [[0, 1], [2, 3]]
+    """
+    array = np.asarray(pairs.detach().cpu().numpy() if isinstance(pairs, Tensor) else pairs)
+    if array.ndim == 2 and array.shape[1] == 2:
+        found = _numbers(array)
+    else:
+        partners = _numbers(_column("pairs", array, n, may_miss=True))
+        own = np.arange(n) if rows is None else rows
+        found = np.stack([own, partners], axis=1)[partners >= 0]
+    known = np.arange(n) if rows is None else rows
+    largest = int(max(known.max(), found.max(initial=0))) + 1
+    place = np.full(largest, -1)
+    place[known] = np.arange(len(known))
+    last = int(known.max())
+    if len(found) and (found.min() < 0 or found.max() > last):
+        bad = found[(found < 0).any(axis=1) | (found > last).any(axis=1)][0]
+        raise ValueError(
+            f"expected pairs of rows from 0 to {last}, got {bad.tolist()}: a row without a positive has -1"
+        )
+    found = place[found]
+    found = found[(found >= 0).all(axis=1)]  # the others were dropped
+    if len(found) and (found[:, 0] == found[:, 1]).any():
+        row = int(found[found[:, 0] == found[:, 1]][0, 0])
+        raise ValueError(f"expected pairs of different rows, got row {row} as its own positive")
+    found = np.unique(np.sort(found, axis=1), axis=0)
+    if len(found) < 2:
+        raise ValueError(f"expected two pairs at least, got {len(found)}")
+    return torch.from_numpy(found.astype(np.int64))
+
+
+def _column(name: str, values: Any, n: int, *, may_miss: bool = False) -> NDArray[Any]:
+    """Return a column of as many entries as rows."""
+    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    if array.shape != (n,):
+        got = f"{len(array):,}" if array.ndim == 1 else f"an array {array.shape}"
+        raise ValueError(f"expected {name}, one for each of the {n:,} rows, got {got}")
+    if array.dtype.kind == "f" and not may_miss and np.isnan(array).any():
+        missing = int(np.isnan(array).sum())
+    elif array.dtype == object and not may_miss:
+        missing = sum(each is None or each == "" or each != each for each in array)
+        array = array.astype(str) if not missing else array
+    else:
+        missing = 0
+    if missing:
+        raise ValueError(f"expected {name} for all {n:,} rows, got none for {missing:,}: fill them in")
+    return array
+
+
+def _numbers(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return row numbers; what is missing becomes -1."""
+    found = np.array([-1.0 if each is None or each == "" else each for each in array.ravel()], dtype=object)
+    try:
+        numbers = found.astype(np.float64)
+    except ValueError:
+        bad = next(each for each in found if not _is_number(each))
+        raise ValueError(f"expected pairs as row numbers from 0, got {str(bad)!r}") from None
+    numbers = np.nan_to_num(numbers, nan=-1.0)
+    if (numbers != np.floor(numbers)).any():
+        raise ValueError("expected pairs as row numbers from 0, got fractions")
+    return numbers.astype(np.int64).reshape(array.shape)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,106 @@
+"""`tammes diagnose` on files: its folder, its words, its exit codes, and what it refuses in one line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tammes.cli.main import main
+from tammes.diagnosis import NEEDS
+
+N = 200
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of embeddings with labels, pairs, splits and names, and two equal rows."""
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    x = random.normal(size=(N, 8)).astype(np.float32)
+    x[7] = x[180]
+    columns = {
+        "embedding": list(x),
+        "label": ["cat", "dog"] * (N // 2),
+        "positive": np.arange(N) ^ 1,
+        "split": ["train"] * 100 + ["test"] * 100,
+        "name": [f"row {row}" for row in range(N)],
+        "same": ["x"] * N,
+        "nowhere": [10_000] * N,
+    }
+    pq.write_table(pa.table(columns), tmp_path / "e.parquet")
+    np.savez(tmp_path / "other.npz", features=x @ np.linalg.qr(random.normal(size=(8, 8)))[0])
+    return tmp_path / "e.parquet"
+
+
+def test_it_writes_a_folder_and_says_what_it_found(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--labels", "label", "--pairs", "positive", "--splits", "split", "--against", "other.npz"]
+    assert main(["diagnose", str(table), *words]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("fault: exact duplicates, leak\n")
+    assert "Exact duplicates: keep one row of each group" in said
+    assert "e-diagnosis" in said
+    folder = table.parent / "e-diagnosis"
+    summary = json.loads((folder / "summary.json").read_text())
+    assert tuple(summary) == tuple(NEEDS)
+    assert summary["leaked"]["value"] == pytest.approx(2 / N)
+    rows = pq.read_table(folder / "rows.parquet").to_pydict()
+    assert rows["name"][7] == "row 7"
+    assert [row for row in range(N) if rows["leaked"][row]] == [7, 180]
+    assert rows["nearest"][7] == 180
+    assert set(rows) >= {"hub", "hub_score", "label_error", "label_error_score", "changed", "orphan"}
+
+
+def test_a_condition_that_holds_is_exit_code_1(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", str(table), "--json", "--out", "d", "--fail-on", "rankme < 50"]) == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["faults"]["value"] == 1
+    assert said.err.startswith("tammes: the condition 'rankme < 50' holds: rankme is 7.")
+    assert main(["diagnose", str(table), "--out", "d", "--fail-on", "rankme < 5"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--labels kind", "expected a column kind"),
+        ("--labels same", "two classes at least"),
+        ("--pairs nowhere", "pairs of rows from 0 to 199"),
+        ("--vectors label", "expected a numeric matrix label"),
+        ("--fail-on rankmee<5", "did you mean rankme"),
+        ("--fail-on alignment<5", "it needs pairs"),
+        ("--neighbors 200", "more rows than neighbors"),
+        ("--neighbors 0", "--neighbors must be"),
+        ("--batch 1", "--batch must be"),
+        ("--against nothing.npz", "No such file"),
+        ("--against few.npy", "200 rows in"),
+        ("--out e.parquet", "expected a folder"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(
+    table: Path, words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(table.parent / "few.npy", np.ones((3, 4)))
+    assert main(["diagnose", str(table), *words.split()]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert message in lines[0]
+
+
+def test_rows_that_are_not_usable_are_dropped_on_request(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = np.random.default_rng(0).normal(size=(60, 4))
+    other = x.copy()
+    x[3] = 0
+    other[5] = np.nan
+    np.save("a.npy", x)
+    np.save("b.npy", other)
+    assert main(["diagnose", "a.npy"]) == 2
+    assert "leave such rows out with --drop" in capsys.readouterr().err
+    assert main(["diagnose", "a.npy", "--against", "b.npy", "--drop", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"]["value"] == 58
+    assert pq.read_table("a-diagnosis/rows.parquet")["row"].to_pylist() == [
+        row for row in range(60) if row not in (3, 5)
+    ]

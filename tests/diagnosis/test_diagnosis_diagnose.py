@@ -1,0 +1,155 @@
+"""The object that `tammes.diagnose` returns, what it needs, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+import tammes
+from tammes.diagnosis import NEEDS, Measure
+from tammes.diagnosis.geometry import Spectra, gaussian_moments
+from tammes.diagnosis.measure import jackknife, row_jackknife, wilson
+from tammes.estimate import Estimate
+
+
+def points(n: int = 120, dim: int = 6) -> torch.Tensor:
+    return torch.randn(n, dim, generator=torch.Generator().manual_seed(0))
+
+
+def test_a_summary_has_each_measure_and_says_what_is_missing() -> None:
+    found = tammes.diagnose(points())
+    summary = json.loads(found.json())
+    assert tuple(summary) == tuple(NEEDS)
+    assert all(
+        set(each) == {"value", "low", "high", "ceiling", "null", "verdict"} for each in summary.values()
+    )
+    assert summary["alignment"]["value"] is None
+    assert summary["alignment"]["verdict"] == "not measured: it needs pairs"
+    assert summary["rankme"]["low"] < summary["rankme"]["value"] < summary["rankme"]["high"]
+    assert all(each["verdict"] for each in summary.values())
+    assert str(found).startswith("fine: no fault found\n")
+    assert found.holds("rankme < 50 and rows == 120")
+    with pytest.raises(KeyError, match="rankme"):
+        found["rank"]
+
+
+def test_the_embeddings_stay_as_they_are_and_the_seed_decides() -> None:
+    for x in (points(), points().numpy()):
+        before = x.copy() if isinstance(x, np.ndarray) else x.clone()
+        first, second = tammes.diagnose(x), tammes.diagnose(x)
+        assert (x == before).all()
+        assert first.summary() == second.summary()
+
+
+def test_values_do_not_change_by_rotation_scale_or_order() -> None:
+    x = points().double()
+    turn = torch.linalg.qr(torch.randn(6, 6, dtype=torch.float64))[0]
+    a = tammes.diagnose(x)
+    b = tammes.diagnose((4 * x @ turn)[torch.randperm(120)])
+    for name in ("rankme", "nesum", "isoscore", "mean_share", "uniformity", "intrinsic_dimension", "hubness"):
+        assert a[name].value == pytest.approx(b[name].value, rel=1e-4), name
+
+
+def test_dropped_rows_keep_their_numbers() -> None:
+    x = points().numpy()
+    x[4], x[9, 2] = 0, np.nan
+    with pytest.raises(
+        ValueError, match=r"1 of 120 rows of the embeddings has NaN .*row 9.* and 1 has length"
+    ):
+        tammes.diagnose(x)
+    pairs = np.arange(120) ^ 1
+    labels = np.arange(120) % 3
+    found = tammes.diagnose(x, drop=True, pairs=pairs, labels=labels, splits=labels, against=points())
+    assert found["rows"].value == 118
+    assert 4 not in found.rows["row"]
+    assert found.about == {"dropped": "2"}
+    with pytest.raises(ValueError, match="no row is left"):
+        tammes.diagnose(np.zeros((30, 3)), drop=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": [0, 1]}, "labels, one for each of the 120 rows, got 2"),
+        ({"labels": [1] * 120}, "two classes at least, got one alone, 1"),
+        ({"labels": list(range(120))}, "labels that rows share"),
+        ({"labels": [None, "a"] * 60}, "got none for 60"),
+        ({"labels": [float("nan"), 1.0] * 60}, "got none for 60"),
+        ({"labels": np.zeros((120, 2))}, "got an array"),
+        ({"splits": ["a"] * 120}, "two splits at least"),
+        ({"pairs": [500] * 120}, "pairs of rows from 0 to 119"),
+        ({"pairs": list(range(120))}, "row 0 as its own positive"),
+        ({"pairs": [0.5] * 120}, "got fractions"),
+        ({"pairs": ["a"] * 120}, "row numbers from 0, got 'a'"),
+        ({"pairs": [-1] * 120}, "two pairs at least, got 0"),
+        ({"pairs": [1, 2]}, "pairs, one for each of the 120 rows"),
+        ({"against": points(7)}, "same 120 rows, got 7"),
+        ({"neighbors": 120}, "more rows than neighbors"),
+        ({"neighbors": 0}, "neighbors must be an integer"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tammes.diagnose(points(), **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [[[1, 2], [3]], np.ones(5), [["a"]], torch.ones(2, 2, dtype=torch.complex64)])
+def test_what_is_no_matrix_is_refused(bad: object) -> None:
+    with pytest.raises(ValueError, match="expected a matrix of numbers"):
+        tammes.diagnose(bad)  # type: ignore[arg-type]
+
+
+def test_pairs_may_be_a_matrix() -> None:
+    x = points()
+    x[1::2] = x[::2] + 0.1 * torch.randn(60, 6)
+    matrix = np.stack([np.arange(0, 120, 2), np.arange(1, 120, 2)], axis=1)
+    found = tammes.diagnose(x, pairs=matrix, batch=64)
+    assert found["alignment"].value < 0.1
+    assert found["lidar"].value > 5
+    assert found["collision_share"].verdict.startswith("note: estimated from pairs")
+
+
+def test_small_and_equal_embeddings_have_a_diagnosis_too() -> None:
+    flat = tammes.diagnose(np.ones((30, 1)), neighbors=1)
+    assert "collapse" in flat.faults
+    assert flat["rankme"].value == pytest.approx(1)
+    assert flat["intrinsic_dimension"].value is None
+    wide = tammes.diagnose(torch.randn(12, 40), neighbors=5)
+    assert wide.faults == ()
+
+
+def test_the_jackknife_of_a_mean_is_students_interval() -> None:
+    values = torch.randn(20, dtype=torch.float64)
+    value, low, high = row_jackknife(lambda rows: float(rows.mean()), values)
+    half = stats.t.ppf(0.975, 19) * float(values.std()) / 20**0.5
+    assert value is not None
+    assert high == pytest.approx(value + half, rel=1e-9)
+    assert low == pytest.approx(value - half, rel=1e-9)
+    assert jackknife(lambda _: None, 20, 1.0) == (None, None)
+    assert jackknife(lambda _: 1.0, 1, 1.0) == (None, None)
+
+
+def test_wilsons_interval_is_that_of_an_estimate() -> None:
+    for successes, trials in ((0, 10), (10, 10), (342, 360)):
+        reference = Estimate.of_share(successes / trials, trials)
+        assert wilson(successes, trials) == pytest.approx((reference.mean, reference.low, reference.high))
+
+
+def test_the_gaussian_beside_a_spectrum_has_its_moments_without_its_rows() -> None:
+    generator = torch.Generator().manual_seed(0)
+    drawn = [gaussian_moments(400, 5, generator).covariance for _ in range(200)]
+    mean, spread = torch.stack(drawn).mean(dim=0), torch.stack(drawn).std(dim=0)
+    expected = torch.eye(5, dtype=torch.float64) * 399 / 400
+    assert bool((mean - expected).abs().max() < 0.015)
+    # Entries of a Wishart matrix: variance 2 (n - 1) on the diagonal, n - 1 beside it.
+    assert spread.diagonal().mean() == pytest.approx((2 * 399) ** 0.5 / 400, rel=0.1)
+    assert spread[~torch.eye(5, dtype=torch.bool)].mean() == pytest.approx(399**0.5 / 400, rel=0.1)
+
+
+def test_measures_are_finite() -> None:
+    with pytest.raises(AssertionError, match="value is nan"):
+        Measure(value=float("nan"))
+    spectra = Spectra.of(points(), torch.Generator().manual_seed(0))
+    assert sum(part.count for part in spectra.parts) == 120
