@@ -1,6 +1,6 @@
 """Corruptions of images at five severities: noise, blur, weather, light, and losses of a camera or a file.
 
-The functions that need scipy import it: the options of the command line are read from modules that import this.
+Functions that need scipy import it: options of the command line are read from modules that import this.
 """
 
 from __future__ import annotations
