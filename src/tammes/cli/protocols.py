@@ -15,9 +15,8 @@ from tammes.cli.options.evaluate import CORRUPTED, DRAWS, SHOTS, Evaluate
 from tammes.cli.output import counted
 from tammes.cli.resizing import at_size
 from tammes.cli.rotations import BY_NAME, known_augmentation
-from tammes.cli.scores import OF_IMAGES, OF_TEXTS, at_most, encoded
+from tammes.cli.scores import OF_IMAGES, OF_TEXTS, at_most, encoded, readable
 from tammes.data import Images, Texts, folder
-from tammes.data.stream import StreamPixels
 from tammes.estimate import Estimate
 from tammes.evaluation import (
     FewShot,
@@ -151,7 +150,8 @@ class Protocols:
 
     def _fine_tuned(self, numbers: dict[str, Any]) -> Classified:
         """Train the encoder with a head, and measure it."""
-        choice, images = self.choice, _readable(self.images)
+        choice, images = self.choice, readable(self.images)
+        assert isinstance(images, Images)
         augmentation = self._augmentation()
         settings = FineTuning.suited(
             len(images), epochs=choice.epochs, augmentation=augmentation, seed=choice.seed
@@ -217,13 +217,13 @@ class Protocols:
     def _robustness(self, each: Classified) -> dict[str, Any]:
         """Measure a classifier on corrupted images and on other sets."""
         most = CORRUPTED if self.choice.corrupted is None else self.choice.corrupted
-        some = at_most(each.test, most)
+        some = readable(at_most(each.test, most))
         assert isinstance(some, Images)
         if len(some) < len(each.test):
             self.said.append(f"Corrupted {len(some):,} of {len(each.test):,} test images, drawn at random.")
         scores = self.robustness.measure(
             each.classifier,
-            _readable(some),
+            some,
             on_corruption=lambda name: print_line(f"robustness of the {each.name}: {name}"),
         )
         protocol, over = ROBUSTNESS + each.name, counted(len(some), "test image")
@@ -324,11 +324,6 @@ def _check_classes(path: str, known: Sequence[str], found: Sequence[str]) -> Non
         shared_classes(known, found)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-def _readable(images: Images) -> Images:
-    """Return images that may be read in any order: of a stream, a copy in memory."""
-    return images.in_memory() if isinstance(images.pixels, StreamPixels) else images
 
 
 def _numbers(estimate: Estimate) -> dict[str, float | None]:

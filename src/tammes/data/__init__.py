@@ -2,7 +2,8 @@
 
 from tammes.data.block_model import block_model
 from tammes.data.cifar10 import cifar10
-from tammes.data.corruptions import CORRUPTIONS, Corruption, corrupted, corruption
+from tammes.data.corrupted_images import corrupted
+from tammes.data.corruptions import CORRUPTIONS, Corruption, corruption
 from tammes.data.digits import digits
 from tammes.data.digits_over import digits_over
 from tammes.data.edge_lists import edge_lists

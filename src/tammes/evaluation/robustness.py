@@ -10,7 +10,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tammes.checks import check_seed
-from tammes.data.corruptions import CORRUPTIONS, SEVERITIES, check_severity, corrupted, corruption
+from tammes.data.corrupted_images import corrupted
+from tammes.data.corruptions import CORRUPTIONS, SEVERITIES, check_severity, corruption
 from tammes.data.images import Images
 from tammes.estimate import Estimate
 from tammes.evaluation.image_classifier import ImageClassifier, named, share
