@@ -144,6 +144,6 @@ def parse(words: Sequence[str]) -> Evaluate:
         Evaluate,
         RARE
         | {"trust", "augmentation", "folds", "repeats", "distinct", "ordinal", "outcomes"}
-        | {"draws", "corruption", "corrupted", "seed"},
+        | {"draws", "epochs", "size", "corruption", "corrupted", "seed"},
     ).parse("evaluate", words)
     return choice
