@@ -6,11 +6,11 @@
 
 The published step (github.com/fanyun-sun/InfoGraph, unsupervised) fills two dense matrices of nodes and
 graphs, entry by entry in Python, multiplies all nodes with all graphs, and masks. "masks at once" is the same
-with the matrices made by one operation. All ways have the same network, batches and optimizer; batches are
-collated within the clock, as their loaders do. Where PyGCL is installed (see `graphs_pygcl.py`), its loss is
-a row, too. The second table has the largest tensor of a loss and its gradient, and of
-a whole step of ours. `--parts` times what a step
-consists of, in processor time, and quicker ways to do the same: how much each would bring.
+with the matrices made by one operation. All ways have the same layers, batches and optimizer, and ours adds
+up neighbors by lists; batches are collated within the clock, as their loaders do. Where PyGCL is installed
+(see `graphs_pygcl.py`), its loss is a row, too. The second table has the largest tensor of a loss and its
+gradient, and of a whole step of ours. `--parts` times what a step consists of, in processor time, and other
+ways to do the same.
 """
 
 from __future__ import annotations

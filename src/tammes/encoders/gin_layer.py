@@ -23,7 +23,8 @@ class NeighborSums:
         of(h)_i = sum of h_j over the edges (j, i)
 
     A list is read once, and each sum stays in registers; torch_geometric gathers a row for each edge, and
-    scatters it into memory: on PROTEINS it takes 19 times as long. The sums are added up in the same order.
+    scatters it into memory, which takes twice as long (`benchmarks/graphs.py --parts`, lists included). The
+    sums are added up in the same order.
 
     Args:
         batch: graphs; of an edge in one direction only the node at its end has a neighbor.

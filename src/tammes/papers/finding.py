@@ -66,7 +66,7 @@ def within(name: str, ours: Estimate, target: float, tolerance: float, *, digits
         high=tolerance - near if ours.is_known else math.inf,
         values=tuple(tolerance - side * (value - target) for value in ours.values),
     )
-    words = f"{ours.text(digits)}, within {tolerance:g} of {target:.{digits}g} expected"
+    words = f"{ours.text(digits)}, within {tolerance:.3g} of {target:.{digits}g} expected"
     return Effect(name=name, difference=room, words=words)
 
 
