@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from killed import assert_resumes
 from tammes import recipes
 from tammes.encoders import ConvNetConfig, ResNetConfig
 from tammes.positives import (
@@ -69,10 +70,6 @@ def same_weights(first: Run, second: Run) -> bool:
     return all(torch.equal(weights[name], others[name]) for name in weights)
 
 
-class Killed(BaseException):
-    pass
-
-
 def at_each_step(
     monkeypatch: pytest.MonkeyPatch, action: Callable[[ContrastiveModule, PairBatch], None]
 ) -> None:
@@ -90,23 +87,8 @@ def at_each_step(
     ("name", "step"),
     [("labels", 7), ("clusters and chunks", 8), ("a queue", 6), ("targeted", 7)],
 )
-def test_killed_and_resumed_it_is_the_same_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, step: int
-) -> None:
-    config = CHOSEN[name]
-    go(config, RunFolder(path=tmp_path / "whole"))
-
-    def kill(module: ContrastiveModule, batch: PairBatch) -> None:
-        if module.global_step == step:
-            raise Killed
-
-    with monkeypatch.context() as patch:
-        at_each_step(patch, kill)
-        with pytest.raises(Killed):
-            go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1))
-    go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
-    for file in ("model.safetensors", "metrics.csv", "config.yaml"):
-        assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / "run" / file).read_bytes(), file
+def test_killed_and_resumed_it_is_the_same_run(tmp_path: Path, name: str, step: int) -> None:
+    assert_resumes(lambda folder: go(CHOSEN[name], folder), tmp_path, killed_at=step)
 
 
 @pytest.mark.parametrize("config", CHOSEN.values(), ids=CHOSEN)

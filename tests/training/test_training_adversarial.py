@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from killed import assert_resumes
 from tammes import recipes
 from tammes.encoders import GINEncoderConfig, ResNet9Config
 from tammes.positives import OwnGraph
@@ -44,30 +45,10 @@ def go(config: TrainingConfig, folder: RunFolder | None = None) -> Run:
     return train(config, random_images(22), folder=folder, machine=Machine(accelerator="cpu"))
 
 
-class Killed(BaseException):
-    pass
-
-
 @pytest.mark.equal_bits
 @pytest.mark.parametrize("config", [ADCO, ACL], ids=["adco", "acl"])
-def test_killed_and_resumed_it_is_the_same_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig
-) -> None:
-    go(config, RunFolder(path=tmp_path / "whole"))
-    begin = ContrastiveModule.training_step
-
-    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> object:
-        if module.global_step == 4:
-            raise Killed
-        return begin(module, batch, index)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ContrastiveModule, "training_step", training_step)
-        with pytest.raises(Killed):
-            go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1))
-    go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
-    for name in ("model.safetensors", "metrics.csv", "config.yaml"):
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
+def test_killed_and_resumed_it_is_the_same_run(tmp_path: Path, config: TrainingConfig) -> None:
+    assert_resumes(lambda folder: go(config, folder), tmp_path, killed_at=4)
 
 
 def test_chunks_of_learned_negatives_change_nothing_but_rounding() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from killed import assert_resumes
 from tammes import recipes
 from tammes.equivariance import (
     Minkowski,
@@ -169,30 +170,10 @@ def test_a_weight_that_vanishes_is_the_objective_on_the_same_views() -> None:
     assert float((weights_of(go(CARE)) - weights_of(none)).abs().max()) > 1e-3
 
 
-class Killed(BaseException):
-    pass
-
-
 @pytest.mark.equal_bits
 @pytest.mark.parametrize("config", [MORE_VIEWS, replace(MOCO, chunk=3)], ids=["more views", "queue"])
-def test_killed_and_resumed_it_is_the_same_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig
-) -> None:
-    go(config, RunFolder(path=tmp_path / "whole"))
-    begin = ContrastiveModule.training_step
-
-    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> object:
-        if module.global_step == 3:
-            raise Killed
-        return begin(module, batch, index)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ContrastiveModule, "training_step", training_step)
-        with pytest.raises(Killed):
-            go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1))
-    go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
-    for name in ("model.safetensors", "metrics.csv", "config.yaml"):
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
+def test_killed_and_resumed_it_is_the_same_run(tmp_path: Path, config: TrainingConfig) -> None:
+    assert_resumes(lambda folder: go(config, folder), tmp_path, killed_at=3)
 
 
 @pytest.mark.parametrize("config", [CARE, MORE_VIEWS], ids=["same views", "more views"])

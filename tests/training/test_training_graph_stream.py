@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
+from killed import Killed, steps
 from tammes import recipes
 from tammes.data import GraphStream, graph_stream_of_files
 from tammes.encoders import GINEncoderConfig, ShortcutHeadConfig
 from tammes.positives import OneChange, OwnGraph, SameClass, SameInstance
 from tammes.training import GraphsSummary, Machine, Run, RunFolder, TrainingConfig, train
-from tammes.training.loader import PairBatch
-from tammes.training.module import ContrastiveModule
 from tammes.training.pairing import Pairing
 from tammes.training.sampler import PairSampler, Shard
 
@@ -23,10 +21,6 @@ pytest.importorskip("torch_geometric")
 pytest.importorskip("datasets")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-
-
-class Killed(BaseException):
-    """The end of the process, as far as a test can have it."""
 
 
 def write(folder: Path, *counts: int) -> str:
@@ -57,23 +51,8 @@ def config() -> TrainingConfig:
     )
 
 
-def rows_of_steps(monkeypatch: pytest.MonkeyPatch, until: int = -1) -> list[list[int]]:
-    """The rows of each step to come, as a list that fills; the process ends at step `until`."""
-    seen: list[list[int]] = []
-    whole = ContrastiveModule.training_step
-
-    def training_step(module: ContrastiveModule, batch: PairBatch, batch_idx: int) -> Tensor:
-        if module.global_step == until:
-            raise Killed
-        seen.append(batch[2][:, 0].tolist())
-        return whole(module, batch, batch_idx)
-
-    monkeypatch.setattr(ContrastiveModule, "training_step", training_step)
-    return seen
-
-
 @pytest.mark.equal_bits
-def test_killed_it_resumes_at_the_next_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_it_resumes_at_the_next_graph(tmp_path: Path) -> None:
     name = write(tmp_path / "files", 4, 7, 5)
 
     def train_in(folder: str, resume: bool = False) -> Run:
@@ -81,15 +60,11 @@ def test_killed_it_resumes_at_the_next_graph(tmp_path: Path, monkeypatch: pytest
         graphs = graph_stream_of_files(name, buffer=3)
         return train(config(), graphs, folder=place, machine=Machine(accelerator="cpu"))
 
-    with monkeypatch.context() as patch:
-        whole = rows_of_steps(patch)
+    with steps() as whole:
         expected = train_in("whole").model.state_dict()
-    with monkeypatch.context() as patch:
-        first = rows_of_steps(patch, until=3)
-        with pytest.raises(Killed):
-            train_in("run")
-    with monkeypatch.context() as patch:
-        rest = rows_of_steps(patch)
+    with pytest.raises(Killed), steps(killed_at=3) as first:
+        train_in("run")
+    with steps() as rest:
         run = train_in("run", resume=True)
     assert first + rest == whole
     assert sorted(row for rows in whole[:4] for row in rows) == list(range(16))

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import tammes
+from killed import assert_resumes
 from tammes import Subset, recipes
 from tammes.encoders import (
     GINEncoderConfig,
@@ -50,7 +51,6 @@ from tiny import (
 )
 
 pytest.importorskip("torch_geometric")
-FILES = ("model.safetensors", "metrics.csv", "config.yaml")
 VIEWS = replace(make_graph_config(), positives=SameInstance(), augmentation=OneChange())
 SETTINGS = {
     "own graph": make_graph_config(),
@@ -62,22 +62,17 @@ SETTINGS = {
 }
 
 
-class Killed(BaseException):
-    """Ends training at once, as a kill would, without ending the tests."""
-
-
-def go(config: TrainingConfig, folder: Path | None = None, **how: bool | int) -> Run:
-    run_folder = None if folder is None else RunFolder(path=folder, **how)  # type: ignore[arg-type]
+def go(config: TrainingConfig, folder: RunFolder | None = None) -> Run:
     monitor = Monitor(bank=random_graph_set(), held_out=random_graph_set(seed=1))
     return train(
-        config, random_graph_set(), folder=run_folder, monitor=monitor, machine=Machine(accelerator="cpu")
+        config, random_graph_set(), folder=folder, monitor=monitor, machine=Machine(accelerator="cpu")
     )
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("graphs") / "run"
-    go(make_graph_config(), folder)
+    go(make_graph_config(), RunFolder(path=folder))
     return folder
 
 
@@ -96,25 +91,8 @@ def test_a_run_on_graphs_is_a_run_like_others(whole: Path) -> None:
 
 @pytest.mark.equal_bits
 @pytest.mark.parametrize("name", SETTINGS)
-def test_killed_and_resumed_it_is_the_same_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    config = SETTINGS[name]
-    go(config, tmp_path / "whole")
-    begin = ContrastiveModule.training_step
-
-    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> object:
-        if module.global_step == 4:
-            raise Killed
-        return begin(module, batch, index)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ContrastiveModule, "training_step", training_step)
-        with pytest.raises(Killed):
-            go(config, tmp_path / "run", checkpoint_every=1)
-    go(config, tmp_path / "run", checkpoint_every=1, resume=True)
-    for file in FILES:
-        assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / "run" / file).read_bytes(), file
+def test_killed_and_resumed_it_is_the_same_run(tmp_path: Path, name: str) -> None:
+    assert_resumes(lambda folder: go(SETTINGS[name], folder), tmp_path, killed_at=4)
 
 
 def test_a_step_is_the_objective_of_nodes_against_graphs(monkeypatch: pytest.MonkeyPatch) -> None:

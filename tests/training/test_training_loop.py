@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from killed import Killed, assert_same_run
 from tammes import OtherLabels, Subset, atomic, recipes
 from tammes.data import Images
 from tammes.training import (
@@ -30,10 +31,6 @@ from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
 from tammes.training.progress import EpochProgressBar
 from tiny import make_config, random_images
-
-
-class Killed(BaseException):
-    """Ends training at once, as a kill would, without ending the tests."""
 
 
 def train_in(folder: Path, config: TrainingConfig, images: Images, **how: object) -> Run:
@@ -63,11 +60,6 @@ def kill() -> None:
 def interrupt() -> None:
     """Ctrl-C, which the tests may ignore where they run in the background."""
     os.kill(os.getpid(), signal.SIGINT)
-
-
-def assert_same_run(first: Path, second: Path) -> None:
-    for name in ("model.safetensors", "metrics.csv", "config.yaml"):
-        assert (first / name).read_bytes() == (second / name).read_bytes(), name
 
 
 @pytest.fixture(scope="module")

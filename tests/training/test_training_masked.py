@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Generator, Tensor
 
+from killed import FILES, assert_resumes
 from tammes import recipes
 from tammes.encoders import ProjectionHeadConfig, VisionTransformer, VisionTransformerConfig
 from tammes.masked import Corrupted, draw_mask
@@ -124,34 +125,15 @@ def test_the_terms_and_their_sum_are_means_over_the_epoch() -> None:
         assert row.loss == pytest.approx(0.2 * terms[0] + 0.5 * terms[1] + 0.3 * terms[2], rel=1e-5)
 
 
-class Killed(BaseException):
-    pass
-
-
 HARD = replace(CAN, objective=recipes.hcl(temperature=0.5, beta=1.0), ema_decay=0.9)
 QUEUE = replace(CAN, negatives=QueueConfig(size=6, momentum=0.5))
 
 
 @pytest.mark.equal_bits
 @pytest.mark.parametrize("config", [HARD, MAE_RUN, QUEUE], ids=["hard", "mae", "queue"])
-def test_killed_and_resumed_it_is_the_same_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig
-) -> None:
-    go(config, RunFolder(path=tmp_path / "whole"))
-    begin = ContrastiveModule.training_step
-
-    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> object:
-        if module.global_step == 3:
-            raise Killed
-        return begin(module, batch, index)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ContrastiveModule, "training_step", training_step)
-        with pytest.raises(Killed):
-            go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1))
-    go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
-    for name in ("model.safetensors", "metrics.csv", "config.yaml", "reconstructions.safetensors"):
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
+def test_killed_and_resumed_it_is_the_same_run(tmp_path: Path, config: TrainingConfig) -> None:
+    files = (*FILES, "reconstructions.safetensors")
+    assert_resumes(lambda folder: go(config, folder), tmp_path, killed_at=3, files=files)
 
 
 @pytest.mark.parametrize(

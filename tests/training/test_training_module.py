@@ -9,6 +9,7 @@ import pytest
 import torch
 import yaml
 
+from killed import assert_resumes
 from tammes import Objective, recipes
 from tammes.encoders import ResNetConfig
 from tammes.positives import Active, SameClass
@@ -34,7 +35,6 @@ from tammes.training.checkpoint import load_checkpoint
 from tammes.training.config_file import from_yaml, to_yaml
 from tammes.training.distributed.batch_norm import with_global_batch_norm
 from tammes.training.examples import Examples
-from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
 from tammes.training.sampler import Shard
 from tammes.training.views import views_of
@@ -65,31 +65,11 @@ def largest_difference(first: Run, second: Run) -> float:
     return float((weights_of(first) - weights_of(second)).abs().max())
 
 
-class Killed(BaseException):
-    pass
-
-
 @pytest.mark.equal_bits
 @pytest.mark.parametrize("config", [EVERYTHING, WITH_QUEUE], ids=["everything", "queue"])
 @pytest.mark.parametrize("step", [1, 5, 8])
-def test_killed_and_resumed_it_is_the_same_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig, step: int
-) -> None:
-    go(config, RunFolder(path=tmp_path / "whole"))
-    begin = ContrastiveModule.training_step
-
-    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> object:
-        if module.global_step == step:
-            raise Killed
-        return begin(module, batch, index)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ContrastiveModule, "training_step", training_step)
-        with pytest.raises(Killed):
-            go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1))
-    go(config, RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
-    for name in ("model.safetensors", "metrics.csv", "config.yaml"):
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
+def test_killed_and_resumed_it_is_the_same_run(tmp_path: Path, config: TrainingConfig, step: int) -> None:
+    assert_resumes(lambda folder: go(config, folder), tmp_path, killed_at=step)
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 4, 100])

@@ -16,14 +16,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from killed import Killed, assert_same_run, steps
 from tammes.data import SkippedFilesWarning, shards
 from tammes.data.stream_files import stream_of_files
 from tammes.positives import Active, Photographs, SameClass
 from tammes.training import ImagesSummary, Machine, Run, RunFolder, TrainingConfig, train
 from tammes.training.config import RunConfig
 from tammes.training.config_file import from_yaml, to_yaml
-from tammes.training.loader import PairBatch
-from tammes.training.module import ContrastiveModule
 from tammes.training.pairing import Pairing
 from tammes.training.sampler import PairSampler, Shard
 from tammes.training.shard_order import ShardOrder
@@ -140,50 +139,22 @@ def train_in(
     return train(settings or config(), images, folder=run_folder, machine=Machine(accelerator="cpu"))
 
 
-class Killed(BaseException):
-    """Ends training at once, as a kill would, without ending the tests."""
-
-
-def rows_of_steps(monkeypatch: pytest.MonkeyPatch, *, until: int | None = None) -> list[list[int]]:
-    """Record the rows of every step from now on, and end the training before one of them."""
-    seen: list[list[int]] = []
-    whole = ContrastiveModule.training_step
-
-    def training_step(module: ContrastiveModule, batch: PairBatch, batch_idx: int) -> Tensor:
-        if module.global_step == until:
-            raise Killed
-        seen.append(batch[2][:, 0].tolist())
-        return whole(module, batch, batch_idx)
-
-    monkeypatch.setattr(ContrastiveModule, "training_step", training_step)
-    return seen
-
-
 @pytest.mark.equal_bits
 @pytest.mark.parametrize("step", [1, 3, 5, 8, 12])
-def test_killed_anywhere_it_resumes_at_the_next_image(
-    tmp_path: Path, pets: Path, step: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        whole = rows_of_steps(patch)
+def test_killed_anywhere_it_resumes_at_the_next_image(tmp_path: Path, pets: Path, step: int) -> None:
+    with steps() as whole:
         train_in(tmp_path / "whole", pets)
-    with monkeypatch.context() as patch:
-        first = rows_of_steps(patch, until=step)
-        with pytest.raises(Killed):
-            train_in(tmp_path / "run", pets)
-    with monkeypatch.context() as patch:
-        rest = rows_of_steps(patch)
+    with pytest.raises(Killed), steps(killed_at=step) as first:
+        train_in(tmp_path / "run", pets)
+    with steps() as rest:
         train_in(tmp_path / "run", pets, resume=True)
     assert first + rest == whole
     assert len(whole) == 15
-    for name in ("model.safetensors", "metrics.csv", "config.yaml"):
-        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+    assert_same_run(tmp_path / "run", tmp_path / "whole")
 
 
 @pytest.mark.equal_bits
-def test_a_stream_is_the_same_run_as_the_archives_and_resumes(
-    tmp_path: Path, pets: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stream_is_the_same_run_as_the_archives_and_resumes(tmp_path: Path, pets: Path) -> None:
     pytest.importorskip("datasets")
     files = write_parquet(tmp_path / "files", 4, 6, 5, 7)
     whole = train_in(tmp_path / "whole", pets).model.state_dict()
@@ -193,10 +164,8 @@ def test_a_stream_is_the_same_run_as_the_archives_and_resumes(
         folder = RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=resume)
         return train(config(), images, folder=folder, machine=Machine(accelerator="cpu", workers=workers))
 
-    with monkeypatch.context() as patch:
-        rows_of_steps(patch, until=8)
-        with pytest.raises(Killed):
-            train_on_stream(resume=False, workers=0)
+    with pytest.raises(Killed), steps(killed_at=8):
+        train_on_stream(resume=False, workers=0)
     found = train_on_stream(resume=True, workers=1).model.state_dict()
     assert all(torch.equal(found[name], value) for name, value in whole.items())
     add_row(files / "pets-3.parquet")
@@ -209,11 +178,9 @@ def add_row(file: Path) -> None:
     pq.write_table(pa.concat_tables([table, table[:1]]), file)
 
 
-def test_no_image_comes_twice_in_an_epoch(
-    tmp_path: Path, pets: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = rows_of_steps(monkeypatch)
-    train_in(tmp_path / "run", pets)
+def test_no_image_comes_twice_in_an_epoch(tmp_path: Path, pets: Path) -> None:
+    with steps() as seen:
+        train_in(tmp_path / "run", pets)
     for epoch in (0, 5, 10):
         rows = [row for batch in seen[epoch : epoch + 5] for row in batch]
         assert len(rows) == len(set(rows)) == 20
@@ -248,9 +215,7 @@ def test_shards_that_changed_are_said_when_a_run_resumes(tmp_path: Path, pets: P
         train_in(tmp_path / "run", pets, replace(config(), epochs=1), resume=True)
 
 
-def test_a_shard_that_ends_early_in_the_training_is_named(
-    tmp_path: Path, pets: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shard_that_ends_early_in_the_training_is_named(tmp_path: Path, pets: Path) -> None:
     content = (pets / "pets-3.tar").read_bytes()
     images = shards(pets, size=8, buffer=5)
     (pets / "pets-3.tar").write_bytes(content[:2000])

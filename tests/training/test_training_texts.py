@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from killed import FILES, assert_resumes
 from tammes import OtherLabels, Subset, recipes
 from tammes.data import Vocabulary
 from tammes.encoders import ProjectionHeadConfig
@@ -30,31 +31,24 @@ from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
 from tiny import make_config, make_text_config, random_images, random_texts
 
-FILES = ("model.safetensors", "metrics.csv", "config.yaml", "vocabulary.json")
+TEXT_FILES = (*FILES, "vocabulary.json")
 NEIGHBOURS = replace(make_text_config(), positives=Neighbors(), head=ProjectionHeadConfig(dim=4))
 
 
-class Killed(BaseException):
-    """Ends training at once, as a kill would, without ending the tests."""
-
-
-def go(config: TrainingConfig, folder: Path | None = None, **how: bool | int) -> Run:
-    run_folder = None if folder is None else RunFolder(path=folder, **how)  # type: ignore[arg-type]
+def go(config: TrainingConfig, folder: RunFolder | None = None) -> Run:
     monitor = Monitor(bank=random_texts(), held_out=random_texts(seed=1))
-    return train(
-        config, random_texts(), folder=run_folder, monitor=monitor, machine=Machine(accelerator="cpu")
-    )
+    return train(config, random_texts(), folder=folder, monitor=monitor, machine=Machine(accelerator="cpu"))
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("texts") / "run"
-    go(make_text_config(), folder)
+    go(make_text_config(), RunFolder(path=folder))
     return folder
 
 
 def test_a_run_keeps_its_vocabulary(whole: Path) -> None:
-    written = [*FILES, "environment.yaml", "checkpoints"]
+    written = [*TEXT_FILES, "environment.yaml", "checkpoints"]
     assert sorted(file.name for file in whole.iterdir()) == sorted(written)
     run = load_run(whole)
     assert run.model.assets == Vocabulary.of(random_texts().sentences, minimum_count=2)
@@ -80,23 +74,9 @@ def test_without_a_head_the_features_are_compared(whole: Path) -> None:
 @pytest.mark.parametrize("config", [make_text_config(), NEIGHBOURS], ids=["same class", "neighbors"])
 @pytest.mark.parametrize(("step", "every"), [(1, 1), (4, 1), (7, 100)])
 def test_killed_and_resumed_it_is_the_same_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig, step: int, every: int
+    tmp_path: Path, config: TrainingConfig, step: int, every: int
 ) -> None:
-    go(config, tmp_path / "whole")
-    begin = ContrastiveModule.training_step
-
-    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> object:
-        if module.global_step == step:
-            raise Killed
-        return begin(module, batch, index)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ContrastiveModule, "training_step", training_step)
-        with pytest.raises(Killed):
-            go(config, tmp_path / "run", checkpoint_every=every)
-    go(config, tmp_path / "run", checkpoint_every=every, resume=True)
-    for name in FILES:
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
+    assert_resumes(lambda folder: go(config, folder), tmp_path, killed_at=step, every=every, files=TEXT_FILES)
 
 
 def test_the_second_view_is_the_positive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +204,7 @@ def test_images_want_an_augmentation_where_they_are_their_own_positives() -> Non
 def test_more_negatives_than_a_batch_has_are_refused_and_nothing_is_left(tmp_path: Path, k: int) -> None:
     config = replace(make_text_config(), objective=recipes.logistic(selection=Subset(k=k)))
     with pytest.raises(ValueError, match=rf"{k}.*6"):
-        go(config, tmp_path / "run")
+        go(config, RunFolder(path=tmp_path / "run"))
     assert not list((tmp_path / "run").glob("*.*"))
     with pytest.raises(ValueError, match="k"):
         Subset(k=0)

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from tammes.atomic import write_atomically
 from tammes.cli.loading import find_in_current_folder, left_out, load, shape_like, with_columns_of
 from tammes.cli.options.embed import Embed
 from tammes.cli.output import counted, prepare_output
 from tammes.training import Data, Machine, embed, load_run
-from tammes.training.atomic import write_atomically
 
 
 def main(choice: Embed) -> None:

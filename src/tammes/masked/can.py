@@ -64,11 +64,23 @@ class Weights:
             ValueError: a rate out of its range, that hides all patches or no whole number of them; a
                 reconstruction without hidden patches; denoising without noise.
         """
-        hidden = hidden_count(patches, rate)
-        if self.reconstruction and not hidden:
+        hidden_count(patches, rate)  # refuses a rate that is no whole number of patches
+        self.check_tasks(rate=rate, noise=noise)
+
+    def check_tasks(self, *, rate: float, noise: float) -> None:
+        """Check that the terms with weights have hidden patches to reconstruct and noise to predict.
+
+        Args:
+            rate: share of the patches that are hidden.
+            noise: largest level of the noise.
+
+        Raises:
+            ValueError: a reconstruction without hidden patches; denoising without noise.
+        """
+        if self.reconstruction and not rate:
             raise ValueError(
-                f"expected a rate that hides at least one of {patches} patches, got {rate:g}: there is "
-                "nothing to reconstruct; choose a rate above 0, or no weight for the reconstruction"
+                "expected a rate above 0 with a weight for the reconstruction, got 0: there is nothing to "
+                "reconstruct; choose a rate above 0, or no weight for the reconstruction"
             )
         if self.denoising and not noise:
             raise ValueError(

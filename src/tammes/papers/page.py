@@ -7,11 +7,11 @@ from zlib import crc32
 
 from matplotlib.figure import Figure as Drawing
 
+from tammes.atomic import write_atomically
 from tammes.papers.entry import Request
 from tammes.papers.finding import NOTHING, ONE_SEED, Check, Effect, Finding
 from tammes.papers.protocol import Protocol
 from tammes.report.markup import Panel, inline_svg, render
-from tammes.training.atomic import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)

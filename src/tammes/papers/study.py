@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from tammes.atomic import write_atomically
 from tammes.checks import check_file
 from tammes.papers.entry import Request
 from tammes.papers.page import PaperPage, write_page
 from tammes.papers.protocol import Protocol
-from tammes.training.atomic import write_atomically
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

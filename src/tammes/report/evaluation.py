@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tammes.atomic import write_atomically
 from tammes.checks import check_file
 from tammes.estimate import Estimate
 from tammes.report.markup import render
 from tammes.report.table import ScoreCell, ScoreRow, ScoreTable
 from tammes.training import RunFolder
-from tammes.training.atomic import write_atomically
 
 FILE = "evaluation.json"
 BEGIN, END = "<!-- evaluation -->", "<!-- end of evaluation -->"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tammes.atomic import write_atomically
 from tammes.report.comparison import Comparison
 from tammes.report.confusion import confusions
 from tammes.report.markup import listed, render
@@ -25,7 +26,6 @@ from tammes.report.strips import anchor_strips, nearest_strips
 from tammes.report.table import score_table
 from tammes.report.verdict import verdict
 from tammes.report.weight_panels import map_panels, places_of, weight_map_panels, weight_panels
-from tammes.training.atomic import write_atomically
 
 TOGETHER = "all objectives"
 

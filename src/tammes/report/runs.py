@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tammes.atomic import write_atomically
 from tammes.estimate import Estimate
 from tammes.report.curve import Curve
 from tammes.report.evaluation import evaluation_table, read_results
@@ -16,7 +17,6 @@ from tammes.report.palette import css_color
 from tammes.report.settings import SEED, data_settings, differing_settings, in_words, training_settings
 from tammes.report.table import ScoreCell, ScoreRow, ScoreTable
 from tammes.training import RunConfig
-from tammes.training.atomic import write_atomically
 from tammes.training.history import History
 
 MOST_IN_LEAD = 4

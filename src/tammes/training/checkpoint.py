@@ -14,8 +14,8 @@ from lightning.pytorch.callbacks import Checkpoint
 from torch import Tensor
 from typing_extensions import override
 
+from tammes.atomic import write_atomically
 from tammes.checks import check_file, check_integer, check_number
-from tammes.training.atomic import write_atomically
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.environment import STATE_KEY, EnvironmentRecorder
 from tammes.training.metrics import LEADING_COLUMNS, MetricsRecorder

@@ -13,8 +13,8 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from typing_extensions import override
 
+from tammes.atomic import write_atomically
 from tammes.checks import check_file, check_integer, check_number
-from tammes.training.atomic import write_atomically
 from tammes.training.config_file import from_yaml, to_yaml
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.metrics import MetricsRecorder

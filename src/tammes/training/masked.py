@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -78,16 +78,8 @@ class Masked:
     def __post_init__(self) -> None:
         check_number("rate", self.rate, minimum=0, below=1)
         check_number("noise", self.noise, minimum=0)
-        _ = self.weights, self.decoder
-        if self.reconstruction and not self.rate:
-            raise ValueError(
-                "expected a rate above 0 with a weight for the reconstruction, got 0: there is nothing to "
-                "reconstruct; choose a rate above 0, or no weight for it"
-            )
-        if self.denoising and not self.noise:
-            raise ValueError(
-                "expected noise above 0 with a weight for denoising, got 0: choose noise, or no weight for it"
-            )
+        _ = self.decoder  # checks its own numbers
+        self.weights.check_tasks(rate=self.rate, noise=self.noise)
 
     @classmethod
     def mae(cls) -> Masked:
@@ -226,18 +218,17 @@ class MaskedStep:
         return tuple(each[:, : self.dim] for each in outputs), errors
 
     def losses(
-        self, objective: Callable[[], Tensor], errors: Float[Tensor, "rows terms"], *, group: Group
+        self, contrast: Float[Tensor, ""] | None, errors: Float[Tensor, "rows terms"], *, group: Group
     ) -> tuple[Float[Tensor, ""], Mapping[str, Float[Tensor, ""]]]:
         """Return the weighted sum of the terms, and the terms by name, those without weight left out.
 
         Args:
-            objective: function that computes the objective; it is called if the contrast has a weight.
+            contrast: value of the objective; None if it has no weight.
             errors: errors of the rows of this process.
             group: processes of the run, over whose rows the errors are averaged.
         """
-        weights, terms = self.masked.weights, {}
-        if weights.contrast:
-            terms["contrastive"] = objective()
+        weights = self.masked.weights
+        terms = {} if contrast is None else {"contrastive": contrast}
         names = [name for name in ("reconstruction", "denoising") if vars(weights)[name]]
         for name, column in zip(names, errors.unbind(dim=1), strict=True):
             terms[name] = group.mean(column)

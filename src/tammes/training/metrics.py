@@ -14,10 +14,10 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 from typing_extensions import override
 
+from tammes.atomic import write_atomically
 from tammes.checks import check_file, check_integer
 from tammes.evaluation import KNN, LabeledFeatures
 from tammes.evaluation.knn import usual_knn
-from tammes.training.atomic import write_atomically
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.embedding import embed
 from tammes.training.examples import Data

@@ -179,7 +179,7 @@ class ContrastiveModule(LightningModule):
     ) -> Tensor:
         """Return the weighted sum of the objective, reconstruction and denoising, and remember each."""
         embeddings, errors = masked.split(outputs)
-        contrast = lambda: self._loss(self._pairs(embeddings, first, rows))  # noqa: E731
+        contrast = self._loss(self._pairs(embeddings, first, rows)) if masked.masked.contrast else None
         loss, terms = masked.losses(contrast, errors, group=self.group.step_group or Single())
         self.means = {name: float(term.detach()) for name, term in terms.items()}
         return loss
@@ -187,8 +187,12 @@ class ContrastiveModule(LightningModule):
     def _attacked_loss(self, stream: AdversarialStream, views: tuple[Inputs, ...], rows: Tensor) -> Tensor:
         """Return the loss of attacked views, in the second stream of the network."""
         images = tuple(view for view in views if isinstance(view, Tensor))
-        loss_of = lambda each: self._loss(InBatch()(*each, labels=self._labels(rows)))  # noqa: E731
-        loss = stream.loss(self.model, images, loss_of, seed=self._seed(Purpose.ATTACK))
+        loss = stream.loss(
+            self.model,
+            images,
+            lambda embeddings: self._loss(InBatch()(*embeddings, labels=self._labels(rows))),
+            seed=self._seed(Purpose.ATTACK),
+        )
         check_finite("loss of attacked images", loss, self.global_step)
         self.terms["attacked_loss"] = float(loss.detach())
         return loss

@@ -14,13 +14,13 @@ from safetensors import SafetensorError
 from torch import Generator, Tensor
 from typing_extensions import override
 
+from tammes.atomic import write_atomically
 from tammes.checks import check_file
 from tammes.encoders import VisionTransformer
 from tammes.encoders.vit import from_patches
 from tammes.masked import Corrupted
 from tammes.masked.corrupted import TINY
 from tammes.masked.masking import at
-from tammes.training.atomic import write_atomically
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.embedding import evaluating
 from tammes.training.examples import to_inputs

@@ -8,11 +8,11 @@ from typing import Any
 
 from lightning.pytorch import LightningModule
 
+from tammes.atomic import partial_files, write_atomically
 from tammes.checks import check_file, check_integer
 from tammes.data.vocabulary import Vocabulary
 from tammes.encoders import ModelDescription, TransformersConfig
 from tammes.training.assets import Assets, load_assets
-from tammes.training.atomic import partial_files, write_atomically
 from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
 from tammes.training.command import Command
 from tammes.training.config import RunConfig, TrainingConfig

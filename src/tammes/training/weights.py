@@ -7,11 +7,11 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 
+from tammes.atomic import write_atomically
 from tammes.checks import check_file
 from tammes.data.vocabulary import Vocabulary
 from tammes.encoders import ModuleConfig, TimmConfig, TransformersConfig
 from tammes.training.assets import Assets, assets_kind
-from tammes.training.atomic import write_atomically
 from tammes.training.config import RunConfig
 from tammes.training.config_file import from_yaml, to_yaml
 from tammes.training.model import Model, build_model

@@ -19,6 +19,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from killed import Killed
 from tammes import OtherLabels, atomic, recipes
 from tammes.data import Images, shards
 from tammes.encoders import (
@@ -120,10 +121,6 @@ def exact(name: str) -> dict[str, Tensor]:
     data: Data = random_texts() if isinstance(config.encoder, BagOfWordsConfig) else random_images(22)
     with in_float64():
         return weights(train(config, data, machine=Machine(accelerator="cpu", patience=60)))
-
-
-class Killed(BaseException):
-    """Ends training at once, as a kill would, without ending the tests."""
 
 
 @contextmanager

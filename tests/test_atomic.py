@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tammes import atomic
-from tammes.training.atomic import partial_files, write_atomically
+from tammes.atomic import partial_files, write_atomically
 
 
 def full_disk(*_: object) -> None:
