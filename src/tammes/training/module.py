@@ -211,12 +211,7 @@ class ContrastiveModule(LightningModule):
         return self.model(concatenate(*more))[1].chunk(2)
 
     def _with_terms(
-        self,
-        care: Care,
-        loss: Tensor,
-        views: tuple[Tensor, ...],
-        shared: tuple[Tensor, ...],
-        group: Group,
+        self, care: Care, loss: Tensor, views: tuple[Tensor, ...], shared: tuple[Tensor, ...], group: Group
     ) -> Tensor:
         """Return the weighted sum of the objective and the terms beside it, and remember these."""
         groups = care.groups // self.shard.processes
