@@ -34,8 +34,6 @@ from tammes.temperature import LogitScale, is_for_each_anchor
 
 _SMALL = 512 * 512
 """Entries of a symmetric S up to which it is kept whole: it then stays in a processor's cache."""
-_SMALL_ONE_WAY = 1024 * 1024
-"""Likewise for other candidates, where tiles save no products: 4 MB in float32."""
 
 
 Samples = tuple[WeightedNegatives, WeightedPositives]
@@ -110,36 +108,38 @@ class Batch:
         )
 
     def softmax_loss(self, loss: SoftmaxLoss, weight: Exponent) -> Float[Tensor, ""] | None:
-        """Return the softmax loss in closed form; None unless this is a small batch on a CPU.
+        """Return the softmax loss in closed form; None unless this is a batch for it.
+
+        It serves a CPU, one process, and every anchor with one positive: small batches of views, and other
+        candidates than the anchors in any number.
 
         Args:
             loss: the closed form with its constants.
             weight: logarithm of the weights of the negatives.
         """
-        if not self._is_small:
+        if not self._has_closed_form:
             return None
         anchors, candidates = self.anchors, self.candidates
         return loss(
             (anchors.given, None if candidates is None else candidates.rows),
             (anchors.lengths, None if candidates is None else candidates.lengths),
-            self.constant if candidates is None else self.constant.keeping(_SMALL_ONE_WAY),
+            self.constant,
             weight,
             self.layout.positives,
         )
 
     @property
-    def _is_small(self) -> bool:
+    def _has_closed_form(self) -> bool:
         n, m = self.constant.shape
         return (
-            n * m <= (_SMALL if self.candidates is None else _SMALL_ONE_WAY)
+            (self.candidates is not None or n * m <= _SMALL)
             and self.constant.anchors.device.type == "cpu"
             and self.constant.by_keys_alone
             and isinstance(self.constant.group, Single)
             and self.scale.one is None
             and self.layout.positives.one_each
-            # An engine with smaller tiles was asked for on purpose.
-            and isinstance(self.engine, Tiled)
-            and max(n, m) <= self.engine.side * (1 if self.candidates is None else 2)
+            # An engine with other tiles was asked for on purpose.
+            and self.engine == Tiled()
         )
 
     def weights(self, weight: Exponent) -> Float[Tensor, "n m"]:

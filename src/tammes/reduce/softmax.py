@@ -1,11 +1,14 @@
-"""The softmax loss of a small S in closed form: debiased or not, perturbed or not, under any weights.
+"""The softmax loss in closed form: debiased or not, perturbed or not, under any weights.
 
     loss_i = log( 1 + e^{excess_i} ) ,        excess_i = log Q + log G'_i - l+_i
     G'_i   = max{ (G_i - tau+ e^{l+_i}) / (1 - tau+),  e^floor } ,        G_i = sum_j w_ij e^{l_ij}
 
-That is SimCLR (equal weights, tau+ = 0), DCL, HCL, HCL-OT and IFM. On a small batch the time goes into the
-number of operations and of autograd nodes, not into their size. Here the loss is one node, from the rows as
-the encoder gave them: its derivatives by log G_i and l+_i are written by hand, and d loss / dS is one matrix.
+That is SimCLR (equal weights, tau+ = 0), DCL, HCL, HCL-OT and IFM. The loss is one node of the graph, from
+the rows as the encoder gave them, and its derivatives by log G_i and l+_i are written by hand.
+
+Where the candidates are the anchors, it serves a small S, and d loss / dS is one matrix: on a small batch the
+time goes into the number of operations and of autograd nodes, not into their size. For other candidates it
+serves an S of any size, in strips (`Sweep`).
 """
 
 from __future__ import annotations
@@ -23,12 +26,13 @@ from tammes.pairs import PositivePairs
 from tammes.reduce.autograd import first_order_only, through_unit_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.sweep import Sweep
 from tammes.reduce.terms import softplus
 from tammes.reduce.tiled.fixed_shift import kept_exponentials, range_is_safe
 
 Rows = tuple[tuple[Float[Tensor, "batch d"], ...], Float[Tensor, "m d"] | None]
 """Views of the anchors, and rows of the candidates, None where the candidates are the anchors."""
-Gradients = Callable[[Tensor], tuple[Tensor, ...]]
+Gradients = Callable[[Tensor], tuple[Tensor | None, ...]]
 """Function from the gradient of the loss to those of the rows."""
 MeanLoss = Callable[[], tuple[Tensor, Gradients]]
 """Function that evaluates the mean loss."""
@@ -73,7 +77,8 @@ class SoftmaxLoss:
         Args:
             rows: embeddings as the encoder gave them; the loss is differentiable in them.
             lengths: lengths by which they were divided to make `negatives`.
-            negatives: negatives of a small S, without a graph and without a subset.
+            negatives: negatives without a graph and without a subset; where the candidates are the anchors,
+                of a small S.
             weight: logarithm of the weights, up to the normalization of each row.
             positives: the positive pairs, one for each anchor.
 
@@ -93,11 +98,24 @@ class SoftmaxLoss:
         if weight.tilt is not None or not range_is_safe(negatives, exponents):
             return None
         views, candidates = rows
-        inputs = views if candidates is None else (*views, candidates)
+        if candidates is None:
+            return _MeanSoftmaxLoss.apply(  # type: ignore[no-untyped-call]
+                lambda: self._mean(lengths, negatives, exponents, positives, len(views)),
+                len(views) > 1,
+                *views,
+            )
+        (anchors,) = views
+        sweep = Sweep(
+            negatives=negatives,
+            positives=positives,
+            exponents=exponents,
+            temperature=self.temperature,
+            loss=self.of_sums,
+        )
+        # Known here alone: within a node, no gradient is enabled.
+        wanted = tuple(torch.is_grad_enabled() and each.requires_grad for each in (anchors, candidates))
         return _MeanSoftmaxLoss.apply(  # type: ignore[no-untyped-call]
-            lambda: self._mean(lengths, negatives, exponents, positives, len(views)),
-            len(views) > 1,
-            *inputs,
+            lambda: _swept(sweep, lengths, wanted), False, anchors, candidates
         )
 
     def _mean(
@@ -127,21 +145,19 @@ class SoftmaxLoss:
                 relative = sign * exponent.gradient_slope * self.temperature
                 if relative != 0.0:
                     by_row = to_negatives / total
-                    factor = _factor(by_row if relative == 1.0 else by_row.mul_(relative), column, symmetric)
+                    factor = _factor(by_row if relative == 1.0 else by_row.mul_(relative), column)
                     slope = factor * tile if slope is None else slope.addcmul_(factor, tile)
             assert slope is not None  # the logit's own slope is never zero
             by_pair = to_positives.neg()
-            if symmetric:
-                by_pair += by_pair.take(positives.candidate)
+            by_pair += by_pair.take(positives.candidate)
             # The positives' entries are masked in every tile, hence zero so far.
             slope.put_(positives.entries, by_pair)
             scale = float(gradient) / (len(losses) * self.temperature)
-            of_anchors, *of_candidates = _of_rows(slope, scale, negatives, lengths)
-            if views > 1:
-                return of_anchors.view(-1, views, of_anchors.shape[1]).unbind(1)
-            return of_anchors, *of_candidates
+            # With beta = 0 the first argument is not read; alpha saves a separate product.
+            unit = negatives.anchors
+            found = _through_length(torch.addmm(unit, slope, unit, beta=0, alpha=scale), unit, lengths[0])
+            return found.view(-1, views, found.shape[1]).unbind(1)
 
-        symmetric = negatives.symmetric
         return losses.mean(), gradients
 
     def of_sums(
@@ -194,32 +210,34 @@ class SoftmaxLoss:
         )
 
 
-def _factor(by_row: Tensor, column: Tensor | None, symmetric: bool) -> Tensor:
-    """Return by_row_i column_j, plus its transpose for a symmetric S: s_ij and s_ji are one number.
+def _factor(by_row: Tensor, column: Tensor | None) -> Tensor:
+    """Return by_row_i column_j plus its transpose: s_ij and s_ji are one number.
 
     As a sum of vectors: to add a transposed matrix would take ten times as long.
     """
     if column is None:
-        return by_row[:, None] + by_row if symmetric else by_row[:, None]
-    factor = torch.outer(by_row, column)
-    return factor.addr_(column, by_row) if symmetric else factor
+        return by_row[:, None] + by_row
+    return torch.outer(by_row, column).addr_(column, by_row)
 
 
-def _of_rows(slope: Tensor, scale: float, negatives: Negatives, lengths: Lengths) -> tuple[Tensor, ...]:
-    """Return scale * d loss / d rows from d loss / dS."""
-    values, candidates = negatives.anchors, negatives.candidates
+def _swept(sweep: Sweep, lengths: Lengths, wanted: tuple[bool, ...]) -> tuple[Tensor, Gradients]:
+    """Return the mean loss, and a function from its gradient to the gradients of anchors and candidates."""
+    of_anchors, of_candidates = wanted
+    mean, found = sweep.mean(wanted=(of_anchors, of_candidates))
+    units = sweep.negatives.anchors, sweep.negatives.others
 
-    def through(slope: Tensor, others: Tensor, unit: Tensor, lengths: Tensor | None) -> Tensor:
-        # With beta = 0 the first argument is not read; alpha saves a separate product.
-        found = torch.addmm(unit, slope, others, beta=0, alpha=scale)
-        return found if lengths is None else through_unit_length(unit, lengths, found)
+    def gradients(gradient: Tensor) -> tuple[Tensor | None, ...]:
+        return tuple(
+            None if each is None else _through_length(each * gradient, unit, length)
+            for each, unit, length in zip(found, units, lengths, strict=True)
+        )
 
-    if candidates is None:
-        return (through(slope, values, values, lengths[0]),)
-    return (
-        through(slope, candidates, values, lengths[0]),
-        through(slope.T, values, candidates, lengths[1]),
-    )
+    return mean, gradients
+
+
+def _through_length(gradient: Tensor, unit: Tensor, lengths: Tensor | None) -> Tensor:
+    """Return the gradient by the rows from that by their unit vectors, where they were normalized."""
+    return gradient if lengths is None else through_unit_length(unit, lengths, gradient)
 
 
 class _MeanSoftmaxLoss(torch.autograd.Function):
