@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
+import compilers
 import libraries
 from method import BETA, CLASS_PRIOR, TEMPERATURE, LossMethod, Task, by_autograd, loss_task
 from products import products_alone
@@ -65,6 +66,13 @@ def nt_xent() -> Task:
         peers=(
             LossMethod(name="PyTorch, cross-entropy", step=by_autograd(nt_xent_cross_entropy), limit=8192),
             LossMethod(
+                name="compiled, cross-entropy", step=compilers.compiled(nt_xent_cross_entropy), limit=8192
+            ),
+            LossMethod(name="compiled, log-sum-exp", step=compilers.compiled(compilers.nt_xent), limit=8192),
+            LossMethod(
+                name="JAX, jit", step=compilers.by_jax(compilers.jax_nt_xent), limit=8192, needs="jax"
+            ),
+            LossMethod(
                 name="metric-learning, NTXentLoss",
                 step=libraries.metric_learning("NTXentLoss"),
                 limit=128,
@@ -96,6 +104,15 @@ def one_way() -> Task:
         ours=LossMethod(name="tammes, simclr of Pairs", step=by_autograd(one_way_tammes)),
         peers=(
             LossMethod(name="PyTorch, cross-entropy", step=by_autograd(one_way_cross_entropy), limit=8192),
+            LossMethod(name="compiled", step=compilers.compiled(compilers.one_way), limit=8192),
+            *(
+                [LossMethod(name="linear_cross_entropy", step=by_autograd(compilers.linear_cross_entropy))]
+                if compilers.has_linear_cross_entropy()
+                else []
+            ),
+            LossMethod(
+                name="JAX, jit", step=compilers.by_jax(compilers.jax_one_way), limit=8192, needs="jax"
+            ),
             LossMethod(
                 name="sentence-transformers, plain",
                 step=libraries.ranking,
@@ -120,6 +137,19 @@ def hcl() -> Task:
         key="hcl",
         title="HCL with debiasing",
         ours=LossMethod(name="tammes, hcl", step=by_autograd(objective)),
-        peers=(LossMethod(name="dense formula", step=by_autograd(hcl_dense), limit=4096),),
+        peers=(
+            LossMethod(name="dense formula", step=by_autograd(hcl_dense), limit=4096),
+            LossMethod(
+                name="compiled, one exponential",
+                step=compilers.compiled(compilers.hcl_exponential),
+                limit=8192,
+            ),
+            LossMethod(
+                name="compiled, log-sum-exp",
+                step=compilers.compiled(compilers.hcl_log_sum_exp),
+                limit=8192,
+            ),
+            LossMethod(name="JAX, jit", step=compilers.by_jax(compilers.jax_hcl), limit=8192, needs="jax"),
+        ),
         products=2.0,
     )
