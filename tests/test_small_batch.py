@@ -61,6 +61,22 @@ def test_two_views_have_the_loss_gradient_and_numbers_of_the_reference(name: str
     assert dict(found.last) == pytest.approx(dict(expected.last), rel=1e-8, abs=1e-11)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in OBJECTIVES if name not in {"clipped", "raw ifm", "steep hcl"}]
+)
+@pytest.mark.parametrize("pairs", [2, 17])
+def test_one_way_pairs_have_the_loss_gradient_and_numbers_of_the_reference(name: str, pairs: int) -> None:
+    found, expected = by(OBJECTIVES[name], None), by(OBJECTIVES[name], Dense())
+    a, b = views(pairs)
+    ids = torch.arange(pairs) * 3
+    given = Pairs(anchors=a, ids=ids, candidates=b, candidate_ids=ids)
+    losses = found(given), expected(given)
+    torch.testing.assert_close(*losses, rtol=1e-10, atol=1e-12)
+    for one, other in zip(*(torch.autograd.grad(loss, (a, b)) for loss in losses), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-8, atol=1e-11)
+    assert dict(found.last) == pytest.approx(dict(expected.last), rel=1e-8, abs=1e-11)
+
+
 def test_ids_in_another_order_or_twice_go_the_usual_way() -> None:
     a, b = views(4)
     for ids in (torch.tensor([2, 0, 1, 3]), torch.tensor([0, 1, 1, 2])):

@@ -10,7 +10,7 @@ from torch import Tensor
 
 import tammes
 from tammes import Objective, Pairs, recipes
-from tammes.reduce import Dense, sweep
+from tammes.reduce import Dense, Negatives, sweep
 from tammes.reduce.sweep import Sweep
 
 OBJECTIVES = {
@@ -28,6 +28,12 @@ OBJECTIVES = {
     "steep": recipes.simclr(temperature=0.06),
     "steep hcl": recipes.hcl(temperature=0.1, beta=1.0),
 }
+
+
+@pytest.fixture(autouse=True)
+def _large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small batches are evaluated as large ones are."""
+    monkeypatch.setattr(Negatives, "fits_cache", False)
 
 
 @pytest.fixture(params=[(1, 1), (60, 3), (10**6, 1)], ids=["rows", "strips", "one strip"])

@@ -79,9 +79,12 @@ class KeyRanges:
 
     @cached_property
     def excluded_entries(self) -> Int[Tensor, " e"]:
-        """`(e,)` positions in S, row by row, where no negative stands; for small S.
+        """`(e,)` positions in S, row by row, where no negative stands; for small S, or one in each row.
 
         They are few, and index_fill_ is quicker than a mask.
         """
-        mask = self.excluded(slice(0, len(self.keys)), slice(0, len(self.keys_of_candidates)))
+        n, m = len(self.keys), len(self.keys_of_candidates)
+        if self.one_column:
+            return self.start + torch.arange(0, n * m, m, device=self.start.device)
+        mask = self.excluded(slice(0, n), slice(0, m))
         return self.keys.new_empty(0) if mask is None else mask.view(-1).nonzero()[:, 0]

@@ -103,6 +103,10 @@ class Negatives:
         """Return a tile of S, overwritten by `value` where it holds no negative."""
         if self.by_keys_alone and self.ranges.one_column:
             # One entry in each row: to compare all keys would take longer than an exponential of them.
+            if columns == slice(0, self.shape[1]):
+                entries = self.ranges.excluded_entries[rows] - rows.start * columns.stop
+                tile.view(-1).index_fill_(0, entries, value)
+                return tile
             column = self.ranges.start[rows] - columns.start
             inside = ((column >= 0) & (column < tile.shape[1])).nonzero()[:, 0]
             tile[inside, column[inside]] = value

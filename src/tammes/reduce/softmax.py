@@ -6,9 +6,8 @@
 That is SimCLR (equal weights, tau+ = 0), DCL, HCL, HCL-OT and IFM. The loss is one node of the graph, from
 the rows as the encoder gave them, and its derivatives by log G_i and l+_i are written by hand.
 
-Where the candidates are the anchors, it serves a small S, and d loss / dS is one matrix: on a small batch the
-time goes into the number of operations and of autograd nodes, not into their size. For other candidates it
-serves an S of any size, in strips (`Sweep`).
+Of a small S, d loss / dS is one matrix: there the time goes into the number of operations and of autograd
+nodes, not into their size. A larger S is computed in strips (`Sweep`) if the candidates are not the anchors.
 """
 
 from __future__ import annotations
@@ -98,11 +97,11 @@ class SoftmaxLoss:
         if weight.tilt is not None or not range_is_safe(negatives, exponents):
             return None
         views, candidates = rows
-        if candidates is None:
+        if candidates is None or negatives.fits_cache:
             return _MeanSoftmaxLoss.apply(  # type: ignore[no-untyped-call]
                 lambda: self._mean(lengths, negatives, exponents, positives, len(views)),
                 len(views) > 1,
-                *views,
+                *(views if candidates is None else (*views, candidates)),
             )
         (anchors,) = views
         sweep = Sweep(
@@ -145,19 +144,22 @@ class SoftmaxLoss:
                 relative = sign * exponent.gradient_slope * self.temperature
                 if relative != 0.0:
                     by_row = to_negatives / total
-                    factor = _factor(by_row if relative == 1.0 else by_row.mul_(relative), column)
+                    factor = _factor(by_row if relative == 1.0 else by_row.mul_(relative), column, symmetric)
                     slope = factor * tile if slope is None else slope.addcmul_(factor, tile)
             assert slope is not None  # the logit's own slope is never zero
             by_pair = to_positives.neg()
-            by_pair += by_pair.take(positives.candidate)
+            if symmetric:
+                by_pair += by_pair.take(positives.candidate)
             # The positives' entries are masked in every tile, hence zero so far.
             slope.put_(positives.entries, by_pair)
             scale = float(gradient) / (len(losses) * self.temperature)
-            # With beta = 0 the first argument is not read; alpha saves a separate product.
-            unit = negatives.anchors
-            found = _through_length(torch.addmm(unit, slope, unit, beta=0, alpha=scale), unit, lengths[0])
-            return found.view(-1, views, found.shape[1]).unbind(1)
+            unit, others = negatives.anchors, negatives.others
+            found = _through_length(_times(slope, others, scale, unit), unit, lengths[0])
+            if symmetric:
+                return found.view(-1, views, found.shape[1]).unbind(1)
+            return found, _through_length(_times(slope.T, unit, scale, others), others, lengths[1])
 
+        symmetric = negatives.symmetric
         return losses.mean(), gradients
 
     def of_sums(
@@ -210,14 +212,20 @@ class SoftmaxLoss:
         )
 
 
-def _factor(by_row: Tensor, column: Tensor | None) -> Tensor:
-    """Return by_row_i column_j plus its transpose: s_ij and s_ji are one number.
+def _factor(by_row: Tensor, column: Tensor | None, symmetric: bool) -> Tensor:
+    """Return by_row_i column_j, plus its transpose for a symmetric S: s_ij and s_ji are one number.
 
     As a sum of vectors: to add a transposed matrix would take ten times as long.
     """
     if column is None:
-        return by_row[:, None] + by_row
-    return torch.outer(by_row, column).addr_(column, by_row)
+        return by_row[:, None] + by_row if symmetric else by_row[:, None]
+    factor = torch.outer(by_row, column)
+    return factor.addr_(column, by_row) if symmetric else factor
+
+
+def _times(slope: Tensor, rows: Tensor, scale: float, like: Tensor) -> Tensor:
+    """Return scale * slope @ rows, of the shape of `like`, whose values are not read."""
+    return torch.addmm(like, slope, rows, beta=0, alpha=scale)  # alpha saves a product of its own
 
 
 def _swept(sweep: Sweep, lengths: Lengths, wanted: tuple[bool, ...]) -> tuple[Tensor, Gradients]:
@@ -228,7 +236,7 @@ def _swept(sweep: Sweep, lengths: Lengths, wanted: tuple[bool, ...]) -> tuple[Te
 
     def gradients(gradient: Tensor) -> tuple[Tensor | None, ...]:
         return tuple(
-            None if each is None else _through_length(each * gradient, unit, length)
+            None if each is None else _through_length(each, unit, length) * gradient
             for each, unit, length in zip(found, units, lengths, strict=True)
         )
 

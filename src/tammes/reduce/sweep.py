@@ -57,27 +57,23 @@ class Sweep:
         Args:
             wanted: whether the gradients by anchors and by candidates are computed; else they are None.
         """
-        negatives, positives = self.negatives, self.positives
+        negatives, candidate = self.negatives, self.positives.candidate
         anchors, others = negatives.anchors, negatives.others
-        of_positive = others.index_select(0, positives.candidate)
+        of_positive = others.index_select(0, candidate)
         similarity = (anchors * of_positive).sum(dim=1)
-        losses, to_positives = torch.empty_like(similarity), torch.empty_like(similarity)
-        to_anchors, to_others = (
-            begin(rows) if is_wanted else None
-            for begin, rows, is_wanted in zip(
-                (torch.empty_like, torch.zeros_like), (anchors, others), wanted, strict=True
-            )
-        )
+        to_anchors = torch.empty_like(anchors) if wanted[0] else None
+        to_others = torch.zeros_like(others) if wanted[1] else None
         # e^{column_j} is a factor of both sums, whose scale cancels, and of P: applied to B and to the sum.
         column = self.exponents[0].column
         if column is not None:
             column = torch.exp(column - column.max())
         weighted = others if column is None else others * column[:, None]
+        losses, to_positives = [], []
         for rows, tiles in self._strips():
             sums = [tile.sum(dim=1) if column is None else tile.mv(column) for tile in tiles]
-            losses[rows], to_negatives, to_positives[rows] = self.loss(
-                sums, similarity[rows], negatives.log_count[rows]
-            )
+            of_rows, to_negatives, by_pair = self.loss(sums, similarity[rows], negatives.log_count[rows])
+            losses.append(of_rows)
+            to_positives.append(by_pair)
             if not any(wanted):
                 continue
             slope, by_row = self._slope(tiles, sums, to_negatives)
@@ -87,12 +83,12 @@ class Sweep:
                 to_others.addmm_(slope.T, anchors[rows] * by_row)
         if to_others is not None and column is not None:
             to_others.mul_(column[:, None])
-        by_pair = to_positives[:, None]
+        by_pair = (_joined(to_positives) * -self._scale)[:, None]
         if to_anchors is not None:
-            to_anchors.addcmul_(by_pair, of_positive, value=-1).mul_(self._scale)
+            to_anchors.addcmul_(by_pair, of_positive)
         if to_others is not None:
-            to_others.index_add_(0, positives.candidate, anchors * by_pair, alpha=-1).mul_(self._scale)
-        return losses.mean(), (to_anchors, to_others)
+            to_others.index_add_(0, candidate, anchors * by_pair)
+        return _joined(losses).mean(), (to_anchors, to_others)
 
     @property
     def _scale(self) -> float:
@@ -129,12 +125,15 @@ class Sweep:
     def _slope(self, tiles: list[Tensor], sums: list[Tensor], to_negatives: Tensor) -> tuple[Tensor, Tensor]:
         """Return d loss / d s_ij, up to its column, by two factors: a strip and a number for each row.
 
-        d loss / d log G_i * sum over both exponents of +- slope e^x / (sum of its row) * temperature.
+        d loss_i / d log G_i * sum over both exponents of +- slope e^x / (sum of its row), over n.
         """
         relative = [each.gradient_slope * self.temperature for each in self.exponents]
-        by_row = (to_negatives / sums[0]).mul_(relative[0])[:, None]
-        slope = tiles[0]
+        slope, by_row = tiles[0], (to_negatives / sums[0]).mul_(self._scale * relative[0])
         if len(tiles) == 2 and relative[1] != 0.0:
             ratio = (sums[0] / sums[1]).mul_(-relative[1] / relative[0])
             slope.addcmul_(tiles[1], ratio[:, None])
-        return slope, by_row
+        return slope, by_row[:, None]
+
+
+def _joined(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
