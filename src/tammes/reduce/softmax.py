@@ -225,7 +225,7 @@ def _factor(by_row: Tensor, column: Tensor | None, symmetric: bool) -> Tensor:
 
 def _times(slope: Tensor, rows: Tensor, scale: float, like: Tensor) -> Tensor:
     """Return scale * slope @ rows, of the shape of `like`, whose values are not read."""
-    return torch.addmm(like, slope, rows, beta=0, alpha=scale)  # alpha saves a product of its own
+    return torch.addmm(like, slope, rows, beta=0, alpha=scale)  # alpha saves a further pass
 
 
 def _swept(sweep: Sweep, lengths: Lengths, wanted: tuple[bool, ...]) -> tuple[Tensor, Gradients]:
