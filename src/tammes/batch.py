@@ -21,6 +21,7 @@ from tammes.reduce import (
     Guide,
     Negatives,
     SoftmaxLoss,
+    SoftplusLoss,
     Tiled,
     WeightedNegatives,
     WeightedPositives,
@@ -107,8 +108,8 @@ class Batch:
             scale=self.scale if one is None else replace(self.scale, one=one.detach()),
         )
 
-    def softmax_loss(self, loss: SoftmaxLoss, weight: Exponent) -> Float[Tensor, ""] | None:
-        """Return the softmax loss in closed form; None unless this is a batch for it.
+    def closed_form(self, loss: SoftmaxLoss | SoftplusLoss, weight: Exponent) -> Float[Tensor, ""] | None:
+        """Return the loss in closed form; None unless this is a batch for it.
 
         It serves a CPU, one process, and every anchor with one positive: small batches of views, and other
         candidates than the anchors in any number.

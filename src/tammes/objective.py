@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from tammes.batch import Batch, batch_of
 from tammes.checks import is_finite
-from tammes.contrast import Contrast, InfoNCE, Sigmoid, SoftmaxContrast
+from tammes.contrast import Contrast, InfoNCE, Sigmoid, SoftmaxContrast, Softplus
 from tammes.contrast.contrast import Shift
 from tammes.correction import Correction, Debias
 from tammes.coupling import Coupling, Fit, Uniform
@@ -33,6 +33,7 @@ from tammes.reduce import (
     Dense,
     Engine,
     SoftmaxLoss,
+    SoftplusLoss,
     WeightedNegatives,
     WeightedPositives,
     smallest_similarity,
@@ -231,7 +232,7 @@ class Objective:
     def _mean_loss(self, batch: Batch, fit: Fit, seed: int) -> Float[Tensor, ""]:
         """Return the loss of a batch."""
         if self._closed_form is not None:
-            loss = batch.softmax_loss(self._closed_form, fit.weight)
+            loss = batch.closed_form(self._closed_form, fit.weight)
             if loss is not None:
                 factor = 1.0 if self.perturbation is None else self.perturbation.factor  # type: ignore[attr-defined]
                 return loss if factor == 1.0 else factor * loss
@@ -292,12 +293,17 @@ class Objective:
         return fit
 
     @cached_property
-    def _closed_form(self) -> SoftmaxLoss | None:
-        """The closed form of these parts, for small batches; None for other parts."""
+    def _closed_form(self) -> SoftmaxLoss | SoftplusLoss | None:
+        """The closed form of these parts; None for other parts."""
         contrast, correction, perturbation = self.contrast, self.correction, self.perturbation
-        if not isinstance(contrast, SoftmaxContrast) or not isinstance(correction, Debias | None):
-            return None
         if self.mixing is not None:
+            return None
+        if isinstance(contrast, Softplus | Sigmoid) and correction is None and perturbation is None:
+            bias, factor = contrast.offset, contrast.weight if isinstance(contrast, Sigmoid) else 1.0
+            if isinstance(bias, Tensor):  # learned
+                return None
+            return SoftplusLoss(temperature=self.temperature, bias=bias, factor=factor)
+        if not isinstance(contrast, SoftmaxContrast) or not isinstance(correction, Debias | None):
             return None
         form = SoftmaxLoss(
             temperature=self.temperature, log_weight=contrast.log_weight, limit=contrast.is_limit

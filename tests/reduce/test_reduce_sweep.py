@@ -27,6 +27,17 @@ OBJECTIVES = {
     "raw": Objective(temperature=2.0, normalize=False),
     "steep": recipes.simclr(temperature=0.06),
     "steep hcl": recipes.hcl(temperature=0.1, beta=1.0),
+    "jsd": recipes.jsd(),
+    "jsd, hard": recipes.jsd(beta=1.0, clip=0.8),
+    "jsd, constant weights": Objective(
+        temperature=2.0,
+        coupling=tammes.Hard(beta=3.0, clip=0.8, detach=True),
+        contrast=tammes.Softplus(),
+        normalize=False,
+    ),
+    "sigmoid": recipes.sigmoid(),
+    "sigmoid, hard": recipes.sigmoid(temperature=0.5, bias=-1.0, coupling=tammes.Hard(beta=1.0)),
+    "sigmoid, weight": Objective(temperature=0.5, contrast=tammes.Sigmoid(bias=-2.0, weight=3.0)),
 }
 
 
@@ -90,7 +101,7 @@ def test_it_equals_the_dense_reference(name: str, anchors: int, sweeps: list[tup
 
 
 @pytest.mark.usefixtures("strips")
-@pytest.mark.parametrize("name", ["simclr", "dcl", "hcl", "hcl, other beta"])
+@pytest.mark.parametrize("name", ["simclr", "dcl", "hcl", "hcl, other beta", "jsd", "jsd, hard"])
 def test_more_candidates_in_any_order_and_positives_that_anchors_share(name: str) -> None:
     a, b = one_way(11, more=9)
     order = torch.randperm(20, generator=torch.Generator().manual_seed(0))
@@ -114,7 +125,7 @@ def test_only_the_gradients_that_are_wanted_are_made(name: str, sweeps: list[tup
     assert sweeps[-1] == (False, False)
 
 
-@pytest.mark.parametrize("name", ["simclr", "hcl"])
+@pytest.mark.parametrize("name", ["simclr", "hcl", "jsd, hard", "sigmoid, hard"])
 def test_gradcheck(name: str) -> None:
     (a, b), ids = one_way(4), torch.arange(4)
 
@@ -143,7 +154,7 @@ def test_a_range_that_needs_a_running_maximum_is_evaluated_in_tiles() -> None:
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["simclr", "hcl"])
+@pytest.mark.parametrize("name", ["simclr", "hcl", "jsd", "jsd, hard"])
 def test_float32_has_the_digits_of_the_reference_over_many_strips(name: str) -> None:
     (a, b), ids = one_way(700, more=300, kind=torch.float32), torch.arange(1000)
     found, expected = (

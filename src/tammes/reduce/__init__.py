@@ -12,6 +12,7 @@ from tammes.reduce.moved import MovedNegatives, MovedPositives, smallest_similar
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.positives import WeightedPositives
 from tammes.reduce.softmax import SoftmaxLoss
+from tammes.reduce.softplus import SoftplusLoss
 from tammes.reduce.tiled import Kernel, Tiled
 from tammes.reduce.triton import Product, Triton
 from tammes.reduce.weighted import Sample, WeightedNegatives
@@ -34,6 +35,7 @@ __all__ = [
     "Product",
     "Sample",
     "SoftmaxLoss",
+    "SoftplusLoss",
     "Tiled",
     "TowardsAnchor",
     "Triton",

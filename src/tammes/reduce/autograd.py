@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -10,6 +11,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 _NOTHING = nullcontext()
+
+Gradients = Callable[[Tensor], tuple[Tensor | None, ...]]
+"""Function from the gradient of a loss to those of its inputs."""
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:
@@ -59,6 +63,37 @@ class _FirstOrderOnly(torch.autograd.Function):
         )
 
 
+class KnownGradient(torch.autograd.Function):
+    """A number whose gradient is written by hand."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, evaluate: Callable[[], tuple[Tensor, Gradients]], copied: bool, *rows: Tensor
+    ) -> Tensor:
+        """Return the number.
+
+        Args:
+            ctx: context of the node.
+            evaluate: function that returns the number and a function from its gradient to those of `rows`.
+            copied: whether the gradients depend on copies of `rows`, which may then be written to.
+            rows: inputs of the number.
+        """
+        value, ctx.gradients = evaluate()
+        ctx.copied = copied
+        ctx.save_for_backward(*rows)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients of the rows."""
+        if ctx.copied and not torch.is_grad_enabled():
+            return None, None, *ctx.gradients(gradient)
+        inputs = *ctx.saved_tensors, gradient  # an input that was written to since is noticed here
+        with torch.no_grad():
+            found = ctx.gradients(gradient)
+        return None, None, *first_order_only(found, inputs)
+
+
 class UnitLength(torch.autograd.Function):
     """z = x / |x|."""
 
@@ -90,3 +125,10 @@ def through_unit_length(
     """
     along = (unit * gradient).sum(dim=1, keepdim=True)
     return torch.addcmul(gradient, unit, along, value=-1).div_(lengths)
+
+
+def through_length(
+    gradient: Float[Tensor, "n d"], unit: Float[Tensor, "n d"], lengths: Float[Tensor, "n 1"] | None
+) -> Float[Tensor, "n d"]:
+    """Return the gradient by the rows from that by `unit`: the rows themselves, or divided by lengths."""
+    return gradient if lengths is None else through_unit_length(unit, lengths, gradient)

@@ -13,30 +13,24 @@ nodes, not into their size. A larger S is computed in strips (`Sweep`) if the ca
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from typing_extensions import override
 
 from tammes.pairs import PositivePairs
-from tammes.reduce.autograd import first_order_only, through_unit_length
+from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.sweep import Sweep
+from tammes.reduce.sweep import Lengths, Strip, StripLoss, Sweep
 from tammes.reduce.terms import softplus
 from tammes.reduce.tiled.fixed_shift import kept_exponentials, range_is_safe
 
 Rows = tuple[tuple[Float[Tensor, "batch d"], ...], Float[Tensor, "m d"] | None]
 """Views of the anchors, and rows of the candidates, None where the candidates are the anchors."""
-Gradients = Callable[[Tensor], tuple[Tensor | None, ...]]
-"""Function from the gradient of the loss to those of the rows."""
-MeanLoss = Callable[[], tuple[Tensor, Gradients]]
-"""Function that evaluates the mean loss."""
-Lengths = tuple[Float[Tensor, "n 1"] | None, Float[Tensor, "m 1"] | None]
-"""Lengths by which the rows were divided, None where they were not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,24 +92,14 @@ class SoftmaxLoss:
             return None
         views, candidates = rows
         if candidates is None or negatives.fits_cache:
-            return _MeanSoftmaxLoss.apply(  # type: ignore[no-untyped-call]
+            return KnownGradient.apply(  # type: ignore[no-untyped-call]
                 lambda: self._mean(lengths, negatives, exponents, positives, len(views)),
                 len(views) > 1,
                 *(views if candidates is None else (*views, candidates)),
             )
-        (anchors,) = views
-        sweep = Sweep(
-            negatives=negatives,
-            positives=positives,
-            exponents=exponents,
-            temperature=self.temperature,
-            loss=self.of_sums,
-        )
-        # Known here alone: within a node, no gradient is enabled.
-        wanted = tuple(torch.is_grad_enabled() and each.requires_grad for each in (anchors, candidates))
-        return _MeanSoftmaxLoss.apply(  # type: ignore[no-untyped-call]
-            lambda: _swept(sweep, lengths, wanted), False, anchors, candidates
-        )
+        strips = SoftmaxStrips(exponents=exponents, loss=self, negatives=negatives)
+        sweep = Sweep(negatives=negatives, positives=positives, strips=strips)
+        return sweep((views[0], candidates), lengths)
 
     def _mean(
         self,
@@ -154,10 +138,10 @@ class SoftmaxLoss:
             slope.put_(positives.entries, by_pair)
             scale = float(gradient) / (len(losses) * self.temperature)
             unit, others = negatives.anchors, negatives.others
-            found = _through_length(_times(slope, others, scale, unit), unit, lengths[0])
+            found = through_length(_times(slope, others, scale, unit), unit, lengths[0])
             if symmetric:
                 return found.view(-1, views, found.shape[1]).unbind(1)
-            return found, _through_length(_times(slope.T, unit, scale, others), others, lengths[1])
+            return found, through_length(_times(slope.T, unit, scale, others), others, lengths[1])
 
         symmetric = negatives.symmetric
         return losses.mean(), gradients
@@ -212,6 +196,74 @@ class SoftmaxLoss:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class SoftmaxStrips(StripLoss):
+    """The softmax loss on strips of S.
+
+    Args:
+        exponents: exponents of w_ij e^{l_ij} and, unless the weights are equal, of w_ij.
+        loss: the loss.
+        negatives: S, whose candidates are not the anchors.
+    """
+
+    exponents: tuple[Exponent, ...]
+    loss: SoftmaxLoss
+    negatives: Negatives
+
+    @property
+    @override
+    def tiles(self) -> int:
+        return len(self.exponents)
+
+    @override
+    def evaluate(self, rows: slice, tiles: list[Tensor], positives: Tensor) -> Strip:
+        similarity = self._write_exponentials(rows, tiles, positives)
+        column = self.column
+        sums = [tile.sum(dim=1) if column is None else tile.mv(column) for tile in tiles]
+        losses, to_negatives, to_positives = self.loss.of_sums(
+            sums, similarity, self.negatives.log_count[rows]
+        )
+        # d loss_i / d log G_i * the sum over both exponents of +- slope e^x / (sum of its row)
+        slopes = [each.gradient_slope for each in self.exponents]
+        slope, by_row = tiles[0], (to_negatives / sums[0]).mul_(slopes[0])
+        if len(tiles) == 2 and slopes[1] != 0.0:
+            ratio = (sums[0] / sums[1]).mul_(-slopes[1] / slopes[0])
+            slope.addcmul_(tiles[1], ratio[:, None])
+        slope.mul_(by_row[:, None])
+        if column is not None:
+            slope.mul_(column)
+        return Strip(losses=losses, slope=slope, by_pair=to_positives * (-1 / self.loss.temperature))
+
+    @cached_property
+    def column(self) -> Float[Tensor, " m"] | None:
+        """Factor of each candidate in both sums, whose scale cancels; None for ones."""
+        column = self.exponents[0].column
+        return None if column is None else torch.exp(column - column.max())
+
+    def _write_exponentials(self, rows: slice, tiles: list[Tensor], positives: Tensor) -> Tensor:
+        """Write e^{x_ij} without its column to a tile for each exponent, zero where no negative stands.
+
+        Returns:
+            `(r,)` similarities of the positives.
+        """
+        negatives, columns = self.negatives, slice(0, self.negatives.shape[1])
+        anchors, candidates = negatives.anchors[rows], negatives.others.T
+        slope, of_weight = self.exponents[0].slope, [each.slope for each in self.exponents[1:]]
+        is_twice = of_weight == [slope / 2]
+        # Of one exponent, or of one that is twice the other, the product scales for free.
+        alpha = 1.0 if of_weight and not is_twice else slope
+        torch.addmm(tiles[0], anchors, candidates, beta=0, alpha=alpha, out=tiles[0])
+        similarity = tiles[0].take(positives).div_(alpha)
+        if of_weight and not is_twice:
+            torch.mul(tiles[0], of_weight[0], out=tiles[1]).exp_()
+            negatives.without(tiles[1], rows, columns, 0.0)
+            tiles[0].mul_(slope)
+        negatives.without(tiles[0].exp_(), rows, columns, 0.0)
+        if is_twice:
+            torch.sqrt(tiles[0], out=tiles[1])  # quicker than an exponential
+        return similarity
+
+
 def _factor(by_row: Tensor, column: Tensor | None, symmetric: bool) -> Tensor:
     """Return by_row_i column_j, plus its transpose for a symmetric S: s_ij and s_ji are one number.
 
@@ -226,45 +278,6 @@ def _factor(by_row: Tensor, column: Tensor | None, symmetric: bool) -> Tensor:
 def _times(slope: Tensor, rows: Tensor, scale: float, like: Tensor) -> Tensor:
     """Return scale * slope @ rows, of the shape of `like`, whose values are not read."""
     return torch.addmm(like, slope, rows, beta=0, alpha=scale)  # alpha saves a further pass
-
-
-def _swept(sweep: Sweep, lengths: Lengths, wanted: tuple[bool, ...]) -> tuple[Tensor, Gradients]:
-    """Return the mean loss, and a function from its gradient to the gradients of anchors and candidates."""
-    of_anchors, of_candidates = wanted
-    mean, found = sweep.mean(wanted=(of_anchors, of_candidates))
-    units = sweep.negatives.anchors, sweep.negatives.others
-
-    def gradients(gradient: Tensor) -> tuple[Tensor | None, ...]:
-        return tuple(
-            None if each is None else _through_length(each, unit, length) * gradient
-            for each, unit, length in zip(found, units, lengths, strict=True)
-        )
-
-    return mean, gradients
-
-
-def _through_length(gradient: Tensor, unit: Tensor, lengths: Tensor | None) -> Tensor:
-    """Return the gradient by the rows from that by their unit vectors, where they were normalized."""
-    return gradient if lengths is None else through_unit_length(unit, lengths, gradient)
-
-
-class _MeanSoftmaxLoss(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, mean_loss: MeanLoss, copied: bool, *rows: Tensor) -> Tensor:
-        mean, ctx.gradients = mean_loss()
-        ctx.copied = copied
-        ctx.save_for_backward(*rows)
-        return mean
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        if ctx.copied and not torch.is_grad_enabled():
-            # The rows of views were copied to stand in turn, so the views may have been written to since.
-            return None, None, *ctx.gradients(gradient)
-        inputs = *ctx.saved_tensors, gradient
-        with torch.no_grad():
-            found = ctx.gradients(gradient)
-        return None, None, *first_order_only(found, inputs)
 
 
 def _similarity(negatives: Negatives, positives: PositivePairs) -> Float[Tensor, " n"]:

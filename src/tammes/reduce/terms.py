@@ -38,11 +38,39 @@ def softplus_without_graph(values: Values) -> Values:
         >>> [round(y, 4) for y in softplus_without_graph(torch.tensor([0.0, -20.0, 90.0])).tolist()]
         [0.6931, 0.0, 90.0]
     """
-    limit = _largest_exponent(values.dtype)
-    decay = values.abs().neg_().clamp_(min=-limit).exp_()
+    out, spare = torch.empty_like(values), torch.empty_like(values)
+    _write_softplus(values, out, spare)
+    return out
+
+
+def softplus_and_sigmoid(values: Values, *, out: Values, spare: Values) -> Values:
+    """Write log(1 + e^y) to `out`, and overwrite y by its derivative 1 / (1 + e^{-y}), without a graph.
+
+    Args:
+        values: y, which are overwritten.
+        out: memory of the same shape.
+        spare: further memory of the same shape.
+
+    Returns:
+        `values`.
+
+    Example:
+        >>> y, out = torch.tensor([0.0, 90.0]), torch.empty(2)
+        >>> slope = softplus_and_sigmoid(y, out=out, spare=torch.empty(2))
+        >>> [round(each, 4) for each in out.tolist()], slope.tolist()
+        ([0.6931, 90.0], [0.5, 1.0])
+    """
+    _write_softplus(values, out, spare)
+    # Subnormal exponentials, of large inner products, are slow.
+    return values.clamp_(min=-_largest_exponent(values.dtype)).sigmoid_()
+
+
+def _write_softplus(values: Values, out: Values, spare: Values) -> None:
+    decay = torch.abs(values, out=spare).neg_().clamp_(min=-_largest_exponent(values.dtype)).exp_()
     # log1p(e) <= e, and equal to it where e is so small that the clamp raises it.
-    logarithm = decay.clamp(min=torch.finfo(values.dtype).eps).log1p_()
-    return torch.minimum(logarithm, decay, out=logarithm).add_(values.clamp(min=0))
+    torch.clamp(decay, min=torch.finfo(values.dtype).eps, out=out).log1p_()
+    torch.minimum(out, decay, out=out)
+    out.add_(torch.clamp(values, min=0, out=spare))
 
 
 def _largest_exponent(kind: torch.dtype) -> float:
