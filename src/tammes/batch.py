@@ -18,6 +18,7 @@ from tammes.pairs import Kept, Pairs
 from tammes.reduce import (
     Engine,
     Exponent,
+    GatheredSoftmaxLoss,
     Guide,
     Negatives,
     SoftmaxLoss,
@@ -53,6 +54,7 @@ class Batch:
         scale: the temperature.
         engine: the engine that reduces S.
         kept: the anchors left after those without a positive; None for all.
+        gathered: whether the candidates are the anchors of all processes, in pairs of equal ids.
     """
 
     anchors: Embeddings
@@ -62,6 +64,7 @@ class Batch:
     scale: LogitScale
     engine: Engine
     kept: Kept | None = None
+    gathered: bool = False
 
     @property
     def skipped(self) -> int:
@@ -111,8 +114,8 @@ class Batch:
     def closed_form(self, loss: SoftmaxLoss | SoftplusLoss, weight: Exponent) -> Float[Tensor, ""] | None:
         """Return the loss in closed form; None unless this is a batch for it.
 
-        It serves a CPU, one process, and every anchor with one positive: small batches of views, and other
-        candidates than the anchors in any number.
+        It serves a CPU and anchors with one positive each: small batches of views, other candidates than the
+        anchors in any number, and the softmax loss of views on several processes.
 
         Args:
             loss: the closed form with its constants.
@@ -121,6 +124,13 @@ class Batch:
         if not self._has_closed_form:
             return None
         anchors, candidates = self.anchors, self.candidates
+        if self.gathered:
+            if not isinstance(loss, SoftmaxLoss):
+                return None
+            of_all = GatheredSoftmaxLoss(
+                loss=loss, negatives=self.constant, weight=weight, positives=self.layout.positives
+            )
+            return of_all(anchors.given[0], anchors.lengths)
         return loss(
             (anchors.given, None if candidates is None else candidates.rows),
             (anchors.lengths, None if candidates is None else candidates.lengths),
@@ -134,9 +144,9 @@ class Batch:
         n, m = self.constant.shape
         return (
             (self.candidates is not None or n * m <= _SMALL)
+            and (self.gathered or isinstance(self.constant.group, Single))
             and self.constant.anchors.device.type == "cpu"
             and self.constant.by_keys_alone
-            and isinstance(self.constant.group, Single)
             and self.scale.one is None
             and self.layout.positives.one_each
             # An engine with other tiles was asked for on purpose.
@@ -239,7 +249,19 @@ def batch_of(
         scale=scale,
         engine=engine or choose(constant, given.dtype),
         kept=None if pairs is None else pairs.kept,
+        gathered=pairs is not None and _is_gathered(pairs),
     )
+
+
+def _is_gathered(pairs: Pairs) -> bool:
+    """Return whether the candidates are the anchors of all processes, and each id occurs twice.
+
+    All processes find the same, since all have all ids.
+    """
+    if not pairs.candidates_are_anchors or pairs.group.size == 1 or pairs.candidate_ids is None:
+        return False
+    _, counts = pairs.candidate_ids.unique(return_counts=True)
+    return bool((counts == 2).all())
 
 
 def _without_guide(pairs: Pairs, columns: int) -> tuple[Pairs, tuple[Tensor, Tensor | None]]:

@@ -277,8 +277,8 @@ class Objective:
             normalize=self.normalize,
             engine=engine,
             skip=self.without_positive == "skip",
-            # Processes may compute the same loss by different engines.
-            caller=self if self.engine is None else replace(self, engine=None),
+            # Processes may have different engines, but a given one makes other exchanges than a closed form.
+            caller=self if self.engine is None else f"{replace(self, engine=None)} by a given engine",
         )
 
     def _fitted(self, batch: Batch) -> Fit:

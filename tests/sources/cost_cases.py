@@ -8,6 +8,7 @@ from unittest import mock
 
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
 
 from tammes import Objective, recipes
 from tammes.sources import Gather
@@ -37,6 +38,15 @@ def exchanges(objective: Objective, rank: int, *, with_ids: bool) -> dict[str, i
     return dict(counted)
 
 
+def products_of_a_step(objective: Objective, size: int) -> float:
+    """How many products of its part of S with the embeddings a process computes."""
+    views = [torch.randn(ROWS, 8, requires_grad=True) for _ in range(2)]
+    pairs = Gather()(*views)
+    with FlopCounterMode(display=False) as counter:
+        objective(pairs).backward()
+    return counter.get_total_flops() / (2 * (2 * ROWS) * (2 * ROWS * size) * 8)
+
+
 def bytes_of_a_step(rows: int) -> int:
     """The most that tensors hold at any time of forward and backward, beyond the views."""
     views = [torch.randn(rows, 8, requires_grad=True) for _ in range(2)]
@@ -57,6 +67,10 @@ def together(rank: int, size: int) -> dict[str, Any]:
         "simclr": exchanges(recipes.simclr(temperature=0.5), rank, with_ids=False),
         "simclr with ids": exchanges(recipes.simclr(temperature=0.5), rank, with_ids=True),
         "hcl_ot": exchanges(transport, rank, with_ids=False),
+        "products": {
+            "simclr": products_of_a_step(recipes.simclr(temperature=0.5), size),
+            "hcl": products_of_a_step(recipes.hcl(temperature=0.5, beta=1.0), size),
+        },
         "iterations": int(transport.last["sinkhorn_iterations"]),
         "bytes of half": bytes_of_a_step(ROWS // size // 2),
         "bytes": bytes_of_a_step(ROWS // size),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from tammes import Objective, OtherLabels, Subset, recipes
+from tammes.reduce import Dense
 from tammes.sources import Gather, Queue
 
 SIMCLR = recipes.simclr(temperature=0.5)
@@ -54,6 +56,10 @@ def queue_call(
 
 
 CASES: dict[str, tuple[Call, str]] = {
+    "engine": (
+        lambda last, rank: replace(SIMCLR, engine=Dense() if last else None)(Gather()(*views())),
+        "rank {last} calls Objective",
+    ),
     "temperature": (
         lambda last, rank: SIMCLR(
             Gather()(*views()), temperature=torch.tensor(float("nan") if last else 0.5)

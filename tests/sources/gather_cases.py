@@ -14,7 +14,7 @@ from tammes import InBatch, LearnedTemperature, Objective, OtherLabels, Pairs, S
 from tammes.sources import Gather
 
 ROWS, DIM = 13, 6
-UNEVEN = {2: (4, 9), 4: (3, 1, 5, 4)}
+UNEVEN = {2: (4, 9), 3: (6, 2, 5), 4: (3, 1, 5, 4)}
 LABELS = torch.arange(ROWS) % 3
 SHARED = torch.tensor([5, 0, 3, 3, 1, 9, 0, 4, 8, 7, 5, 2, 3])  # 0, 3 and 5 occur in several places
 
@@ -53,6 +53,9 @@ RECIPES = {
     "simclr": recipes.simclr(temperature=0.3),
     "dcl": recipes.dcl(temperature=0.5, class_prior=0.1),
     "hcl": recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1),
+    "hcl_beta": recipes.hcl(temperature=0.5, beta=0.7),
+    "limit": Objective(temperature=0.5, contrast=tammes.InfoNCE(limit=True)),
+    "raw": Objective(temperature=8.0, normalize=False),
     "hcl_ot": recipes.hcl_ot(temperature=0.5, epsilon=0.3, class_prior=0.1),
     "hcl_ot_exponential": recipes.hcl_ot(temperature=0.5, epsilon=0.5, cost=KAPPA),
     "ifm": recipes.ifm(temperature=0.5, epsilon=0.1),

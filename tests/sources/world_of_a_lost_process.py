@@ -23,12 +23,13 @@ if __name__ == "__main__":
         timeout=timedelta(seconds=20),
     )
     view_a, view_b = (torch.randn(4, 3, requires_grad=True) for _ in range(2))
-    loss = recipes.simclr(temperature=0.5)(Gather()(view_a, view_b))
+    objective = recipes.bcl(temperature=0.5)  # returns gradients to their processes
+    loss = objective(Gather()(view_a, view_b))
     message = ""
     if rank < size - 1:
         try:
             # The backward pass exchanges as well; torch hands our error on.
-            loss.backward() if rank == 0 else recipes.simclr(temperature=0.5)(Gather()(view_a, view_b))
+            loss.backward() if rank == 0 else objective(Gather()(view_a, view_b))
         except LostProcessError as error:
             message = str(error)
     torch.save({"message": message}, f"{folder}/{rank}.pt")

@@ -217,7 +217,7 @@ class SoftmaxStrips(StripLoss):
 
     @override
     def evaluate(self, rows: slice, tiles: list[Tensor], positives: Tensor) -> Strip:
-        similarity = self._write_exponentials(rows, tiles, positives)
+        similarity = self.write_exponentials(rows, tiles, positives)
         column = self.column
         sums = [tile.sum(dim=1) if column is None else tile.mv(column) for tile in tiles]
         losses, to_negatives, to_positives = self.loss.of_sums(
@@ -240,7 +240,7 @@ class SoftmaxStrips(StripLoss):
         column = self.exponents[0].column
         return None if column is None else torch.exp(column - column.max())
 
-    def _write_exponentials(self, rows: slice, tiles: list[Tensor], positives: Tensor) -> Tensor:
+    def write_exponentials(self, rows: slice, tiles: list[Tensor], positives: Tensor) -> Tensor:
         """Write e^{x_ij} without its column to a tile for each exponent, zero where no negative stands.
 
         Returns:
