@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
-from jaxtyping import Float, Integer
+from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from tammes.group import Group, Single
+from tammes.guided import guide_of, without_guide
 from tammes.layout import Layout, layout_of, layout_of_views
 from tammes.normalization import Embeddings, prepared
 from tammes.pairs import Kept, Pairs
 from tammes.reduce import (
     Engine,
     Exponent,
-    GatheredSoftmaxLoss,
-    Guide,
+    KeyRanges,
     Negatives,
+    SharedSoftmaxLoss,
     SoftmaxLoss,
     SoftplusLoss,
     Tiled,
@@ -54,7 +55,8 @@ class Batch:
         scale: the temperature.
         engine: the engine that reduces S.
         kept: the anchors left after those without a positive; None for all.
-        gathered: whether the candidates are the anchors of all processes, in pairs of equal ids.
+        partner: column of each candidate's only positive, where the candidates are the anchors of several
+            processes, in pairs of equal ids; else None.
     """
 
     anchors: Embeddings
@@ -64,7 +66,7 @@ class Batch:
     scale: LogitScale
     engine: Engine
     kept: Kept | None = None
-    gathered: bool = False
+    partner: Int[Tensor, " m"] | None = None
 
     @property
     def skipped(self) -> int:
@@ -124,13 +126,8 @@ class Batch:
         if not self._has_closed_form:
             return None
         anchors, candidates = self.anchors, self.candidates
-        if self.gathered:
-            if not isinstance(loss, SoftmaxLoss):
-                return None
-            of_all = GatheredSoftmaxLoss(
-                loss=loss, negatives=self.constant, weight=weight, positives=self.layout.positives
-            )
-            return of_all(anchors.given[0], anchors.lengths)
+        if self.partner is not None:
+            return self._of_all_processes(loss, weight, self.partner)
         return loss(
             (anchors.given, None if candidates is None else candidates.rows),
             (anchors.lengths, None if candidates is None else candidates.lengths),
@@ -139,12 +136,32 @@ class Batch:
             self.layout.positives,
         )
 
+    def _of_all_processes(
+        self, loss: SoftmaxLoss | SoftplusLoss, weight: Exponent, partner: Int[Tensor, " m"]
+    ) -> Float[Tensor, ""] | None:
+        """Return the loss of the anchors of all processes, whose similarity matrix they share."""
+        if not isinstance(loss, SoftmaxLoss):
+            return None
+        candidates, own = self.candidates, self.constant.own
+        assert candidates is not None
+        assert own is not None
+        everyone = Negatives(
+            anchors=candidates.values,
+            ranges=KeyRanges(keys=self.constant.ranges.keys_of_candidates),
+            bound=self.constant.bound,
+            kept=0,
+        )
+        of_all = SharedSoftmaxLoss(
+            loss=loss, everyone=everyone, group=self.group, weight=weight, partner=partner, own=own
+        )
+        return of_all(candidates.rows, candidates.lengths)
+
     @property
     def _has_closed_form(self) -> bool:
         n, m = self.constant.shape
         return (
             (self.candidates is not None or n * m <= _SMALL)
-            and (self.gathered or isinstance(self.constant.group, Single))
+            and (self.partner is not None or isinstance(self.constant.group, Single))
             and self.constant.anchors.device.type == "cpu"
             and self.constant.by_keys_alone
             and self.scale.one is None
@@ -216,7 +233,7 @@ def batch_of(
             guides: tuple[Tensor, Tensor | None] | None = None
             if selection.guide_columns:
                 assert pairs is not None
-                pairs, guides = _without_guide(pairs, selection.guide_columns)
+                pairs, guides = without_guide(pairs, selection.guide_columns)
             if pairs is None:
                 layout = layout_of_views(len(given), len(views), given.device, selection)
                 rows: tuple[Tensor, ...] = views  # type: ignore[assignment]
@@ -232,7 +249,7 @@ def batch_of(
             if pairs is not None and pairs.candidates is not None:
                 others = layout.of_candidates(pairs.candidates)
                 candidates = prepared(others, normalize=normalize, name=_candidate_name(pairs, layout))
-            guide = _guide(selection, layout, guides, anchors, candidates)
+            guide = guide_of(selection, layout, guides, anchors, candidates)
         bound = anchors.longest * (candidates or anchors).longest
         constant = layout.negatives(
             scale.detached.anchors(anchors.values),
@@ -249,67 +266,25 @@ def batch_of(
         scale=scale,
         engine=engine or choose(constant, given.dtype),
         kept=None if pairs is None else pairs.kept,
-        gathered=pairs is not None and _is_gathered(pairs),
+        partner=None if pairs is None else _partners(pairs, layout),
     )
 
 
-def _is_gathered(pairs: Pairs) -> bool:
-    """Return whether the candidates are the anchors of all processes, and each id occurs twice.
+def _partners(pairs: Pairs, layout: Layout) -> Int[Tensor, " m"] | None:
+    """Return the column of each candidate's only positive, if the candidates are the anchors of processes.
 
-    All processes find the same, since all have all ids.
+    All processes find the same, since all have all ids. None where an id does not occur twice.
     """
-    if not pairs.candidates_are_anchors or pairs.group.size == 1 or pairs.candidate_ids is None:
-        return False
-    _, counts = pairs.candidate_ids.unique(return_counts=True)
-    return bool((counts == 2).all())
-
-
-def _without_guide(pairs: Pairs, columns: int) -> tuple[Pairs, tuple[Tensor, Tensor | None]]:
-    """Return the pairs without the guide's columns, and these: of the anchors and of other candidates."""
-    width = pairs.anchors.shape[1] - columns
-    if width < 1:
-        raise ValueError(
-            f"guide={columns} columns of each embedding are the guide's, but embeddings have only "
-            f"{pairs.anchors.shape[1]}: give torch.cat([embeddings, guide_embeddings], dim=1)"
-        )
-    candidates = pairs.candidates
-    plain = replace(
-        pairs,
-        anchors=pairs.anchors[:, :width],
-        candidates=None if candidates is None else candidates[:, :width],
-    )
-    return plain, (
-        pairs.anchors[:, width:].detach(),
-        None if candidates is None else candidates[:, width:].detach(),
-    )
-
-
-def _guide(
-    selection: Selection,
-    layout: Layout,
-    guides: tuple[Tensor, Tensor | None] | None,
-    anchors: Embeddings,
-    candidates: Embeddings | None,
-) -> Guide | None:
-    """Return the candidates that the selection excludes by a similarity: a guide's, or that of S itself."""
-    own, others = anchors.values, None if candidates is None else candidates.values
-    if guides is not None:
-        of_anchors, of_candidates = guides
-        order, candidate_order = layout.order, layout.candidate_order
-        own = prepared(
-            layout.of_anchors(of_anchors),
-            normalize=True,
-            name=lambda row: f"the guide's anchor row {int(order[row])}",
-        ).values
-        if of_candidates is not None:
-            assert candidate_order is not None
-            places = candidate_order
-            others = prepared(
-                layout.of_candidates(of_candidates),
-                normalize=True,
-                name=lambda row: f"the guide's candidate row {int(places[row])}",
-            ).values
-    return selection.guided(own, others, layout.positives, layout.ranges)
+    if not pairs.candidates_are_anchors or pairs.group.size == 1:
+        return None
+    assert layout.candidate_order is not None
+    ids, order = pairs.ids_of_candidates[layout.candidate_order].sort(stable=True)
+    first, second = ids[::2], ids[1::2]
+    if len(ids) % 2 or not torch.equal(first, second) or bool((first[1:] == second[:-1]).any()):
+        return None
+    partner = torch.empty_like(order)
+    partner[order[::2]], partner[order[1::2]] = order[1::2], order[::2]
+    return partner
 
 
 def _as_pairs(

@@ -24,6 +24,11 @@ class Group(ABC):
     def size(self) -> int:
         """Number of processes."""
 
+    @property
+    @abstractmethod
+    def rank(self) -> int:
+        """Position of this process among them, from 0."""
+
     @abstractmethod
     def sum(self, values: Tensor) -> Tensor:
         """Return the sum over the processes, entry by entry; without gradient, the same on every process."""
@@ -78,6 +83,11 @@ class Single(Group):
     @override
     def size(self) -> int:
         return 1
+
+    @property
+    @override
+    def rank(self) -> int:
+        return 0
 
     @override
     def sum(self, values: Tensor) -> Tensor:

@@ -93,12 +93,12 @@ def assert_part_is_a_world_of_its_own(messages: list[str]) -> None:
 def assert_cost_little(found: list[world.Found]) -> None:
     """What docs/sources.md says of exchanges and memory."""
     for each in found:
-        assert each["simclr"] == {"all_gather": 2, "sum": 1, "largest": 2}
+        assert each["simclr"] == {"all_gather": 2, "reduce_scatter": 1, "sum": 1, "largest": 2}
         assert each["simclr with ids"] == each["simclr"] | {"all_gather": 3}
         iterations = each["iterations"]
-        assert each["hcl_ot"] == each["simclr"] | {"reduce_scatter": 1, "sum": 3 + iterations}
-        # S twice, and once with the embeddings; two products more would return gradients to other processes.
-        assert each["products"] == {"simclr": 3.0, "hcl": 3.0}
+        assert each["hcl_ot"] == each["simclr"] | {"sum": 3 + iterations}
+        # Together two products, as one process alone, and half a product more for each tile on the diagonal.
+        assert all(products * len(found) < 2.3 for products in each["products"].values())
         assert each["bytes"] < 2.2 * each["bytes of half"]
 
 

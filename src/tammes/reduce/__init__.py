@@ -5,7 +5,7 @@ from tammes.reduce.dense import Dense
 from tammes.reduce.displacement import AlongAnchor, Displacement, Movable, TowardsAnchor
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
-from tammes.reduce.gathered import GatheredSoftmaxLoss
+from tammes.reduce.gathered import SharedSoftmaxLoss
 from tammes.reduce.guide import Guide
 from tammes.reduce.key_ranges import KeyRanges
 from tammes.reduce.mixed import MixedNegatives, mixtures
@@ -24,7 +24,6 @@ __all__ = [
     "Displacement",
     "Engine",
     "Exponent",
-    "GatheredSoftmaxLoss",
     "Guide",
     "Kernel",
     "KeyRanges",
@@ -36,6 +35,7 @@ __all__ = [
     "Pointwise",
     "Product",
     "Sample",
+    "SharedSoftmaxLoss",
     "SoftmaxLoss",
     "SoftplusLoss",
     "Tiled",

@@ -1,123 +1,118 @@
-"""Softmax losses of anchors that are spread over processes, each of which finds the gradient of its own rows.
+"""Softmax losses of views that are spread over processes, which share the tiles of S.
 
-    d loss / d s_ij  =  sum_r e^{x_rij} (left_ri + left_rj) ,        left_ri = d loss_i / d x_rij / e^{x_rij}
-
-Every candidate is an anchor of some process, and s_ij = s_ji. So a process that knows the numbers left_j of
-the others' anchors knows how their losses depend on its own rows, too. The processes exchange these numbers,
-two or three for each row, instead of the gradients of all candidates: a process computes its strips of S
-twice and multiplies them with the candidates once, three products instead of four, and holds no gradient but
-that of its own rows.
+All candidates are anchors of some process, so that S is symmetric, as on one process with the whole batch.
+Each process evaluates some of the tiles on and above the diagonal, for the rows and for the columns of a
+tile. A sum over the processes makes the sums of all rows; a process then knows the loss of every anchor, and
+finds what its tiles contribute to the gradient of any row. The source returns these parts to the owners of
+the rows. So W processes compute two products of S with the embeddings together, as one process alone does;
+with its own anchors against all candidates, each would compute 4/W.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.pairs import PositivePairs
+from tammes.group import Group
 from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.softmax import SoftmaxLoss, SoftmaxStrips
-from tammes.reduce.sweep import positions, strips
-from tammes.reduce.tiled.fixed_shift import range_is_safe
+from tammes.reduce.softmax import SoftmaxLoss
+from tammes.reduce.tiled.fixed_shift import column_factor, range_is_safe, slopes, totals
+from tammes.reduce.tiled.tiles import embedding_gradients
+
+_SIDE, _SMALLEST, _TILES = 512, 64, 8
+"""Largest and smallest side of a tile; a process gets eight tiles or more, that all have about as much."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class GatheredSoftmaxLoss:
+class SharedSoftmaxLoss:
     """A softmax loss of the anchors of several processes.
 
     All processes must call, and all decide alike whether there is a closed form.
 
     Args:
         loss: the loss.
-        negatives: this process' anchors among those of all, without a graph and without a subset.
+        everyone: anchors of all processes, symmetric, without a graph and without a subset.
+        group: the processes.
         weight: logarithm of the weights, up to the normalization of each row.
-        positives: the positive pairs; of all anchors of all processes, each has one.
+        partner: row of each anchor's only positive.
+        own: rows of this process.
     """
 
     loss: SoftmaxLoss
-    negatives: Negatives
+    everyone: Negatives
+    group: Group
     weight: Exponent
-    positives: PositivePairs
+    partner: Int[Tensor, " m"]
+    own: Int[Tensor, " n"]
 
     def __call__(
-        self, rows: Float[Tensor, "n d"], lengths: Float[Tensor, "n 1"] | None
+        self, rows: Float[Tensor, "m d"], lengths: Float[Tensor, "m 1"] | None
     ) -> Float[Tensor, ""] | None:
         """Return the mean loss over the anchors of all processes, the same number on each.
 
-        Its gradient is that of the mean times the number of processes, as `Group.mean` has it.
+        Its gradient is this process' part of the mean's, times the number of processes, as `Group.mean` has
+        it: the source returns the parts to the owners of the rows and adds them up.
 
         Args:
-            rows: this process' anchors as the encoder gave them; the loss is differentiable in them.
-            lengths: lengths by which they were divided to make `negatives`.
+            rows: anchors of all processes; the loss is differentiable in them.
+            lengths: lengths by which they were divided to make `everyone`.
 
         Returns:
-            The loss, or None where exponentials of S would need a shift, or the weights have columns.
+            The loss, or None where exponentials of S would need a shift.
         """
-        weight, negatives = self.weight, self.negatives
-        with_logit = weight.with_logit(1 / self.loss.temperature)
-        exponents = (with_logit,) if weight.is_zero else (with_logit, weight)
-        if weight.tilt is not None or weight.column is not None or not range_is_safe(negatives, exponents):
+        if self.weight.tilt is not None or not range_is_safe(self.everyone, self._exponents):
             return None
-        part = SoftmaxStrips(exponents=exponents, loss=self.loss, negatives=negatives)
 
         def evaluate() -> tuple[Tensor, Gradients]:
-            mean, known = self._exchanged(part)
+            mean, by_sums, by_pair, log_sums = self._evaluated()
 
-            def gradients(gradient: Tensor) -> tuple[Tensor | None, ...]:
-                found = self._gradient(part, known)
-                return (through_length(found, negatives.anchors, lengths) * gradient,)
+            def gradients(gradient: Tensor) -> tuple[Tensor, ...]:
+                found = self._gradient(by_sums, by_pair, log_sums)
+                return (through_length(found, self.everyone.anchors, lengths) * gradient,)
 
             return mean, gradients
 
         return KnownGradient.apply(evaluate, False, rows)  # type: ignore[no-untyped-call]
 
-    def _exchanged(self, part: SoftmaxStrips) -> tuple[Tensor, Float[Tensor, "m k"]]:
-        """Return the mean loss, and `left` of each exponent and d loss_i / d s+_i of all anchors."""
-        negatives = self.negatives
-        assert negatives.own is not None
-        columns = []
-        for rows, tiles in strips(negatives, part.tiles):
-            similarity = part.write_exponentials(rows, tiles, positions(self.positives, rows))
-            sums = [tile.sum(dim=1) for tile in tiles]
-            losses, to_negatives, to_positives = self.loss.of_sums(
-                sums, similarity, negatives.log_count[rows]
-            )
-            left = [
-                to_negatives / total * (sign * exponent.gradient_slope)
-                for exponent, total, sign in zip(part.exponents, sums, (1, -1), strict=False)
-            ]
-            columns.append(torch.stack([losses, to_positives / -self.loss.temperature, *left], dim=1))
-        own = torch.cat(columns)
-        # Every anchor has its place among the candidates, so that a sum over the processes gathers them.
-        everyone = own.new_zeros(negatives.shape[1], own.shape[1])
-        everyone[negatives.own] = own
-        everyone = negatives.group.sum(everyone)
-        return everyone[:, 0].mean(), everyone[:, 1:]
+    @cached_property
+    def _exponents(self) -> tuple[Exponent, ...]:
+        with_logit = self.weight.with_logit(1 / self.loss.temperature)
+        return (with_logit,) if self.weight.is_zero else (with_logit, self.weight)
 
-    def _gradient(self, part: SoftmaxStrips, known: Float[Tensor, "m k"]) -> Float[Tensor, "n d"]:
-        """Return the gradient of the own rows, as anchors and as candidates of all anchors."""
-        negatives = self.negatives
-        assert negatives.own is not None
-        by_pair, *lefts = known.unbind(1)
-        own_pair, *own_lefts = known[negatives.own].unbind(1)
-        by_pair = own_pair + by_pair[self.positives.candidate]
-        found = torch.empty_like(negatives.anchors)
-        scale = negatives.group.size / negatives.shape[1]
-        for rows, tiles in strips(negatives, part.tiles + 1):
-            place = positions(self.positives, rows)
-            part.write_exponentials(rows, tiles, place)
-            *tiles, factor = tiles
-            total: Tensor | None = None
-            for tile, left, own in zip(tiles, lefts, own_lefts, strict=True):
-                tile.mul_(torch.add(own[rows, None], left, out=factor))
-                total = tile if total is None else total.add_(tile)
-            assert total is not None
-            total.put_(place, by_pair[rows])
-            into = found[rows]
-            torch.addmm(into, total, negatives.others, beta=0, alpha=scale, out=into)
+    @property
+    def _side(self) -> int:
+        blocks = (2 * _TILES * self.group.size) ** 0.5  # on one side of S
+        return min(_SIDE, max(_SMALLEST, round(self.everyone.shape[0] / blocks)))
+
+    @property
+    def _share(self) -> slice:
+        return slice(self.group.rank, None, self.group.size)
+
+    def _evaluated(self) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
+        """Return the mean loss, d loss_i / d log G_i, d loss_i / d s+_i, and the log-sum-exps of all rows."""
+        everyone = self.everyone
+        factors = [column_factor(exponent) for exponent in self._exponents]
+        parts = totals(everyone, self._exponents, [each for each, _ in factors], self._side, self._share)
+        sums = list(self.group.sum(torch.stack(parts)).unbind())
+        similarity = (everyone.anchors * everyone.anchors[self.partner]).sum(dim=1)
+        losses, to_negatives, to_positives = self.loss.of_sums(sums, similarity, everyone.log_count)
+        log_sums = [each.log().add_(largest) for each, (_, largest) in zip(sums, factors, strict=True)]
+        return losses.mean(), to_negatives, to_positives / -self.loss.temperature, log_sums
+
+    def _gradient(self, by_sums: Tensor, by_pair: Tensor, log_sums: list[Tensor]) -> Float[Tensor, "m d"]:
+        """Return this process' part of the gradient: that of its tiles, and of the positives of its rows."""
+        everyone, own, partner = self.everyone, self.own, self.partner
+        scale = self.group.size / everyone.shape[0]
+        by_sums, by_pair = by_sums * scale, by_pair * scale
+        slope = slopes(everyone, self._exponents, log_sums, [by_sums, -by_sums])
+        found, _ = embedding_gradients(everyone, slope, self._side, self._share)
+        # s+ of a pair belongs to both of its rows.
+        both = by_pair[own] + by_pair[partner[own]]
+        found[own] += both[:, None] * everyone.anchors[partner[own]]
         return found

@@ -73,8 +73,8 @@ class DistributedGroup(Group):
         return dist.get_world_size(self.process_group)
 
     @property
+    @override
     def rank(self) -> int:
-        """Position of this process in the group, from 0."""
         return dist.get_rank(self.process_group)
 
     def name(self, rank: int) -> str:

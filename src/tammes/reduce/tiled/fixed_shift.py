@@ -19,7 +19,7 @@ from torch import Tensor
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
-from tammes.reduce.tiled.tiles import SlopeOfTile, Workspace, tiles, without
+from tammes.reduce.tiled.tiles import ALL, SlopeOfTile, Workspace, tiles, without
 
 _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
 """Widest range of exponents for which exp(exponent - shift) stays a normal number, and sums stay finite."""
@@ -43,37 +43,49 @@ def range_is_safe(negatives: Negatives, exponents: tuple[Exponent, ...]) -> bool
 
 def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -> list[Tensor]:
     """Return `(n,)` log sum_j e^{x_ij} for each exponent."""
-    factors = [_column_factor(exponent) for exponent in exponents]
+    factors = [column_factor(exponent) for exponent in exponents]
     if negatives.is_small:
-        totals = [
+        sums = [
             tile.sum(dim=1) if factor is None else tile.mv(factor)
             for tile, (factor, _) in zip(kept_exponentials(negatives, exponents), factors, strict=True)
         ]
     else:
-        totals = _totals(negatives, exponents, [factor for factor, _ in factors], side)
-    for exponent, (factor, largest), total in zip(exponents, factors, totals, strict=True):
+        sums = totals(negatives, exponents, [factor for factor, _ in factors], side)
+    for exponent, (factor, largest), total in zip(exponents, factors, sums, strict=True):
         total.log_()
         if factor is not None or exponent.tilt is not None:
             total += largest + _shift(negatives, exponent)
-    return totals
+    return sums
 
 
-def _totals(
-    negatives: Negatives, exponents: tuple[Exponent, ...], factors: list[Tensor | None], side: int
+def totals(
+    negatives: Negatives,
+    exponents: tuple[Exponent, ...],
+    factors: list[Tensor | None],
+    side: int,
+    share: slice = ALL,
 ) -> list[Tensor]:
-    """Return `(n,)` sums of the shifted exponentials, each times the factor of its column."""
+    """Return `(n,)` sums of the shifted exponentials, each times the factor of its column.
+
+    Args:
+        negatives: S.
+        exponents: exponents; they share one pass over S.
+        factors: `(m,)` factors of the columns for each exponent, None for ones.
+        side: largest number of rows and columns of a tile.
+        share: tiles to evaluate, of the list of all.
+    """
     like = negatives.anchors
     by_column = [like.new_ones(negatives.shape[1]) if each is None else each for each in factors]
     workspace = Workspace(negatives, side)
-    totals = [like.new_zeros(negatives.shape[0]) for _ in exponents]
-    for rows, columns in tiles(negatives, side):
+    found = [like.new_zeros(negatives.shape[0]) for _ in exponents]
+    for rows, columns in tiles(negatives, side)[share]:
         exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
-        for tile, factor, total in zip(exponentials, by_column, totals, strict=True):
+        for tile, factor, total in zip(exponentials, by_column, found, strict=True):
             total[rows].addmv_(tile, factor[columns])
             # e^{x_ij} = e^{x_ji}: the tile above the diagonal also holds the one below it.
             if negatives.symmetric and rows != columns:
                 total[columns].addmv_(tile.T, factor[rows])
-    return totals
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +167,7 @@ class _Factor:
 
     @staticmethod
     def of(negatives: Negatives, exponent: Exponent, sums: Tensor, gradient: Tensor) -> _Factor:
-        by_column, largest = _column_factor(exponent)
+        by_column, largest = column_factor(exponent)
         # Without a tilt the shift is zero.
         top = largest if exponent.tilt is None else largest + _shift(negatives, exponent)
         by_row = torch.exp(top - sums).mul_(gradient).mul_(exponent.gradient_slope)
@@ -290,7 +302,7 @@ def _limits_of(tilt: Term, bound: float) -> tuple[float, float]:
     return tilt.limits(bound)
 
 
-def _column_factor(exponent: Exponent) -> tuple[Tensor | None, Tensor | float]:
+def column_factor(exponent: Exponent) -> tuple[Tensor | None, Tensor | float]:
     """Return e^{column_j - largest} and the largest: a row's sum is then a product with this vector."""
     if exponent.column is None:
         return None, 0.0

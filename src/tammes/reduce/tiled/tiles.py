@@ -14,6 +14,8 @@ from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
 
+ALL = slice(None)
+"""The share of tiles of one process alone."""
 Tile = tuple[slice, slice]
 """The rows and the columns of a part of S."""
 
@@ -90,13 +92,22 @@ def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor], Tens
     return of_tile
 
 
-def embedding_gradients(negatives: Negatives, slope: SlopeOfTile, side: int) -> tuple[Tensor, Tensor | None]:
-    """Return d loss / d anchors and d loss / d candidates from d loss / dS, by one product with each side."""
+def embedding_gradients(
+    negatives: Negatives, slope: SlopeOfTile, side: int, share: slice = ALL
+) -> tuple[Tensor, Tensor | None]:
+    """Return d loss / d anchors and d loss / d candidates from d loss / dS, by one product with each side.
+
+    Args:
+        negatives: S.
+        slope: d loss / dS on a tile.
+        side: largest number of rows and columns of a tile.
+        share: tiles to evaluate, of the list of all.
+    """
     anchors, others, symmetric = negatives.anchors, negatives.others, negatives.symmetric
     to_anchors = torch.zeros_like(anchors)
     to_others = to_anchors if symmetric else torch.zeros_like(others)
     workspace = Workspace(negatives, side)
-    for rows, columns in tiles(negatives, side):
+    for rows, columns in tiles(negatives, side)[share]:
         tile = slope(rows, columns, workspace)
         if tile is None:
             continue
