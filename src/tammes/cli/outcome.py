@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tammes.cli.advice import advice_of_views
 from tammes.cli.rotations import measured_rotations
-from tammes.cli.scores import DRAWS, Measure, Trial, readable, shuffled_rows
+from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
 from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes
 from tammes.data.listing import listing
 from tammes.encoders import UnavailableWeightsError, VisionTransformer
@@ -30,11 +30,13 @@ from tammes.report import (
     write_comparison,
 )
 from tammes.report.origin import origin
+from tammes.report.over_training import label_free_curves
 from tammes.report.settings import SEED, data_settings, training_settings
 from tammes.selection import OtherLabels, Subset
 from tammes.training import Data, Model, Run, RunConfig, TrainingConfig, build_model, embed
+from tammes.training.early_stop import early_stop
 from tammes.training.embedding import embed_pairs, evaluating
-from tammes.training.examples import to_inputs
+from tammes.training.examples import readable, to_inputs
 from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
 from tammes.training.pairing import Pairing
 from tammes.training.pictures import SHOWN
@@ -119,6 +121,9 @@ def write_report(
         settings[SEED] = f"{first} to {last}; figures of embeddings and negatives are of the first"
     if (computation := computation_in_words(trials)) is not None:
         settings["computation"] = computation
+    ends = [early_stop(run.config.training, run.metrics) for trial in trials for run in trial.runs]
+    if any(ends):
+        settings["stopped"] = " ".join(dict.fromkeys(end for end in ends if end is not None))
     outcomes = tuple(report_outcome(trial, exhibit, measure) for trial in trials)
     shown = tuple(advice) or advice_of_views(outcomes[0], [each.runs[0].config.training for each in trials])
     page = Comparison(
@@ -239,6 +244,7 @@ def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> O
         knn=_curve(trial, "knn"),
         learning_rate=_curve(trial, "learning_rate"),
         gradient_norm=_curve(trial, "gradient_norm"),
+        label_free=label_free_curves([run.metrics for run in trial.runs]),
         rotations=_rotations(trial, data),
         confusion=None if measure is None else confusion(trial.labels, measure.test),
         features=features.numpy(),

@@ -15,7 +15,7 @@ from tammes.cli.options.evaluate import CORRUPTED, DRAWS, SHOTS, Evaluate
 from tammes.cli.output import counted
 from tammes.cli.resizing import at_size
 from tammes.cli.rotations import BY_NAME, known_augmentation
-from tammes.cli.scores import OF_IMAGES, OF_TEXTS, at_most, encoded, readable
+from tammes.cli.scores import OF_IMAGES, OF_TEXTS, at_most, encoded
 from tammes.data import Images, Texts, folder
 from tammes.estimate import Estimate
 from tammes.evaluation import (
@@ -38,6 +38,7 @@ from tammes.positives import Handwriting, Photographs
 from tammes.report import Scores
 from tammes.report.evaluation import Result
 from tammes.training import Data, ImagesSummary, Run
+from tammes.training.examples import readable
 
 FINE_TUNING, FEW_SHOT, ROBUSTNESS = "fine-tuning", "few-shot", "robustness, "
 """Protocols of results; the name of a classifier follows the last."""

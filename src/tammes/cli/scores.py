@@ -10,8 +10,7 @@ from rich.table import Table
 from torch import Tensor
 
 from tammes.cli.options.data import Split
-from tammes.data import GraphStream, Images, Texts
-from tammes.data.stream import StreamPixels
+from tammes.data import Texts
 from tammes.estimate import Estimate
 from tammes.evaluation import (
     KNN,
@@ -23,6 +22,7 @@ from tammes.evaluation import (
 from tammes.evaluation.knn import usual_knn
 from tammes.report import Floor, Scores
 from tammes.training import Data, Model, Monitor, Run, embed
+from tammes.training.examples import readable
 from tammes.training.seeds import Purpose, derive
 
 Featurize = Callable[[Data], Tensor]
@@ -141,13 +141,6 @@ def _few_labels(fraction: float, train: LabeledFeatures, test: LabeledFeatures) 
 def encoded(model: Model) -> Featurize:
     """Return the function from data to the encoder's features."""
     return lambda data: embed(model, data)[0]
-
-
-def readable(data: Data) -> Data:
-    """Return data that may be read often: of a stream, which is read from its beginning each time, a copy."""
-    if isinstance(data, GraphStream) or (isinstance(data, Images) and isinstance(data.pixels, StreamPixels)):
-        return data.in_memory()
-    return data
 
 
 def at_most(data: Data, count: int) -> Data:

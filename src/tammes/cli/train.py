@@ -21,6 +21,7 @@ from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, k
 from tammes.report.evaluation import read_results, record
 from tammes.training import Data, ImagesSummary, Machine, Run, RunFolder, TrainingConfig, train
 from tammes.training.command import Command
+from tammes.training.early_stop import early_stop
 from tammes.training.environment import is_quick_in_bfloat16
 from tammes.training.run_folder import read_config
 
@@ -106,6 +107,8 @@ def _report(
             score_table(data, "trained encoder", rows, test_rows=len(measure.test), baselines=baselines)
         )
     console.print(conclusion(trial, baselines), highlight=False)
+    if (end := early_stop(run.config.training, run.metrics)) is not None:
+        console.print(end, highlight=False)
     shown = write_report(folder.report, command, [trial], baselines, data, held_out, measure, said)
     if read_results(folder.path):  # a page that is written anew shows again what was evaluated before
         record(folder.path, ())

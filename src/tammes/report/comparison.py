@@ -28,6 +28,7 @@ class Outcome:
         knn: nearest-neighbor accuracy over epochs, starting at epoch 0 if possible; or None.
         learning_rate: learning rate over epochs; or None.
         gradient_norm: norm of the gradient over epochs; or None.
+        label_free: measures without labels over epochs, by name; empty if they were not taken.
         confusion: (classes, classes) test rows of each class that the linear probe (for texts, the linear
             classifier) with all labels classifies as each class, summed over the seeds; or None.
         rotations: how far augmentations act as rotations, for each seed; empty if they are not known.
@@ -65,6 +66,7 @@ class Outcome:
     knn: Curve | None = field(default=None, repr=False)
     learning_rate: Curve | None = field(default=None, repr=False)
     gradient_norm: Curve | None = field(default=None, repr=False)
+    label_free: Mapping[str, Curve] = field(default_factory=dict, repr=False)
     confusion: Integers | None = field(default=None, repr=False)
     rotations: tuple[Rotations, ...] = field(default=(), repr=False)
     features: Floats = field(repr=False)

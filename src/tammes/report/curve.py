@@ -55,9 +55,10 @@ class Curve:
 
         Args:
             rows: metrics of a run.
-            name: field of `EpochMetrics`, such as "loss".
+            name: field of `EpochMetrics`, such as "loss", or one of its `last` numbers.
         """
-        points = [(row.epoch, vars(row)[name]) for row in rows if vars(row)[name] is not None]
+        known = [(row.epoch, {**row.last, **vars(row)}.get(name)) for row in rows]
+        points = [(epoch, value) for epoch, value in known if value is not None]
         if not points:
             return None
         return Curve(epochs=np.array([e for e, _ in points]), values=np.array([v for _, v in points]))

@@ -1,7 +1,7 @@
 """The section of a page about the epochs of training: accuracy, loss, gradient and learning rate."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,6 +9,19 @@ from tammes.report.curve import Curve
 from tammes.report.figures.curves import accuracy_over_epochs, over_epochs
 from tammes.report.markup import Panel, inline_svg, listed, percent
 from tammes.report.palette import INK, css_color, objective_color
+from tammes.training import EpochMetrics
+
+LABEL_FREE = {
+    "rankme": "RankMe, features",
+    "projection_rankme": "RankMe, embeddings",
+    "dimensions_99": "dimensions, 99 %",
+    "alpha_req": "alpha-ReQ",
+    "hubness": "hubness",
+    "uniformity": "uniformity",
+    "alignment": "alignment",
+    "lidar": "LiDAR",
+}
+"""Measures without labels that a training records, and the label of the axis of each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +35,7 @@ class Series:
         loss: training loss.
         gradient_norm: norm of the gradient.
         learning_rate: learning rate.
+        label_free: measures without labels, by name.
         seeds: number of seeds, over which the curves are means.
     """
 
@@ -31,6 +45,7 @@ class Series:
     loss: Curve | None
     gradient_norm: Curve | None
     learning_rate: Curve | None
+    label_free: Mapping[str, Curve] = field(default_factory=dict)
     seeds: int = 1
 
 
@@ -41,12 +56,22 @@ class OverTraining:
     Args:
         words: explanation of the panels.
         accuracy: accuracies of all; None if there is nothing to see.
-        panels: small panels: losses, gradient norms, learning rates.
+        panels: small panels: losses, gradient norms, learning rates, measures without labels.
     """
 
     words: str
     accuracy: Panel | None
     panels: tuple[Panel, ...]
+
+
+def label_free_curves(runs: Sequence[Sequence[EpochMetrics]]) -> dict[str, Curve]:
+    """Return the measures without labels over the epochs that all runs took, as means over the seeds.
+
+    Args:
+        runs: metrics of the run of each seed.
+    """
+    curves = {name: Curve.over_seeds([Curve.of(rows, name) for rows in runs]) for name in LABEL_FREE}
+    return {name: curve for name, curve in curves.items() if curve is not None}
 
 
 def over_training(
@@ -63,9 +88,10 @@ def over_training(
     together = together if len(series) > 1 else ""
     accuracy = _accuracy(series, together, floors or {})
     losses = _losses(series)
-    gradients = _overlay(series, "gradient_norm", "gradient norm", together)
-    rates = _overlay(series, "learning_rate", "learning rate", together)
-    if accuracy is None and not (losses or gradients or rates):
+    gradients = _overlay(_shown(series, "gradient_norm"), series, "gradient norm", together)
+    rates = _overlay(_shown(series, "learning_rate"), series, "learning rate", together)
+    unlabeled = _label_free(series, together)
+    if accuracy is None and not (losses or gradients or rates or unlabeled):
         return None
     words = []
     if accuracy is not None:
@@ -81,12 +107,20 @@ def over_training(
         words.append("The norm of the gradient before clipping, also a mean over the steps.")
     if rates:
         words.append("The learning rate of the last step of each epoch.")
+    if unlabeled:
+        words.append(
+            "Measures without labels, on rows of the training data that stay the same: RankMe, dimensions "
+            "with 99 % of the variance, alpha-ReQ and hubness of the features; RankMe, uniformity, alignment "
+            "and LiDAR of the embeddings."
+        )
     if max(each.seeds for each in series) > 1:
         words.append(
             "Curves are means over the seeds; bands, cut off at the edges of a figure, are their 95 % "
             "intervals (Student)."
         )
-    return OverTraining(words=" ".join(words), accuracy=accuracy, panels=(*losses, *gradients, *rates))
+    return OverTraining(
+        words=" ".join(words), accuracy=accuracy, panels=(*losses, *gradients, *rates, *unlabeled)
+    )
 
 
 def _shown(series: Sequence[Series], name: str) -> dict[int, Curve]:
@@ -123,9 +157,18 @@ def _losses(series: Sequence[Series]) -> list[Panel]:
     return panels
 
 
-def _overlay(series: Sequence[Series], field: str, label: str, together: str) -> list[Panel]:
+def _label_free(series: Sequence[Series], together: str) -> list[Panel]:
+    """Return a panel for each measure without labels that was taken."""
+    panels = []
+    for name, label in LABEL_FREE.items():
+        found = {place: each.label_free.get(name) for place, each in enumerate(series)}
+        curves = {place: curve for place, curve in found.items() if curve is not None and curve.is_shown}
+        panels += _overlay(curves, series, label, together)
+    return panels
+
+
+def _overlay(curves: Mapping[int, Curve], series: Sequence[Series], label: str, together: str) -> list[Panel]:
     """Return a panel with the curves of all, or none if all are constant or nothing was recorded."""
-    curves = _shown(series, field)
     if all(curve.is_constant for curve in curves.values()):
         return []
     first, *others = curves.values()
@@ -135,7 +178,7 @@ def _overlay(series: Sequence[Series], field: str, label: str, together: str) ->
         drawn, colors = [first], [INK if others else objective_color(next(iter(curves)))]
     else:
         drawn, colors = list(curves.values()), list(map(objective_color, curves))
-    figure = over_epochs(drawn, colors, label=label, may_be_log=field == "gradient_norm")
+    figure = over_epochs(drawn, colors, label=label, may_be_log=label == "gradient norm")
     long = f"{long[0].upper()}{long[1:]}."
     return [Panel(name=together, svg=inline_svg(figure, name=label.replace(" ", "-"), description=long))]
 

@@ -40,6 +40,7 @@ def training_section(comparison: Comparison) -> OverTraining | None:
             loss=outcome.loss,
             gradient_norm=outcome.gradient_norm,
             learning_rate=outcome.learning_rate,
+            label_free=outcome.label_free,
             seeds=max(1, len(outcome.seeds)),
         )
         for outcome in comparison.outcomes

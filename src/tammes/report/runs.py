@@ -12,11 +12,12 @@ from tammes.report.curve import Curve
 from tammes.report.evaluation import evaluation_table, read_results
 from tammes.report.markup import listed, render
 from tammes.report.origin import origin
-from tammes.report.over_training import Series, over_training
+from tammes.report.over_training import Series, label_free_curves, over_training
 from tammes.report.palette import css_color
 from tammes.report.settings import SEED, data_settings, differing_settings, in_words, training_settings
 from tammes.report.table import ScoreCell, ScoreRow, ScoreTable
 from tammes.training import RunConfig
+from tammes.training.early_stop import early_stop
 from tammes.training.history import History
 
 MOST_IN_LEAD = 4
@@ -65,6 +66,7 @@ class RunGroup:
             loss=self.curve("loss"),
             gradient_norm=self.curve("gradient_norm"),
             learning_rate=self.curve("learning_rate"),
+            label_free=label_free_curves([run.metrics for run in self.runs]),
             seeds=len(self.runs),
         )
 
@@ -180,8 +182,9 @@ def _percent(accuracy: Estimate) -> str:
 
 
 def _note(groups: Sequence[RunGroup]) -> str:
-    """Return what the accuracies leave out."""
-    sentences = []
+    """Return which runs stopped early, and what the accuracies leave out."""
+    ends = [early_stop(run.config.training, run.metrics) for group in groups for run in group.runs]
+    sentences = list(dict.fromkeys(end for end in ends if end is not None))
     most = max(len(group.runs) for group in groups)
     if most > 1:
         sentences.append("Runs that differ in their seed alone are drawn as one.")

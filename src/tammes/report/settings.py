@@ -101,9 +101,14 @@ def training_settings(config: TrainingConfig) -> dict[str, str]:
         **({} if config.fanouts is None else {"neighbors drawn": ", then ".join(map(str, config.fanouts))}),
         **({"negatives": in_words(config.negatives)} if not isinstance(config.negatives, InBatch) else {}),
         **({} if config.attack is None else {"attack": in_words(config.attack)}),
+        **({} if config.stop_on is None else {"stops": _stopping(config)}),
         **({} if config.precision == "32-true" else {"precision": config.precision}),
         SEED: str(config.seed),
     }
+
+
+def _stopping(config: TrainingConfig) -> str:
+    return f"once {config.stop_on} has not improved in {config.stop_patience} measurements"
 
 
 def data_settings(data: Summary) -> dict[str, str]:

@@ -42,6 +42,7 @@ from tammes.training.kind_rules import (
     VIEWS_OF_ONE_ROW,
     check_graph_parts,
     check_image_parts,
+    check_stop,
     check_text_parts,
     check_volume_parts,
 )
@@ -117,6 +118,10 @@ class TrainingConfig:
             Transformer; None for the objective alone.
         ema_decay: Decay of an exponential moving average of the weights, which is then what is measured and
             saved; None for the weights of the last step.
+        diagnose_every: Epochs between label-free measures of the embeddings (RankMe, alignment, uniformity,
+            hubness and others); None for none, or for every epoch with `stop_on`.
+        stop_on: Label-free measure that ends the training once it no longer improves; None for all epochs.
+        stop_patience: Measurements without improvement after which `stop_on` ends the training.
 
     Raises:
         ValueError: for numbers outside their ranges, and for parts that do not go together: annealing
@@ -156,6 +161,9 @@ class TrainingConfig:
     attack: InputAttack | None = None
     masked: Masked | None = None
     ema_decay: float | None = None
+    diagnose_every: int | None = None
+    stop_on: Literal["rankme", "projection_rankme", "lidar", "uniformity"] | None = None
+    stop_patience: int = 5
 
     def __post_init__(self) -> None:
         check_integer("crops", self.crops, minimum=2, reason="a positive is another view of its image")
@@ -209,6 +217,7 @@ class TrainingConfig:
         check_masked(self)
         if self.ema_decay is not None:
             check_number("ema_decay", self.ema_decay, minimum=0, below=1)
+        check_stop(self)
         if self.learn_temperature and isinstance(self.annealing, Oscillating):
             raise ValueError(
                 f"the temperature is either learned or follows {self.annealing!r}: leave one out"
@@ -259,6 +268,16 @@ class TrainingConfig:
         if isinstance(self.encoder, TransformersConfig):
             return self.augmentation is None
         return isinstance(self.encoder, BagOfWordsConfig)
+
+    @property
+    def measures_every(self) -> int | None:
+        """Epochs between label-free measures; None for none."""
+        return 1 if self.diagnose_every is None and self.stop_on is not None else self.diagnose_every
+
+    @property
+    def views_differ(self) -> bool:
+        """Whether the two views of a pair differ in evaluation mode; views by dropout alone do not."""
+        return not (self.takes_texts and isinstance(self.positives, SameInstance))
 
     @property
     def loss(self) -> str:

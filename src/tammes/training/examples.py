@@ -14,6 +14,7 @@ from tammes.data.images import Images, as_floats
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.node_batch import NodeBatch
 from tammes.data.node_set import NodeSet
+from tammes.data.stream import StreamPixels
 from tammes.data.texts import Texts
 from tammes.data.tokens import Tokens
 from tammes.data.volumes import Volumes
@@ -152,6 +153,13 @@ class Examples:
         tokenizer = tokenizer_of(self.assets)
         assert tokenizer is not None
         return TextsSummary.of(self.data, tokenizer, source)
+
+
+def readable(data: Data) -> Data:
+    """Return data that may be read often: of a stream, which is read from its beginning each time, a copy."""
+    if isinstance(data, GraphStream) or (isinstance(data, Images) and isinstance(data.pixels, StreamPixels)):
+        return data.in_memory()
+    return data
 
 
 def to_inputs(stored: Inputs) -> Inputs:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tammes.checks import check_integer
 from tammes.encoders import BagOfWordsConfig, TransformersConfig
 from tammes.positives import (
     Active,
@@ -20,6 +22,8 @@ from tammes.sources import InBatch
 if TYPE_CHECKING:
     from tammes.training.config import TrainingConfig
 
+BETTER: Mapping[str, int] = {"rankme": 1, "projection_rankme": 1, "lidar": 1, "uniformity": -1}
+"""Label-free measures that can end a training: 1 if a larger value is better, -1 if a smaller one is."""
 VIEWS_OF_ONE_ROW = SameInstance | Active | Targeted | OwnGraph
 """Positives that show the same row of the data as their anchor."""
 
@@ -127,6 +131,28 @@ def check_image_parts(config: TrainingConfig) -> None:
     if isinstance(config.positives, Targeted):
         assert not isinstance(config.augmentation, GraphAugmentation | Scans)
         config.positives.augmentations(config.augmentation)  # refuses a factor that it does not have
+
+
+def check_stop(config: TrainingConfig) -> None:
+    """Refuse label-free measures that a training does not give, and numbers outside their ranges.
+
+    Raises:
+        ValueError: with the setting and what to choose instead.
+    """
+    if config.diagnose_every is not None:
+        check_integer("diagnose_every", config.diagnose_every, reason="it counts epochs")
+    check_integer("stop_patience", config.stop_patience, reason="it counts measurements")
+    if config.stop_on is not None and config.stop_on not in BETTER:
+        raise ValueError(f"stop_on must be None or one of {', '.join(BETTER)}, got {config.stop_on!r}")
+    if config.stop_on == "projection_rankme" and config.head is None:
+        raise ValueError(
+            "stop_on='projection_rankme' measures the output of a head, and there is none: choose 'rankme'"
+        )
+    if config.stop_on == "lidar" and not config.views_differ:
+        raise ValueError(
+            "stop_on='lidar' compares two views of a row, and those of a sentence differ by dropout alone, "
+            "which measuring leaves out: choose 'rankme'"
+        )
 
 
 def _check_no_graphs(config: TrainingConfig) -> None:

@@ -18,8 +18,10 @@ from tammes.training.distributed.batch_norm import with_global_batch_norm
 from tammes.training.distributed.group import joined
 from tammes.training.distributed.strategy import LaunchedDDPStrategy
 from tammes.training.distributed.watchdog import watchdog
+from tammes.training.early_stop import EarlyStop
 from tammes.training.environment import EnvironmentRecorder, check_processes
 from tammes.training.examples import CutWarning, Data, Examples
+from tammes.training.label_free import LabelFree
 from tammes.training.loader import pair_loader, plain_errors
 from tammes.training.log_filters import filtered_logs
 from tammes.training.machine import Machine, shared_settings
@@ -134,7 +136,8 @@ def _train(
             check_processes(checkpoint, group.launch.count)
         sampler = PairSampler(pairing, shard, first_step=first_step)
         loader = pair_loader(examples, sampler, workers=machine.workers)
-        recorder = MetricsRecorder(None if folder is None else folder.metrics, monitor, group)
+        label_free = LabelFree.of(examples.data, config)
+        recorder = MetricsRecorder(None if folder is None else folder.metrics, monitor, group, label_free)
         place = EnvironmentRecorder(None if folder is None else folder.environment, recorder, group)
         pictures = PictureRecorder(None if folder is None else folder.reconstructions, group)
         saver = SaveCheckpoint(
@@ -143,7 +146,13 @@ def _train(
             config="" if folder is None else to_yaml(run_config),
             request=request,
         )
-        trainer = _trainer(module, machine, checkpoint, recorder, [request, recorder, place, pictures, saver])
+        trainer = _trainer(
+            module,
+            machine,
+            checkpoint,
+            recorder,
+            [request, recorder, EarlyStop(recorder), place, pictures, saver],
+        )
         try:
             with filtered_logs(), plain_errors():
                 trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)

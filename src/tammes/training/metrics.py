@@ -5,10 +5,10 @@ import io
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
@@ -21,8 +21,11 @@ from tammes.evaluation.knn import usual_knn
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.embedding import embed
 from tammes.training.examples import Data
+from tammes.training.label_free import LabelFree
 from tammes.training.model import Model
 from tammes.training.module import ContrastiveModule
+
+T = TypeVar("T")
 
 LEADING_COLUMNS = ("epoch", "step", "loss", "knn", "learning_rate", "gradient_norm")
 FORMER_COLUMNS = ("epoch", "step", "loss", "knn")
@@ -117,14 +120,22 @@ class MetricsRecorder(Callback):
         file: metrics.csv of the run; None keeps the rows in memory only.
         monitor: measures the nearest-neighbor accuracy; None measures nothing.
         group: processes of the run, of which the first measures and writes.
+        label_free: measures that need no labels; None for none.
 
     Attributes:
         rows: metrics of each epoch so far.
     """
 
-    def __init__(self, file: Path | None, monitor: Monitor | None, group: ProcessGroup | None = None) -> None:
+    def __init__(
+        self,
+        file: Path | None,
+        monitor: Monitor | None,
+        group: ProcessGroup | None = None,
+        label_free: LabelFree | None = None,
+    ) -> None:
         self.file = file
         self.monitor = monitor
+        self.label_free = label_free
         self.group = group or ProcessGroup()
         self.rows: list[EpochMetrics] = []
         self.loss_sum = 0.0
@@ -151,8 +162,9 @@ class MetricsRecorder(Callback):
         assert isinstance(pl_module, ContrastiveModule)
         self.start = time.perf_counter()
         pl_module.flops = self.flops
-        if not self.rows and trainer.global_step == 0 and self.monitor is not None:
-            self.rows.append(EpochMetrics(epoch=0, step=0, knn=self._measure(pl_module, 0)))
+        if not self.rows and trainer.global_step == 0 and (self.monitor or self.label_free):
+            knn, last = self._measure(pl_module, 0), self._diagnose(pl_module, 0)
+            self.rows.append(EpochMetrics(epoch=0, step=0, knn=knn, last=last))
         self._write()
 
     @override
@@ -187,7 +199,8 @@ class MetricsRecorder(Callback):
             knn=self._measure(pl_module, epoch),
             learning_rate=pl_module.learning_rate,
             gradient_norm=None if math.isnan(gradient_norm) else gradient_norm,
-            last={name: value for name, value in last.items() if name not in LEADING_COLUMNS},
+            last={name: value for name, value in last.items() if name not in LEADING_COLUMNS}
+            | self._diagnose(pl_module, epoch),
         )
         if self.group.is_first:
             self._warn_of_overtaken(row)
@@ -236,11 +249,21 @@ class MetricsRecorder(Callback):
         monitor = self.monitor
         if monitor is None or not monitor.is_due(epoch, module.config.epochs):
             return None
+        return self._untimed(lambda: monitor.accuracy(module.trained))
+
+    def _diagnose(self, module: ContrastiveModule, epoch: int) -> dict[str, float]:
+        label_free = self.label_free
+        if label_free is None or not label_free.is_due(epoch):
+            return {}
+        return self._untimed(lambda: label_free.measure(module.trained))
+
+    def _untimed(self, work: Callable[[], T]) -> T:
+        """Return what process 0 measures, which does not count as training time."""
         assert self.start is not None
         before = time.perf_counter()
-        accuracy = self.group.on_first(lambda: monitor.accuracy(module.trained))
-        self.start += time.perf_counter() - before  # measuring does not count as training time
-        return accuracy
+        found = self.group.on_first(work)
+        self.start += time.perf_counter() - before
+        return found
 
     def _write(self) -> None:
         file = self.file

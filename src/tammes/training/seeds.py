@@ -26,6 +26,7 @@ class Purpose(IntEnum):
     ATTACK = 13
     MASKS = 14
     PICTURES = 15
+    DIAGNOSIS = 16
 
 
 def derive(seed: int, purpose: Purpose, *position: int) -> int:

@@ -64,7 +64,17 @@ FROM_DATA: Mapping[str, tuple[Any, str]] = {
         "more for each layer (by default 10 for each); numbers above all degrees take all neighbors.",
     ),
 }
-NUMBERS = ("batch_size", "epochs", "seed", "chunk", "crops", "ema_decay")
+NUMBERS = (
+    "batch_size",
+    "epochs",
+    "seed",
+    "chunk",
+    "crops",
+    "ema_decay",
+    "diagnose_every",
+    "stop_on",
+    "stop_patience",
+)
 """Fields whose values the data do not change."""
 
 IN_WORDS_OF_SHELL: Mapping[str, str] = {
@@ -72,6 +82,10 @@ IN_WORDS_OF_SHELL: Mapping[str, str] = {
     "memory (by default all at once). It costs one more forward pass, and the residual networks' BatchNorm "
     "then takes the statistics of a chunk instead of the batch.",
     "annealing": "Change of the beta of hard negatives, or of the temperature, over the epochs.",
+    "diagnose_every": "Epochs between label-free measures of the embeddings: RankMe, alignment, uniformity, "
+    "hubness and others (by default none, and with --stop-on every epoch).",
+    "stop_on": "Label-free measure that ends the training once it no longer improves.",
+    "stop_patience": "Measurements without improvement after which --stop-on ends the training.",
     "learn_temperature": "Learn the temperature with the network, from the objective's on.",
 }
 """Explanations of fields that in the library's words speak of None or of whether."""
@@ -81,6 +95,7 @@ RARE = frozenset(
         *("augmentation", "positives", "encoder", "annealing", "negatives", "schedule", "head", "no_head"),
         *("precision", "chunk", "learn_temperature", "weight_decay", "clip_norm", "channels", "crops"),
         *("equivariance", "fanouts", "attack", "window", "masked", "ema_decay", "optimizer", "betas"),
+        *("diagnose_every", "stop_on", "stop_patience"),
     }
 )
 
