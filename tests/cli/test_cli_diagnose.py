@@ -7,9 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from tammes.cli.main import main
 from tammes.diagnosis import NEEDS
+from tiny import write_images
 
 N = 200
 
@@ -104,3 +106,47 @@ def test_rows_that_are_not_usable_are_dropped_on_request(
     assert pq.read_table("a-diagnosis/rows.parquet")["row"].to_pylist() == [
         row for row in range(60) if row not in (3, 5)
     ]
+
+
+def test_images_of_the_rows_are_shown(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = table.parent / "photographs"
+    folder.mkdir()
+    for row in range(N):
+        Image.new("RGB", (20, 20), (row, 0, 90)).save(folder / f"row {row}", format="PNG")
+    assert main(["diagnose", str(table), "--images", "photographs", "--out", "d"]) == 0
+    page = (table.parent / "d" / "report.html").read_text()
+    assert page.count('"UklGR') == N
+    assert f"{N} of the rows shown" in page
+    capsys.readouterr()
+    for words, message in (
+        (["--images", "nowhere"], "expected a folder of images, found none at nowhere"),
+        (["--images", "photographs", "--text", "label"], "found none"),
+    ):
+        assert main(["diagnose", str(table), "--out", "d", *words]) == 2
+        assert message in capsys.readouterr().err
+    assert main(["diagnose", "other.npz", "--images", "photographs"]) == 2
+    assert "--images needs the file of each row, in a column name or file" in capsys.readouterr().err
+
+
+def test_a_run_without_embeddings_embeds_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "there")
+    write_images(Path("photographs"), "cat", "dog", count=20)
+    words = "--data photographs --size 8 --batch-size 8 --epochs 1 --held-out 0 --accelerator cpu"
+    trained = f"train simclr --temperature 0.5 {words} --out run encoder:convnet --encoder.width 8"
+    assert main(trained.split()) == 0
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    assert main(["diagnose", "there/run", "--json", "--labels", "label", "--out", "d"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["rows"]["value"] == 40
+    assert "embedding the data of the run into there/run/embeddings.parquet" in said.err
+    assert pq.read_table("there/run/embeddings.parquet").num_rows == 40
+    assert main(["diagnose", "there/run", "--json", "--out", "d"]) == 0
+    assert "embedding" not in capsys.readouterr().err
+    Path("there/run/embeddings.parquet").unlink()
+    Path("there/run/command.json").unlink()
+    assert main(["diagnose", "there/run"]) == 2
+    assert "tammes embed there/run --data DATA" in capsys.readouterr().err

@@ -153,3 +153,31 @@ def test_measures_are_finite() -> None:
         Measure(value=float("nan"))
     spectra = Spectra.of(points(), torch.Generator().manual_seed(0))
     assert sum(part.count for part in spectra.parts) == 120
+
+
+def test_it_draws_what_the_page_draws() -> None:
+    x = torch.randn(80, 6, generator=torch.Generator().manual_seed(0))
+    found = tammes.diagnose(x, labels=np.arange(80) % 3, against=x.flip(1))
+    for figure in (
+        found.plot_spectrum(),
+        found.plot_occurrence(),
+        found.plot_map(),
+        found.plot_confusion(),
+        found.plot_overlap(),
+    ):
+        assert figure.axes
+    alone = tammes.diagnose(x)
+    with pytest.raises(ValueError, match="needs labels"):
+        alone.plot_confusion()
+    with pytest.raises(ValueError, match="needs a second embedding"):
+        alone.plot_overlap()
+
+
+def test_names_are_a_column_of_the_rows_and_must_fit() -> None:
+    x = torch.randn(60, 4, generator=torch.Generator().manual_seed(0))
+    x[5] = 0
+    found = tammes.diagnose(x, names=[f"row {row}" for row in range(60)], drop=True)
+    assert next(iter(found.rows)) == "name"
+    assert found.rows["name"][5] == "row 6"
+    with pytest.raises(ValueError, match="expected names, one for each of the 60 rows, got 2"):
+        tammes.diagnose(torch.randn(60, 4), names=["a", "b"])

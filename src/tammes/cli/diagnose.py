@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from tammes.cli.embedded import embedded
 from tammes.cli.failures import print_line
 from tammes.cli.options.diagnose import Diagnose
 from tammes.cli.output import counted
@@ -15,21 +16,27 @@ from tammes.diagnosis.diagnose import measured
 from tammes.diagnosis.diagnosis import Diagnosis
 from tammes.diagnosis.embeddings_file import Embeddings, read_embeddings
 from tammes.diagnosis.formats import opened
-from tammes.diagnosis.input import as_labels, as_pairs, as_splits
+from tammes.diagnosis.input import Given, as_labels, as_pairs, as_splits
+from tammes.report.thumbnails import check_folder
 
 NAMES = ("text", "name", "sentence", "title", "id")
 """Columns of which the first that is there names the rows on the page."""
+FILES = ("name", "file", "path", "image")
+"""Columns of which the first that is there names the image of each row."""
 FAILED = 1
 """Exit code if the condition of --fail-on holds."""
 
 
 def main(choice: Diagnose) -> None:
     """Diagnose the embeddings, write the folder, and print what was found."""
-    # A condition that cannot be parsed is refused before the work.
+    # A condition that cannot be parsed, and a folder that is not there, are refused before the work.
     condition = None if choice.fail_on is None else Condition.of(choice.fail_on)
-    found = _diagnosed(choice)
+    if choice.images is not None:
+        check_folder(choice.images)
+    file = embedded(choice.file)
+    found = _diagnosed(replace(choice, file=file))
     out = choice.out or Path(f"{choice.file.resolve().stem}-diagnosis")
-    found.write(out)
+    found.write(out, images=choice.images)
     if choice.json:
         print(found.json())
     else:
@@ -49,32 +56,40 @@ def _diagnosed(choice: Diagnose) -> Diagnosis:
         second = read_embeddings(choice.against, vectors=vectors, drop=choice.drop)
         first, second = _same_rows(choice, first, second)
     n, columns = len(first.vectors), first.columns
-    about = {"file": str(choice.file), "embeddings": first.name}
-    if first.dropped:
-        about["dropped"] = counted(first.dropped, "row")
-    if choice.against is not None and second is not None:
-        about["against"] = str(choice.against)
-    found = measured(
-        torch.from_numpy(first.vectors),
+    given = Given(
+        points=torch.from_numpy(first.vectors),
         rows=first.rows,
         labels=as_labels(columns[choice.labels], n) if choice.labels is not None else None,
         pairs=as_pairs(columns[choice.pairs], n, first.rows) if choice.pairs is not None else None,
         splits=as_splits(columns[choice.splits], n) if choice.splits is not None else None,
         against=None if second is None else torch.from_numpy(second.vectors),
-        neighbors=choice.neighbors,
-        batch=choice.batch,
-        seed=choice.seed,
-        about=about,
+        columns={} if text is None else {"name": columns[text].astype(str)},
+        about=_about(choice, first),
     )
-    if text is None:
-        return found
-    return replace(found, rows={"name": columns[text].astype(str), **found.rows})
+    return measured(given, neighbors=choice.neighbors, batch=choice.batch, seed=choice.seed)
+
+
+def _about(choice: Diagnose, first: Embeddings) -> dict[str, str]:
+    """Return what the page says of the files."""
+    about = {"file": str(choice.file), "embeddings": first.name}
+    if first.dropped:
+        about["dropped"] = counted(first.dropped, "row")
+    if choice.against is not None:
+        about["against"] = str(choice.against)
+    return about
 
 
 def _naming(choice: Diagnose) -> str | None:
-    """Return the column that names the rows, if there is any."""
+    """Return the column that names the rows, or the files of images; None if there is none."""
     columns = opened(choice.file, choice.vectors).columns
-    return next((name for name in NAMES if name in columns), None)
+    usual = FILES if choice.images is not None else NAMES
+    found = next((name for name in usual if name in columns), None)
+    if choice.images is not None and found is None:
+        raise ValueError(
+            f"--images needs the file of each row, in a column {' or '.join(FILES)}, or one that --text "
+            f"names; {choice.file} has {', '.join(columns) or 'no column beside the embeddings'}"
+        )
+    return found
 
 
 def _matrices(path: Path) -> set[str]:

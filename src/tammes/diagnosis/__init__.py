@@ -1,4 +1,7 @@
-"""The diagnosis of embeddings: files to read, measures with their verdicts, and the rows to look at."""
+"""The doctor: reads a file of embeddings, measures it, and says what is wrong and which rows to look at.
+
+The measures themselves are pure functions of tensors, in `tammes.diagnostics`.
+"""
 
 from tammes.diagnosis.condition import Condition
 from tammes.diagnosis.diagnose import diagnose

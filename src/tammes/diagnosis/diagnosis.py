@@ -6,51 +6,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tammes.diagnosis.condition import Condition
+from tammes.diagnosis.drawn import Drawn
 from tammes.diagnosis.measure import NEEDS, Measure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SUMMARY = "summary.json"
 ROWS = "rows.parquet"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Drawn:
-    """What the page draws: a few thousand numbers, whatever the number of rows.
-
-    Args:
-        eigenvalues: eigenvalues of the covariance, largest first, divided by their sum.
-        gaussian: the same of a Gaussian of as many rows and dimensions.
-        places: (m, 2) coordinates of some rows on the map, in principal directions.
-        shown: row of the table of each place.
-        share: share of the variance in the two directions.
-        pairs: (p, 2) rows of the table of the closest pairs.
-        ratios: (p,) distance of each pair over that to the k-th neighbor.
-        distances: (p,) distance of each pair at length one.
-        threshold: ratio up to which a pair counts as nearly equal.
-        occurrence: (bins,) rows by k-occurrence, from 0; the last bin holds all above.
-        confusion: (classes, classes) confusion by neighbors; None without labels.
-        classes: names of the classes.
-        overlap: (bins,) rows by the overlap of neighbors; None without a second embedding.
-    """
-
-    eigenvalues: NDArray[np.float64]
-    gaussian: NDArray[np.float64]
-    places: NDArray[np.float64]
-    shown: NDArray[np.int64]
-    share: float
-    pairs: NDArray[np.int64]
-    ratios: NDArray[np.float64]
-    distances: NDArray[np.float64]
-    threshold: float
-    occurrence: NDArray[np.int64]
-    confusion: NDArray[np.float64] | None = None
-    classes: tuple[str, ...] = ()
-    overlap: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,18 +76,73 @@ class Diagnosis:
         """
         return Condition.of(condition).holds(self.measures)
 
-    def write(self, folder: Path | str) -> None:
+    def write(self, folder: Path | str, *, images: Path | str | None = None) -> None:
         """Write `summary.json`, `rows.parquet` and `report.html` into a folder.
 
         Args:
             folder: folder of the files, created if it is not there; files of these names are replaced.
+            images: folder of the images behind the rows, whose paths in it are the `names` of the rows; the
+                page then shows small pictures.
 
         Raises:
+            ValueError: rows without names, or no image of any of them.
             OSError: the folder cannot be written to.
         """
         from tammes.report.diagnosis import write_diagnosis
 
-        write_diagnosis(self, Path(folder))
+        write_diagnosis(self, Path(folder), images=None if images is None else Path(images))
+
+    def plot_spectrum(self) -> Figure:
+        """Draw the share of the variance in each principal direction, beside that of a Gaussian."""
+        from tammes.report.figures.diagnosis import spectrum_figure
+
+        return spectrum_figure(self.drawn.eigenvalues, self.drawn.gaussian)
+
+    def plot_occurrence(self) -> Figure:
+        """Draw how many rows are how often among the nearest neighbors of others: hubs are to the right."""
+        from tammes.report.figures.diagnosis import count_figure
+
+        counts = self.drawn.occurrence
+        label = "rows that have a row among their nearest"
+        return count_figure(counts, edges=range(len(counts)), xlabel=label, open_end=True)
+
+    def plot_map(self) -> Figure:
+        """Draw some rows in the two directions of largest variance, flagged ones in another color."""
+        from tammes.report.figures.diagnosis import map_figure
+
+        flags = ("exact_duplicate", "near_duplicate", "hub", "label_error", "leaked")
+        flagged = np.zeros(len(self.drawn.shown), dtype=bool)
+        for name in flags:
+            if name in self.rows:
+                flagged |= self.rows[name][self.drawn.shown]
+        return map_figure(self.drawn.places, flagged, self.drawn.share)
+
+    def plot_confusion(self) -> Figure:
+        """Draw the share of each class's rows whose neighbors vote for each class.
+
+        Raises:
+            ValueError: there are no labels.
+        """
+        from tammes.report.figures.confusion import confusion_matrix
+        from tammes.report.palette import objective_color
+
+        if self.drawn.confusion is None:
+            raise ValueError("the confusion of classes needs labels: diagnose(..., labels=...)")
+        return confusion_matrix(self.drawn.confusion, self.drawn.classes, color=objective_color(0))
+
+    def plot_overlap(self) -> Figure:
+        """Draw how many rows keep which share of their neighbors in the second embedding.
+
+        Raises:
+            ValueError: there is no second embedding.
+        """
+        from tammes.report.figures.diagnosis import count_figure
+
+        if self.drawn.overlap is None:
+            raise ValueError("the overlap needs a second embedding: diagnose(..., against=...)")
+        edges = [place / 10 - 0.05 for place in range(11)]
+        label = "share of the nearest neighbors that both embeddings have"
+        return count_figure(self.drawn.overlap, edges=edges, xlabel=label)
 
     def json(self) -> str:
         """Return the summary as JSON."""
@@ -166,3 +190,31 @@ def with_faults(measures: Mapping[str, Measure]) -> dict[str, Measure]:
         name: known.get(name, Measure(verdict=f"not measured: it needs {needs}" if needs else "not measured"))
         for name, needs in NEEDS.items()
     }
+
+
+NEXT = {
+    "collapse": "Collapse: train with more negatives or a lower temperature, or measure the features instead "
+    "of the projection.",
+    "shifted mean": "Shifted mean: subtract the mean of all rows before comparing by cosine.",
+    "dead dimensions": "Dead dimensions: leave them out of the index; they cost memory and say nothing.",
+    "duplicated dimensions": "Duplicated dimensions: leave the copies out.",
+    "exact duplicates": "Exact duplicates: keep one row of each group; rows.parquet has the groups.",
+    "near duplicates": "Near duplicates: look at the pairs on the page, and keep one row of each group.",
+    "hubs": "Hubs: look at them first; subtracting the mean of all rows before comparing often removes them.",
+    "leak": "Leak: remove the leaked rows from the test split before measuring anything on it.",
+    "label errors": "Label errors: look at the flagged rows, sorted by label_error_score, and relabel.",
+}
+"""What to try next for each fault."""
+
+
+def next_steps(measures: Mapping[str, Measure]) -> tuple[str, ...]:
+    """Return what to try next for the faults that the verdicts name.
+
+    Args:
+        measures: measures by name.
+
+    Example:
+        >>> next_steps({"leaked": Measure(value=0.1, verdict="fault: leak: 3 of 30 rows")})[0][:22]
+        'Leak: remove the leake'
+    """
+    return tuple(NEXT[fault] for fault in faults_of(measures) if fault in NEXT)

@@ -235,28 +235,18 @@ def _dimensions(moments: Moments, n: int, dim: int) -> dict[str, Measure]:
     count = int(dead.sum())
     listed = ", ".join(str(each) for each in dead.nonzero()[:5, 0].tolist()) + (", ..." if count > 5 else "")
     pairs = ", ".join(f"{a} and {b}" for a, b in copies[:3].tolist()) + (", ..." if len(copies) > 3 else "")
+    dead_words = f"dead dimensions: {count} of {dim} do not vary ({listed})"
+    copied_words = f"duplicated dimensions: {copied} of {dim} are copies ({pairs})"
     return {
-        "dead_dimensions": Measure(
-            value=count,
-            low=count,
-            high=count,
-            ceiling=0,
-            null=0,
-            verdict=verdict_of("fault", f"dead dimensions: {count} of {dim} do not vary ({listed})")
-            if count
-            else verdict_of("fine", "each dimension varies"),
-        ),
-        "duplicated_dimensions": Measure(
-            value=copied,
-            low=copied,
-            high=copied,
-            ceiling=0,
-            null=0,
-            verdict=verdict_of("fault", f"duplicated dimensions: {copied} of {dim} are copies ({pairs})")
-            if copied
-            else verdict_of("fine", "no dimension is a copy of another"),
-        ),
+        "dead_dimensions": _faults(count, dead_words, "each dimension varies"),
+        "duplicated_dimensions": _faults(copied, copied_words, "no dimension is a copy of another"),
     }
+
+
+def _faults(count: int, fault: str, fine: str) -> Measure:
+    """Return a number of faulty dimensions, with the verdict in words."""
+    verdict = verdict_of("fault", fault) if count else verdict_of("fine", fine)
+    return Measure(value=count, low=count, high=count, ceiling=0, null=0, verdict=verdict)
 
 
 def _in_words(name: str, measure: Measure, n: int, dim: int) -> str:

@@ -1,8 +1,9 @@
-"""The checks of what a diagnosis is given: embeddings, labels, pairs and splits, as tensors."""
+"""What a diagnosis is given, checked: embeddings, labels, pairs and splits, as tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,115 @@ from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tammes.diagnosis.embeddings_file import check_usable
 from tammes.diagnosis.labeled import Labels
 
 BLOCK = 65_536
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Given:
+    """Rows to diagnose, and what is known of them.
+
+    Args:
+        points: n usable rows in float32, which nothing else uses.
+        rows: number of each row in the input.
+        labels: class of each row.
+        pairs: row numbers of positive pairs.
+        splits: split of each row.
+        against: the same rows by another encoder.
+        columns: columns of the table of rows that come first, such as their names.
+        about: what the page says of the input.
+    """
+
+    points: Float[Tensor, "n dim"]
+    rows: NDArray[np.int64]
+    labels: Labels | None = None
+    pairs: Int64[Tensor, "pairs 2"] | None = None
+    splits: Int64[Tensor, " n"] | None = None
+    against: Float[Tensor, "n other"] | None = None
+    columns: dict[str, NDArray[Any]] = field(default_factory=dict)
+    about: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(
+        embeddings: Any,
+        *,
+        labels: Any = None,
+        pairs: Any = None,
+        splits: Any = None,
+        against: Any = None,
+        names: Any = None,
+        drop: bool = False,
+    ) -> Given:
+        """Return what the arguments of `diagnose` give, without the rows that may be dropped.
+
+        Args:
+            embeddings: matrix (n, dim) of numbers.
+            labels: class of each row.
+            pairs: positives: see `as_pairs`.
+            splits: split of each row.
+            against: matrix (n, other) of numbers.
+            names: text of each row.
+            drop: whether rows that are not usable are left out instead of refused.
+
+        Raises:
+            ValueError: arguments that do not fit.
+
+        Example:
+            >>> given = Given.of(torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]), drop=True)
+            >>> given.rows.tolist(), given.about
+            ([0, 2], {'dropped': '1'})
+        """
+        points = as_points(embeddings)
+        n = len(points)
+        other = None if against is None else as_points(against)
+        usable = _usable(points, other, drop)
+        columns = {"name": _column("names", names, n).astype(str)} if names is not None else {}
+        # All of them are checked before any row is left out, so that messages count the rows of the input.
+        classes = None if labels is None else as_labels(labels, n)
+        groups = None if splits is None else as_splits(splits, n)
+        rows = np.nonzero(usable)[0]
+        if len(rows) < n:
+            if pairs is not None and np.ndim(pairs) == 1 and len(pairs) == n:
+                pairs = np.asarray(pairs)[rows]
+            points, other = points[rows], None if other is None else other[rows]
+            classes = classes and as_labels(np.asarray(classes.names)[classes.index.numpy()[rows]], len(rows))
+            groups = None if groups is None else as_splits(groups.numpy()[rows], len(rows))
+            columns = {name: values[rows] for name, values in columns.items()}
+        return Given(
+            # The points are overwritten, and the caller's memory must stay as it is.
+            points=points.clone() if _shares(points, embeddings) else points,
+            rows=rows,
+            labels=classes,
+            pairs=None if pairs is None else as_pairs(pairs, len(points), rows),
+            splits=groups,
+            against=other,
+            columns=columns,
+            about={"dropped": f"{n - len(rows):,}"} if len(rows) < n else {},
+        )
+
+
+def _usable(points: Tensor, other: Tensor | None, drop: bool) -> NDArray[np.bool_]:
+    """Return which rows have a direction in both embeddings; the others are refused unless dropped."""
+    finite, zero = usable_rows(points)
+    check_usable("the embeddings", finite, zero, drop)
+    if other is None:
+        return finite & ~zero
+    if len(other) != len(points):
+        raise ValueError(f"expected a second embedding of the same {len(points):,} rows, got {len(other):,}")
+    also = usable_rows(other)
+    check_usable("the second embedding", *also, drop)
+    finite, zero = finite & also[0], zero | also[1]
+    check_usable("the two embeddings", finite, zero, drop)
+    return finite & ~zero
+
+
+def _shares(points: Tensor, given: Any) -> bool:
+    """Return whether the points are the caller's memory."""
+    if isinstance(given, Tensor):
+        return points.data_ptr() == given.data_ptr()
+    return isinstance(given, np.ndarray) and np.shares_memory(points.numpy(), given)
 
 
 def as_points(embeddings: Any) -> Float[Tensor, "n dim"]:

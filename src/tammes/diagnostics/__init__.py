@@ -1,4 +1,7 @@
-"""Measures of embeddings: spectrum, neighbors, duplicates, labels, collisions, rotations, two encoders."""
+"""Measures of embeddings: spectrum, neighbors, duplicates, labels, collisions, rotations, two encoders.
+
+Pure functions of tensors; `tammes.diagnosis` applies them to a file, with nulls, intervals and verdicts.
+"""
 
 from tammes.diagnostics.alignment import alignment, uniformity, uniformity_of_rows
 from tammes.diagnostics.class_prior import alpha_max, class_prior_alpha_max, class_prior_pen_l1

@@ -12,9 +12,8 @@ from markupsafe import Markup
 
 from tammes.atomic import write_atomically
 from tammes.diagnosis.diagnosis import ROWS, SUMMARY, Diagnosis
-from tammes.report.figures.diagnosis import count_figure, spectrum_figure
 from tammes.report.markup import inline_svg, percent, render
-from tammes.report.palette import objective_color
+from tammes.report.thumbnails import Thumbnails, thumbnails
 
 PAGE = "report.html"
 LONGEST = 200
@@ -31,36 +30,44 @@ FLAGS = {
 """Flags of a row, and what each means."""
 MATRIX = 30
 """Classes up to which the confusion is drawn."""
+MOST_PAIRS = 100
+"""Closest pairs whose pictures come before those of other rows."""
 LISTED = 10
 """Pairs of classes, or changed rows, in a list."""
 
 
-def write_diagnosis(diagnosis: Diagnosis, folder: Path) -> None:
+def write_diagnosis(diagnosis: Diagnosis, folder: Path, *, images: Path | None = None) -> None:
     """Write the page, the rows and the summary of a diagnosis into a folder.
 
     Args:
         diagnosis: what was found.
         folder: folder of the files, created if it is not there; files of these names are replaced.
+        images: folder of the images that the rows' names are the paths of; None for a page without pictures.
 
     Raises:
-        ValueError: there is a file at the place of the folder.
+        ValueError: there is a file at the place of the folder, or no image of any row.
         OSError: the folder cannot be written to.
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"expected a folder for the diagnosis, got the file {folder}: name another place")
+    page = diagnosis_page(diagnosis, images=images)
     folder.mkdir(parents=True, exist_ok=True)
     stream = pa.BufferOutputStream()
     pq.write_table(pa.table(dict(diagnosis.rows)), stream)
     write_atomically(folder / ROWS, stream.getvalue().to_pybytes())
     write_atomically(folder / SUMMARY, (diagnosis.json() + "\n").encode())
-    write_atomically(folder / PAGE, diagnosis_page(diagnosis).encode("utf-8", "replace"))
+    write_atomically(folder / PAGE, page.encode("utf-8", "replace"))
 
 
-def diagnosis_page(diagnosis: Diagnosis) -> str:
+def diagnosis_page(diagnosis: Diagnosis, *, images: Path | None = None) -> str:
     """Return the page of a diagnosis, self-contained: verdict, next steps, measures, map, rows and pairs.
 
     Args:
         diagnosis: what was found.
+        images: folder of the rows' images; None for a page without pictures.
+
+    Raises:
+        ValueError: no image of any row in the folder, or rows without names.
 
     Example:
         >>> import tammes
@@ -68,21 +75,53 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
         >>> "No fault found" in diagnosis_page(tammes.diagnose(x))
         True
     """
-    drawn, measures = diagnosis.drawn, diagnosis.measures
-    faults = [
-        _sentence(each.verdict) for name, each in measures.items() if each.is_fault and name != "faults"
-    ]
-    count = len(diagnosis.faults)
+    pictures = None if images is None else _pictures(diagnosis, images)
+    drawn = diagnosis.drawn
     context = {
+        **_verdict(diagnosis),
+        "about": _about(diagnosis, pictures),
+        **_measures(diagnosis),
+        **_figures(diagnosis),
+        "confused": _confused(diagnosis),
+        "share": percent(drawn.share),
+        "data": _data(diagnosis, pictures),
+        "flags": {name: words for name, words in FLAGS.items() if name in diagnosis.rows},
+        "pictured": pictures is not None,
+        "map_rows": len(drawn.shown),
+        "pairs": len(drawn.pairs),
+        "threshold": drawn.threshold,
+    }
+    return render("diagnosis.html.jinja", context)
+
+
+def _verdict(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the title, the faults in sentences, and what to try next."""
+    count = len(diagnosis.faults)
+    return {
         "title": f"Diagnosis of {diagnosis.about.get('file', 'embeddings')}",
         "lead": "No fault found." if count == 0 else f"{count} fault{'s' if count > 1 else ''} found.",
-        "faults": faults,
+        "faults": [
+            _sentence(each.verdict)
+            for name, each in diagnosis.measures.items()
+            if each.is_fault and name != "faults"
+        ],
         "advice": diagnosis.advice,
-        "about": {
-            "rows": f"{measures['rows'].value:,.0f}",
-            "dimensions": f"{measures['dimensions'].value:,.0f}",
-            **{name: text for name, text in diagnosis.about.items() if name != "file"},
-        },
+    }
+
+
+def _about(diagnosis: Diagnosis, pictures: Thumbnails | None) -> dict[str, str]:
+    """Return what was measured: the size, and what the input says of itself."""
+    return {
+        **{name: f"{diagnosis[name].value:,.0f}" for name in ("rows", "dimensions")},
+        **{name: text for name, text in diagnosis.about.items() if name != "file"},
+        **({} if pictures is None else {"pictures": pictures.words}),
+    }
+
+
+def _measures(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the table of measures, and those that were not taken, with the reason."""
+    measures = diagnosis.measures
+    return {
         "measures": [
             {
                 "name": name.replace("_", " "),
@@ -101,35 +140,50 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
             for name, each in measures.items()
             if each.value is None
         ],
+    }
+
+
+def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the drawings; None for one that does not apply."""
+    has_matrix = diagnosis.drawn.confusion is not None and len(diagnosis.drawn.classes) <= MATRIX
+    return {
         "spectrum": inline_svg(
-            spectrum_figure(drawn.eigenvalues, drawn.gaussian),
+            diagnosis.plot_spectrum(),
             name="spectrum",
             description="Share of the variance in each principal direction, beside that of a Gaussian.",
         ),
         "occurrence": inline_svg(
-            count_figure(
-                drawn.occurrence,
-                edges=list(range(len(drawn.occurrence))),
-                xlabel="rows that have a row among their nearest",
-                open_end=True,
-            ),
+            diagnosis.plot_occurrence(),
             name="occurrence",
             description="Number of rows by how often each is among the nearest neighbors of others.",
         ),
-        "confusion": _confusion(diagnosis),
-        "confused": _confused(diagnosis),
+        "confusion": inline_svg(
+            diagnosis.plot_confusion(),
+            name="confusion",
+            description="Share of each class's rows whose neighbors vote for each class.",
+        )
+        if has_matrix
+        else None,
         "overlap": _overlap(diagnosis),
-        "share": percent(drawn.share),
-        "data": _data(diagnosis),
-        "flags": {name: words for name, words in FLAGS.items() if name in diagnosis.rows},
-        "map_rows": len(drawn.shown),
-        "pairs": len(drawn.pairs),
-        "threshold": drawn.threshold,
     }
-    return render("diagnosis.html.jinja", context)
 
 
-def _data(diagnosis: Diagnosis) -> Markup:
+def _pictures(diagnosis: Diagnosis, images: Path) -> Thumbnails:
+    """Return pictures of the rows on the page, pairs and flagged ones first, as long as there is room."""
+    drawn, rows = diagnosis.drawn, diagnosis.rows
+    if "name" not in rows:
+        raise ValueError("pictures need the file of each row's image: give the paths as names=")
+    flagged = np.zeros(len(rows["row"]), dtype=bool)
+    for flag in FLAGS:
+        if flag in rows and flag != "orphan":
+            flagged |= rows[flag]
+    order = [*drawn.pairs[:MOST_PAIRS].ravel(), *_changed(diagnosis), *drawn.shown[flagged[drawn.shown]]]
+    order += [*drawn.shown, *drawn.pairs.ravel()]
+    places = dict.fromkeys(int(place) for place in order)
+    return thumbnails(images, {int(rows["row"][place]): str(rows["name"][place]) for place in places})
+
+
+def _data(diagnosis: Diagnosis, pictures: Thumbnails | None) -> Markup:
     """Return what the page's script draws, as JSON that cannot end its element."""
     drawn, rows = diagnosis.drawn, diagnosis.rows
     middle = (drawn.places.max(axis=0) + drawn.places.min(axis=0)) / 2
@@ -147,6 +201,7 @@ def _data(diagnosis: Diagnosis) -> Markup:
             }
             for (a, b), ratio, distance in zip(drawn.pairs, drawn.ratios, drawn.distances, strict=True)
         ],
+        "pictures": {} if pictures is None else dict(pictures.found),
     }
     text = json.dumps(data, ensure_ascii=False)
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
@@ -162,19 +217,6 @@ def _row(rows: Mapping[str, Any], place: int) -> dict[str, Any]:
     if flags := [name for name in FLAGS if name in rows and rows[name][place]]:
         found["flags"] = flags
     return found
-
-
-def _confusion(diagnosis: Diagnosis) -> Markup | None:
-    drawn = diagnosis.drawn
-    if drawn.confusion is None or len(drawn.classes) > MATRIX:
-        return None
-    from tammes.report.figures.confusion import confusion_matrix
-
-    return inline_svg(
-        confusion_matrix(drawn.confusion, drawn.classes, color=objective_color(0)),
-        name="confusion",
-        description="Share of each class's rows whose neighbors vote for each class.",
-    )
 
 
 def _confused(diagnosis: Diagnosis) -> list[str]:
@@ -193,23 +235,28 @@ def _confused(diagnosis: Diagnosis) -> list[str]:
     ]
 
 
+def _changed(diagnosis: Diagnosis) -> list[int]:
+    """Return the places of the rows whose neighbors changed most; none without a second embedding."""
+    rows = diagnosis.rows
+    if diagnosis.drawn.overlap is None:
+        return []
+    order: list[int] = np.argsort(-rows["changed_score"], kind="stable")[:LISTED].tolist()
+    return order
+
+
 def _overlap(diagnosis: Diagnosis) -> dict[str, Any] | None:
     """Return the comparison of two embeddings: the overlap of all rows, and the rows that changed most."""
-    drawn, rows = diagnosis.drawn, diagnosis.rows
-    if drawn.overlap is None:
+    rows = diagnosis.rows
+    if diagnosis.drawn.overlap is None:
         return None
-    figure = count_figure(
-        drawn.overlap,
-        edges=[place / 10 - 0.05 for place in range(11)],
-        xlabel="share of the nearest neighbors that both embeddings have",
-    )
-    changed = np.argsort(-rows["changed_score"], kind="stable")[:LISTED]
     found = [
-        _row(rows, place) | {"kept": 1 - float(rows["changed_score"][place])} for place in changed.tolist()
+        _row(rows, place) | {"kept": 1 - float(rows["changed_score"][place])} for place in _changed(diagnosis)
     ]
     return {
         "figure": inline_svg(
-            figure, name="overlap", description="Number of rows by the overlap of neighbors."
+            diagnosis.plot_overlap(),
+            name="overlap",
+            description="Number of rows by the overlap of neighbors.",
         ),
         "changed": [
             f"row {each['row']}{': ' + each['text'] if 'text' in each else ''}, {percent(each['kept'])} kept"

@@ -48,7 +48,7 @@ class LabelFree:
         ...     augmentation=Handwriting(), diagnose_every=5)
         >>> measure = LabelFree.of(tammes.data.digits("train"), config)
         >>> len(measure.data), tuple(measure.pairs.shape), measure.is_due(5), measure.is_due(6)
-        (1438, (1000, 2), True, False)
+        (1437, (1000, 2), True, False)
     """
 
     data: Data

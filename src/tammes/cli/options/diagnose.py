@@ -10,7 +10,7 @@ import tyro
 from tammes.checks import check_integer, check_seed
 from tammes.cli.options.parsing import Options
 
-RARE = frozenset({"vectors", "splits", "text", "batch", "neighbors", "seed"})
+RARE = frozenset({"vectors", "splits", "text", "images", "batch", "neighbors", "seed"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,12 +21,14 @@ class Diagnose:
 
     Args:
         file: File of embeddings: a list column or numeric columns of .parquet, .csv or .tsv, or a matrix of
-            .npy, .npz or .safetensors; or the folder of a run that has one.
+            .npy, .npz or .safetensors; or the folder of a run, which embeds its data if it has no such file.
         labels: Column of classes.
         against: File of other embeddings of the same rows, in the same order, to compare with.
         pairs: Column with the row number of each row's positive, counted from 0; -1 for none.
         splits: Column of splits, such as train and test, between which duplicates are leaks.
-        text: Column of texts or names that the page shows for a row (by default, one called name or text).
+        text: Column of texts or names that the page shows for a row (by default, one called name or text);
+            with --images, the column of their files.
+        images: Folder of the images behind the rows, of which the page shows small ones.
         vectors: List column or array of the embeddings, if there are several.
         drop: Leave out rows with NaN or infinity, and rows of length zero.
         fail_on: End with exit code 1 if this holds of the measures, as in "rankme < 50 or hubs > 0".
@@ -44,6 +46,7 @@ class Diagnose:
     pairs: str | None = None
     splits: str | None = None
     text: str | None = None
+    images: Path | None = None
     vectors: str | None = None
     drop: bool = False
     fail_on: str | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -67,4 +67,26 @@ def count_figure(
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylim(bottom=0)
+    return figure
+
+
+def map_figure(places: Float[np.ndarray, "m 2"], flagged: Bool[np.ndarray, " m"], share: float) -> Figure:
+    """Draw rows in the two directions of largest variance, flagged ones on top.
+
+    Args:
+        places: coordinates of m rows.
+        flagged: whether each has a fault.
+        share: share of the variance in the two directions.
+
+    Example:
+        >>> len(map_figure(np.eye(2), np.array([True, False]), 0.5).axes[0].collections)
+        2
+    """
+    figure, axes = canvas(width=4.4, height=4.4)
+    for rows, color, size in (
+        (~flagged, objective_color(0), 4),
+        (flagged, objective_color(1), 8),
+    ):
+        axes.scatter(places[rows, 0], places[rows, 1], s=size, color=color, alpha=0.6, linewidths=0)
+    axes.set(xticks=[], yticks=[], aspect="equal", xlabel=f"{100 * share:.0f} % of the variance")
     return figure
