@@ -181,3 +181,21 @@ def test_names_are_a_column_of_the_rows_and_must_fit() -> None:
     assert found.rows["name"][5] == "row 6"
     with pytest.raises(ValueError, match="expected names, one for each of the 60 rows, got 2"):
         tammes.diagnose(torch.randn(60, 4), names=["a", "b"])
+
+
+def test_thousands_of_copies_leave_room_for_hubs_and_near_duplicates_on_the_page() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(3_000, 16, generator=generator)
+    x[1_000:2_000] = x[:1_000]
+    x[2_900:2_950] = x[2_800:2_850] + 1e-4
+    x[2_999] = 0.01 * x.mean(dim=0)
+    drawn = tammes.diagnose(x).drawn
+    assert (drawn.ratios == 0).sum() >= 50
+    assert ((drawn.ratios > 0) & (drawn.ratios < drawn.threshold)).sum() == 50
+    found = tammes.diagnose(x)
+    near = found.rows["near_duplicate"]
+    assert near[found.drawn.shown].sum() == near.sum() == 100
+
+
+def test_a_long_summary_prints_all_digits_of_counts() -> None:
+    assert " 3,000  fine: rows measured" in str(tammes.diagnose(torch.randn(3_000, 4)))

@@ -152,10 +152,17 @@ class Diagnosis:
         names = [name for name, each in self.measures.items() if each.value is not None]
         width = max(map(len, names))
         lines = [
-            f"{name:<{width}}  {self.measures[name].value:>10.4g}  {self.measures[name].verdict}"
+            f"{name:<{width}}  {_short(self.measures[name].value):>10}  {self.measures[name].verdict}"
             for name in names
         ]
         return "\n".join([self.verdict, *lines])
+
+
+def _short(value: float | None) -> str:
+    """Return a value in at most ten characters, of a number of rows all digits."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e9 else f"{value:.4g}"
 
 
 def faults_of(measures: Mapping[str, Measure]) -> tuple[str, ...]:

@@ -115,22 +115,30 @@ def _places(chosen: Tensor) -> tuple[Tensor, float]:
 
 def _shown(hoods: Neighborhoods, findings: LabelFindings | None, generator: torch.Generator) -> Tensor:
     """Return the rows on the map: flagged ones first, filled up by random ones."""
-    n = len(hoods.occurrence)
-    flagged = hoods.hub | hoods.duplicates.rows
+    flags = [hoods.hub, hoods.duplicates.near, hoods.duplicates.exact]
     if findings is not None:
-        flagged = flagged | findings.error
-    first = flagged.nonzero()[:, 0]
-    first = first[torch.randperm(len(first), generator=generator)[: MAPPED // 2]]
+        flags.append(findings.error)
+    first = torch.zeros(0, dtype=torch.int64)
+    # Each kind of fault has its part, so that thousands of duplicates do not crowd out a few hubs.
+    for flag in sorted(flags, key=lambda each: int(each.sum())):
+        rows = flag.nonzero()[:, 0]
+        rows = rows[torch.randperm(len(rows), generator=generator)[: MAPPED // (2 * len(flags))]]
+        first = torch.cat([first, rows[~torch.isin(rows, first)]])
+    n = len(hoods.occurrence)
     rest = torch.randperm(n, generator=generator)[:MAPPED]
-    most = min(MAPPED, n)
-    return torch.cat([first, rest[~torch.isin(rest, first)]])[:most].sort().values
+    return torch.cat([first, rest[~torch.isin(rest, first)]])[: min(MAPPED, n)].sort().values
 
 
 def _closest(hoods: Neighborhoods) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the closest pairs, their ratio to the k-th neighbor and their distance."""
+    """Return the closest pairs, their ratio to the k-th neighbor and their distance.
+
+    Equal rows leave room for other pairs: of many copies the page would show nothing else.
+    """
     near = hoods.neighbors
     ratio = near.distances[:, 0] / near.distances[:, -1].clamp(min=1e-30)
-    first = ratio.argsort()[: 2 * PAIRS_SHOWN]
+    order = ratio.argsort(stable=True)
+    equal = hoods.duplicates.exact[order]
+    first = torch.cat([order[equal][: 2 * PAIRS_SHOWN // 3], order[~equal][: 4 * PAIRS_SHOWN // 3]])
     pairs = torch.stack([first, near.indices[first, 0]], dim=1).sort(dim=1).values
     unique, inverse = torch.unique(pairs, dim=0, return_inverse=True)
     ratios = torch.full((len(unique),), torch.inf).scatter_reduce(0, inverse, ratio[first], "amin")

@@ -148,7 +148,11 @@ def neighborhood_measures(found: Neighborhoods, null: Null, dim: int) -> dict[st
     return {
         "intrinsic_dimension": _dimension(neighbors, null, dim),
         "neighbor_recall": Measure(
-            value=neighbors.recall, low=neighbors.recall, high=neighbors.recall, ceiling=1.0, verdict=recall
+            value=neighbors.recall,
+            low=neighbors.recall,
+            high=neighbors.recall,
+            ceiling=1.0,
+            verdict=verdict_of("fine", recall),
         ),
         **_hubs(found, null),
         **_duplicates(found.duplicates, n),

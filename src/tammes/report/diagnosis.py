@@ -1,6 +1,7 @@
 """The folder of a diagnosis: its page, the table of rows, and the summary for other programs."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,11 @@ def diagnosis_page(diagnosis: Diagnosis, *, images: Path | None = None) -> str:
         "share": percent(drawn.share),
         "data": _data(diagnosis, pictures),
         "flags": {name: words for name, words in FLAGS.items() if name in diagnosis.rows},
+        "shown_flags": {
+            name: words
+            for name, words in FLAGS.items()
+            if name in diagnosis.rows and diagnosis.rows[name][drawn.shown].any()
+        },
         "pictured": pictures is not None,
         "map_rows": len(drawn.shown),
         "pairs": len(drawn.pairs),
@@ -284,4 +290,5 @@ def _sentence(verdict: str) -> str:
     words = verdict
     for kind in ("fault: ", "note: ", "fine: "):
         words = words.removeprefix(kind)
+    words = re.sub(r"(?<!\w)-(?=\d)", "\N{MINUS SIGN}", words)
     return f"{words[:1].upper()}{words[1:]}."
