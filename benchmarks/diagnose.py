@@ -3,13 +3,16 @@
     python benchmarks/diagnose.py --seeds 20
     python benchmarks/diagnose.py --rows 10000 100000 1000000 --dim 256
 
-Each size is diagnosed by `tammes diagnose` in a process of its own, start included. Beside it stand
-scikit-learn's exact neighbors and NumPy's singular values of the same rows, measured in the same run.
+Each size is diagnosed by `tammes diagnose` in a process of its own, start included. Beside it stand other
+packages' functions for some of the measures on the same rows, measured in the same run: those that are
+installed of scikit-learn, NumPy, pynndescent (neighbors), scikit-dimension (TwoNN) and cleanlab (label errors
+from a given probability of each class).
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import subprocess
@@ -32,8 +35,19 @@ sys.stdout = sys.stderr; main(['diagnose', 'rows.npy', '--out', 'out']); sys.std
     "scikit-learn, 20 exact neighbors": "import numpy as np; from sklearn.neighbors import NearestNeighbors; \
 x = np.load('rows.npy'); NearestNeighbors(n_neighbors=21, metric='cosine').fit(x).kneighbors(x)",
     "NumPy, singular values": "import numpy as np; np.linalg.svd(np.load('rows.npy'), compute_uv=False)",
+    "pynndescent, 20 approximate neighbors": "import numpy as np; from pynndescent import NNDescent; \
+x = np.load('rows.npy'); NNDescent(x, n_neighbors=21, metric='cosine').neighbor_graph",
+    "scikit-dimension, TwoNN": "import numpy as np; from skdim.id import TwoNN; \
+TwoNN().fit(np.load('rows.npy'))",
+    "cleanlab, label errors of given probabilities": "import numpy as np; \
+from cleanlab.filter import find_label_issues; \
+random = np.random.default_rng(0); n = len(np.load('rows.npy', mmap_mode='r')); \
+p = random.dirichlet(np.full(10, 0.2), n); find_label_issues(random.integers(10, size=n), p, n_jobs=1)",
 }
-SLOW = "scikit-learn, 20 exact neighbors"
+PACKAGES = {"pynndescent": "pynndescent", "scikit-dimension": "skdim", "cleanlab": "cleanlab"}
+"""Module of each package that need not be installed."""
+SLOW = ("scikit-learn, 20 exact neighbors", "scikit-dimension, TwoNN")
+"""Searches that compare all rows with all others."""
 
 
 def planted_table(seeds: int) -> None:
@@ -74,7 +88,7 @@ def size_table(rows: list[int], dim: int, slow: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             _write(Path(folder, "rows.npy"), n, dim)
             for name, code in PEERS.items():
-                if name == SLOW and n > slow:
+                if (name in SLOW and n > slow) or not is_installed(name):
                     continue
                 found = subprocess.run(
                     [sys.executable, "-c", ALONE.format(code=code)],
@@ -89,6 +103,12 @@ def size_table(rows: list[int], dim: int, slow: int) -> None:
             summary = Path(folder, "out", "summary.json")
             recall = json.loads(summary.read_text())["neighbor_recall"]["value"]
             print(f"| {n:,} | recall of the neighbors | {recall:.3f} | | |", flush=True)
+
+
+def is_installed(name: str) -> bool:
+    """Return whether the package of a row of the table is there."""
+    module = PACKAGES.get(name.partition(",")[0])
+    return module is None or importlib.util.find_spec(module) is not None
 
 
 def _write(path: Path, n: int, dim: int) -> None:
@@ -109,7 +129,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=0, help="seeds of the planted faults")
     parser.add_argument("--rows", type=int, nargs="*", default=[], help="numbers of rows to time")
     parser.add_argument("--dim", type=int, default=256)
-    parser.add_argument("--slow", type=int, default=100_000, help="rows up to which scikit-learn is measured")
+    parser.add_argument(
+        "--slow", type=int, default=100_000, help="rows up to which exact searches are measured"
+    )
     chosen = parser.parse_args()
     start = time.perf_counter()
     if chosen.seeds:

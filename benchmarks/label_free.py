@@ -6,7 +6,8 @@
 Each run draws its settings at random: the objective and its temperature, the width of the network and of the
 head, the learning rate, and how much the views differ. After every epoch the measures of `diagnose_every` are
 taken, and a linear probe. A table that exists already is completed, run by run. Rank correlations are
-Spearman's, with 95 % intervals of a bootstrap over the runs.
+Spearman's, with 95 % intervals of a bootstrap over the runs. A wider network is better and has higher ranks,
+so the correlation among runs of one network, with ranks within the runs of equal widths, stands beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from scipy.stats import spearmanr
+from scipy.stats import rankdata, spearmanr
 
 from tammes import recipes
 from tammes.data import Images, digits
@@ -168,31 +169,54 @@ def interval(statistic: Callable[[np.ndarray], float], count: int) -> tuple[floa
     return float(low), float(high)
 
 
+def among_equals(x: np.ndarray, y: np.ndarray, group: np.ndarray) -> float:
+    """Return the rank correlation within groups: of ranks in each group, less their mean."""
+    ranks: list[np.ndarray] = []
+    for each in np.unique(group):
+        rows = np.nonzero(group == each)[0]
+        both = np.stack([rankdata(side[rows]) / len(rows) for side in (x, y)])
+        ranks.append(both - both.mean(axis=1, keepdims=True))
+    one, other = np.concatenate(ranks, axis=1)
+    size = float(np.sqrt((one @ one) * (other @ other)))
+    return float(one @ other) / size if size > 0 else 0.0
+
+
+def network(number: int) -> int:
+    """Return a number for the widths of a run's network and head."""
+    config = drawn(number, epochs=1, photographs=False)
+    assert isinstance(config.encoder, ConvNetConfig)
+    assert isinstance(config.head, ProjectionHeadConfig)
+    return 1_000 * config.encoder.width + config.head.dim
+
+
 def prediction_table(runs: Runs) -> None:
     """Print the rank correlation of each measure with the probe: among finished runs, and within each run."""
     ends = [rows[-1] for rows in runs.values()]
-    accuracy = np.array([probe(row) for row in ends])
+    accuracy, group = np.array([probe(row) for row in ends]), np.array([network(number) for number in runs])
     spread = f"{accuracy.min():.3f} to {accuracy.max():.3f}"
     print(f"\n{len(runs)} runs, probe {spread} at the end, mean {accuracy.mean():.3f}\n")
-    print("| measure | among finished runs | within a run, over epochs | probe of the run that it picks |")
-    print("|---|---|---|---|")
+    print("| measure | among runs | among runs of one network | within a run | the run that it picks |")
+    print("|---|---|---|---|---|")
     for name in MEASURES:
         values = np.array([row.last.get(name, np.nan) for row in ends])
-        among = correlation(list(values), list(accuracy))
-        low, high = interval(
-            lambda rows, v=values: correlation(list(v[rows]), list(accuracy[rows])), len(ends)
-        )
+        among = correlation(values, accuracy)
+        equal = among_equals(values, accuracy, group)
+        cells = [
+            f"{found:.2f} [{low:.2f}, {high:.2f}]"
+            for found, (low, high) in (
+                (among, interval(lambda r, v=values: correlation(v[r], accuracy[r]), len(ends))),
+                (equal, interval(lambda r, v=values: among_equals(v[r], accuracy[r], group[r]), len(ends))),
+            )
+        ]
         within = Estimate.over_seeds(
             [
                 correlation([row.last[name] for row in rows[1:]], [probe(row) for row in rows[1:]])
                 for rows in runs.values()
             ]
         )
-        sign = 1 if among >= 0 else -1
-        if name in BETTER:
-            sign = BETTER[name]
+        sign = BETTER.get(name, 1 if among >= 0 else -1)
         picked = accuracy[int(np.argmax(sign * values))]
-        print(f"| {name} | {among:.2f} [{low:.2f}, {high:.2f}] | {within.text(2)} | {picked:.3f} |")
+        print(f"| {name} | {' | '.join(cells)} | {within.text(2)} | {picked:.3f} |", flush=True)
 
 
 def stopping_table(runs: Runs) -> None:
