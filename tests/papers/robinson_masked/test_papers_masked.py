@@ -73,7 +73,7 @@ ENTRIES: dict[Entry, MaskedPlan] = {
     MASKED_FEW_SHOT: few_shot.PLAN,
     MASKED_ROBUSTNESS: robustness.PLAN,
 }
-SCALE = MaskedScale(images=48, test_images=30, epochs=4, short=2, tuned_epochs=1, corrupted=4)
+SCALE = MaskedScale(images=48, test_images=30, epochs=4, short=2, tuned_epochs=1, corrupted_images=4)
 UNLEARNED = "no verdict: not above the control"
 FLOPS = {SIMCLR: 6.0, CAN: 3.0, MAE: 1.0}
 Make = Callable[[MaskedRun, float], MaskedScore]
@@ -122,7 +122,7 @@ def score(
         contrastive=contrastive,
         reconstruction=reconstruction,
         steps=10,
-        flops=flops,
+        flops=1e9,
         seconds=10.0,
     )
 
@@ -245,7 +245,7 @@ def test_a_cell_has_all_settings_that_its_score_depends_on() -> None:
     assert len(first.by_corruption) == len(CORRUPTIONS) - 1  # gray images have no saturation
     assert math.isnan(first.by_shots[25]) == (30 < 25)
     assert first.flops > 0
-    linear = measured(replace(run, corrupted=0, tuned_epochs=0), draw(run))
+    linear = measured(replace(run, corrupted_images=0, tuned_epochs=0), draw(run))
     assert linear.probe == first.probe
     assert math.isnan(linear.tuned)
 

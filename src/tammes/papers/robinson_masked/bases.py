@@ -94,7 +94,7 @@ class Bases:
         return replace(
             run,
             tuned_epochs=self.scale.tuned_epochs if self.scale.learning else 0,
-            corrupted=min(self.scale.corrupted, run.test_images),
+            corrupted_images=min(self.scale.corrupted_images, run.test_images),
         )
 
 

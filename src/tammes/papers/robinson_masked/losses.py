@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from matplotlib.figure import Figure as Drawing
 
+from tammes.estimate import Estimate
 from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.page import Figure, panel
 from tammes.papers.robinson_masked.bases import Bases
+from tammes.papers.robinson_masked.measured import MaskedScore
 from tammes.papers.robinson_masked.runs import CA, CAN, MAE, RATE, SIMCLR, A, MaskedRun
 from tammes.papers.robinson_masked.studies import MaskedPlan, Scores, number, percent
 
 PROBE = attrgetter("probe")
 CONTRASTIVE, RECONSTRUCTION = attrgetter("contrastive"), attrgetter("reconstruction")
-PAPER = {"contrastive": {SIMCLR: 9.157, CAN: 9.143}, "reconstruction": {A: 0.1658, CAN: 0.1633}}
+Pick = Callable[[MaskedScore], float]
 REMARKS = (
     "All arms hide half of the patches and have the short schedule and the same views. Reconstruction "
-    "alone is MAE in this form: batches and epochs are twice as large, for as many steps and as many views "
-    "in each. Each has the learning rate that was found for SimCLR, MAE or CAN.",
+    "alone is MAE in this form: its batches and epochs are twice as large, for as many steps with as many "
+    "views. Each has the learning rate that was found for SimCLR, MAE or CAN.",
     "Losses are means over the last epoch of training, before their weights, as in the thesis. Each epoch has "
     "new views, masks and noise. The encoder of CAN sees noise, which the others do not; CA is CAN without "
     "noise and denoising.",
@@ -48,11 +52,15 @@ def findings(scores: Scores, bases: Bases) -> tuple[Finding, ...]:
 
     def lower(method: str) -> tuple[Effect, ...]:
         arm = bases.run(method).arm
-        contrast = scores.difference(simclr(bases).arm, arm, CONTRASTIVE)
-        masked = scores.difference(bases.run(A).arm, arm, RECONSTRUCTION)
         return (
-            Effect(name="contrastive loss", difference=contrast),
-            Effect(name="reconstruction loss", difference=masked, digits=5),
+            Effect(
+                name="contrastive loss", difference=_difference(scores, simclr(bases).arm, arm, CONTRASTIVE)
+            ),
+            Effect(
+                name="reconstruction loss",
+                difference=_difference(scores, bases.run(A).arm, arm, RECONSTRUCTION),
+                digits=5,
+            ),
         )
 
     return (
@@ -72,24 +80,37 @@ def findings(scores: Scores, bases: Bases) -> tuple[Finding, ...]:
     )
 
 
+def _difference(scores: Scores, more: str, less: str, pick: Pick) -> Estimate | None:
+    """Return by how much a loss is above another; None for encoders that are not trained, which have none."""
+    if not all(_is_known(scores, arm, pick) for arm in (more, less)):
+        return None
+    return scores.difference(more, less, pick)
+
+
+def _is_known(scores: Scores, arm: str, pick: Pick) -> bool:
+    found = scores.scores.get(arm, {})
+    return bool(found) and not any(math.isnan(pick(score)) for score in found.values())
+
+
 def _losses(scores: Scores, bases: Bases) -> Drawing:
-    shown = {
-        run.method: scores.mean(run.arm, CONTRASTIVE)
-        for run in (simclr(bases), bases.run(CAN), bases.run(CA))
-    }
-    ends = [end for each in shown.values() for end in (each.low, each.high) if each.is_known]
-    ends = ends or [each.mean for each in shown.values()]
-    return dots(shown, {}, label="contrastive loss", limits=(min(ends) - 0.02, max(ends) + 0.02))
+    return _drawn(scores, (simclr(bases), bases.run(CAN), bases.run(CA)), CONTRASTIVE, "contrastive loss")
 
 
 def _reconstructions(scores: Scores, bases: Bases) -> Drawing:
-    shown = {
-        run.method: scores.mean(run.arm, RECONSTRUCTION)
-        for run in (bases.run(A), bases.run(CAN), bases.run(CA))
-    }
-    ends = [end for each in shown.values() for end in (each.low, each.high) if each.is_known]
-    ends = ends or [each.mean for each in shown.values()]
-    return dots(shown, {}, label="reconstruction loss", limits=(min(ends) - 1e-3, max(ends) + 1e-3))
+    runs = bases.run(A), bases.run(CAN), bases.run(CA)
+    return _drawn(scores, runs, RECONSTRUCTION, "reconstruction loss")
+
+
+def _drawn(scores: Scores, runs: Sequence[MaskedRun], pick: Pick, label: str) -> Drawing:
+    """Draw a loss of each run, with a margin of a tenth of their span; readouts if there are no losses."""
+    shown = {run.method: scores.mean(run.arm, pick) for run in runs if _is_known(scores, run.arm, pick)}
+    if not shown:
+        readouts = {run.method: scores.mean(run.arm, PROBE) for run in runs}
+        return dots(readouts, {}, label="linear readout", limits=(0.0, 1.0))
+    ends = [each.mean for each in shown.values()]
+    ends += [end for each in shown.values() if each.is_known for end in (each.low, each.high)]
+    margin = 0.1 * (max(ends) - min(ends)) or 0.01
+    return dots(shown, {}, label=label, limits=(min(ends) - margin, max(ends) + margin))
 
 
 def _figures(scores: Scores, bases: Bases) -> list[Figure]:

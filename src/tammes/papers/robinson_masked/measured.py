@@ -99,7 +99,7 @@ def measured(run: MaskedRun, drawn: Drawn, *, on_gpu: bool = False) -> MaskedSco
         flops=fit.flops,
         seconds=fit.seconds,
     )
-    if not run.corrupted:
+    if not run.corrupted_images:
         return score
     few = {shots: _few_shot(pool, tried, shots, run.seed) for shots in SHOTS}
     score = replace(score, shots=" ".join(map(str, few)), few_shot=_numbers(few.values()))
@@ -111,7 +111,9 @@ def _tuned(score: MaskedScore, fit: Fitted, run: MaskedRun, drawn: Drawn) -> Mas
     assert isinstance(views, Augmentation | None)
     settings = FineTuning.suited(len(drawn.train), epochs=run.tuned_epochs, augmentation=views, seed=run.seed)
     classifier = settings.fit(fit.model.encoder, drawn.train)
-    found = Robustness(seed=run.seed).measure(classifier, balanced(drawn.tried, run.corrupted, seed=run.seed))
+    found = Robustness(seed=run.seed).measure(
+        classifier, balanced(drawn.tried, run.corrupted_images, seed=run.seed)
+    )
     return replace(
         score,
         tuned=_accuracy(classifier, drawn.tried),

@@ -42,7 +42,7 @@ class MaskedRun:
         batch_size: images of a step.
         encoder: name of the encoder.
         tuned_epochs: epochs of fine-tuning.
-        corrupted: number of test images that are corrupted after fine-tuning; 0 for a linear readout of the
+        corrupted_images: number of test images that are corrupted after fine-tuning; 0 for a linear readout of the
             frozen features alone.
         measured_on: "test images", or "validation images" in the search.
         seed: random seed of the images, the weights, the views and the masks.
@@ -61,7 +61,7 @@ class MaskedRun:
     batch_size: int
     encoder: str
     tuned_epochs: int = 0
-    corrupted: int = 0
+    corrupted_images: int = 0
     measured_on: str = "test images"
     seed: int
 

@@ -100,7 +100,7 @@ class MaskedScale:
         short: epochs of the short one, with which terms and settings are compared.
         batch_size: largest number of images of a step.
         tuned_epochs: epochs of fine-tuning.
-        corrupted: largest number of corrupted test images.
+        corrupted_images: largest number of corrupted test images.
         rates: learning rates that the search tries for every method.
         seeds: random seeds of every arm.
         learning: whether encoders are trained; else all keep their first weights.
@@ -115,7 +115,7 @@ class MaskedScale:
     short: int = 5
     batch_size: int = 64
     tuned_epochs: int = 5
-    corrupted: int = 100
+    corrupted_images: int = 100
     rates: Sequence[float] = (3e-4, 1e-3, 3e-3)
     seeds: Sequence[int] = range(SEEDS)
     learning: bool = True
@@ -146,7 +146,7 @@ def scale_of(request: Request) -> MaskedScale:
             short=100,
             batch_size=4096,
             tuned_epochs=100,
-            corrupted=10_000,
+            corrupted_images=10_000,
             seeds=request.seed_range(SEEDS),
             learning=request.learning,
             on_gpu=True,
@@ -163,7 +163,7 @@ def scale_of(request: Request) -> MaskedScale:
         short=epochs // 2,
         batch_size=128 if is_medium else 64,
         tuned_epochs=max(1, epochs // 2),
-        corrupted=100 if whole else 5,
+        corrupted_images=100 if whole else 5,
         seeds=request.seed_range(SEEDS, fewest=SEEDS if whole else 1),
         learning=request.learning,
     )
