@@ -59,7 +59,7 @@ from tammes.papers.robinson_masked.training import (
     step_flops,
 )
 from tammes.papers.study import Results
-from tammes.positives import Handwriting, Photographs
+from tammes.positives import Photographs
 from tammes.training import Masked
 from tiny import random_images
 
@@ -313,7 +313,7 @@ def test_trainings_have_the_settings_of_the_thesis() -> None:
     config = config_of(bases.run(CAN), images)
     assert config.masked == replace(Masked(), decoder_width=32, decoder_depth=1, decoder_heads=2)
     assert config.optimizer.learning_rate == 1e-3
-    assert isinstance(config.augmentation, Handwriting)
+    assert config.augmentation == Photographs()
     colors = replace(images, pixels=random_colors(60))
     views = {name: config_of(bases.run(name), colors).augmentation for name in METHODS}
     assert views[MAE] == Photographs(jitter_probability=0.0, grayscale_probability=0.0)

@@ -42,8 +42,8 @@ class MaskedRun:
         batch_size: images of a step.
         encoder: name of the encoder.
         tuned_epochs: epochs of fine-tuning.
-        corrupted_images: number of test images that are corrupted after fine-tuning; 0 for a linear readout of the
-            frozen features alone.
+        corrupted_images: number of test images that are corrupted after fine-tuning; 0 for no fine-tuning,
+            and a linear readout of the frozen features alone.
         measured_on: "test images", or "validation images" in the search.
         seed: random seed of the images, the weights, the views and the masks.
     """
