@@ -79,11 +79,11 @@ def _over_shots(scores: Scores, bases: Bases) -> Drawing:
     series = {
         arm: (
             places,
-            [scores.mean(arm, lambda score, shots=shots: 100 * score.by_shots[shots]) for shots in places],
+            [scores.mean(arm, with_shots(shots)) for shots in places],
         )
         for arm in scores.names
     }
-    return curves(series, across="images of a class", up="accuracy, %", logarithmic=True, width=5.2)
+    return curves(series, across="images of a class", up="accuracy", logarithmic=True, width=5.2)
 
 
 def _figures(scores: Scores, bases: Bases) -> list[Figure]:

@@ -11,14 +11,12 @@ from tammes.evaluation import FewShot, FineTuned, FineTuning, LabeledFeatures, L
 from tammes.papers.image_sets import balanced
 from tammes.papers.robinson_masked.runs import MaskedRun
 from tammes.papers.robinson_masked.training import Drawn, Fitted, crops_of, fitted
-from tammes.positives import Augmentation
 from tammes.training import Model, embed
 
 SHOTS = (1, 5, 10, 25)
 """Images of a class in Figures 6-4 and D-3 to D-9."""
 DRAWS = 5
 """Draws of the shots, over which the accuracy of an encoder is averaged."""
-TERMS = ("contrastive", "reconstruction", "denoising")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +92,9 @@ def measured(run: MaskedRun, drawn: Drawn, *, on_gpu: bool = False) -> MaskedSco
     learned, tried, pool = (_features(fit.model, part) for part in (drawn.train, drawn.tried, drawn.pool))
     score = MaskedScore(
         probe=LinearProbe().accuracy(learned, tried),
-        **{name: fit.losses.get(name, math.nan) for name in TERMS},
+        contrastive=fit.losses.get("contrastive", math.nan),
+        reconstruction=fit.losses.get("reconstruction", math.nan),
+        denoising=fit.losses.get("denoising", math.nan),
         steps=fit.steps,
         flops=fit.flops,
         seconds=fit.seconds,
@@ -107,9 +107,9 @@ def measured(run: MaskedRun, drawn: Drawn, *, on_gpu: bool = False) -> MaskedSco
 
 
 def _tuned(score: MaskedScore, fit: Fitted, run: MaskedRun, drawn: Drawn) -> MaskedScore:
-    views = crops_of(fit.config)
-    assert isinstance(views, Augmentation | None)
-    settings = FineTuning.suited(len(drawn.train), epochs=run.tuned_epochs, augmentation=views, seed=run.seed)
+    settings = FineTuning.suited(
+        len(drawn.train), epochs=run.tuned_epochs, augmentation=crops_of(fit.config), seed=run.seed
+    )
     classifier = settings.fit(fit.model.encoder, drawn.train)
     found = Robustness(seed=run.seed).measure(
         classifier, balanced(drawn.tried, run.corrupted_images, seed=run.seed)

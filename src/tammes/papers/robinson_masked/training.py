@@ -261,9 +261,11 @@ def config_of(run: MaskedRun, images: Images, *, on_gpu: bool = False) -> Traini
     )
 
 
-def crops_of(config: TrainingConfig) -> Augmentation | None:
+def crops_of(config: TrainingConfig) -> Augmentation:
     """Return the augmentation of fine-tuning: crops and mirrors that keep their colors."""
-    return with_masks(config, Masked.mae()).augmentation
+    views = with_masks(config, Masked.mae()).augmentation
+    assert isinstance(views, Augmentation)  # images have one
+    return views
 
 
 @dataclass(frozen=True, kw_only=True)
