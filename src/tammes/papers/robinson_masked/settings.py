@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from operator import attrgetter
 
 from matplotlib.figure import Figure as Drawing
@@ -91,9 +92,7 @@ def findings(scores: Scores, bases: Bases) -> tuple[Finding, ...]:
         Finding(
             paper=f"Figure 6-6, {data}: SimCLR becomes worse with the masking rate.",
             ours="Linear readout of SimCLR, by rate, in points:",
-            effects=tuple(
-                points(of_simclr, less, more) for less, more in zip(RATES, RATES[1:], strict=False)
-            ),
+            effects=tuple(points(of_simclr, less, more) for less, more in pairwise(RATES)),
             controls=scores.learned(PROBE, of_simclr[0.0].arm),
         ),
         Finding(
