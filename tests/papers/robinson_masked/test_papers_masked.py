@@ -237,6 +237,22 @@ def test_each_entry_runs_and_takes_what_the_others_have(tmp_path: Path) -> None:
     assert (tmp_path / MASKED_TERMS.name / "table.csv").read_bytes() == content
 
 
+def test_a_table_beside_lends_its_lines_and_one_of_another_study_none(tmp_path: Path) -> None:
+    cell = bases_of().untrained()
+    for name in ("masked-methods", "masked-terms", "masked-losses"):
+        (tmp_path / name).mkdir()
+    Results(tmp_path / "masked-methods" / "table.csv", MaskedRun, MaskedScore).append(cell, score(0.5))
+    (tmp_path / "masked-terms" / "table.csv").write_text("width,area\n1,1\n", encoding="utf-8")
+    lent = beside(tmp_path / "masked-losses")
+    assert list(lent) == [cell]
+    # A line that is being written stays as it is.
+    with (tmp_path / "masked-methods" / "table.csv").open("a", encoding="utf-8") as file:
+        file.write("noise,CAN")
+    assert list(beside(tmp_path / "masked-losses")) == [cell]
+    assert (tmp_path / "masked-methods" / "table.csv").read_text(encoding="utf-8").endswith("noise,CAN")
+    assert beside(tmp_path / "masked-methods") == {}
+
+
 def test_a_cell_has_all_settings_that_its_score_depends_on() -> None:
     run = bases_of().long(CAN, tuned=True)
     draw = drawer(small_sets())

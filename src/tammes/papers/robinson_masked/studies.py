@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -204,7 +205,8 @@ class MaskedStudy:
 def beside(out: Path) -> dict[MaskedRun, MaskedScore]:
     """Return the scores that other entries of the chapter have in the folders beside one.
 
-    A cell has all settings that its score depends on, so that it is the same in each.
+    A cell has all settings that its score depends on, so that it is the same in each. A table that cannot be
+    read, such as one with other columns, lends nothing.
 
     Args:
         out: folder of an entry.
@@ -212,9 +214,11 @@ def beside(out: Path) -> dict[MaskedRun, MaskedScore]:
     found: dict[MaskedRun, MaskedScore] = {}
     with tempfile.TemporaryDirectory() as folder:
         for path in sorted(out.resolve().parent.glob("masked-*/table.csv")):
-            if path.parent != out.resolve():
-                # A copy, since reading a table cuts off a line that is being written.
-                copy = shutil.copy(path, Path(folder, "table.csv"))
+            if path.parent == out.resolve():
+                continue
+            # A copy, since reading a table cuts off a line that is being written.
+            copy = shutil.copy(path, Path(folder, "table.csv"))
+            with contextlib.suppress(ValueError):
                 found |= Results(Path(copy), MaskedRun, MaskedScore).known
     return found
 
