@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 from tammes.data import Images
 from tammes.evaluation import FewShot, FineTuned, FineTuning, LabeledFeatures, LinearProbe, Robustness
-from tammes.papers.image_sets import balanced
 from tammes.papers.robinson_masked.runs import MaskedRun
-from tammes.papers.robinson_masked.training import Drawn, Fitted, crops_of, fitted
+from tammes.papers.robinson_masked.training import Drawn, Fitted, crops_of, fitted, of_each
 from tammes.training import Model, embed
 
 SHOTS = (1, 5, 10, 25)
@@ -112,7 +111,7 @@ def _tuned(score: MaskedScore, fit: Fitted, run: MaskedRun, drawn: Drawn) -> Mas
     )
     classifier = settings.fit(fit.model.encoder, drawn.train)
     found = Robustness(seed=run.seed).measure(
-        classifier, balanced(drawn.tried, run.corrupted_images, seed=run.seed)
+        classifier, of_each(drawn.tried, run.corrupted_images, seed=run.seed)
     )
     return replace(
         score,

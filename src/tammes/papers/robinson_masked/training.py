@@ -204,6 +204,18 @@ class Drawn:
     pool: Images
 
 
+def of_each(images: Images, count: int, *, seed: int) -> Images:
+    """Draw `count` images, equally many of each class and at least one.
+
+    Example:
+        >>> from tammes.data import digits
+        >>> of_each(digits("test"), 3, seed=0)
+        Images(10 images, 1x8x8, 10 classes)
+    """
+    classes = len(images.required_labels().unique())
+    return balanced(images, max(count, classes), seed=seed)
+
+
 def drawer(sets: Mapping[str, Parts]) -> Callable[[MaskedRun], Drawn]:
     """Return the function that draws the images of a run by its seed.
 
@@ -218,8 +230,8 @@ def drawer(sets: Mapping[str, Parts]) -> Callable[[MaskedRun], Drawn]:
             learned, tried = every_fifth_apart(learned, at=0)
         classes = len(learned.required_labels().unique())
         return Drawn(
-            train=balanced(learned, images, seed=seed),
-            tried=balanced(tried, test_images, seed=seed),
+            train=of_each(learned, images, seed=seed),
+            tried=of_each(tried, test_images, seed=seed),
             pool=balanced(learned, POOL * classes, seed=seed),
         )
 
