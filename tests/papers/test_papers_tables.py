@@ -18,6 +18,8 @@ from tammes.papers.robinson_features.pictures import PictureScore
 from tammes.papers.robinson_features.readouts import FeatureScore
 from tammes.papers.robinson_features.robust import RobustScore
 from tammes.papers.robinson_features.volumes import VolumesRun, VolumesScore
+from tammes.papers.robinson_masked.measured import MaskedScore
+from tammes.papers.robinson_masked.runs import MaskedRun
 from tammes.papers.robinson_negatives.graphs_nodes import NodeRun, NodeScore
 from tammes.papers.robinson_negatives.images_arms import ImageRun
 from tammes.papers.robinson_negatives.images_training import ImageScore
@@ -131,6 +133,15 @@ TABLES = {
         "data,positives,seed,images,epochs,longer,probe,few,knn,probe_as_long,few_as_long,knn_as_long,loss,"
         "steps,steps_as_long,seconds,seconds_as_long",
         'digits,"active, labels",0,1437,20,1.5,0.75,0.5,0.75,0.75,0.5,0.75,4.0,220,220,12.5,12.5',
+    ),
+    "masked-methods": (
+        MaskedRun,
+        MaskedScore,
+        "data,method,rate,contrast,share,noise,learning_rate,images,test_images,epochs,batch_size,encoder,"
+        "tuned_epochs,corrupted_images,measured_on,seed,probe,shots,few_shot,tuned,corruptions,corrupted,clean,"
+        "contrastive,reconstruction,denoising,steps,flops,seconds",
+        "CIFAR-10,CAN,0.5,0.03,0.7,0.05,0.001,4000,2000,10,64,ViT 3 x 64,5,100,test images,0,0.5,1 5 10 25,"
+        "0.1 0.2 0.3 0.4,0.5,fog jpeg,0.25 0.125,0.5,4.0,0.0625,0.03125,620,1000000000000.0,60.5",
     ),
     "sets-combinatorial": (
         GraphTraining,

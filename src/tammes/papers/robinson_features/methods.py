@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from tammes import recipes
 from tammes.objective import Objective
+from tammes.papers import arms
 from tammes.perturbation import BeforeNormalization, ModificationForm, Renormalized, Shifted
 from tammes.sources import InBatch
 from tammes.training import InputAttack, LearnedNegativesConfig, QueueConfig
 
-UNTRAINED, SIMCLR, HARD, IFM = "untrained", "SimCLR", "hard negatives", "IFM"
+UNTRAINED, SIMCLR, HARD, IFM = arms.UNTRAINED, "SimCLR", "hard negatives", "IFM"
 MOCO, MOCO_IFM = "MoCo", "IFM-MoCo"
 WORST, MOCO_WORST = "L_epsilon", "L_epsilon-MoCo"
 RENORMALIZED, BEFORE = "IFM-MoCo + norm", "IFM-MoCo + pre-norm"

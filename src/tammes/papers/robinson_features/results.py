@@ -1,73 +1,10 @@
-"""Scores of the studies of features by set, arm and seed, and their differences."""
+"""Scores of the studies of features by set, arm and seed."""
 
-from __future__ import annotations
+from typing import TypeVar
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Generic, TypeVar
-
-from tammes.estimate import Estimate
-from tammes.papers.finding import Effect
-from tammes.papers.robinson_features.methods import UNTRAINED, FeatureRun
+from tammes.papers import arms
+from tammes.papers.robinson_features.methods import FeatureRun
 
 Score = TypeVar("Score")
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ArmScores(Generic[Score]):
-    """Scores of one set of images, by arm and seed.
-
-    Args:
-        data: name of the set.
-        runs: run of each arm with its first seed.
-        scores: scores by arm, then by seed, in the order of the study.
-    """
-
-    data: str
-    runs: Mapping[str, FeatureRun]
-    scores: Mapping[str, Mapping[int, Score]]
-
-    @staticmethod
-    def by_set(results: Mapping[FeatureRun, Score]) -> dict[str, ArmScores[Score]]:
-        """Return the scores of each set, by its name."""
-        found: dict[str, dict[str, dict[int, Score]]] = {}
-        runs: dict[str, dict[str, FeatureRun]] = {}
-        for run, score in results.items():
-            found.setdefault(run.data, {}).setdefault(run.arm, {})[run.seed] = score
-            runs.setdefault(run.data, {}).setdefault(run.arm, run)
-        return {data: ArmScores(data=data, runs=runs[data], scores=scores) for data, scores in found.items()}
-
-    @property
-    def names(self) -> list[str]:
-        """Arms that were measured, in the order of the study."""
-        return list(self.scores)
-
-    def mean(self, arm: str, pick: Callable[[Score], float]) -> Estimate:
-        """Return the mean of a measurement of an arm over its seeds."""
-        return Estimate.over_seeds([pick(score) for score in self.scores[arm].values()])
-
-    def difference(self, more: str, less: str, pick: Callable[[Score], float]) -> Estimate | None:
-        """Return by how much one arm is above another, seed by seed; None if one was not measured yet."""
-        ours, theirs = self.scores.get(more, {}), self.scores.get(less, {})
-        seeds = [seed for seed in ours if seed in theirs]
-        if not seeds:
-            return None
-        return Estimate.of_difference(
-            [pick(ours[seed]) for seed in seeds], [pick(theirs[seed]) for seed in seeds]
-        )
-
-    def ratio(self, more: str, less: str, pick: Callable[[Score], float]) -> Estimate | None:
-        """Return how many times one arm is another, seed by seed; None if that is not known for any seed."""
-        ours, theirs = self.scores.get(more, {}), self.scores.get(less, {})
-        ratios = [
-            pick(ours[seed]) / pick(theirs[seed]) for seed in ours if seed in theirs and pick(theirs[seed])
-        ]
-        return Estimate.over_seeds(ratios) if ratios else None
-
-    def points(self, name: str, more: str, less: str, pick: Callable[[Score], float]) -> Effect:
-        """Return a difference of accuracies as an effect in percentage points."""
-        return Effect(name=name, difference=self.difference(more, less, pick), digits=1, scale=100)
-
-    def learned(self, pick: Callable[[Score], float], *arms: str) -> tuple[Effect, ...]:
-        """Return the gains over the untrained encoder, as controls of a finding."""
-        return tuple(self.points(f"{arm} over untrained, in points", arm, UNTRAINED, pick) for arm in arms)
+ArmScores = arms.ArmScores[FeatureRun, Score]
+"""Scores of one set of images, whatever was measured."""

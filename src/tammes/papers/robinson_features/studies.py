@@ -89,7 +89,7 @@ def page_of(
     """
     measured = {
         data: scores
-        for data, scores in ArmScores.by_set(results).items()
+        for data, scores in ArmScores[Score].by_set(results).items()
         if set(needed(data)) <= set(scores.names)
     }
     if not measured:
