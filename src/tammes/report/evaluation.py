@@ -205,7 +205,8 @@ def evaluation_table(results: Sequence[Result], *, names: Sequence[str] = ()) ->
         probes=(),
         trailing=(),
         rows=tuple(rows),
-        note="Accuracies and relative falls of accuracies in per cent, with their 95 % intervals.",
+        note="Accuracies and relative falls of accuracies in per cent, other scores and correlations times "
+        "100, with their 95 % intervals.",
     )
 
 

@@ -16,6 +16,9 @@ from tammes.evaluation.sentence_tasks.logistic import ManyRegressions
 COSTS = tuple(2.0**power for power in range(9))
 """Values of C that the published evaluation searches."""
 
+TIED = 1e-9
+"""Difference below which two mean accuracies are equal: the rounding of the means."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Classified:
@@ -76,7 +79,7 @@ class LogisticProtocol:
         """Return the label of each point by the regression that learned from the other folds."""
         names, labels = points.labels.unique(return_inverse=True)
         fold = self._fold_of(labels)
-        # Row i * folds + j: the points outside folds i and j; those with i = j are the tested regressions.
+        # One subset for each i >= j: the points outside folds i and j; those with i = j are tested on fold i.
         first, second = torch.tril_indices(self.folds, self.folds)
         subsets = (fold != first[:, None]) & (fold != second[:, None])
         position = torch.empty(self.folds, self.folds, dtype=torch.long)
@@ -95,8 +98,9 @@ class LogisticProtocol:
             )
             inner.fill_diagonal_(0)
             score = inner.sum(dim=1) / (self.folds - 1)
-            worse = 0 if bool((score > best).any()) else worse + 1
-            for i in (score > best).nonzero().flatten().tolist():
+            better = score > best + TIED
+            worse = 0 if bool(better.any()) else worse + 1
+            for i in better.nonzero().flatten().tolist():
                 best[i], chosen[i] = score[i], cost
                 found[fold == i] = many.predicted[position[i, i]][fold == i]
             if worse == self.patience:
@@ -118,11 +122,12 @@ class LogisticProtocol:
             score = float(
                 torch.stack([right[j, fold == j].double().mean() for j in range(self.folds)]).mean()
             )
-            worse = 0 if score > best else worse + 1
+            better = score > best + TIED
+            worse = 0 if better else worse + 1
+            if better:
+                best, chosen, found = score, cost, many.predict(features)[-1]
             if worse == self.patience:
                 break
-            if score > best:
-                best, chosen, found = score, cost, many.predict(features)[-1]
         return Classified(labels=names[found], costs=(chosen,))
 
     def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> float:
