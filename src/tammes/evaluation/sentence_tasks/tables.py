@@ -15,7 +15,7 @@ import torch
 from tammes.data.passages import read_text
 from tammes.evaluation.sentence_tasks.tasks import Retrieval, ScoredPairs
 
-PAIR_COLUMNS = ("sentence1", "sentence2", "score")
+PAIR_COLUMNS = FIRST, SECOND, SCORE = ("sentence1", "sentence2", "score")
 """Columns of a table of pairs; others may stand beside them."""
 
 PAIR_SUFFIXES = (".csv", ".tsv", ".jsonl")
@@ -82,17 +82,17 @@ def _rows_of_pairs(file: Path) -> Iterator[tuple[int, Any, Any, Any]]:
     text = read_text(file, "utf-8")
     if file.suffix == ".jsonl":
         for line, row in _json_rows(file):
-            yield line, *(row.get(column) for column in PAIR_COLUMNS)
+            yield line, row.get(FIRST), row.get(SECOND), row.get(SCORE)
     elif file.name in STS_BENCHMARK:
-        for line, row in enumerate(text.split("\n"), 1):
-            if row.strip():
-                fields = [*row.split("\t"), *[""] * 7]
+        for line, words in enumerate(text.split("\n"), 1):
+            if words.strip():
+                fields = [*words.split("\t"), *[""] * 7]
                 yield line, fields[5], fields[6], fields[4]
     else:
         reader = csv.DictReader(io.StringIO(text), delimiter=_delimiter(file))
         reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
         for each in reader:
-            yield reader.line_num, *(each.get(column) for column in PAIR_COLUMNS)
+            yield reader.line_num, each.get(FIRST), each.get(SECOND), each.get(SCORE)
 
 
 def read_retrieval(folder: Path) -> Retrieval:
