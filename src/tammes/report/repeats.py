@@ -115,14 +115,14 @@ def similar_pairs(sentences: list[str]) -> dict[tuple[int, int], str]:
     }
     sets = [set(each) for each in words]
     near = {}
-    for row, each in enumerate(sets):
-        if len(each) < FEWEST:
+    for row, known in enumerate(sets):
+        if len(known) < FEWEST:
             continue
         # The other one lacks a fifth of these words at most: it has one of any fifth and one more.
-        rare = sorted(each, key=lambda word: (len(rows_of[word]), word))[: len(each) // 5 + 1]
+        rare = sorted(known, key=lambda word: (len(rows_of[word]), word))[: len(known) // 5 + 1]
         for other in sorted({other for word in rare for other in rows_of[word] if other != row}):
             pair = min(row, other), max(row, other)
-            if pair not in equal and 5 * len(each & sets[other]) >= 4 * len(each | sets[other]):
+            if pair not in equal and 5 * len(known & sets[other]) >= 4 * len(known | sets[other]):
                 near[pair] = "nearly equal"
     return equal | dict(sorted(near.items()))
 
