@@ -15,10 +15,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from tammes.atomic import write_atomically
 from tammes.checks import check_file, check_integer
 from tammes.data.texts import Texts
 from tammes.diagnostics.nearest import cell_index, faiss_module
-from tammes.training.atomic import write_atomically
 from tammes.training.embedding import embed
 from tammes.training.model import Model
 from tammes.training.run_folder import RunFolder
@@ -32,7 +32,9 @@ BLOCK = 8_192
 """Sentences that are embedded before they are written."""
 ELEMENTS = 2**24
 """Similarities of one block of an exact search."""
-CANDIDATES = 400
+PROBES = 96
+"""Cells that a query searches: four times those of `tammes.diagnosis`, which searches for every row."""
+CANDIDATES = 1_000
 """Rows of an index of cells whose exact similarities order the answer, at least."""
 TESTED = 100
 """Sentences whose exact neighbors measure the recall of cells."""
@@ -210,7 +212,7 @@ def sentence_index(run: Path, model: Model, texts: Texts, *, say: Said = lambda 
             return SentenceIndex(model=model, texts=texts, rows=rows)
         if known.recall is None:
             known = _make_cells(place, known, rows, say)
-    cells = faiss_module().read_index(str(place / CELLS))
+    cells: Any = faiss_module().read_index(str(place / CELLS))
     assert known.recall is not None
     return SentenceIndex(model=model, texts=texts, rows=rows, cells=cells, recall=known.recall)
 
@@ -263,7 +265,7 @@ def _embed_rest(place: Path, known: Description, model: Model, texts: Texts, say
 def _make_cells(place: Path, known: Description, rows: np.ndarray, say: Said) -> Description:
     """Write the index of cells, and measure its recall."""
     say(f"sorting {known.rows:,} sentences into cells")
-    cells = cell_index(rows)
+    cells = cell_index(rows, PROBES)
     faiss_module().write_index(cells, str(place / CELLS))
     asked = torch.from_numpy(np.array(rows[:: max(1, known.rows // TESTED)][:TESTED]))
     exact = exact_search(asked, rows, 10)[0]

@@ -11,15 +11,6 @@ import pytest
 import torch
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import f1_score, ndcg_score
-from task_files import (
-    sentences,
-    write_all,
-    write_classes,
-    write_msrp,
-    write_retrieval,
-    write_scored,
-    write_trec,
-)
 
 from tammes.evaluation.sentence_tasks import (
     Retrieval,
@@ -34,6 +25,15 @@ from tammes.evaluation.sentence_tasks import (
 )
 from tammes.evaluation.sentence_tasks.ranking import ranking_scores
 from tammes.evaluation.sentence_tasks.scores import _f1
+from task_files import (
+    sentences,
+    write_all,
+    write_classes,
+    write_msrp,
+    write_retrieval,
+    write_scored,
+    write_trec,
+)
 
 NAMES = ["MR", "CR", "SUBJ", "MPQA", "TREC", "MSRP", "animals", "sts"]
 

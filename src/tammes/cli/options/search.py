@@ -20,8 +20,8 @@ class Search:
 
     The features of all sentences are kept in the folder `search` of the run. The next search finds them
     there, unless the encoder or the sentences have changed: then they are made anew, and a line says so. A
-    stopped one goes on where it was. Above 200,000 sentences the library faiss finds the nearest ones, almost
-    always; below, the search is exact.
+    stopped one goes on where it was. Up to 200,000 sentences the search is exact; above,
+    the library faiss finds most of the nearest ones, and the share is printed.
 
     Args:
         run: Folder of the run.
