@@ -501,7 +501,8 @@ def test_reproduce_lists_and_redoes(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    "command", ["", "train", "embed", "evaluate", "compare", "report", "reproduce", "theory", "solve"]
+    "command",
+    ["", "train", "embed", "evaluate", "search", "compare", "report", "reproduce", "theory", "solve"],
 )
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(f"{command} --help") == 0

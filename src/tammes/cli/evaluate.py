@@ -17,12 +17,13 @@ from tammes.cli.loading import (
     skipped_names,
     with_columns_of,
 )
-from tammes.cli.options.evaluate import Evaluate
+from tammes.cli.options.evaluate import Evaluate, EvaluateTasks
 from tammes.cli.outcome import pairs_of
 from tammes.cli.outcome_scores import TRAINED, UNTRAINED, measured_outcomes, outcome_table, outcomes_of
 from tammes.cli.protocols import Protocols
 from tammes.cli.rotations import MeasuredRotations, measured_rotations
 from tammes.cli.scores import Measure, at_most, encoded, knn_of, score_table
+from tammes.cli.sentence_tasks import evaluate_tasks
 from tammes.cli.volumes import VolumeShape
 from tammes.data import GraphSet, GraphStream
 from tammes.diagnostics import alignment, uniformity
@@ -36,10 +37,13 @@ from tammes.training.seeds import Purpose, derive
 MOST_PAIRS = 2_000
 
 
-def main(choice: Evaluate) -> None:
+def main(choice: Evaluate | EvaluateTasks) -> None:
     """Measure the encoder, and print its scores."""
     if choice.trust:
         find_in_current_folder()
+    if isinstance(choice, EvaluateTasks):
+        evaluate_tasks(choice)
+        return
     run = load_run(choice.run, trust=choice.trust)
     shape = shape_like(choice.source, run.config.data)
     if choice.outcome or choice.ordinal:

@@ -11,7 +11,7 @@ from tammes.data import GraphSet, GraphStream, Images, NodeSet, Texts, Volumes, 
 from tammes.data.volumes import Size
 from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
 from tammes.evaluation import degree_histograms, smoothed
-from tammes.training import Data, Run, build_model
+from tammes.training import Data, Model, Run, build_model
 
 LARGEST_SIDE = 16
 """Height and width of images whose pixels are features, in pixels."""
@@ -120,13 +120,24 @@ def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.devi
     return *untrained, Trial(name=name, measured=(measure.of_features(pixels),))
 
 
-def _untrained(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
-    encoder = runs[0].config.training.encoder
+def before_training(run: Run, device: torch.device) -> tuple[str, Model] | None:
+    """Return the model of a run as it was before the training, with its name.
+
+    None for a pretrained encoder whose weights are no longer found.
+    """
+    encoder = run.config.training.encoder
     is_pretrained = isinstance(encoder, TransformersConfig | TimmConfig) and encoder.pretrained
     try:
-        measured = tuple(
-            measure.of_features(encoded(build_model(run.config, run.model.assets).to(device))) for run in runs
-        )
+        model = build_model(run.config, run.model.assets).to(device)
     except UnavailableWeightsError:
+        return None
+    return f"{'pretrained' if is_pretrained else 'untrained'} encoder", model
+
+
+def _untrained(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
+    found = [before_training(run, device) for run in runs]
+    named = [each for each in found if each is not None]
+    if len(named) < len(found):
         return ()
-    return (Trial(name=f"{'pretrained' if is_pretrained else 'untrained'} encoder", measured=measured),)
+    measured = tuple(measure.of_features(encoded(model)) for _, model in named)
+    return (Trial(name=named[0][0], measured=measured),)

@@ -27,6 +27,10 @@ def evaluate() -> None:
     """Measure a trained encoder: nearest neighbors, linear probes, alignment and uniformity."""
 
 
+def search() -> None:
+    """Find the sentences of a collection that are nearest to queries, by a trained encoder."""
+
+
 def diagnose() -> None:
     """Diagnose anyone's embeddings: collapse, hubs, duplicates, label errors, and what to try next."""
 
@@ -51,7 +55,7 @@ def solve() -> None:
     """Find cliques, independent sets, cuts or covers in graphs, by networks trained without solutions."""
 
 
-COMMANDS = (train, embed, evaluate, diagnose, export, compare, report, reproduce, theory, solve)
+COMMANDS = (train, embed, evaluate, search, diagnose, export, compare, report, reproduce, theory, solve)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -124,7 +124,7 @@ def indexed_neighbors(
     if len(points) < 10_000:
         raise ValueError(f"an index pays from 10,000 points on, got {len(points):,}: search them exactly")
     x = points.float().contiguous().numpy()
-    index = _index(x, probes)
+    index = cell_index(x, probes)
     indices, distances = [], []
     for block in torch.arange(len(points)).split(QUERIES):
         _, candidates = index.search(x[block[0] : block[-1] + 1], min(2 * k + 1, len(points)))
@@ -148,9 +148,17 @@ def _nearest_of(points: Tensor, block: Tensor, candidates: Tensor, k: int) -> tu
     return candidates.gather(1, nearest.indices), nearest.values
 
 
-def _index(x: Any, probes: int) -> Any:
-    """Return an index of cells with compressed residuals, of which each query searches some cells."""
-    faiss = _faiss()
+def cell_index(x: Any, probes: int = 24) -> Any:
+    """Return an index of faiss: cells with compressed residuals, of which each query searches some.
+
+    Args:
+        x: array (n, dim) of points in float32, of which 10,000 or more pay.
+        probes: cells that each query searches.
+
+    Raises:
+        ImportError: faiss is not installed.
+    """
+    faiss = faiss_module()
     n, dim = x.shape
     # About 2 sqrt(n): more cells take longer to find, fewer longer to search.
     cells = 2 ** round(math.log2(2 * n**0.5))
@@ -166,7 +174,12 @@ def _index(x: Any, probes: int) -> Any:
     return index
 
 
-def _faiss() -> Any:
+def faiss_module() -> Any:
+    """Return the library faiss.
+
+    Raises:
+        ImportError: it is not installed; says what to install.
+    """
     try:
         import faiss
     except ImportError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -16,6 +15,7 @@ from tammes.estimate import Estimate
 from tammes.report.markup import render
 from tammes.report.table import ScoreCell, ScoreRow, ScoreTable
 from tammes.training import RunFolder
+from tammes.training.weights import weights_digest
 
 FILE = "evaluation.json"
 BEGIN, END = "<!-- evaluation -->", "<!-- end of evaluation -->"
@@ -115,7 +115,7 @@ def read_results(run: Path) -> tuple[Result, ...]:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{file} is damaged ({error}): remove it, and evaluate the run again") from error
     # Of other weights, those before a longer training, the results are void.
-    return results if weights == _digest(run) else ()
+    return results if weights == weights_digest(RunFolder(path=run).weights) else ()
 
 
 def record(run: Path, results: Iterable[Result]) -> tuple[Result, ...]:
@@ -137,7 +137,10 @@ def record(run: Path, results: Iterable[Result]) -> tuple[Result, ...]:
     with folder.locked():
         merged = {each.key: each for each in (*read_results(run), *results)}
         every = tuple(merged.values())
-        content = {"weights": _digest(run), "results": [dataclasses.asdict(each) for each in every]}
+        content = {
+            "weights": weights_digest(folder.weights),
+            "results": [dataclasses.asdict(each) for each in every],
+        }
         write_atomically(run / FILE, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
         if folder.report.is_file():
             page = folder.report.read_text(encoding="utf-8")
@@ -205,15 +208,10 @@ def evaluation_table(results: Sequence[Result], *, names: Sequence[str] = ()) ->
         probes=(),
         trailing=(),
         rows=tuple(rows),
-        note="Accuracies and relative falls of accuracies in per cent, with their 95 % intervals.",
+        note="Accuracies and relative falls of accuracies in per cent, other scores and correlations times "
+        "100, with their 95 % intervals.",
     )
 
 
 def _minus(text: str) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
-
-
-def _digest(run: Path) -> str:
-    """Return the checksum of the run's weights; empty without any."""
-    file = RunFolder(path=run).weights
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else ""

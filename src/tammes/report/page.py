@@ -20,6 +20,7 @@ from tammes.report.pair_panels import (
 from tammes.report.palette import CLASSES, css_color
 from tammes.report.patches import attention_strips, reconstruction_strips
 from tammes.report.reasons import reasons
+from tammes.report.repeats import repeated_negatives
 from tammes.report.rotations import rotation_table
 from tammes.report.sample import Degrees, GraphSizes, Sentences
 from tammes.report.strips import anchor_strips, nearest_strips
@@ -88,6 +89,7 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
         ),
         "anchors": anchor_strips(comparison),
         "nearest": [] if isinstance(sample, GraphSizes | Degrees) else nearest_strips(comparison),
+        "repeats": repeated_negatives(comparison),
         "weights": weight_panels(comparison),
         "uniform": [outcome.name for outcome in outcomes if outcome.is_uniform],
         "maps": map_panels(comparison, places),

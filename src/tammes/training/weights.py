@@ -1,5 +1,6 @@
 """The file of the weights, which says by itself which network they belong to."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -39,6 +40,16 @@ def save_weights(path: Path, model: Model, config: RunConfig) -> None:
     # One entry, because safetensors writes several in an order that differs from one process to the next.
     metadata = {METADATA: json.dumps(content)}
     write_atomically(path, safetensors.torch.save(weights, metadata=metadata))
+
+
+def weights_digest(file: Path) -> str:
+    """Return the checksum of a file of weights; empty without one.
+
+    Example:
+        >>> weights_digest(Path("no/such/file"))
+        ''
+    """
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else ""
 
 
 def read_metadata(weights: Path) -> tuple[RunConfig, Assets | None]:

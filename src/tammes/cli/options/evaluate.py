@@ -17,6 +17,9 @@ Protocol = Literal["linear", "finetune", "few-shot", "robustness"]
 SHOTS, DRAWS, CORRUPTED = (10, 25), 10, 1_000
 """Settings that are not given on the command line."""
 
+TASKS = "--tasks"
+"""Option that chooses tasks of sentences in place of data."""
+
 PROTOCOLS_OF: dict[str, Protocol] = {
     "epochs": "finetune",
     "size": "finetune",
@@ -44,6 +47,10 @@ class Evaluate:
 
     adds protocols beside the linear one, keeps all results in evaluation.json of the run, and shows them on
     its page. All settings are fixed before anything is measured; rows of the test decide nothing.
+
+    tammes evaluate runs/mine --tasks FOLDER
+
+    measures an encoder of sentences on the tasks in a folder: see `tammes evaluate --tasks --help`.
 
     Args:
         run: Folder of the run.
@@ -138,8 +145,44 @@ class Evaluate:
         return self.protocol == ("linear",)
 
 
-def parse(words: Sequence[str]) -> Evaluate:
+@dataclass(frozen=True, kw_only=True)
+class EvaluateTasks:
+    """Measure a trained encoder of sentences on every task in a folder.
+
+    tammes evaluate runs/mine --tasks FOLDER
+
+    The tasks are found by their files as published: MR, CR, SUBJ, MPQA, TREC and MSRP; tables of pairs with
+    scores (sentence1, sentence2, score); and retrieval in the layout of BEIR (corpus.jsonl, queries.jsonl,
+    qrels). The untrained encoder, tf-idf with an SVD, and random vectors of words stand beside the encoder.
+    The results are kept in evaluation.json of the run and shown on its page.
+
+    Args:
+        run: Folder of the run.
+        tasks: Folder of the tasks, which may have a folder for each.
+        seed: Random seed of the folds, and of the random vectors of words.
+        json: Print one JSON object instead of a table.
+        accelerator: Device to compute on; auto takes a GPU if there is one.
+        trust: Build the network by the code that the run names (encoder:module), which is executed.
+    """
+
+    run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    tasks: Path
+    seed: int = 0
+    json: bool = False
+    accelerator: Accelerator = "auto"
+    trust: bool = False
+
+    def __post_init__(self) -> None:
+        check_seed("--seed", self.seed, maximum=2**32 - 1)
+
+
+def parse(words: Sequence[str]) -> Evaluate | EvaluateTasks:
     """Return what the words after `tammes evaluate` choose."""
+    if any(word == TASKS or word.startswith(f"{TASKS}=") for word in words):
+        # `--tasks --help` asks for help, and names no folder.
+        words = [word for word in words if word != TASKS] if {"-h", "--help"} & {*words} else words
+        tasks: EvaluateTasks = Options.of(EvaluateTasks).parse("evaluate", words)
+        return tasks
     choice: Evaluate = Options.of(
         Evaluate,
         RARE

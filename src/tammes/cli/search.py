@@ -1,0 +1,59 @@
+"""`tammes search`: the sentences nearest to queries, from an index in the folder of the run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+
+from rich.console import Console
+from rich.table import Table
+
+from tammes.cli.failures import print_line
+from tammes.cli.loading import find_in_current_folder, load, shape_like
+from tammes.cli.options.search import Search
+from tammes.data import Texts
+from tammes.training import Machine, TextsSummary, load_run
+from tammes.training.sentence_index import Found, sentence_index
+
+
+def main(choice: Search) -> None:
+    """Build or read the index, and print the nearest sentences of each query."""
+    if choice.trust:
+        find_in_current_folder()
+    run = load_run(choice.run, trust=choice.trust)
+    if not isinstance(run.config.data, TextsSummary):
+        raise ValueError(f"tammes search is for encoders of sentences, but {choice.run} is no run on texts")
+    (texts,) = load(choice.source, shape_like(choice.source, run.config.data))
+    assert isinstance(texts, Texts)
+    model = run.model.to(Machine(accelerator=choice.accelerator).device)
+    index = sentence_index(choice.run, model, texts, say=print_line)
+    begun = time.perf_counter()
+    found = index.search(choice.query, choice.top)
+    seconds = time.perf_counter() - begun
+    if choice.json:
+        answers = [
+            {"query": query, "found": [dataclasses.asdict(each) for each in of_query]}
+            for query, of_query in zip(choice.query, found, strict=True)
+        ]
+        named = {"run": str(choice.run), "data": choice.source.data, "sentences": len(texts)}
+        print(json.dumps({**named, "recall": index.recall, "seconds": seconds, "queries": answers}))
+        return
+    for query, of_query in zip(choice.query, found, strict=True):
+        Console(markup=False).print(_table(query, of_query))
+    how = (
+        "exactly"
+        if index.cells is None
+        else f"by an index that finds {100 * index.recall:.1f} % of the nearest"
+    )
+    print(f"Searched {len(texts):,} sentences {how}, in {1000 * seconds:.0f} ms.")
+
+
+def _table(query: str, found: list[Found]) -> Table:
+    table = Table(title=query, title_justify="left")
+    table.add_column("cosine", justify="right")
+    table.add_column("sentence", overflow="fold")
+    table.add_column("where", overflow="fold")
+    for each in found:
+        table.add_row(f"{each.similarity:.3f}", each.sentence, each.name)
+    return table
