@@ -115,7 +115,7 @@ def _train(
     if isinstance(examples.data, NodeSet) and not group.is_single:
         raise ValueError("nodes of one graph are trained on in one process, got several: start one")
     shard = Shard(batch_size=config.batch_size, rank=group.launch.rank, processes=group.launch.count)
-    pairing = Pairing.of(examples.data, config.positives, seed=config.seed)
+    pairing = Pairing.of(examples.data, config.positives, seed=config.seed, batch_size=config.batch_size)
     steps_per_epoch = len(PairSampler(pairing, shard))  # refuses a batch larger than the data
     if isinstance(config.positives, Active) and config.positives.chooses:
         check_active(config.positives, examples, steps=config.epochs * steps_per_epoch)
