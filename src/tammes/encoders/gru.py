@@ -14,6 +14,7 @@ from typing_extensions import override
 from tammes.checks import check_integer, check_number
 from tammes.data.subwords import Tokenization, Words
 from tammes.data.tokens import Tokens
+from tammes.encoders.recurrence import recurrence
 from tammes.encoders.sentence_encoder import SentenceEncoder, SentenceNetwork, embeddings_of
 
 Pooled = Literal["final", "mean", "max"]
@@ -45,26 +46,35 @@ class GRU(SentenceNetwork):
         self, inputs: int, *, width: int, bidirectional: bool = False, pooling: Pooled = "final"
     ) -> None:
         super().__init__()
-        self.units = nn.GRU(inputs, width, bidirectional=bidirectional)
+        directions = 1 + bidirectional
+        self.units = nn.ModuleList(nn.GRU(inputs, width) for _ in range(directions))
         self.pooling = pooling
-        self.features = width * (1 + bidirectional)
+        self.features = width * directions
 
     @override
-    def forward(
-        self, embedded: Float[Tensor, "total width"], tokens: Tokens
-    ) -> Float[Tensor, "batch features"]:
-        packed = Packing.of(tokens)
-        outputs, final = self.units(
-            PackedSequence(embedded[packed.order], packed.sizes, packed.by_length, packed.by_length.argsort())
-        )
+    def forward(self, embedded: Float[Tensor, "u width"], tokens: Tokens) -> Float[Tensor, "batch features"]:
+        vectors = [
+            self._pooled(units, embedded, Packing.of(tokens, backward=direction == 1))
+            for direction, units in enumerate(self.units)
+        ]
+        return vectors[0] if len(vectors) == 1 else torch.cat(vectors, dim=1)
+
+    def _pooled(self, units: nn.Module, embedded: Tensor, packed: Packing) -> Tensor:
+        assert isinstance(units, nn.GRU)
+        if embedded.device.type == "cpu":
+            weights = (units.weight_ih_l0, units.weight_hh_l0, units.bias_ih_l0, units.bias_hh_l0)
+            states, final = recurrence(embedded, packed.word, packed.sizes.tolist(), weights)
+        else:
+            outputs, final = units(PackedSequence(embedded[packed.word], packed.sizes))
+            states, final = outputs.data, final[0]
         if self.pooling == "final":
-            return final.transpose(0, 1).flatten(1)  # (directions, batch, width) -> (batch, features)
-        states, owner = outputs.data, packed.owner
+            return final[packed.by_length.argsort()]
+        owner, count = packed.owner, len(packed.by_length)
         if self.pooling == "mean":
-            sums = states.new_zeros(len(tokens), self.features).index_add(0, owner, states)
-            return sums / tokens.lengths[:, None]
-        lowest = states.new_full((len(tokens), self.features), -torch.inf)
-        return lowest.index_reduce(0, owner, states, "amax")
+            sums = states.new_zeros(count, states.shape[1]).index_add(0, owner, states)
+            return sums / torch.bincount(owner, minlength=count)[:, None]
+        lowest = states.new_full((count, states.shape[1]), -torch.inf)
+        return lowest.scatter_reduce(0, owner[:, None].expand_as(states), states, "amax")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,33 +82,39 @@ class Packing:
     """Tokens in the order in which a recurrent network reads them: the first words of all sentences first.
 
     Attributes:
-        order: `(total,)` token of each place.
+        word: `(total,)` token of each place.
         owner: `(total,)` sentence of each place.
         sizes: `(longest,)` number of sentences that have a t-th word; on the CPU.
         by_length: `(n,)` sentences, the longest first.
     """
 
-    order: Int[Tensor, " total"]
+    word: Int[Tensor, " total"]
     owner: Int[Tensor, " total"]
     sizes: Int[Tensor, " longest"]
     by_length: Int[Tensor, " n"]
 
     @staticmethod
-    def of(tokens: Tokens) -> Packing:
+    def of(tokens: Tokens, *, backward: bool = False) -> Packing:
         """Return the packing of sentences.
 
+        Args:
+            tokens: the sentences.
+            backward: whether sentences are read from their last word to their first.
+
         Example:
-            >>> Packing.of(Tokens(torch.tensor([7, 8, 9]), torch.tensor([0, 1, 3]))).order.tolist()
-            [1, 0, 2]
+            >>> Packing.of(Tokens(torch.tensor([7, 8, 9]), torch.tensor([0, 1, 3]))).word.tolist()
+            [8, 7, 9]
         """
         lengths = tokens.lengths
         by_length = lengths.argsort(descending=True, stable=True)
         rank = by_length.argsort()
         owner = torch.arange(len(tokens), device=lengths.device).repeat_interleave(lengths)
         place = torch.arange(len(tokens.ids), device=lengths.device) - tokens.offsets[:-1][owner]
-        order = (place * len(tokens) + rank[owner]).argsort()
         sizes = torch.bincount(place).cpu()
-        return Packing(order=order, owner=owner[order], sizes=sizes, by_length=by_length)
+        if backward:
+            place = lengths[owner] - 1 - place
+        order = (place * len(tokens) + rank[owner]).argsort()
+        return Packing(word=tokens.ids[order], owner=owner[order], sizes=sizes, by_length=by_length)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,8 @@ from tammes.encoders.encoder import Encoder
 class SentenceNetwork(nn.Module, ABC):
     """Network from the embedded words of sentences to a vector for each sentence.
 
+    Tokens are rows of the embedded words: a word that occurs twice is embedded once.
+
     Attributes:
         features: width of the vectors.
     """
@@ -24,14 +26,12 @@ class SentenceNetwork(nn.Module, ABC):
     features: int
 
     @abstractmethod
-    def forward(
-        self, embedded: Float[Tensor, "total width"], tokens: Tokens
-    ) -> Float[Tensor, "batch features"]:
+    def forward(self, embedded: Float[Tensor, "u width"], tokens: Tokens) -> Float[Tensor, "batch features"]:
         """Return a vector for each sentence.
 
         Args:
-            embedded: embeddings of all tokens, sentence after sentence.
-            tokens: the sentences.
+            embedded: embedded words.
+            tokens: the sentences, as rows of the embedded words.
         """
 
 
@@ -71,7 +71,13 @@ class SentenceEncoder(Encoder):
     def forward(self, tokens: Tokens) -> Float[Tensor, "batch features"]:
         """Return the features of sentences."""
         tokens = tokens.cut(self.max_length)
-        embedded = dropout(self.words(tokens.ids), self.dropout, training=self.training)
+        if self.training and self.dropout:  # drawn for each token
+            embedded = dropout(self.words(tokens.ids), self.dropout)
+            rows = torch.arange(len(tokens.ids), device=tokens.ids.device)
+        else:
+            words, rows = tokens.ids.unique(return_inverse=True)
+            embedded = self.words(words)
+        tokens = Tokens(rows, tokens.offsets)
         vectors = [network(embedded, tokens) for network in self.networks]
         return vectors[0] if len(vectors) == 1 else torch.cat(vectors, dim=1)
 

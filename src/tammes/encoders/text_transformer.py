@@ -57,7 +57,7 @@ class TextTransformer(SentenceNetwork):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.features = width
+        self.features, self.heads = width, heads
         self.positions = nn.Embedding(max_length, width) if positions == "learned" else None
         if self.positions is not None:
             nn.init.normal_(self.positions.weight, std=width**-0.5)
@@ -65,9 +65,7 @@ class TextTransformer(SentenceNetwork):
         self.norm = nn.LayerNorm(width)
 
     @override
-    def forward(
-        self, embedded: Float[Tensor, "total width"], tokens: Tokens
-    ) -> Float[Tensor, "batch features"]:
+    def forward(self, embedded: Float[Tensor, "u width"], tokens: Tokens) -> Float[Tensor, "batch features"]:
         order = tokens.lengths.argsort(stable=True)
         vectors = [self._bucket(embedded, tokens, rows) for rows in order.split(BUCKET)]
         return torch.cat(vectors)[order.argsort()]
@@ -77,10 +75,10 @@ class TextTransformer(SentenceNetwork):
         place = torch.arange(int(lengths.max()), device=lengths.device)
         is_token = place < lengths[:, None]  # (b, longest)
         at = torch.where(is_token, tokens.offsets[rows][:, None] + place, 0)
-        x = embedded[at]  # (b, longest, width)
+        x = embedded[tokens.ids[at]]  # (b, longest, width)
         if self.positions is not None:
             x = x + self.positions(place)
-        angles = None if self.positions is not None else _angles(place, self.features // self.blocks[0].heads)
+        angles = None if self.positions is not None else _angles(place, self.features // self.heads)
         mask = None if bool(is_token.all()) else is_token[:, None, None, :]
         for block in self.blocks:
             x = block(x, mask, angles)
