@@ -37,7 +37,7 @@ from tammes.training.weights import save_weights
 
 def train(
     config: TrainingConfig,
-    data: Data,
+    data: Data | Examples,
     *,
     source: str = "data",
     folder: RunFolder | None = None,
@@ -54,7 +54,8 @@ def train(
 
     Args:
         config: settings of the run.
-        data: rows to train on, of any kind; the vocabulary of a bag of words is built from the texts.
+        data: rows to train on, of any kind; the vocabulary of a bag of words is built from the texts. Texts
+            that many encoders are trained on come as `Examples`, which are tokenized once.
         source: origin of the data, for config.yaml.
         folder: folder of the run; None keeps the run in memory.
         monitor: measurement of the accuracy over the epochs; None measures nothing.
@@ -83,7 +84,7 @@ def train(
     """
     machine = machine or Machine()
     kept = None if folder is None else folder.kept_description(config)
-    examples = Examples.for_training(data, config, kept)
+    examples = data if isinstance(data, Examples) else Examples.for_training(data, config, kept)
     run_config = RunConfig(training=config, data=examples.summary(source))
     launch, settings = machine.launch, {}
     if launch.count > 1:
