@@ -30,17 +30,16 @@ from tammes.papers.robinson_negatives.sentences_training import (
 from tammes.papers.study import Study
 
 QT, DEBIASED, HARD_1, HARD_2 = "QT", "debiased", "hard, beta 1", "hard, beta 2"
-BOTH_1, BOTH_2 = "hard, beta 1, debiased", "hard, beta 2, debiased"
+BOTH = "hard, beta 1, debiased"
 TAU = 0.01
 ARMS: Mapping[str, tuple[float, float]] = {
     QT: (0.0, 0.0),
     DEBIASED: (0.0, TAU),
     HARD_1: (1.0, 0.0),
     HARD_2: (2.0, 0.0),
-    BOTH_1: (1.0, TAU),
-    BOTH_2: (2.0, TAU),
+    BOTH: (1.0, TAU),
 }
-"""beta and tau+ of each arm, in the order of Table 3.2; the last two are those that the thesis leaves out."""
+"""beta and tau+ of each arm, in the order of Table 3.2; the last is what the thesis could not train."""
 PAPER: Mapping[str, tuple[float, ...]] = {
     QT: (76.8, 81.3, 86.6, 93.4, 89.8, 73.6),
     DEBIASED: (76.2, 82.9, 86.9, 93.7, 89.1, 74.7),
@@ -52,7 +51,7 @@ PAPER: Mapping[str, tuple[float, ...]] = {
 The columns SUBJ and MPQA stand as printed; their numbers look exchanged: subjectivity is the easier task in
 every other table, with about 93.
 """
-RATE = 2e-3
+RATE = 4e-3
 REQUIRED = 4
 """Tasks of six on which a trained encoder must be above a floor."""
 REMARKS = (
@@ -102,7 +101,7 @@ class SentenceResults:
 def run(request: Request) -> None:
     """Train and measure every arm, and the floors."""
     scale = scale_of(request)
-    books, tasks = read_data(request.required_data())
+    books, tasks = read_data(request.required_data(), scale)
     cells = cells_of(scale, len(books))
     Study(
         cells=cells,
@@ -222,18 +221,15 @@ def findings(results: SentenceResults) -> tuple[Finding, ...]:
         for arm in (DEBIASED, *best)
         if arm in results.arms
     ]
-    for arm in (BOTH_1, BOTH_2):
-        if arm in results.arms:
-            found.append(
-                Finding(
-                    paper="Section 3.5.3: tau+ > 0 led to numerical issues in optimization for hard "
-                    "sampling.",
-                    ours=f"{arm}, tau+ = {TAU:g}: no NaN in {_steps(results, arm)} steps; on the floor in "
-                    f"the last step {_on_floor(results, arm)} of the anchors. Over QT, in points: "
-                    + "; ".join(map(str, results.effects(arm, QT)))
-                    + ".",
-                )
+    if BOTH in results.arms:
+        found.append(
+            Finding(
+                paper="Section 3.5.3: tau+ > 0 led to numerical issues in optimization for hard sampling.",
+                ours=f"{BOTH}, tau+ = {TAU:g}: no NaN in {_steps(results, BOTH)} steps; on the floor in the "
+                f"last step {_on_floor(results, BOTH)} of the anchors. Over QT, in points: "
+                f"{'; '.join(map(str, results.effects(BOTH, QT)))}.",
             )
+        )
     found += [
         Finding(
             paper=f"(No statement: every trained encoder is above the {floor}.)",

@@ -123,6 +123,7 @@ class SentenceScale:
     """Size of the study.
 
     Args:
+        books_step: one in so many books is trained on, in the order of their names.
         width: units of each network.
         epochs: epochs of training.
         batch_size: sentences of a step.
@@ -134,6 +135,7 @@ class SentenceScale:
 
     width: int
     epochs: int
+    books_step: int = 1
     batch_size: int = 256
     minimum_count: int = 10
     folds: int = 10
@@ -144,22 +146,28 @@ class SentenceScale:
 def scale_of(request: Request) -> SentenceScale:
     """Return the size that a budget has.
 
-    A fifth of the budget trains networks of 256 units for two epochs, the whole of it for ten; smaller ones
-    train networks of 128 units for one.
+    The whole budget trains networks of 256 units for ten epochs, a fifth of it for two. Below, networks have
+    128 units and read the books once; below a tenth, every second book.
     """
     large = request.budget >= 0.2
+    tiny = request.budget < 0.01  # for tests
     return SentenceScale(
-        width=256 if large else 128 if request.budget >= 0.01 else 8,
+        width=256 if large else 8 if tiny else 128,
         epochs=max(1, round(10 * request.budget)),
-        folds=10 if request.budget >= 0.01 else 3,
-        batch_size=256 if request.budget >= 0.01 else 32,
+        books_step=1 if request.budget >= 0.1 or tiny else 2,
+        folds=3 if tiny else 10,
+        batch_size=32 if tiny else 256,
         seeds=request.seed_range(SEEDS, fewest=FEWEST_SEEDS),
         learning=request.learning,
     )
 
 
-def read_data(folder: Path) -> tuple[Texts, Tasks]:
+def read_data(folder: Path, scale: SentenceScale) -> tuple[Texts, Tasks]:
     """Read `books`, a folder of running prose, and `tasks`, a folder with the published files.
+
+    Args:
+        folder: folder of the two.
+        scale: size of the study, which says how many books are read.
 
     Raises:
         ValueError: a folder without one of the two, or without a file.
@@ -170,7 +178,10 @@ def read_data(folder: Path) -> tuple[Texts, Tasks]:
                 f"expected two folders in {folder}, books (plain text) and tasks (MR, CR, SUBJ, MPQA, TREC "
                 f"and MSRP as published), found no {name}"
             )
-    return texts(folder / "books", prose=True), read_tasks(folder / "tasks")
+    books = texts(folder / "books", prose=True)
+    if scale.books_step > 1:
+        books = books.subset((books.documents % scale.books_step == 0).nonzero()[:, 0].tolist())
+    return books, read_tasks(folder / "tasks")
 
 
 def read_tasks(folder: Path) -> Tasks:
