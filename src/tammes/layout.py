@@ -108,6 +108,7 @@ def layout_of(pairs: Pairs, selection: Selection) -> Layout:
     if selection.keys_are_ids and selection.subset_size is None and _is_aligned(pairs):
         return layout_of_aligned(len(pairs.ids), pairs.ids.device)
     keys, candidate_keys = selection.keys(pairs)
+    window = pairs.window if selection.keys_are_ids else 0  # ids are ordered, labels are not
     sides = (keys,) if pairs.candidates is None else (keys, candidate_keys)
     in_order = keys.device.type == "cpu" and all(_ascend(each) for each in sides)
     order = torch.argsort(keys, stable=True)
@@ -116,18 +117,19 @@ def layout_of(pairs: Pairs, selection: Selection) -> Layout:
     candidate_order: Tensor | None = None
     itself: Tensor | None
     if pairs.candidates is None:
-        ranges = KeyRanges(keys=keys[order])
+        ranges = KeyRanges(keys=keys[order], window=window)
         candidate_ids, itself = ids, torch.arange(len(ids), device=ids.device)
     else:
         candidate_order = torch.argsort(candidate_keys, stable=True)
-        ranges = KeyRanges(keys=keys[order], candidate_keys=candidate_keys[candidate_order])
+        ranges = KeyRanges(keys=keys[order], candidate_keys=candidate_keys[candidate_order], window=window)
         candidate_ids = pairs.ids_of_candidates[candidate_order]
         itself = own = None if pairs.own is None else torch.argsort(candidate_order)[pairs.own[order]]
 
     def row_name(row: int) -> str:
         return pairs.row_name(int(order[row]))
 
-    positives = positive_pairs(ids, candidate_ids, itself, row_name, labeled=pairs.labels is not None)
+    labeled = pairs.labels is not None
+    positives = positive_pairs(ids, candidate_ids, itself, row_name, labeled=labeled, window=pairs.window)
     _check_available(ranges.available, selection, row_name)
     return Layout(
         order=order,
@@ -191,7 +193,7 @@ def _ascend(keys: Int[Tensor, " n"]) -> bool:
 
 def _is_aligned(pairs: Pairs) -> bool:
     """Return whether both sides have the same ids in ascending order; only asked where that costs little."""
-    if pairs.candidate_ids is None or pairs.own is not None or pairs.group.size > 1:
+    if pairs.candidate_ids is None or pairs.own is not None or pairs.group.size > 1 or pairs.window:
         return False
     if pairs.ids.device.type != "cpu" or len(pairs.ids) < 2:
         return False

@@ -57,7 +57,8 @@ class Kept:
 class Pairs:
     """Anchors, the candidates they are compared with, and the ids that identify positives.
 
-    Candidate j is a positive of anchor i where their ids are equal; position plays no part. Where the
+    Candidate j is a positive of anchor i where their ids are equal, or differ by at most `window`: ids that
+    number sentences in reading order make the sentences around an anchor its positives. Where the
     anchors are themselves the candidates (`candidates=None`, the usual batch of several views), or stand
     among them (`own`), an anchor is neither its own positive nor its own negative.
 
@@ -77,6 +78,7 @@ class Pairs:
         candidates_are_anchors: whether every candidate is an anchor of some process, which checks it.
         reverse: pairs in the other direction (documents as anchors); an objective takes the mean of both
             losses.
+        window: largest difference of the ids of an anchor and its positive, 0 or more.
 
     Raises:
         ValueError: shapes or types that do not fit together.
@@ -100,6 +102,7 @@ class Pairs:
     kept: Kept | None = None
     candidates_are_anchors: bool = False
     reverse: Pairs | None = None
+    window: int = 0
 
     def __post_init__(self) -> None:
         _check_rows("anchors", self.anchors, self.ids, self.labels)
@@ -160,13 +163,18 @@ class Pairs:
         return f"row {row}" if self.views == 1 else f"row {row % per_view} of view {row // per_view}"
 
     def positives(self) -> PositivePairs:
-        """Return all pairs of equal id, except a row with itself.
+        """Return all pairs of equal id, or of ids within the window, except a row with itself.
 
         Raises:
             ValueError: an anchor has no positive.
         """
         return positive_pairs(
-            self.ids, self.ids_of_candidates, self._places, self.row_name, labeled=self.labels is not None
+            self.ids,
+            self.ids_of_candidates,
+            self._places,
+            self.row_name,
+            labeled=self.labels is not None,
+            window=self.window,
         )
 
     def with_positives(self) -> Pairs:
@@ -181,7 +189,7 @@ class Pairs:
             ([0, 0], [0, 1, 0, 2])
         """
         sorted_ids, _ = torch.sort(self.ids_of_candidates)
-        _, count = _runs(sorted_ids, self.ids)
+        _, count = _runs(sorted_ids, self.ids, self.window)
         has_positive = count > (0 if self._places is None else 1)
         if bool(has_positive.all()):
             return self
@@ -244,8 +252,9 @@ def positive_pairs(
     row_name: Callable[[int], str],
     *,
     labeled: bool = False,
+    window: int = 0,
 ) -> PositivePairs:
-    """Return all pairs of equal id, except an anchor with itself.
+    """Return all pairs of equal id, or of ids within the window, except an anchor with itself.
 
     Args:
         ids: `(n,)` ids of the anchors.
@@ -253,12 +262,13 @@ def positive_pairs(
         own: `(n,)` column of each anchor itself among the candidates; None where no anchor is a candidate.
         row_name: name of an anchor, for the error message.
         labeled: whether labels came, which the error message then tells from ids.
+        window: largest difference of the ids of a pair.
 
     Raises:
         ValueError: an anchor has no positive.
     """
     sorted_ids, order = torch.sort(candidate_ids, stable=True)
-    first, count = _runs(sorted_ids, ids)
+    first, count = _runs(sorted_ids, ids, window)
     anchor = torch.repeat_interleave(torch.arange(len(ids), device=ids.device), count)
     # Entry e of the list is the (e - begin)-th of its anchor's run of equal ids.
     begin = torch.cumsum(count, 0) - count
@@ -277,10 +287,10 @@ def positive_pairs(
     return PositivePairs(anchor=anchor, candidate=candidate, count=count, columns=len(candidate_ids))
 
 
-def _runs(sorted_ids: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where the run of each id begins among the sorted ids, and its length."""
-    first = torch.searchsorted(sorted_ids, ids)
-    return first, torch.searchsorted(sorted_ids, ids, right=True) - first
+def _runs(sorted_ids: Tensor, ids: Tensor, window: int) -> tuple[Tensor, Tensor]:
+    """Return where the ids within the window of each id begin among the sorted ids, and their number."""
+    first = torch.searchsorted(sorted_ids, ids - window)
+    return first, torch.searchsorted(sorted_ids, ids + window, right=True) - first
 
 
 def _remedy(*, labeled: bool) -> str:

@@ -26,13 +26,22 @@ from tammes.perturbation import (
     Shifted,
 )
 from tammes.selection import All, NotAbove, OtherLabels, Selection, Subset
-from tammes.sources import Gather, InBatch, LearnedNegatives, NodesToGraphs, Queue, TwoTowers
+from tammes.sources import (
+    ContextWindow,
+    Gather,
+    InBatch,
+    LearnedNegatives,
+    NodesToGraphs,
+    Queue,
+    TwoTowers,
+)
 from tammes.temperature import LearnedTemperature
 
 __all__ = [
     "BCL",
     "All",
     "BeforeNormalization",
+    "ContextWindow",
     "Contrast",
     "Correction",
     "Cost",

@@ -15,9 +15,16 @@ from sentence_transformers import (
 )
 from sentence_transformers.sentence_transformer.losses import MatryoshkaLoss, MultipleNegativesRankingLoss
 from torch import Tensor, nn
+from torch.utils.data import BatchSampler, SequentialSampler
 
 import tammes
+from tammes.data import Texts
+from tammes.encoders import TransformersConfig
 from tammes.integrations.sentence_transformers import CachedObjectiveLoss, ObjectiveLoss
+from tammes.positives import SameClass
+from tammes.training import Adam, Machine, TrainingConfig, train
+from tammes.training.loader import PairBatch
+from tammes.training.module import ContrastiveModule
 
 HCL = tammes.recipes.hcl(temperature=0.2, beta=0.5)
 COLUMNS = {
@@ -153,3 +160,70 @@ def test_the_model_card_can_name_it() -> None:
     words = ObjectiveLoss(nn.Identity(), HCL).get_config_dict()
     assert "Hard(beta=0.5" in words["objective"]
     assert words["source"].startswith("TwoTowers(")
+
+
+class InOrder(SentenceTransformerTrainer):
+    """Their trainer, with batches in the order of the rows."""
+
+    def get_batch_sampler(self, dataset: Dataset, batch_size: int, **_: object) -> BatchSampler:
+        return BatchSampler(SequentialSampler(dataset), batch_size, drop_last=True)
+
+
+def test_their_trainer_and_our_loop_have_equal_losses(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same pairs in the same order, through their trainer and through ours: each step, to 1e-5."""
+    # Documents of four sentences, which share a word.
+    words = [word for word in tiny_bert.WORDS[:8] for _ in range(4)]
+    rows = tuple(f"{word} {more}" for word, more in zip(words, tiny_bert.sentences(32, 0), strict=True))
+    documents = torch.arange(8).repeat_interleave(4)
+    classes = tuple(tiny_bert.WORDS[:8])
+    data = Texts(sentences=rows, names=tuple(map(str, range(32))), labels=documents, classes=classes)
+    ours, batches = [], []
+    step = ContrastiveModule.training_step
+
+    def recorded(module: ContrastiveModule, batch: PairBatch, index: int) -> Tensor:
+        loss = step(module, batch, index)
+        ours.append(float(loss.detach()))
+        batches.append(batch[2])
+        return loss
+
+    monkeypatch.setattr(ContrastiveModule, "training_step", recorded)
+    config = TrainingConfig(
+        objective=HCL,
+        encoder=TransformersConfig(name_or_path=str(folder)),
+        head=None,
+        augmentation=None,
+        positives=SameClass(),
+        optimizer=Adam(learning_rate=2e-3, weight_decay=0.0),
+        batch_size=4,
+        epochs=8,
+    )
+    train(config, data, machine=Machine(accelerator="cpu"))
+    # Both views of a batch, one below the other, as rows of one column with the pair as their label.
+    order = torch.cat([pairs.T.flatten() for pairs in batches]).tolist()
+    labels = torch.cat([torch.arange(len(pairs)).repeat(2) for pairs in batches]).tolist()
+    model = model_of(folder)
+    trainer = InOrder(
+        model=model,
+        args=SentenceTransformerTrainingArguments(
+            output_dir=str(tmp_path),
+            num_train_epochs=1,
+            per_device_train_batch_size=8,
+            learning_rate=2e-3,
+            lr_scheduler_type="constant",
+            max_grad_norm=0.0,
+            logging_steps=1,
+            report_to="none",
+            save_strategy="no",
+            use_cpu=True,
+        ),
+        train_dataset=Dataset.from_dict({"text": [rows[row] for row in order], "label": labels}),
+        loss=(loss := ObjectiveLoss(model, HCL)),
+    )
+    theirs = []
+    loss.register_forward_hook(lambda module, given, result: theirs.append(float(result.detach())))
+    trainer.train()
+    assert len(ours) == len(theirs) == 32
+    assert max(abs(one - other) for one, other in zip(ours, theirs, strict=True)) <= 1e-5
+    assert sum(ours[-4:]) < sum(ours[:4]) - 0.5

@@ -10,13 +10,25 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 import tammes
-from tammes import InBatch, LearnedTemperature, Objective, OtherLabels, Pairs, Subset, TwoTowers, recipes
+from tammes import (
+    ContextWindow,
+    InBatch,
+    LearnedTemperature,
+    Objective,
+    OtherLabels,
+    Pairs,
+    Subset,
+    TwoTowers,
+    recipes,
+)
 from tammes.sources import Gather
 
 ROWS, DIM = 13, 6
 UNEVEN = {2: (4, 9), 3: (6, 2, 5), 4: (3, 1, 5, 4)}
 LABELS = torch.arange(ROWS) % 3
 SHARED = torch.tensor([5, 0, 3, 3, 1, 9, 0, 4, 8, 7, 5, 2, 3])  # 0, 3 and 5 occur in several places
+
+READING = torch.tensor([0, 1, 2, 3, 4, 5, 6, 20, 21, 22, 40, 60, 61])  # 40 has no neighbor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +43,12 @@ class Case:
     temperature: float | None = None
     dtype: torch.dtype = torch.float64
     towers: TwoTowers | None = None
+    window: ContextWindow | None = None
 
     def source(self, gather: Gather | None) -> Any:
         """The source of these pairs: one process alone, or together with others."""
+        if self.window is not None:
+            return replace(self.window, gather=gather)
         if self.towers is None:
             return gather or InBatch()
         towers = replace(self.towers, gather=gather)
@@ -78,6 +93,17 @@ CASES = {name: Case(objective=objective) for name, objective in RECIPES.items()}
     ),
     "other_labels_transport": Case(
         objective=recipes.hcl_ot(temperature=0.5, epsilon=0.3, selection=OtherLabels()), labels=LABELS
+    ),
+    "quick_thoughts": Case(
+        objective=Objective(temperature=0.5, coupling=tammes.Hard(beta=1.0), contrast=tammes.SupCon()),
+        ids=READING,
+        window=ContextWindow(window=1),
+    ),
+    "context_of_one_encoder": Case(
+        objective=recipes.hcl_ot(temperature=0.5, epsilon=0.3, class_prior=0.1),
+        views=1,
+        ids=READING,
+        window=ContextWindow(window=2),
     ),
     "own_ids": Case(objective=HCL, ids=torch.arange(ROWS).flip(0) * 7 - 30),
     "three_views": Case(objective=HCL, views=3),
@@ -160,7 +186,9 @@ def solve(case: Case, model: nn.Module, source: Any, rows: slice) -> dict[str, A
 def weights_of(case: Case, pairs: Pairs) -> Tensor:
     """The weights of these rows over all candidates, one view of anchors after the other."""
     weights = case.objective.weights(pairs, generator=torch.Generator().manual_seed(7))
-    return weights.view(case.views if case.towers is None else 1, -1, weights.shape[1])
+    return weights.view(
+        case.views if case.towers is None and case.window is None else 1, -1, weights.shape[1]
+    )
 
 
 def alone(case: Case) -> dict[str, Any]:

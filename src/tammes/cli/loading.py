@@ -19,6 +19,7 @@ from tammes.cli.volumes import VolumeShape, are_volumes, load_volumes
 from tammes.data import GraphSet, GraphStream, Images, NodeSet, Texts, Volumes, folder, shards, texts
 from tammes.data.image_files import SUFFIXES
 from tammes.data.listing import files_below, listing
+from tammes.data.passages import is_wrapped
 from tammes.data.stream_files import is_stream, stream_of_files
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
@@ -226,6 +227,19 @@ def load_texts(path: str, format: TextFormat, *, strict: bool) -> Texts:
         encoding=format.encoding or "utf-8",
         strict=strict,
     )
+
+
+def in_reading_order(source: Split) -> Split:
+    """Return texts to be trained on whole and in order: none is held out, and wrapped lines are joined.
+
+    Says so where plain text is taken for running prose.
+    """
+    if source.test is None and source.held_out == Split.held_out:
+        source = replace(source, held_out=0.0)
+    if source.format.prose or not is_wrapped(source.data, source.format.files or "*.txt"):
+        return source
+    print_line(f"lines of {source.data} end within sentences: taking it for running prose, as with --prose")
+    return replace(source, format=replace(source.format, prose=True))
 
 
 def looks_like_texts(path: str, format: TextFormat) -> bool:

@@ -25,6 +25,7 @@ from tammes.data.outcomes import Outcomes, read_outcomes
 from tammes.data.published import Published, published_at
 from tammes.data.shards import shards
 from tammes.data.stream import stream
+from tammes.data.subwords import BytePairs, Subwords, Tokenization, Unigrams, Words
 from tammes.data.svhn import svhn
 from tammes.data.synthetic_volumes import synthetic_volumes
 from tammes.data.texts import Texts
@@ -38,6 +39,7 @@ from tammes.data.volumes import Volumes, windowed
 
 __all__ = [
     "CORRUPTIONS",
+    "BytePairs",
     "Corruption",
     "GraphBatch",
     "GraphSet",
@@ -51,11 +53,15 @@ __all__ = [
     "Pixels",
     "Published",
     "SkippedFilesWarning",
+    "Subwords",
     "TensorPixels",
     "Texts",
+    "Tokenization",
     "Tokens",
+    "Unigrams",
     "Vocabulary",
     "Volumes",
+    "Words",
     "as_floats",
     "block_model",
     "cifar10",

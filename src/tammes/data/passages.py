@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from itertools import pairwise
 from pathlib import Path
 
 from tammes.checks import check_file
@@ -20,6 +21,8 @@ OPENING = "\"'“‘„«([{_*-—–"
 # A point, or several marks, then closing quotes and brackets, then space.
 # No run is tried from its middle or given back in part ("+" after a count), which takes quadratic time.
 MARK = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]}_*]*+\s++""")
+BEGINNING = 100_000
+"""Characters of a file by which its form is judged."""
 PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 
 
@@ -92,6 +95,40 @@ def read_text(path: Path, encoding: str) -> str:
     except LookupError as error:
         raise ValueError(f"expected the name of an encoding, such as 'utf-8', got {encoding!r}") from error
     return with_plain_line_ends(text.removeprefix("\ufeff"))
+
+
+def is_wrapped(path: str | Path, pattern: str = "*.txt") -> bool:
+    r"""Return whether the lines of plain text end within sentences, as those of printed books do.
+
+    Judged by the beginning of the first file: of the lines that are followed by another one without an empty
+    line between, most end with a letter or a comma.
+
+    Args:
+        path: a file or a folder.
+        pattern: pattern of the names of a folder's documents.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     _ = (Path(root) / "a.txt").write_text("It was the best\nof times, it was\nthe worst.\n")
+        ...     is_wrapped(root)
+        True
+    """
+    place = Path(path)
+    if place.is_dir():
+        names = [name for name in files_below(place)[0] if fnmatch(name.rpartition("/")[2], pattern)]
+        if not names:
+            return False
+        place = place / names[0]
+    elif place.suffix.lower() != ".txt":
+        return False
+    try:
+        with check_file(place).open(encoding="utf-8", errors="replace") as file:
+            lines = [line.strip() for line in file.read(BEGINNING).split("\n")][:-1]
+    except (OSError, ValueError):
+        return False  # whoever reads the file says what is wrong with it
+    inner = [line for line, following in pairwise(lines) if line and following]
+    return sum(line[-1].isalnum() or line[-1] in ",;" for line in inner) > len(inner) / 2
 
 
 def with_plain_line_ends(text: str) -> str:

@@ -17,6 +17,9 @@ from tammes.data.passages import (
 from tammes.data.tables import HUB, SUFFIXES, data_set_passages, is_saved_data_set, table_passages
 from tammes.data.texts import Texts
 
+LONGEST = 500_000
+"""Characters of a sentence, above which a file is not what it was taken for."""
+
 
 def texts(
     path: str | Path,
@@ -58,7 +61,8 @@ def texts(
 
     Raises:
         ValueError: If there is nothing at the path, or no sentence; if bytes cannot be decoded (the message
-            names file and line), or a column is missing; if `strict`, and something was left out.
+            names file and line), or a column is missing; if a sentence is longer than 500,000 characters; if
+            `strict`, and something was left out.
         ImportError: If the path is a Hugging Face data set, and `datasets` is not installed.
 
     Warns:
@@ -134,7 +138,16 @@ def _pieces(passage: Passage, prose: bool) -> Iterator[Passage]:
     lines = split_prose(passage.text) if prose else with_plain_line_ends(passage.text).split("\n")
     for number, line in enumerate(lines, 1):
         if sentence := line.strip():
+            _check_length(sentence, f"{passage.name}{mark}{number}")
             yield Passage(f"{passage.name}{mark}{number}", sentence, passage.document)
+
+
+def _check_length(sentence: str, name: str) -> None:
+    if len(sentence) > LONGEST:
+        raise ValueError(
+            f"expected sentences of at most {LONGEST:,} characters, got {len(sentence):,} in {name}: put "
+            "each sentence on a line, or cut running text into sentences with prose=True"
+        )
 
 
 def _texts(found: list[Passage], skipped: list[str], *, rows_are_documents: bool) -> Texts:

@@ -70,6 +70,21 @@ class Tokens:
         shifts = (starts - offsets[:-1]).repeat_interleave(lengths)
         return Tokens(self.ids[torch.arange(len(shifts), device=rows.device) + shifts], offsets)
 
+    def cut(self, longest: int) -> "Tokens":
+        """Return the first `longest` tokens of each sentence.
+
+        Example:
+            >>> Tokens(torch.tensor([5, 6, 7, 8]), torch.tensor([0, 3, 4])).cut(2).ids
+            tensor([5, 6, 8])
+        """
+        lengths = self.lengths
+        if len(self) == 0 or int(lengths.max()) <= longest:
+            return self
+        place = torch.arange(len(self.ids), device=lengths.device)
+        place -= self.offsets[:-1].repeat_interleave(lengths)
+        offsets = torch.nn.functional.pad(lengths.clamp(max=longest).cumsum(0), (1, 0))
+        return Tokens(self.ids[place < longest], offsets)
+
     @staticmethod
     def cat(parts: Sequence["Tokens"]) -> "Tokens":
         """Concatenate the sentences of at least one part."""

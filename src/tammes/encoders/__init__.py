@@ -12,17 +12,27 @@ from tammes.encoders.graphs import (
     GraphEncoder,
     GraphEncoderConfig,
 )
+from tammes.encoders.gru import GRU, GRUConfig
 from tammes.encoders.mlp import ProjectionHead, ProjectionHeadConfig, ShortcutHead, ShortcutHeadConfig
 from tammes.encoders.model_description import ModelDescription
 from tammes.encoders.module import ModuleConfig, ModuleEncoder, TimmConfig
 from tammes.encoders.resnet import ResNet, ResNetConfig
 from tammes.encoders.resnet3d import ResNet3D, ResNet3DConfig
 from tammes.encoders.resnet9 import ResNet9, ResNet9Config
+from tammes.encoders.sentence_encoder import SentenceEncoder, SentenceNetwork
+from tammes.encoders.text_transformer import TextTransformer, TextTransformerConfig
 from tammes.encoders.transformers import TransformersImageEncoder, TransformersTextEncoder
 from tammes.encoders.transformers_config import TransformersConfig, UnavailableWeightsError
+from tammes.encoders.two_towers import TwoTowersConfig
 from tammes.encoders.vit import VisionTransformer, VisionTransformerConfig
 
+SentenceEncoderConfig = GRUConfig | TextTransformerConfig | TwoTowersConfig
+"""Settings of encoders that read the words of a sentence in their order."""
+TextEncoderConfig = BagOfWordsConfig | SentenceEncoderConfig
+"""Settings of encoders of texts whose tokenizer is built from the training sentences."""
+
 __all__ = [
+    "GRU",
     "BagOfWords",
     "BagOfWordsConfig",
     "ConvNet",
@@ -32,6 +42,7 @@ __all__ = [
     "GCNEncoderConfig",
     "GINEncoderConfig",
     "GPSEncoderConfig",
+    "GRUConfig",
     "GraphEncoder",
     "GraphEncoderConfig",
     "LaplacianEigenvectors",
@@ -46,13 +57,20 @@ __all__ = [
     "ResNet9",
     "ResNet9Config",
     "ResNetConfig",
+    "SentenceEncoder",
+    "SentenceEncoderConfig",
+    "SentenceNetwork",
     "ShortcutHead",
     "ShortcutHeadConfig",
     "SignInvariant",
+    "TextEncoderConfig",
+    "TextTransformer",
+    "TextTransformerConfig",
     "TimmConfig",
     "TransformersConfig",
     "TransformersImageEncoder",
     "TransformersTextEncoder",
+    "TwoTowersConfig",
     "UnavailableWeightsError",
     "VisionTransformer",
     "VisionTransformerConfig",

@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.checks import check_integer
+from tammes.data.subwords import Words
 from tammes.data.tokens import Tokens
 from tammes.encoders.encoder import Encoder
 
@@ -61,6 +62,11 @@ class BagOfWordsConfig:
     def __post_init__(self) -> None:
         check_integer("dim", self.dim)
         check_integer("minimum_count", self.minimum_count)
+
+    @property
+    def tokens(self) -> Words:
+        """How text becomes tokens."""
+        return Words(minimum_count=self.minimum_count, lowercase=self.lowercase)
 
     def build(self, vocabulary_size: int) -> BagOfWords:
         """Build the encoder for a vocabulary that includes `[UNK]`, with weights from torch's generator."""

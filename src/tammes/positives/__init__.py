@@ -2,6 +2,7 @@
 
 from tammes.positives.acceptance import Acceptance, Halving, Nearest, Quantile
 from tammes.positives.active import Active, Chosen
+from tammes.positives.adjacent import Adjacent
 from tammes.positives.augmentation import Augmentation, Handwriting, Identity, Photographs
 from tammes.positives.boundary import Boundary
 from tammes.positives.classes import Clusters, Labels
@@ -24,6 +25,7 @@ from tammes.positives.targeted import Targeted
 __all__ = [
     "Acceptance",
     "Active",
+    "Adjacent",
     "Augmentation",
     "Boundary",
     "Chosen",

@@ -12,7 +12,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRanges:
-    """Mask of S as ranges: a candidate is a negative of an anchor exactly where their keys differ.
+    """Mask of S as ranges: a candidate is a negative of an anchor exactly where their keys differ enough.
 
     Rows and columns of S are sorted by key, so the candidates that are no negatives of anchor i are the
     columns `start[i]` to `stop[i]`, and most tiles of S have no masked entry at all.
@@ -20,15 +20,19 @@ class KeyRanges:
     Args:
         keys: `(n,)` keys of the anchors, ascending.
         candidate_keys: `(m,)` keys of the candidates, ascending; None where the candidates are the anchors.
+        window: largest difference of the keys of an anchor and a candidate that is no negative.
 
     Example:
         >>> ranges = KeyRanges(keys=torch.tensor([0, 0, 1]))
         >>> ranges.start.tolist(), ranges.stop.tolist()
         ([0, 0, 2], [2, 2, 3])
+        >>> KeyRanges(keys=torch.arange(4), window=1).stop.tolist()
+        [2, 3, 4, 4]
     """
 
     keys: Int[Tensor, " n"]
     candidate_keys: Int[Tensor, " m"] | None = None
+    window: int = 0
 
     @property
     def keys_of_candidates(self) -> Int[Tensor, " m"]:
@@ -38,12 +42,12 @@ class KeyRanges:
     @cached_property
     def start(self) -> Int[Tensor, " n"]:
         """`(n,)` first column that is no negative of the anchor."""
-        return torch.searchsorted(self.keys_of_candidates, self.keys)
+        return torch.searchsorted(self.keys_of_candidates, self.keys - self.window)
 
     @cached_property
     def stop(self) -> Int[Tensor, " n"]:
         """`(n,)` one past the last column that is no negative of the anchor."""
-        return torch.searchsorted(self.keys_of_candidates, self.keys, right=True)
+        return torch.searchsorted(self.keys_of_candidates, self.keys + self.window, right=True)
 
     @cached_property
     def one_column(self) -> bool:
@@ -75,7 +79,8 @@ class KeyRanges:
         first, last = self._on_host
         if first[rows.start] >= columns.stop or last[rows.stop - 1] <= columns.start:
             return None
-        return self.keys[rows, None] == self.keys_of_candidates[columns]
+        keys, others = self.keys[rows, None], self.keys_of_candidates[columns]
+        return keys == others if self.window == 0 else (keys - others).abs() <= self.window
 
     @cached_property
     def excluded_entries(self) -> Int[Tensor, " e"]:

@@ -156,7 +156,11 @@ class Negatives:
             self,
             anchors=self.candidates,
             candidates=self.anchors,
-            ranges=KeyRanges(keys=self.ranges.candidate_keys, candidate_keys=self.ranges.keys),
+            ranges=KeyRanges(
+                keys=self.ranges.candidate_keys,
+                candidate_keys=self.ranges.keys,
+                window=self.ranges.window,
+            ),
             rows=None,
             own=None,
             constant=None,

@@ -9,6 +9,7 @@ from tammes.data.graph_stream import GraphStream
 from tammes.data.images import Images
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.node_set import NodeSet
+from tammes.data.subwords import Subwords, Words
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
 from tammes.data.volumes import Volumes
@@ -17,15 +18,15 @@ from tammes.encoders import (
     GraphEncoderConfig,
     ModelDescription,
     ResNet3DConfig,
+    TextEncoderConfig,
     TransformersConfig,
 )
 from tammes.training.config import RunConfig, TrainingConfig
-from tammes.training.summaries import TextsSummary
 
-Assets = Vocabulary | ModelDescription
+Assets = Vocabulary | Subwords | ModelDescription
 """What is needed beside the settings to build a network and to read texts."""
 
-Tokenizer = Vocabulary | ModelTokenizer
+Tokenizer = Vocabulary | Subwords | ModelTokenizer
 
 
 def new_assets(
@@ -60,16 +61,20 @@ def new_assets(
                 "augmentation=None, and images have one"
             )
         return encoder.describe(texts=are_texts)
-    if not isinstance(encoder, BagOfWordsConfig):
+    if not isinstance(encoder, TextEncoderConfig):
         if are_texts:
             raise ValueError(
-                f"{encoder!r} takes images, got {data!r}: choose BagOfWordsConfig() or TransformersConfig() "
-                "as the encoder"
+                f"{encoder!r} takes images, got {data!r}: choose BagOfWordsConfig(), GRUConfig() or another "
+                "encoder of texts"
             )
         return None
     if not isinstance(data, Texts):
-        raise ValueError(f"a bag of words takes texts, got {data!r}: choose an encoder of images")
-    return Vocabulary.of(data.sentences, minimum_count=encoder.minimum_count, lowercase=encoder.lowercase)
+        raise ValueError(f"{_name(encoder)} takes texts, got {data!r}: choose an encoder of images")
+    return encoder.tokens.of(data.sentences)
+
+
+def _name(encoder: TextEncoderConfig) -> str:
+    return "a bag of words" if isinstance(encoder, BagOfWordsConfig) else repr(encoder)
 
 
 def tokenizer_of(assets: Assets | None) -> Tokenizer | None:
@@ -77,11 +82,14 @@ def tokenizer_of(assets: Assets | None) -> Tokenizer | None:
     return assets.tokenizer if isinstance(assets, ModelDescription) else assets
 
 
-def assets_kind(config: RunConfig) -> type[Vocabulary] | type[ModelDescription] | None:
+def assets_kind(config: RunConfig) -> type[Vocabulary] | type[Subwords] | type[ModelDescription] | None:
     """Return the class of the assets that a run keeps; None if its settings say everything."""
-    if isinstance(config.training.encoder, TransformersConfig):
+    encoder = config.training.encoder
+    if isinstance(encoder, TransformersConfig):
         return ModelDescription
-    return Vocabulary if isinstance(config.data, TextsSummary) else None
+    if not isinstance(encoder, TextEncoderConfig):
+        return None
+    return Vocabulary if isinstance(encoder.tokens, Words) else Subwords
 
 
 def load_assets(config: RunConfig, *, vocabulary: Path, description: Path) -> Assets | None:
@@ -98,11 +106,11 @@ def load_assets(config: RunConfig, *, vocabulary: Path, description: Path) -> As
     kind = assets_kind(config)
     if kind is None:
         return None
-    file = vocabulary if kind is Vocabulary else description
+    file = description if kind is ModelDescription else vocabulary
     try:
         return kind.load(file)
     except FileNotFoundError as error:
-        needs = "trained on texts" if kind is Vocabulary else "trained by a model of transformers"
+        needs = "trained by a model of transformers" if kind is ModelDescription else "trained on texts"
         raise ValueError(
             f"the run in {file.parent} was {needs}, but its {file.name} is missing: put it back"
         ) from error

@@ -14,7 +14,9 @@ from tammes.encoders import (
     ResNet3DConfig,
     ResNet9Config,
     ResNetConfig,
+    SentenceEncoderConfig,
     ShortcutHeadConfig,
+    TextEncoderConfig,
     TimmConfig,
     TransformersConfig,
     VisionTransformerConfig,
@@ -22,6 +24,7 @@ from tammes.encoders import (
 from tammes.objective import Objective
 from tammes.positives import (
     Active,
+    Adjacent,
     GraphAugmentation,
     Handwriting,
     Identity,
@@ -69,11 +72,12 @@ EncoderConfig = (
     | TransformersConfig
     | VisionTransformerConfig
     | BagOfWordsConfig
+    | SentenceEncoderConfig
     | GraphEncoderConfig
     | ResNet3DConfig
 )
 AugmentationConfig = Photographs | Handwriting | Identity | GraphAugmentation | Scans
-PositivesConfig = SameInstance | SameClass | Neighbors | Active | Targeted | OwnGraph
+PositivesConfig = SameInstance | SameClass | Neighbors | Adjacent | Active | Targeted | OwnGraph
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,7 +271,7 @@ class TrainingConfig:
         """Whether the encoder takes texts; a model of transformers does unless images are augmented."""
         if isinstance(self.encoder, TransformersConfig):
             return self.augmentation is None
-        return isinstance(self.encoder, BagOfWordsConfig)
+        return isinstance(self.encoder, TextEncoderConfig)
 
     @property
     def measures_every(self) -> int | None:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +19,8 @@ from tammes.data.stream import StreamPixels
 from tammes.data.texts import Texts
 from tammes.data.tokens import Tokens
 from tammes.data.volumes import Volumes
-from tammes.positives import Augmentation, GraphAugmentation, Scans
+from tammes.encoders import SentenceEncoderConfig
+from tammes.positives import Adjacent, Augmentation, GraphAugmentation, Scans
 from tammes.training.assets import Assets, new_assets, tokenizer_of
 from tammes.training.config import TrainingConfig
 from tammes.training.summaries import (
@@ -52,6 +54,7 @@ class Examples:
         tokens: token ids of the texts; else None.
         fanouts: largest number of neighbors of a node that a batch of nodes reads, at each hop; None for the
             whole graph.
+        max_length: tokens of the longest sentence that an encoder of sentences takes; None for any length.
 
     Example:
         >>> from tammes.data import digits
@@ -69,6 +72,7 @@ class Examples:
     assets: Assets | None = None
     tokens: Tokens | None = None
     fanouts: tuple[int, ...] | None = None
+    max_length: int | None = None
 
     @classmethod
     def of(cls, data: Data, assets: Assets | None = None) -> "Examples":
@@ -103,7 +107,8 @@ class Examples:
             ImportError: if a package that reads the data is not installed.
         """
         examples = cls.of(data, new_assets(data, config) if assets is None else assets)
-        return replace(examples, fanouts=config.fanouts)
+        longest = config.encoder.max_length if isinstance(config.encoder, SentenceEncoderConfig) else None
+        return replace(examples, fanouts=config.fanouts, max_length=longest)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -116,12 +121,26 @@ class Examples:
     @property
     def cut(self) -> int:
         """Number of sentences that are longer than the model takes, and lose their ends."""
+        if self.max_length is not None and self.tokens is not None:
+            return int((self.tokens.lengths > self.max_length).sum())
         tokenizer = tokenizer_of(self.assets)
         if not isinstance(tokenizer, ModelTokenizer):
             return 0
         assert isinstance(self.data, Texts)
         assert self.tokens is not None
         return tokenizer.count_cut(self.data.sentences, self.tokens)
+
+    def reading_order(self, window: int) -> Tensor:
+        """Return int64 (n,), the number of each sentence in reading order, made once; see `Adjacent`."""
+        assert isinstance(self.data, Texts)
+        if window not in self._reading_orders:
+            order = Adjacent(window=window).reading_order(self.data.documents, self.data.positions)
+            self._reading_orders[window] = order
+        return self._reading_orders[window]
+
+    @cached_property
+    def _reading_orders(self) -> dict[int, Tensor]:
+        return {}
 
     @property
     def digest(self) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tammes.checks import check_integer
-from tammes.encoders import BagOfWordsConfig, TransformersConfig
+from tammes.encoders import BagOfWordsConfig, SentenceEncoderConfig, TransformersConfig, TwoTowersConfig
 from tammes.positives import (
     Active,
+    Adjacent,
     GraphAugmentation,
     Identity,
     OwnGraph,
@@ -90,6 +91,15 @@ def check_text_parts(config: TrainingConfig) -> None:
             f"{type(config.positives).__name__} needs augmented views, which texts do not have: choose "
             "positives=SameClass() or Neighbors()"
         )
+    if isinstance(config.positives, Adjacent):
+        _check_adjacent(config, config.positives)
+    if isinstance(config.encoder, SentenceEncoderConfig):
+        if isinstance(config.positives, SameInstance) and config.encoder.dropout == 0:
+            raise ValueError(
+                "a sentence that is its own positive teaches nothing without dropout, and "
+                f"{config.encoder!r} has none: choose a dropout such as 0.1, or positives=Adjacent()"
+            )
+        return
     if not isinstance(config.encoder, BagOfWordsConfig):
         return
     if isinstance(config.positives, SameInstance):
@@ -104,6 +114,22 @@ def check_text_parts(config: TrainingConfig) -> None:
         )
 
 
+def _check_adjacent(config: TrainingConfig, positives: Adjacent) -> None:
+    if config.head is not None and isinstance(config.encoder, TwoTowersConfig):
+        raise ValueError(
+            "two towers are compared without a head, f of a sentence with g of others, got "
+            f"head={config.head!r}: choose head=None"
+        )
+    run = config.batch_size if positives.run is None else positives.run
+    if config.batch_size % run:
+        raise ValueError(f"run must divide the batch of {config.batch_size} sentences, got {run}")
+    if config.batch_size <= 2 * positives.window + 1:
+        raise ValueError(
+            f"window={positives.window} leaves no negatives in a batch of {config.batch_size} sentences: "
+            f"choose a batch of more than {2 * positives.window + 1}"
+        )
+
+
 def check_image_parts(config: TrainingConfig) -> None:
     """Refuse parts that make no sense for images.
 
@@ -111,6 +137,8 @@ def check_image_parts(config: TrainingConfig) -> None:
         ValueError: with the part and what to choose instead.
     """
     _check_no_graphs(config)
+    if isinstance(config.positives, Adjacent):
+        raise ValueError(f"{config.positives!r} is for sentences, and images have no reading order")
     if isinstance(config.augmentation, Scans):
         raise ValueError(
             f"Scans() changes volumes, and {config.encoder!r} takes none: choose Photographs() or "

@@ -39,7 +39,7 @@ from tammes.training.weights import save_weights
 
 def train(
     config: TrainingConfig,
-    data: Data,
+    data: Data | Examples,
     *,
     source: str = "data",
     folder: RunFolder | None = None,
@@ -56,7 +56,8 @@ def train(
 
     Args:
         config: settings of the run.
-        data: rows to train on, of any kind; the vocabulary of a bag of words is built from the texts.
+        data: rows to train on, of any kind; the vocabulary of a bag of words is built from the texts. Texts
+            that many encoders are trained on come as `Examples`, which are tokenized once.
         source: origin of the data, for config.yaml.
         folder: folder of the run; None keeps the run in memory.
         monitor: measurement of the accuracy over the epochs; None measures nothing.
@@ -85,7 +86,7 @@ def train(
     """
     machine = machine or Machine()
     kept = None if folder is None else folder.kept_description(config)
-    examples = Examples.for_training(data, config, kept)
+    examples = data if isinstance(data, Examples) else Examples.for_training(data, config, kept)
     run_config = RunConfig(training=config, data=examples.summary(source))
     launch, settings = machine.launch, {}
     if launch.count > 1:
@@ -117,7 +118,7 @@ def _train(
     if isinstance(examples.data, NodeSet) and not group.is_single:
         raise ValueError("nodes of one graph are trained on in one process, got several: start one")
     shard = Shard(batch_size=config.batch_size, rank=group.launch.rank, processes=group.launch.count)
-    pairing = Pairing.of(examples.data, config.positives, seed=config.seed)
+    pairing = Pairing.of(examples.data, config.positives, seed=config.seed, batch_size=config.batch_size)
     steps_per_epoch = len(PairSampler(pairing, shard))  # refuses a batch larger than the data
     if isinstance(config.positives, Active) and config.positives.chooses:
         check_active(config.positives, examples, steps=config.epochs * steps_per_epoch)

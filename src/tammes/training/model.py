@@ -6,7 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from tammes.data.graph_batch import GraphBatch
+from tammes.data.subwords import Subwords
 from tammes.data.tokens import Tokens
+from tammes.data.vocabulary import Vocabulary
 from tammes.encoders import (
     BagOfWordsConfig,
     Encoder,
@@ -15,7 +17,9 @@ from tammes.encoders import (
     ModelDescription,
     ProjectionHead,
     ResNet3DConfig,
+    SentenceEncoderConfig,
     ShortcutHead,
+    TextEncoderConfig,
     TimmConfig,
     TransformersConfig,
     VisionTransformer,
@@ -124,7 +128,7 @@ def _build_encoder(config: RunConfig, assets: Assets | None, pretrained: bool) -
             assert isinstance(assets, ModelDescription)
             return settings.build_for_images(assets, channels=data.channels, size=data.size)
         # The configuration refuses these.
-        assert not isinstance(settings, BagOfWordsConfig | GraphEncoderConfig | ResNet3DConfig)
+        assert not isinstance(settings, TextEncoderConfig | GraphEncoderConfig | ResNet3DConfig)
         return settings.build(channels=data.channels, size=data.size)
     tokenizer = tokenizer_of(assets)
     words = 0 if tokenizer is None else len(tokenizer)
@@ -132,6 +136,9 @@ def _build_encoder(config: RunConfig, assets: Assets | None, pretrained: bool) -
         raise ValueError(f"expected the run's vocabulary of {data.vocabulary} words, got one of {words}")
     if isinstance(settings, BagOfWordsConfig):
         return settings.build(vocabulary_size=words)
+    if isinstance(settings, SentenceEncoderConfig):
+        assert isinstance(assets, Vocabulary | Subwords)
+        return settings.build(assets.words, pretrained=pretrained)
     assert isinstance(settings, TransformersConfig)
     assert isinstance(assets, ModelDescription)
     encoder = settings.build_for_texts(assets)

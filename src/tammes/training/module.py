@@ -16,10 +16,11 @@ from typing_extensions import override
 
 from tammes.coupling import Hard
 from tammes.data.graph_batch import GraphBatch
+from tammes.encoders import TwoTowersConfig
 from tammes.group import Group, Single
 from tammes.pairs import Pairs
-from tammes.positives import OwnGraph
-from tammes.sources import Gather, InBatch, LearnedNegatives, NodesToGraphs, Queue
+from tammes.positives import Adjacent, OwnGraph
+from tammes.sources import ContextWindow, Gather, InBatch, LearnedNegatives, NodesToGraphs, Queue
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
 from tammes.training.adversarial import AdversarialStream
@@ -59,7 +60,8 @@ class ContrastiveModule(LightningModule):
     Attributes:
         objective: objective of the current epoch.
         temperature: learned temperature, or None.
-        source: source of the negatives: the batch, the batches of all processes, a queue, or learned ones.
+        source: source of the negatives: the batch, the batches of all processes, the contexts of a batch, a
+            queue, or learned ones.
         keys: momentum encoder of the second views if negatives come from elsewhere than the batch.
         adversarial: second stream of the network, for attacked images; else None.
         active: active positives, which choose the second view among several candidates; else None.
@@ -112,7 +114,7 @@ class ContrastiveModule(LightningModule):
         initial = config.objective.temperature
         self.temperature = LearnedTemperature(initial=initial) if config.learn_temperature else None
 
-    def _build_source(self) -> InBatch | Gather | nn.Module:
+    def _build_source(self) -> InBatch | Gather | ContextWindow | nn.Module:
         if isinstance(self.config.positives, OwnGraph) and not self.group.is_single:
             raise ValueError(
                 "OwnGraph() compares the nodes and graphs of one process, got several: start one, or choose "
@@ -122,6 +124,8 @@ class ContrastiveModule(LightningModule):
         if isinstance(self.config.negatives, KeysConfig):
             generator = torch.Generator().manual_seed(derive(self.config.seed, Purpose.ADVERSARIES))
             return self.config.negatives.source(self.model.dim, gather=gather, generator=generator)
+        if isinstance(self.config.positives, Adjacent):
+            return ContextWindow(window=self.config.positives.window, gather=gather)
         return gather or InBatch()
 
     @override
@@ -251,6 +255,11 @@ class ContrastiveModule(LightningModule):
 
     def _pairs(self, embeddings: tuple[Tensor, ...], first: Inputs, rows: Tensor) -> Pairs:
         labels = self._labels(rows)
+        if isinstance(self.source, ContextWindow):
+            # Two networks f and g give the halves of each embedding.
+            halves = 2 if isinstance(self.config.encoder, TwoTowersConfig) else 1
+            order = self.examples.reading_order(self.source.window)[rows.cpu()].to(rows.device)
+            return self.source(*embeddings[0].chunk(halves, dim=1), ids=order, labels=labels)
         if isinstance(self.config.positives, OwnGraph):
             assert isinstance(first, GraphBatch)
             return NodesToGraphs()(*embeddings, owner=first.owner, labels=labels)  # without ids: no sorting

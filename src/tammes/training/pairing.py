@@ -11,7 +11,7 @@ from tammes.data.graph_stream import GraphStream
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.volumes import Volumes
-from tammes.positives import Active, Neighbors, SameClass
+from tammes.positives import Active, Adjacent, Neighbors, SameClass
 from tammes.training.config import PositivesConfig
 from tammes.training.examples import Data
 from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
@@ -34,6 +34,7 @@ class Pairing:
         seed: seed of the run.
         noun: name of the rows in messages.
         sharded: shards of rows that are read in the order of `ShardOrder`; None for rows in any order.
+        batch_size: rows of a batch, which for `Adjacent` is a run of contiguous sentences by default.
 
     Example:
         >>> pairing = Pairing(positives=SameClass(), labels=torch.tensor([0, 0, 1, 1, 1]), seed=0)
@@ -47,9 +48,10 @@ class Pairing:
     seed: int
     noun: str = "rows"
     sharded: Sharded | None = None
+    batch_size: int = 1
 
     @classmethod
-    def of(cls, data: Data, positives: PositivesConfig, *, seed: int) -> "Pairing":
+    def of(cls, data: Data, positives: PositivesConfig, *, seed: int, batch_size: int = 1) -> "Pairing":
         """Pair the rows of images, texts, graphs or volumes.
 
         Raises:
@@ -77,20 +79,30 @@ class Pairing:
                 f"SameClass pairs {noun} of one class, but these have no labels: give them labels, "
                 "or choose other positives"
             )
-        if isinstance(positives, Neighbors) and positions is None:
+        if isinstance(positives, Neighbors | Adjacent) and positions is None:
             raise ValueError(
-                f"Neighbors pairs adjacent sentences, but {noun} have no reading order: choose "
-                "SameClass() or SameInstance()"
+                f"{type(positives).__name__} pairs adjacent sentences, but {noun} have no reading order: "
+                "choose SameClass() or SameInstance()"
             )
         if labels is None:
             labels = torch.zeros(len(data), dtype=torch.int64)
         return cls(
-            positives=positives, labels=labels, positions=positions, seed=seed, noun=noun, sharded=shards
+            positives=positives,
+            labels=labels,
+            positions=positions,
+            seed=seed,
+            noun=noun,
+            sharded=shards,
+            batch_size=batch_size,
         )
 
     def epoch(self, number: int) -> Tensor:
         """Return int64 (pairs, 2): rows of anchors and their positives, in the order of the epoch."""
         seed = derive(self.seed, Purpose.ORDER, number)
+        if isinstance(self.positives, Adjacent):
+            run = self.positives.run or self.batch_size
+            rows = self.positives.rows(self.labels, seed=seed, run=run, positions=self.positions)
+            return rows[:, None].expand(-1, 2)  # every sentence is an anchor, and its context a candidate
         if isinstance(self.positives, Neighbors):
             return self.positives.pairs(self.labels, seed=seed, positions=self.positions)
         return self.positives.pairs(self.labels, seed=seed)
@@ -104,12 +116,12 @@ class Pairing:
     @property
     def unpaired(self) -> int:
         """Number of rows that have no positive in any epoch."""
-        if isinstance(self.positives, Neighbors):
+        if isinstance(self.positives, Neighbors | Adjacent):
             return len(self.positives.unpaired(self.labels, positions=self.positions))
         return len(self.positives.unpaired(self.labels))
 
     @property
     def size_in_words(self) -> str:
         """Size of an epoch, for messages."""
-        pairs = "" if isinstance(self.positives, VIEWS_OF_ONE_ROW) else "pairs of "
+        pairs = "" if isinstance(self.positives, VIEWS_OF_ONE_ROW | Adjacent) else "pairs of "
         return f"{len(self)} {pairs}{self.noun}"

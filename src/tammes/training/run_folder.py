@@ -10,8 +10,8 @@ from lightning.pytorch import LightningModule
 
 from tammes.atomic import partial_files, write_atomically
 from tammes.checks import check_file, check_integer
-from tammes.data.vocabulary import Vocabulary
-from tammes.encoders import ModelDescription, TransformersConfig
+from tammes.data.subwords import Subwords, Words
+from tammes.encoders import ModelDescription, SentenceEncoderConfig, TransformersConfig
 from tammes.training.assets import Assets, load_assets
 from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
 from tammes.training.command import Command
@@ -245,14 +245,22 @@ class RunFolder:
 
     def save_assets(self, assets: Assets) -> None:
         """Write the vocabulary of a run on texts, or the description of its model."""
-        file = self.vocabulary if isinstance(assets, Vocabulary) else self.description
+        file = self.description if isinstance(assets, ModelDescription) else self.vocabulary
         write_atomically(file, assets.to_json().encode())
 
-    def kept_description(self, config: TrainingConfig) -> ModelDescription | None:
-        """Return the description of the model that a run was started with, if it is there and whole."""
-        if self.resume and isinstance(config.encoder, TransformersConfig):
-            with suppress(ValueError, OSError):
+    def kept_description(self, config: TrainingConfig) -> ModelDescription | Subwords | None:
+        """Return what a run was started with and could not be found alike again, if it is there and whole.
+
+        That is the description of a model, or the pieces of words that an algorithm has found.
+        """
+        encoder = config.encoder
+        if not self.resume:
+            return None
+        with suppress(ValueError, OSError):
+            if isinstance(encoder, TransformersConfig):
                 return ModelDescription.load(self.description)
+            if isinstance(encoder, SentenceEncoderConfig) and not isinstance(encoder.tokens, Words):
+                return Subwords.load(self.vocabulary)
         return None
 
     def forget_unstarted(self) -> None:

@@ -8,6 +8,7 @@ from tammes.data.graph_stream import GraphStream
 from tammes.data.images import Images
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.node_set import NodeSet
+from tammes.data.subwords import Subwords
 from tammes.data.texts import Texts
 from tammes.data.vocabulary import Vocabulary
 from tammes.data.volumes import Size, Volumes, Window
@@ -72,7 +73,9 @@ class TextsSummary:
     digest: str
 
     @classmethod
-    def of(cls, texts: Texts, tokenizer: Vocabulary | ModelTokenizer, source: str) -> "TextsSummary":
+    def of(
+        cls, texts: Texts, tokenizer: Vocabulary | Subwords | ModelTokenizer, source: str
+    ) -> "TextsSummary":
         """Describe texts and the tokenizer of their encoder."""
         words = tokenizer.words if isinstance(tokenizer, Vocabulary) else (tokenizer.file,)
         content = "\0".join([*words, "", *texts.sentences])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tammes.positives import OwnGraph
+from tammes.positives import Adjacent, OwnGraph
 from tammes.training.active_views import ActiveViews
 from tammes.training.config import AugmentationConfig, TrainingConfig
 from tammes.training.examples import Inputs, changed, to_inputs
@@ -23,8 +23,8 @@ def views_of(
 ) -> tuple[Inputs, ...]:
     """Return the views of each row of a batch.
 
-    They are two, or as many as there are crops; one graph for all its nodes, and one image where nothing is
-    contrasted.
+    They are two, or as many as there are crops; one graph for all its nodes, one sentence that is compared
+    with those around, and one image where nothing is contrasted.
 
     Args:
         config: configuration of the run.
@@ -36,7 +36,7 @@ def views_of(
     """
     anchors, positives, _ = batch
     first = to_inputs(anchors)
-    if isinstance(config.positives, OwnGraph):
+    if isinstance(config.positives, OwnGraph | Adjacent):
         return (first,)
     second = first if positives is None else to_inputs(positives)
     of_first, of_second = config.augmentations

@@ -10,8 +10,7 @@ from safetensors import SafetensorError
 
 from tammes.atomic import write_atomically
 from tammes.checks import check_file
-from tammes.data.vocabulary import Vocabulary
-from tammes.encoders import ModuleConfig, TimmConfig, TransformersConfig
+from tammes.encoders import ModelDescription, ModuleConfig, TimmConfig, TransformersConfig
 from tammes.training.assets import Assets, assets_kind
 from tammes.training.config import RunConfig
 from tammes.training.config_file import from_yaml, to_yaml
@@ -35,7 +34,7 @@ def save_weights(path: Path, model: Model, config: RunConfig) -> None:
     weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
     content = {"config": to_yaml(config), "vocabulary": None}
     if model.assets is not None:
-        key = "vocabulary" if isinstance(model.assets, Vocabulary) else "description"
+        key = "description" if isinstance(model.assets, ModelDescription) else "vocabulary"
         content[key] = model.assets.to_json()
     # One entry, because safetensors writes several in an order that differs from one process to the next.
     metadata = {METADATA: json.dumps(content)}
@@ -66,7 +65,7 @@ def read_metadata(weights: Path) -> tuple[RunConfig, Assets | None]:
         kind = assets_kind(config)
         if kind is None:
             return config, None
-        key = "vocabulary" if kind is Vocabulary else "description"
+        key = "description" if kind is ModelDescription else "vocabulary"
         return config, kind.from_json(content[key], str(weights))
     except (SafetensorError, KeyError, TypeError, json.JSONDecodeError, RecursionError) as error:
         reason = " ".join(str(error).split())

@@ -9,6 +9,7 @@ from tammes import recipes
 from tammes.cli.options.parts import choice, subcommand
 from tammes.objective import Objective
 from tammes.training import Care, Masked
+from tammes.training.quick_thoughts import quick_thoughts
 
 
 def named_recipes() -> dict[str, Callable[..., Objective]]:
@@ -52,9 +53,14 @@ def mae() -> Objective:
     return recipes.simclr(temperature=0.1)
 
 
+QUICK_THOUGHTS = "quick-thoughts"
+"""Name of the objective on adjacent sentences, whose encoder, pairs and batch belong to the training."""
+
+
 def makers() -> dict[str, Callable[..., Objective]]:
     """Return what makes objectives, by name: the recipes, and `Objective` with all its parts."""
-    return {**named_recipes(), CARE: care, CAN: can, MAE: mae, "objective": Objective}
+    others = {CARE: care, CAN: can, MAE: mae, QUICK_THOUGHTS: quick_thoughts}
+    return {**named_recipes(), **others, "objective": Objective}
 
 
 def compared() -> tuple[str, ...]:

@@ -12,7 +12,15 @@ import tyro
 from tammes.checks import check_integer
 from tammes.cli.options import training
 from tammes.cli.options.data import RARE, Accelerator, Split
-from tammes.cli.options.objective import can, care, mae, makers, named_recipes, objective_type
+from tammes.cli.options.objective import (
+    QUICK_THOUGHTS,
+    can,
+    care,
+    mae,
+    makers,
+    named_recipes,
+    objective_type,
+)
 from tammes.cli.options.parsing import NO_DEFAULT, Options, check_word, fields_of, made, text_of, words_of
 from tammes.cli.options.parts import of_part, options_of, summary_of
 from tammes.cli.options.training import TrainingOptions, made_training, training_options
@@ -67,6 +75,8 @@ FEW_NEED = frozenset({"overwrite", "patience", "checkpoint_every", "measure_ever
 def parse(words: Sequence[str]) -> Train:
     """Return what the words after `tammes train` choose."""
     words = resumed(words)
+    if QUICK_THOUGHTS in words:  # it decides more than the objective, wherever it stands
+        words = [QUICK_THOUGHTS, *(word for word in words if word != QUICK_THOUGHTS)]
     if words and not words[0].startswith("-"):
         name = words[0].replace("_", "-")
         check_word("objective", name, makers())
@@ -98,6 +108,7 @@ def options(maker: Callable[..., Objective] | None = None) -> Options:
         settings = {name: given.pop(name) for name in of_training}
         chosen = {name: given.pop(name) for name in of_objective}
         objective = chosen["objective"] if maker is None else maker(**chosen)
+        settings["adjacent"] = maker is makers()[QUICK_THOUGHTS]
         return made(Train, {**given, "training": made_training(objective=objective, **settings)})
 
     folded = {*named_recipes().values(), care, can, mae}

@@ -10,24 +10,25 @@ from tammes import recipes
 from tammes.checks import check_integer, check_seed
 from tammes.cli.graph_data import are_nodes
 from tammes.cli.images import mirrors, size_and_channels
-from tammes.cli.loading import find_in_current_folder, kind_of, load_split
+from tammes.cli.loading import find_in_current_folder, in_reading_order, kind_of, load_split
 from tammes.cli.options.data import Split
 from tammes.cli.options.optimizer import OPTIMIZER, OptimizerChoice
 from tammes.cli.options.parsing import Option, constructor_of, fields_of
-from tammes.cli.options.parts import choice_of, options_of
+from tammes.cli.options.parts import NAMES, choice_of, options_of
 from tammes.cli.volumes import VolumeShape
 from tammes.data import GraphSet, GraphStream
 from tammes.encoders import (
-    BagOfWordsConfig,
     GraphEncoderConfig,
     ModuleConfig,
     ProjectionHeadConfig,
     ResNet3DConfig,
+    TextEncoderConfig,
     TransformersConfig,
 )
 from tammes.positives import GraphAugmentation, OneChange, SameInstance, Scans
 from tammes.training import Data, TrainingConfig, suited
 from tammes.training.config import AugmentationConfig, EncoderConfig, PositivesConfig
+from tammes.training.quick_thoughts import with_adjacent_sentences
 
 USUAL = ("usual", "What suits the data.")
 # Settings whose default follows from the data (`suited`); on the command line None stands for it.
@@ -147,6 +148,7 @@ class TrainingOptions:
         size: height and width of images in pixels, or of volumes in voxels, or None.
         channels: channels of images, or None.
         window: values of volumes that become 0 and 1, or None.
+        adjacent: whether adjacent sentences are compared with the settings of quick-thoughts.
     """
 
     settings: Mapping[str, Any]
@@ -154,6 +156,7 @@ class TrainingOptions:
     size: int | None
     channels: Literal[1, 3] | None
     window: tuple[float, float] | None = None
+    adjacent: bool = False
 
     def load(self, source: Split) -> tuple[Data, Data | None]:
         """Read the training data and, for labeled data, the data to measure on.
@@ -162,6 +165,10 @@ class TrainingOptions:
             ValueError: for settings of another kind of data.
         """
         kind, encoder = kind_of(source), self.settings.get("encoder")
+        if self.adjacent:
+            if kind != "texts":
+                raise ValueError(f"quick-thoughts is for texts, but {source.data} holds {kind}")
+            source = in_reading_order(source)
         if kind != "volumes" and self.window is not None:
             raise ValueError(f"--window is for volumes, but {source.data} holds {kind}: leave it out")
         if kind in ("graphs", "nodes"):
@@ -185,8 +192,9 @@ class TrainingOptions:
             largest = encoder.image_size()
         shape = size_and_channels(source.data, self.size, self.channels, largest, source.format.split)
         images = load_split(source, shape)
-        if isinstance(encoder, BagOfWordsConfig):
-            raise ValueError(f"encoder:bag-of-words is for texts, but {source.data} holds images")
+        if isinstance(encoder, TextEncoderConfig):
+            name = NAMES[type(encoder)]
+            raise ValueError(f"encoder:{name} is for texts, but {source.data} holds images")
         return images
 
     def _check_volumes(self, name: str) -> None:
@@ -217,7 +225,7 @@ class TrainingOptions:
         encoder, augmentation = self.settings.get("encoder"), self.settings.get("augmentation")
         given = {"--size": self.size, "--channels": self.channels, "augmentation:": augmentation}
         for_images = [flag for flag, value in given.items() if value is not None]
-        if not isinstance(encoder, BagOfWordsConfig | TransformersConfig | None):
+        if not isinstance(encoder, TextEncoderConfig | TransformersConfig | None):
             for_images.append("that encoder:")
         if for_images:
             raise ValueError(f"{', '.join(for_images)} is for images, but {name} holds texts: leave it out")
@@ -248,6 +256,8 @@ class TrainingOptions:
             masked=chosen.get("masked"),
             mirrors=mirrors(source),
         )
+        if self.adjacent:
+            usual = with_adjacent_sentences(usual, len(data))
         return replace(usual, optimizer=self.optimizer.completed(usual.optimizer), **chosen)
 
 
@@ -278,6 +288,7 @@ def made_training(
     head: HeadOptions,
     no_head: bool,
     window: tuple[float, float] | None = None,
+    adjacent: bool = False,
     **settings: Any,
 ) -> TrainingOptions:
     """Return the settings that were chosen, after the checks that need no data.
@@ -288,6 +299,7 @@ def made_training(
         head: settings of the head that were chosen.
         no_head: whether the head is left out.
         window: values of volumes that become 0 and 1, or None.
+        adjacent: whether adjacent sentences are compared with the settings of quick-thoughts.
         settings: the other options of `training_options`, by their names, and the objective, if it is known.
 
     Raises:
@@ -309,4 +321,11 @@ def made_training(
     objective = chosen.get("objective") or recipes.simclr(temperature=0.5)
     numbers = {name: chosen[name] for name in NUMBERS if name in chosen}
     TrainingConfig(objective=objective, **numbers)
-    return TrainingOptions(settings=chosen, optimizer=optimizer, size=size, channels=channels, window=window)
+    return TrainingOptions(
+        settings=chosen,
+        optimizer=optimizer,
+        size=size,
+        channels=channels,
+        window=window,
+        adjacent=adjacent,
+    )

@@ -40,3 +40,13 @@ NEGATIVES_IMAGES = Entry(
     data="a folder of images with a folder for each class, CIFAR-10 in its published files, or a folder with "
     "several of these",
 )
+SENTENCES_QUICK_THOUGHTS = Entry(
+    name="sentences-quick-thoughts",
+    statement="Hard negatives do as well as quick-thoughts, or better, on five of six tasks of sentences, by "
+    "up to 2.3 points; with debiasing, they could not be trained.",
+    source="Robinson (2023), section 3.5.3, Table 3.2, appendix A.4.3; Logeswaran and Lee, An efficient "
+    "framework for learning sentence representations, 2018",
+    run=run_of("tammes.papers.robinson_negatives.sentences"),
+    data="a folder with two folders, books (plain text in running prose) and tasks (MR, CR, SUBJ, MPQA, TREC "
+    "and MSRP as published)",
+)

@@ -1,0 +1,104 @@
+"""Vectors of words from a file, in the text form of word2vec and fastText."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tammes.checks import check_file
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WordVectors:
+    """Vectors of those words of a vocabulary that a file holds.
+
+    Attributes:
+        rows: `(k,)` ids of the words that were found.
+        vectors: `(k, d)` their vectors.
+    """
+
+    rows: Int[Tensor, " k"]
+    vectors: Float[Tensor, "k d"]
+
+
+def read_word_vectors(path: str | Path, words: tuple[str, ...], *, dim: int | None = None) -> WordVectors:
+    r"""Read the vectors of a vocabulary's words from a file with a word and its numbers in each line.
+
+    Of word2vec and fastText the first line says how many words and numbers there are; GloVe has no such line.
+    Lines of other words are skipped, so that memory holds only what is needed. A word that the file does not
+    hold is looked for in lower case.
+
+    Args:
+        path: the file, in UTF-8.
+        words: words of the vocabulary in the order of their ids.
+        dim: numbers that each vector must have; None for as many as the first has.
+
+    Raises:
+        ValueError: a line with another number of numbers, or with something else (the message names the
+            line); a file without any of the words.
+        OSError: a file that cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     _ = (Path(root) / "vectors.vec").write_text("2 3\ncat 1 0 0\ndog 0 1 0\n")
+        ...     read_word_vectors(Path(root) / "vectors.vec", ("[UNK]", "dog")).vectors.tolist()
+        [[0.0, 1.0, 0.0]]
+    """
+    ids = {word: row for row, word in enumerate(words)}
+    for word, row in tuple(ids.items()):
+        ids.setdefault(word.lower(), row)
+    found: dict[int, np.ndarray] = {}
+    with check_file(Path(path)).open("rb") as file:
+        for number, line in enumerate(file, 1):
+            word, _, numbers = line.rstrip().partition(b" ")
+            if number == 1 and numbers.isdigit() and word.isdigit():  # the count of words and of numbers
+                dim = _checked(dim, int(numbers), path, number)
+                continue
+            dim = _add(found, ids, word, numbers, dim, path, number)
+    if not found:
+        raise ValueError(
+            f"expected vectors of the words of the data in {path}, found none of {len(words)}: is it in the "
+            "text form of word2vec or fastText, and of the same language?"
+        )
+    rows = sorted(found)
+    return WordVectors(
+        rows=torch.tensor(rows), vectors=torch.from_numpy(np.stack([found[row] for row in rows]))
+    )
+
+
+def _add(
+    found: dict[int, np.ndarray],
+    ids: Mapping[str, int],
+    word: bytes,
+    numbers: bytes,
+    dim: int | None,
+    path: str | Path,
+    line: int,
+) -> int:
+    """Keep the vector of a line if its word is wanted, and return the number of its numbers."""
+    parts = numbers.split(b" ")
+    dim = _checked(dim, len(parts), path, line)
+    row = ids.get(word.decode("utf-8", "replace"))
+    if row is None or row in found:
+        return dim
+    try:
+        vector = np.array([float(part) for part in parts], dtype=np.float32)
+    except ValueError as error:
+        raise ValueError(f"expected numbers behind the word in line {line} of {path}: {error}") from error
+    if not np.isfinite(vector).all():
+        raise ValueError(f"expected finite numbers behind the word in line {line} of {path}")
+    found[row] = vector
+    return dim
+
+
+def _checked(dim: int | None, got: int, path: str | Path, line: int) -> int:
+    if dim is not None and got != dim:
+        raise ValueError(f"expected {dim} numbers behind the word in line {line} of {path}, got {got}")
+    return got
