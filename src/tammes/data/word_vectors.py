@@ -52,8 +52,8 @@ def read_word_vectors(path: str | Path, words: tuple[str, ...], *, dim: int | No
         [[0.0, 1.0, 0.0]]
     """
     ids = {word: row for row, word in enumerate(words)}
-    for word, row in tuple(ids.items()):
-        ids.setdefault(word.lower(), row)
+    for row, each in enumerate(words):
+        ids.setdefault(each.lower(), row)
     found: dict[int, np.ndarray] = {}
     with check_file(Path(path)).open("rb") as file:
         for number, line in enumerate(file, 1):

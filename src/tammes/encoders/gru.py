@@ -62,8 +62,10 @@ class GRU(SentenceNetwork):
     def _pooled(self, units: nn.Module, embedded: Tensor, packed: Packing) -> Tensor:
         assert isinstance(units, nn.GRU)
         if embedded.device.type == "cpu":
-            weights = (units.weight_ih_l0, units.weight_hh_l0, units.bias_ih_l0, units.bias_hh_l0)
-            states, final = recurrence(embedded, packed.word, packed.sizes.tolist(), weights)
+            ih, hh, bias_ih, bias_hh = units.parameters()
+            states, final = recurrence(
+                embedded, packed.word, packed.sizes.tolist(), (ih, hh, bias_ih, bias_hh)
+            )
         else:
             outputs, final = units(PackedSequence(embedded[packed.word], packed.sizes))
             states, final = outputs.data, final[0]

@@ -46,7 +46,7 @@ def recurrence(
 
 class _Recurrence(torch.autograd.Function):
     @staticmethod
-    @custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    @custom_fwd(device_type="cpu", cast_inputs=torch.float32)  # type: ignore[untyped-decorator]
     def forward(
         ctx: Any,
         inputs: Tensor,
@@ -80,7 +80,7 @@ class _Recurrence(torch.autograd.Function):
         return states, state
 
     @staticmethod
-    @custom_bwd(device_type="cpu")
+    @custom_bwd(device_type="cpu")  # type: ignore[untyped-decorator]
     @once_differentiable
     def backward(ctx: Any, of_states: Tensor, of_final: Tensor) -> tuple[Tensor | None, ...]:
         inputs, word, weight_ih, weight_hh, gates, before, inner = ctx.saved_tensors

@@ -1,0 +1,145 @@
+"""`tammes train quick-thoughts` as a user types it: one name for encoder, pairs and batch, and bad texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tammes
+from tammes.cli.main import main
+from tammes.encoders import GRUConfig, TwoTowersConfig
+from tammes.positives import Adjacent, Neighbors
+from tammes.training import load_run
+from tiny import random_texts, write_texts
+
+FEW = "--epochs 1 --accelerator cpu"
+SMALL = "encoder:two-towers --encoder.tower.width 4 --encoder.tower.embedding 4"
+
+
+def run(words: str, *more: str | Path) -> int:
+    return main([*words.split(), *map(str, more)])
+
+
+def fails(capsys: pytest.CaptureFixture[str], words: str, *more: str | Path) -> str:
+    """What a command says that must fail as something the user can mend."""
+    capsys.readouterr()
+    assert run(words, *more) == 2
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    return message.splitlines()[-1]
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Path:
+    return write_texts(tmp_path / "books", random_texts(3, 12))
+
+
+def test_its_name_fills_in_encoder_pairs_and_batch(books: Path, tmp_path: Path) -> None:
+    assert (
+        run(
+            f"train quick-thoughts --beta 1 --class-prior 0.01 {FEW} --data", books, "--out", tmp_path / "run"
+        )
+        == 0
+    )
+    training = load_run(tmp_path / "run").config.training
+    assert isinstance(training.encoder, TwoTowersConfig)
+    assert training.positives == Adjacent()
+    assert training.head is None
+    assert (training.batch_size, training.epochs) == (8, 1)
+    assert load_run(tmp_path / "run").config.data.count == 36  # none is held out
+    assert tammes.load(tmp_path / "run").features == 512
+    out = tmp_path / "rows.npz"
+    assert run("embed", tmp_path / "run", "--data", books, "--out", out) == 0
+    assert out.exists()
+
+
+def test_its_settings_can_be_chosen_and_its_name_may_come_later(books: Path, tmp_path: Path) -> None:
+    chosen = (
+        "--data {} quick-thoughts {} encoder:gru --encoder.width 4 positives:adjacent --positives.window 2"
+    )
+    assert run(f"train {chosen.format(books, FEW)} --batch-size 12", "--out", tmp_path / "run") == 0
+    training = load_run(tmp_path / "run").config.training
+    assert training.encoder == GRUConfig(width=4)
+    assert (training.positives, training.batch_size) == (Adjacent(window=2), 12)
+
+
+def test_every_objective_takes_adjacent_sentences(books: Path, tmp_path: Path) -> None:
+    for name, settings in (
+        ("hcl", "--temperature 0.5 --beta 1"),
+        ("hcl-ot", "--temperature 0.5 --epsilon 0.3"),
+    ):
+        words = f"train {name} {settings} {FEW} {SMALL} positives:adjacent --held-out 0 --batch-size 8 --data"
+        assert run(words, books, "--out", tmp_path / name) == 0
+    assert run(f"train simclr --temperature 0.5 {FEW} encoder:text-transformer --encoder.width 8 --encoder.heads 2"
+               f" --encoder.depth 1 encoder.tokens:words positives:itself --held-out 0 --batch-size 8 --data",
+               books, "--out", tmp_path / "simcse") == 0  # fmt: skip
+
+
+def test_encoders_of_sentences_are_compared(books: Path, tmp_path: Path) -> None:
+    words = f"compare simclr hcl {FEW} encoder:gru --encoder.width 4 --batch-size 4 --data"
+    assert run(words, books, "--report", tmp_path / "report.html") == 0
+    assert (tmp_path / "report.html").exists()
+
+
+def test_wrapped_prose_is_recognized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "books").mkdir()
+    text = (
+        "It was a cold day, and\nthe wind blew over the\nhill. Nobody came by. He\nwaited all the same.\n\n"
+        * 8
+    )
+    (tmp_path / "books" / "a.txt").write_text(text)
+    assert (
+        run(f"train quick-thoughts {FEW} {SMALL} --data", tmp_path / "books", "--out", tmp_path / "run") == 0
+    )
+    assert "taking it for running prose, as with --prose" in capsys.readouterr().err
+    assert load_run(tmp_path / "run").config.data.count == 24
+
+
+def test_bad_texts_get_one_line(books: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = f"train quick-thoughts {FEW} {SMALL} --out {tmp_path / 'run'} --data"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / "a.txt").write_text("\n \n")
+    assert "expected sentences in" in fails(capsys, words, empty)
+    long = tmp_path / "long"
+    long.mkdir()
+    (long / "a.txt").write_text("It is.\n" + "word " * 200_000 + "\n")
+    assert "got 999,999 in a.txt:2: put each sentence on a line" in fails(capsys, words, long)
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    (mixed / "a.txt").write_bytes("café\n".encode() + "café\n".encode("latin-1"))
+    assert "cannot be decoded in line 2 of" in fails(capsys, words, mixed)
+    single = tmp_path / "single"
+    single.mkdir()
+    for row in range(12):
+        (single / f"{row:02}.txt").write_text("one two one two one two\n")
+    assert "expected documents of several sentences" in fails(
+        capsys, f"{words[:-7]} encoder:gru --encoder.tokens.minimum-count 1 --data", single
+    )
+    window = f"{words[:-7]} --batch-size 32 positives:adjacent --positives.window 14 --data"
+    assert "window=14 is longer than every document" in fails(capsys, window, books)
+    assert not (tmp_path / "run").exists()
+
+
+def test_images_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "quick-thoughts is for texts, but digits holds images" in fails(
+        capsys, "train quick-thoughts --data digits"
+    )
+    assert "encoder:gru is for texts" in fails(
+        capsys, "train simclr --temperature 0.5 --data digits encoder:gru"
+    )
+
+
+def test_help_fits_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "quick-thoughts", "--help"])
+    assert len(capsys.readouterr().out.splitlines()) <= 70
+
+
+def test_neighbors_remain_as_they_were(books: Path, tmp_path: Path) -> None:
+    words = (
+        f"train simclr --temperature 0.5 {FEW} {SMALL} positives:neighbors --held-out 0 --batch-size 8 --data"
+    )
+    assert run(words, books, "--out", tmp_path / "run") == 0
+    assert load_run(tmp_path / "run").config.training.positives == Neighbors()
