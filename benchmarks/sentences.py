@@ -170,9 +170,10 @@ def main() -> None:
     longest = torch.stack([batch.lengths.max() for batch in batches]).double().mean()
     unique = sum(len(batch.ids.unique()) for batch in batches) / len(tokens.ids)
     products = len(tokens.ids) / steps * 3 * 2 * 2 * 3 * given.width * given.width * (1 + unique) / 1e9
+    mean_length = lengths.double().mean()
     console.print(
-        f"{given.width} units, {torch.get_num_threads()} threads, {size:,} words; mean length "
-        f"{lengths.double().mean():.1f}, padding {1 - lengths.double().mean() / longest:.0%} of padded batches, "
+        f"{given.width} units, {torch.get_num_threads()} threads, {size:,} words; "
+        f"mean length {mean_length:.1f}, padding {1 - mean_length / longest:.0%} of padded batches, "
         f"different words {unique:.0%} of tokens; {products:.1f} GFLOP of products a step of ours"
     )
     console.print(description())

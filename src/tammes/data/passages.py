@@ -101,7 +101,8 @@ def is_wrapped(path: str | Path, pattern: str = "*.txt") -> bool:
     r"""Return whether the lines of plain text end within sentences, as those of printed books do.
 
     Judged by the beginning of the first file: of the lines that are followed by another one without an empty
-    line between, most end with a letter or a comma.
+    line between, most end with a letter or a comma, and sentences end within lines. Lines without any
+    punctuation are taken for sentences.
 
     Args:
         path: a file or a folder.
@@ -110,7 +111,7 @@ def is_wrapped(path: str | Path, pattern: str = "*.txt") -> bool:
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as root:
-        ...     _ = (Path(root) / "a.txt").write_text("It was the best\nof times, it was\nthe worst.\n")
+        ...     _ = (Path(root) / "a.txt").write_text("It rained. We\nwent in, and it\ngot dark.\n")
         ...     is_wrapped(root)
         True
     """
@@ -126,9 +127,10 @@ def is_wrapped(path: str | Path, pattern: str = "*.txt") -> bool:
         with check_file(place).open(encoding="utf-8", errors="replace") as file:
             lines = [line.strip() for line in file.read(BEGINNING).split("\n")][:-1]
     except (OSError, ValueError):
-        return False  # whoever reads the file says what is wrong with it
+        return False  # the reader of the sentences says what is wrong
     inner = [line for line, following in pairwise(lines) if line and following]
-    return sum(line[-1].isalnum() or line[-1] in ",;" for line in inner) > len(inner) / 2
+    goes_on = sum(line[-1].isalnum() or line[-1] in ",;" for line in inner) > len(inner) / 2
+    return goes_on and any(f"{end} " in line for line in inner for end in ".!?")
 
 
 def with_plain_line_ends(text: str) -> str:

@@ -1,7 +1,15 @@
 """NaN and infinity in a step, refused before they reach the weights or a checkpoint."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from tammes.training.distributed.group import ProcessGroup
 
 
 def check_finite(name: str, values: Tensor, step: int) -> None:
@@ -31,3 +39,20 @@ def not_finite(name: str, step: int) -> ValueError:
         "lower the learning rate, raise the temperature, or look for odd data; "
         "the last checkpoint was saved before this step"
     )
+
+
+def raise_for_gradient(step: int, group: ProcessGroup, local_maxima: Mapping[int, Tensor]) -> None:
+    """Raise ValueError for a gradient that is NaN or infinite, on all processes, with the one at fault.
+
+    Args:
+        step: number of steps taken before.
+        group: processes of the run.
+        local_maxima: largest gradient entries of this process, before they were averaged.
+    """
+    error = not_finite("gradient", step)
+    if not group.is_single:
+        # DDP has averaged the NaN into every process; the local maxima tell which one produced it.
+        with group.failing_together():
+            if not all(torch.isfinite(maximum) for maximum in local_maxima.values()):
+                raise error
+    raise error

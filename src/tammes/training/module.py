@@ -31,7 +31,7 @@ from tammes.training.config import TrainingConfig
 from tammes.training.distributed.batch_norm import check_chunks, has_global_batch_norm
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.distributed.strategy import GradientMaxima
-from tammes.training.divergence import check_finite, not_finite
+from tammes.training.divergence import check_finite, raise_for_gradient
 from tammes.training.examples import Examples, FromRows, Inputs, concatenate, to_inputs, to_rows
 from tammes.training.flops import counted
 from tammes.training.loader import PairBatch
@@ -306,18 +306,9 @@ class ContrastiveModule(LightningModule):
         # synchronization.
         norm = torch.nn.utils.get_total_norm(gradients).item()
         if not math.isfinite(norm):
-            self._raise_for_gradient()
+            raise_for_gradient(self.global_step, self.group, self.local_maxima)
         self.gradient_norm = norm
         self.learning_rate = float(optimizer.param_groups[0]["lr"])
-
-    def _raise_for_gradient(self) -> None:
-        error = not_finite("gradient", self.global_step)
-        if not self.group.is_single:
-            # DDP has averaged the NaN into every process; the local maxima tell which one produced it.
-            with self.group.failing_together():
-                if not all(torch.isfinite(maximum) for maximum in self.local_maxima.values()):
-                    raise error
-        raise error
 
     @override
     def optimizer_step(

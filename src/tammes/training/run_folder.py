@@ -249,10 +249,7 @@ class RunFolder:
         write_atomically(file, assets.to_json().encode())
 
     def kept_description(self, config: TrainingConfig) -> ModelDescription | Subwords | None:
-        """Return what a run was started with and could not be found alike again, if it is there and whole.
-
-        That is the description of a model, or the pieces of words that an algorithm has found.
-        """
+        """Return the model's description or the subwords that a run was started with, if there and whole."""
         encoder = config.encoder
         if not self.resume:
             return None

@@ -59,7 +59,8 @@ QUICK_THOUGHTS = "quick-thoughts"
 
 def makers() -> dict[str, Callable[..., Objective]]:
     """Return what makes objectives, by name: the recipes, and `Objective` with all its parts."""
-    others = {CARE: care, CAN: can, MAE: mae, QUICK_THOUGHTS: quick_thoughts}
+    others: dict[str, Callable[..., Objective]] = {CARE: care, CAN: can, MAE: mae}
+    others[QUICK_THOUGHTS] = quick_thoughts
     return {**named_recipes(), **others, "objective": Objective}
 
 

@@ -123,7 +123,7 @@ class SentenceScale:
     """Size of the study.
 
     Args:
-        books_step: one in so many books is trained on, in the order of their names.
+        books_step: distance of the books that are trained on, in the order of their names; 1 for all.
         width: units of each network.
         epochs: epochs of training.
         batch_size: sentences of a step.
