@@ -48,9 +48,7 @@ class Evaluate:
     adds protocols beside the linear one, keeps all results in evaluation.json of the run, and shows them on
     its page. All settings are fixed before anything is measured; rows of the test decide nothing.
 
-    tammes evaluate runs/mine --tasks FOLDER
-
-    measures an encoder of sentences on the tasks in a folder: see `tammes evaluate --tasks --help`.
+    For the tasks of sentences in a folder see `tammes evaluate --tasks --help`.
 
     Args:
         run: Folder of the run.
