@@ -34,6 +34,10 @@ class Threads(Group):
     def size(self) -> int:
         return len(self.shared)
 
+    @property
+    def rank(self) -> int:
+        return self.place
+
     def every(self, value: Tensor | str) -> list[Tensor | str | None]:
         self.shared[self.place] = value
         self.barrier.wait()
