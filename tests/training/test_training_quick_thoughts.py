@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import torch
 from torch import Tensor
 
 import tammes
+from killed import FILES, assert_resumes
 from tammes.data import BytePairs, Texts, Unigrams, Words
+from tammes.data.subwords import Subwords
 from tammes.encoders import GRUConfig, ProjectionHeadConfig, TextTransformerConfig, TwoTowersConfig
 from tammes.positives import Adjacent, Photographs, SameInstance
 from tammes.training import Adam, Machine, QueueConfig, Run, RunFolder, TrainingConfig, embed, train
@@ -21,7 +24,6 @@ from tammes.training.pairing import Pairing
 from tammes.training.quick_thoughts import quick_thoughts
 from tiny import random_texts
 
-FILES = ("model.safetensors", "metrics.csv", "config.yaml", "vocabulary.json")
 WORDS = Words(minimum_count=1)
 GRU = GRUConfig(width=5, embedding=4, tokens=WORDS, max_length=4)
 TRANSFORMER = TextTransformerConfig(width=8, depth=1, heads=2, tokens=BytePairs(size=30))
@@ -45,13 +47,8 @@ SIMCSE = replace(
 pytestmark = pytest.mark.filterwarnings("ignore:.*longer than the encoder takes")
 
 
-class Killed(BaseException):
-    """Ends training at once, as a kill would, without ending the tests."""
-
-
-def go(config: TrainingConfig, folder: Path | None = None, **how: Any) -> Run:
-    run_folder = None if folder is None else RunFolder(path=folder, **how)
-    return train(config, random_texts(), folder=run_folder, machine=Machine(accelerator="cpu"))
+def go(config: TrainingConfig, folder: RunFolder | None = None) -> Run:
+    return train(config, random_texts(), folder=folder, machine=Machine(accelerator="cpu"))
 
 
 @pytest.mark.parametrize(
@@ -69,25 +66,21 @@ def go(config: TrainingConfig, folder: Path | None = None, **how: Any) -> Run:
 def test_killed_and_resumed_it_is_the_same_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig
 ) -> None:
-    go(config, tmp_path / "whole")
-    begin = ContrastiveModule.training_step
+    find, found = Unigrams.of, []
 
-    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> object:
-        if module.global_step == 4:
-            raise Killed
-        return begin(module, batch, index)
+    def of(tokens: Unigrams, sentences: Sequence[str]) -> Subwords:
+        # Of pieces of equal value each training keeps others, so both runs begin with those of one.
+        found.append(find(tokens, sentences))
+        return found[0]
 
-    with monkeypatch.context() as patch:
-        patch.setattr(ContrastiveModule, "training_step", training_step)
-        with pytest.raises(Killed):
-            go(config, tmp_path / "run", checkpoint_every=1)
-    go(config, tmp_path / "run", checkpoint_every=1, resume=True)
-    for name in FILES:
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "run" / name).read_bytes(), name
+    monkeypatch.setattr(Unigrams, "of", of)
+    assert_resumes(
+        lambda folder: go(config, folder), tmp_path, killed_at=4, files=(*FILES, "vocabulary.json")
+    )
 
 
 def test_a_loaded_encoder_gives_the_features_of_both_towers(tmp_path: Path) -> None:
-    run = go(CONFIG, tmp_path / "run")
+    run = go(CONFIG, RunFolder(path=tmp_path / "run"))
     loaded = tammes.load(tmp_path / "run")
     assert loaded.features == 10
     features = loaded.embed(list(random_texts().sentences))
