@@ -16,8 +16,9 @@ import time
 from pathlib import Path
 
 from tammes.data import texts
+from tammes.diagnostics.nearest import largest_products
 from tammes.training import load_run
-from tammes.training.sentence_index import FOLDER, exact_search, sentence_index, unit_features
+from tammes.training.sentence_index import FOLDER, sentence_index, unit_features
 
 MIB = 2**10
 
@@ -50,7 +51,7 @@ def main() -> None:
     exact = []
     for _ in range(5):
         begun = time.perf_counter()
-        exact_search(asked, index.rows, 10)
+        largest_products(asked, index.rows, 10)
         exact.append(time.perf_counter() - begun)
     _print("the same by an exact search, encoder left out", exact)
     disk = sum(file.stat().st_size for file in (choice.run / FOLDER).iterdir()) / 2**20

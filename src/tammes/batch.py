@@ -275,7 +275,8 @@ def _partners(pairs: Pairs, layout: Layout) -> Int[Tensor, " m"] | None:
 
     All processes find the same, since all have all ids. None where an id does not occur twice.
     """
-    if not pairs.candidates_are_anchors or pairs.group.size == 1:
+    # On a GPU nothing asks for them, and to look at the ids would make the host wait.
+    if not pairs.candidates_are_anchors or pairs.group.size == 1 or pairs.ids.device.type != "cpu":
         return None
     assert layout.candidate_order is not None
     ids, order = pairs.ids_of_candidates[layout.candidate_order].sort(stable=True)

@@ -142,3 +142,18 @@ def test_a_leak_is_a_group_across_splits() -> None:
         False,
         False,
     ]
+
+
+@pytest.mark.parametrize("elements", [1, 8 * 9, 2**24])
+@pytest.mark.parametrize("k", [1, 7, 101, 200])
+def test_blocks_do_not_change_the_largest_products(
+    k: int, elements: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    asked, rows = torch.randn(3, 8, generator=generator), torch.randn(101, 8, generator=generator)
+    expected = (asked @ rows.T).topk(min(k, 101), dim=1)
+    monkeypatch.setattr(nearest, "ELEMENTS", elements)
+    for given in (rows, rows.numpy().astype(np.float32)):
+        values, places = nearest.largest_products(asked, given, k)
+        torch.testing.assert_close(values, expected.values)
+        assert torch.equal(places, expected.indices)

@@ -8,11 +8,12 @@ import pytest
 import torch
 
 import tammes
+from killed import Killed, steps
 from tammes import recipes
-from tammes.data import Volumes
+from tammes.data import Volumes, Words
 from tammes.diagnostics import alignment, lidar, uniformity
-from tammes.encoders import ResNet3DConfig
-from tammes.positives import Scans
+from tammes.encoders import GRUConfig, ResNet3DConfig
+from tammes.positives import Adjacent, Scans
 from tammes.training import (
     Adam,
     Constant,
@@ -28,7 +29,7 @@ from tammes.training import (
 from tammes.training.early_stop import early_stop
 from tammes.training.examples import Data
 from tammes.training.label_free import LabelFree
-from tammes.training.loader import Examples
+from tammes.training.quick_thoughts import quick_thoughts
 from tiny import (
     make_config,
     make_graph_config,
@@ -190,34 +191,35 @@ def test_a_stopped_run_that_is_resumed_takes_no_further_step(tmp_path: Path) -> 
     assert (tmp_path / "run" / "model.safetensors").read_bytes() == before
 
 
-class Killed(BaseException):
-    """As by a signal."""
-
-
-def test_killed_and_resumed_it_stops_where_it_would_have(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_and_resumed_it_stops_where_it_would_have(tmp_path: Path) -> None:
     config = steady(stop_on="uniformity", stop_patience=1, epochs=12)
     whole = go(config, random_images(22))
-
-    batch = Examples.batch
-
-    def killing(examples: Examples, taken: list[int]) -> object:
-        killing.calls += 1  # type: ignore[attr-defined]
-        if killing.calls == 30:  # type: ignore[attr-defined]
-            raise Killed
-        return batch(examples, taken)
-
-    killing.calls = 0  # type: ignore[attr-defined]
-    with monkeypatch.context() as patched:
-        patched.setattr(Examples, "batch", killing)
-        with pytest.raises(Killed):
-            go(config, random_images(22), RunFolder(path=tmp_path / "run", checkpoint_every=1))
+    with pytest.raises(Killed), steps(killed_at=7):
+        go(config, random_images(22), RunFolder(path=tmp_path / "run", checkpoint_every=1))
     resumed = go(config, random_images(22), RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=True))
     assert resumed.metrics[-1].epoch < 12
     assert [row.last for row in resumed.metrics] == [row.last for row in whole.metrics]
     for one, other in zip(resumed.model.parameters(), whole.model.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+def test_adjacent_sentences_have_the_measures_that_need_no_pairs() -> None:
+    encoder = GRUConfig(width=4, embedding=3, tokens=Words(minimum_count=1))
+    config = TrainingConfig(
+        objective=quick_thoughts(),
+        encoder=encoder,
+        head=None,
+        augmentation=None,
+        positives=Adjacent(),
+        batch_size=8,
+        epochs=1,
+        diagnose_every=1,
+    )
+    last = train(config, random_texts(), machine=Machine(accelerator="cpu")).metrics[-1].last
+    assert MEASURES - {"alignment", "lidar"} <= last.keys()
+    assert not {"alignment", "lidar"} & last.keys()
+    with pytest.raises(ValueError, match=r"stop_on='lidar' compares two views.*Adjacent.*choose 'rankme'"):
+        replace(config, stop_on="lidar")
 
 
 def test_what_cannot_be_measured_is_refused() -> None:

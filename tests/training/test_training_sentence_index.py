@@ -13,7 +13,7 @@ from tammes.data import Texts, Vocabulary
 from tammes.encoders import BagOfWordsConfig
 from tammes.training import sentence_index as module
 from tammes.training.model import Model
-from tammes.training.sentence_index import DESCRIPTION, FOLDER, exact_search, sentence_index
+from tammes.training.sentence_index import DESCRIPTION, FOLDER, sentence_index
 from task_files import sentences
 
 
@@ -53,15 +53,6 @@ def test_a_sentence_finds_itself_and_the_order_is_that_of_the_cosine(run: Path) 
     exact = (features[[7, 150]] @ features.T).topk(5, dim=1).values
     cosines = [[each.similarity for each in of_query] for of_query in found]
     torch.testing.assert_close(torch.tensor(cosines), exact)
-
-
-def test_blocks_of_an_exact_search_do_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, rows = torch.randn(3, 8), np.random.default_rng(0).standard_normal((101, 8)).astype(np.float32)
-    whole = exact_search(asked, rows, 7)
-    monkeypatch.setattr(module, "ELEMENTS", 8 * 9)
-    values, places = exact_search(asked, rows, 7)
-    torch.testing.assert_close(values, whole[0])
-    assert bool((places == whole[1]).all())
 
 
 def test_more_sentences_than_there_are_give_all(run: Path) -> None:

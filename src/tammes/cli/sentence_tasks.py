@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +61,7 @@ def evaluate_tasks(choice: EvaluateTasks) -> None:
 
 def encoded_sentences(model: Model) -> Embed:
     """Return the features of sentences under a model, as a function."""
-
-    def features(sentences: Sequence[str]) -> Any:
-        names = tuple(map(str, range(len(sentences))))
-        return embed(model, Texts(sentences=tuple(sentences), names=names))[0]
-
-    return features
+    return lambda sentences: embed(model, Texts.of(sentences))[0]
 
 
 def _encoders(run: Run, choice: EvaluateTasks) -> dict[str, Embed]:

@@ -1,6 +1,7 @@
 """Sets of sentences in reading order, with their documents if these are known."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -65,6 +66,17 @@ class Texts(Dataset[tuple[str, int]]):
         elif self.positions.shape != (n,) or self.positions.dtype != torch.int64:
             got = f"{self.positions.dtype} {tuple(self.positions.shape)}"
             raise ValueError(f"expected positions as int64 ({n},), one for each sentence, got {got}")
+
+    @staticmethod
+    def of(sentences: Iterable[str]) -> "Texts":
+        """Return sentences of no document, named by their rows.
+
+        Example:
+            >>> Texts.of(["It rained.", "We stayed in."]).names
+            ('0', '1')
+        """
+        found = tuple(sentences)
+        return Texts(sentences=found, names=tuple(map(str, range(len(found)))))
 
     @property
     def documents(self) -> Int64[Tensor, " n"]:

@@ -1,4 +1,4 @@
-"""The nearest neighbors of all rows: exact in blocks, or by an index of cells for many rows."""
+"""The nearest neighbors of all rows or of queries: exact in blocks, or by an index of cells for many rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int64
+from numpy.typing import NDArray
 from torch import Tensor
 
 from tammes.checks import check_integer
@@ -70,6 +72,36 @@ def nearest_neighbors(
     # The order by inner products has their rounding errors: close pairs are sorted again.
     distances, order = distances_to(points, rows, indices).sort(dim=1, stable=True)
     return Neighbors(indices=indices.gather(1, order), distances=distances)
+
+
+@torch.no_grad()
+def largest_products(
+    queries: Float[Tensor, "q dim"], rows: Float[Tensor, "n dim"] | NDArray[np.float32], k: int
+) -> tuple[Float[Tensor, "q k"], Int64[Tensor, "q k"]]:
+    """Return the k largest inner products of each query and their rows, the largest first, block by block.
+
+    Memory is that of a block and of the result, whatever n.
+
+    Args:
+        queries: q vectors, unit vectors for cosines.
+        rows: n vectors; an array may be mapped from a file.
+        k: number of rows; all n, if that is fewer.
+
+    Example:
+        >>> largest_products(torch.eye(2), torch.eye(3, 2), 1)[1].tolist()
+        [[0], [1]]
+    """
+    check_integer("k", k)
+    side = max(1, ELEMENTS // max(1, len(queries), queries.shape[1]))
+    values, places = queries.new_empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
+    for start in range(0, len(rows), side):
+        products = queries @ torch.as_tensor(rows[start : start + side]).T
+        best = products.topk(min(k, products.shape[1]), dim=1)
+        values = torch.cat([values, best.values], dim=1)
+        places = torch.cat([places, best.indices + start], dim=1)
+        best = values.topk(min(k, values.shape[1]), dim=1)
+        values, places = best.values, places.gather(1, best.indices)
+    return values, places
 
 
 def distances_to(

@@ -101,7 +101,7 @@ class MTEBEncoder:
         rows = [row for row, sentence in enumerate(sentences) if sentence]
         found = torch.zeros(len(sentences), self.encoder.features)
         if rows:
-            texts = Texts(sentences=tuple(sentences[row] for row in rows), names=tuple(map(str, rows)))
+            texts = Texts.of(sentences[row] for row in rows)
             found[rows] = embed(self.encoder.model, texts, batch_size=batch_size)[0]
         return found
 

@@ -5,13 +5,13 @@ from tammes.reduce.dense import Dense
 from tammes.reduce.displacement import AlongAnchor, Displacement, Movable, TowardsAnchor
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
-from tammes.reduce.gathered import SharedSoftmaxLoss
 from tammes.reduce.guide import Guide
 from tammes.reduce.key_ranges import KeyRanges
 from tammes.reduce.mixed import MixedNegatives, mixtures
 from tammes.reduce.moved import MovedNegatives, MovedPositives, smallest_similarity
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.positives import WeightedPositives
+from tammes.reduce.shared_tiles import SharedSoftmaxLoss
 from tammes.reduce.softmax import SoftmaxLoss
 from tammes.reduce.softplus import SoftplusLoss
 from tammes.reduce.tiled import Kernel, Tiled

@@ -25,12 +25,9 @@ from tammes.pairs import PositivePairs
 from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.sweep import Lengths, Strip, StripLoss, Sweep
+from tammes.reduce.sweep import Lengths, Rows, Strip, StripLoss, Sweep
 from tammes.reduce.terms import softplus
 from tammes.reduce.tiled.fixed_shift import kept_exponentials, range_is_safe
-
-Rows = tuple[tuple[Float[Tensor, "batch d"], ...], Float[Tensor, "m d"] | None]
-"""Views of the anchors, and rows of the candidates, None where the candidates are the anchors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +214,7 @@ class SoftmaxStrips(StripLoss):
 
     @override
     def evaluate(self, rows: slice, tiles: list[Tensor], positives: Tensor) -> Strip:
-        similarity = self.write_exponentials(rows, tiles, positives)
+        similarity = self._write_exponentials(rows, tiles, positives)
         column = self.column
         sums = [tile.sum(dim=1) if column is None else tile.mv(column) for tile in tiles]
         losses, to_negatives, to_positives = self.loss.of_sums(
@@ -240,7 +237,7 @@ class SoftmaxStrips(StripLoss):
         column = self.exponents[0].column
         return None if column is None else torch.exp(column - column.max())
 
-    def write_exponentials(self, rows: slice, tiles: list[Tensor], positives: Tensor) -> Tensor:
+    def _write_exponentials(self, rows: slice, tiles: list[Tensor], positives: Tensor) -> Tensor:
         """Write e^{x_ij} without its column to a tile for each exponent, zero where no negative stands.
 
         Returns:

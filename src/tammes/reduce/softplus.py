@@ -19,8 +19,9 @@ from typing_extensions import override
 from tammes.pairs import PositivePairs
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.sweep import Lengths, Strip, StripLoss, Sweep
+from tammes.reduce.sweep import Lengths, Rows, Strip, StripLoss, Sweep
 from tammes.reduce.terms import Term, softplus, softplus_and_sigmoid
+from tammes.reduce.tiled.fixed_shift import limits_of
 from tammes.reduce.tiled.tiles import exponent_slope
 
 _LARGEST = {torch.float32: 40.0, torch.float64: 300.0}
@@ -45,7 +46,7 @@ class SoftplusLoss:
 
     def __call__(
         self,
-        rows: tuple[tuple[Float[Tensor, "n d"], ...], Float[Tensor, "m d"] | None],
+        rows: Rows,
         lengths: Lengths,
         negatives: Negatives,
         weight: Exponent,
@@ -86,7 +87,7 @@ def _is_in_range(weight: Exponent, negatives: Negatives) -> bool:
     if weight.tilt is not None:
         if not isinstance(weight.tilt, Term):
             return False
-        largest += max(abs(limit) for limit in weight.tilt.limits(negatives.bound))
+        largest += max(abs(limit) for limit in limits_of(weight.tilt, negatives.bound))
     return largest < _LARGEST[negatives.anchors.dtype]  # false for NaN
 
 

@@ -27,6 +27,8 @@ from tammes.reduce.negatives import Negatives
 
 _ENTRIES, _FEWEST_ROWS = 512 * 512, 256
 """Entries of a strip, which stay in a processor's cache; rows below which a product is slower by half."""
+Rows = tuple[tuple[Float[Tensor, "batch d"], ...], Float[Tensor, "m d"] | None]
+"""Views of the anchors, and rows of the candidates, None where the candidates are the anchors."""
 Lengths = tuple[Float[Tensor, "n 1"] | None, Float[Tensor, "m 1"] | None]
 """Lengths by which the rows were divided, None where they were not."""
 
@@ -111,8 +113,8 @@ class Sweep:
         to_anchors = torch.empty_like(anchors) if wanted[0] else None
         to_others = torch.zeros_like(others) if wanted[1] else None
         losses, scale = [], 1 / len(anchors)
-        for rows, tiles in strips(self.negatives, self.strips.tiles):
-            positives = positions(self.positives, rows)
+        for rows, tiles in self._strips():
+            positives = self.positives.entries[rows] - rows.start * len(others)
             found = self.strips.evaluate(rows, tiles, positives)
             losses.append(found.losses)
             slope = found.slope.put_(positives, found.by_pair)
@@ -123,22 +125,11 @@ class Sweep:
                 to_others.addmm_(slope.T, anchors[rows], alpha=scale)
         return torch.cat(losses).mean(), (to_anchors, to_others)
 
-
-def strips(negatives: Negatives, tiles: int) -> Iterator[tuple[slice, list[Tensor]]]:
-    """Yield the rows of each strip and its tiles, in memory that the next strip overwrites.
-
-    Args:
-        negatives: S, in rows of all its candidates.
-        tiles: number of tiles of a strip.
-    """
-    n, m = negatives.shape
-    height = min(n, max(_FEWEST_ROWS, _ENTRIES // m))
-    memory = [negatives.anchors.new_empty(height * m) for _ in range(tiles)]
-    for begin in range(0, n, height):
-        rows = slice(begin, min(begin + height, n))
-        yield rows, [each[: (rows.stop - begin) * m].view(-1, m) for each in memory]
-
-
-def positions(positives: PositivePairs, rows: slice) -> Int[Tensor, " r"]:
-    """Return where in a strip the positives of its anchors stand, row by row."""
-    return positives.entries[rows] - rows.start * positives.columns
+    def _strips(self) -> Iterator[tuple[slice, list[Tensor]]]:
+        """Yield the rows of each strip and its tiles, in memory that the next strip overwrites."""
+        n, m = self.negatives.shape
+        height = min(n, max(_FEWEST_ROWS, _ENTRIES // m))
+        memory = [self.negatives.anchors.new_empty(height * m) for _ in range(self.strips.tiles)]
+        for begin in range(0, n, height):
+            rows = slice(begin, min(begin + height, n))
+            yield rows, [each[: (rows.stop - begin) * m].view(-1, m) for each in memory]

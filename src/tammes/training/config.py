@@ -280,8 +280,8 @@ class TrainingConfig:
 
     @property
     def views_differ(self) -> bool:
-        """Whether the two views of a pair differ in evaluation mode; views by dropout alone do not."""
-        return not (self.takes_texts and isinstance(self.positives, SameInstance))
+        """Whether the two sides of a pair differ in evaluation mode: not by dropout, nor if paired later."""
+        return not (self.takes_texts and isinstance(self.positives, SameInstance | Adjacent))
 
     @property
     def loss(self) -> str:

@@ -178,8 +178,8 @@ def check_stop(config: TrainingConfig) -> None:
         )
     if config.stop_on == "lidar" and not config.views_differ:
         raise ValueError(
-            "stop_on='lidar' compares two views of a row, and those of a sentence differ by dropout alone, "
-            "which measuring leaves out: choose 'rankme'"
+            f"stop_on='lidar' compares two views of a row, and {config.positives!r} gives a sentence "
+            "none that differ without dropout: choose 'rankme'"
         )
 
 

@@ -18,7 +18,7 @@ from torch.nn.functional import normalize
 from tammes.atomic import write_atomically
 from tammes.checks import check_file, check_integer
 from tammes.data.texts import Texts
-from tammes.diagnostics.nearest import cell_index, faiss_module
+from tammes.diagnostics.nearest import cell_index, faiss_module, largest_products
 from tammes.training.embedding import embed
 from tammes.training.model import Model
 from tammes.training.run_folder import RunFolder
@@ -30,8 +30,6 @@ EXACT = 200_000
 """Sentences up to which the search is exact, as in `tammes.diagnosis`."""
 BLOCK = 8_192
 """Sentences that are embedded before they are written."""
-ELEMENTS = 2**24
-"""Similarities of one block of an exact search."""
 PROBES = 96
 """Cells that a query searches: four times those of `tammes.diagnosis`, which searches for every row."""
 CANDIDATES = 1_000
@@ -108,10 +106,11 @@ class SentenceIndex:
         """
         check_integer("most", most)
         check_queries(queries)
-        names = tuple(map(str, range(len(queries))))
-        asked = unit_features(self.model, Texts(sentences=tuple(queries), names=names))
+        asked = unit_features(self.model, Texts.of(queries))
         most = min(most, len(self.texts))
-        similarity, rows = self._exact(asked, most) if self.cells is None else self._by_cells(asked, most)
+        similarity, rows = (
+            largest_products(asked, self.rows, most) if self.cells is None else self._by_cells(asked, most)
+        )
         return [
             [
                 Found(similarity=each, name=self.texts.names[row], sentence=self.texts.sentences[row])
@@ -119,9 +118,6 @@ class SentenceIndex:
             ]
             for of_query, places in zip(similarity.tolist(), rows.tolist(), strict=True)
         ]
-
-    def _exact(self, asked: Tensor, most: int) -> tuple[Tensor, Tensor]:
-        return exact_search(asked, self.rows, most)
 
     def _by_cells(self, asked: Tensor, most: int) -> tuple[Tensor, Tensor]:
         _, candidates = self.cells.search(asked.numpy(), max(CANDIDATES, 4 * most))
@@ -147,26 +143,6 @@ def check_queries(queries: Sequence[str]) -> None:
     for number, query in enumerate(queries, 1):
         if not query.strip():
             raise ValueError(f"expected words in every query, got {query!r} as number {number}")
-
-
-def exact_search(
-    asked: Float[Tensor, "q dim"], rows: np.ndarray, most: int
-) -> tuple[Float[Tensor, "q most"], Tensor]:
-    """Return the largest inner products of each query and their rows, block by block.
-
-    Example:
-        >>> exact_search(torch.eye(2), np.eye(3, 2, dtype=np.float32), 1)[1].tolist()
-        [[0], [1]]
-    """
-    values, places = [], []
-    side = max(most, ELEMENTS // max(len(asked), rows.shape[1]))
-    for start in range(0, len(rows), side):
-        block = asked @ torch.from_numpy(rows[start : start + side]).T
-        best = block.topk(min(most, block.shape[1]), dim=1)
-        values.append(best.values)
-        places.append(best.indices + start)
-    best = torch.cat(values, dim=1).topk(most, dim=1)
-    return best.values, torch.cat(places, dim=1).gather(1, best.indices)
 
 
 def unit_features(model: Model, texts: Texts) -> Float[Tensor, "n features"]:
@@ -268,7 +244,7 @@ def _make_cells(place: Path, known: Description, rows: np.ndarray, say: Said) ->
     cells = cell_index(rows, PROBES)
     faiss_module().write_index(cells, str(place / CELLS))
     asked = torch.from_numpy(np.array(rows[:: max(1, known.rows // TESTED)][:TESTED]))
-    exact = exact_search(asked, rows, 10)[0]
+    exact = largest_products(asked, rows, 10)[0]
     unloaded = SentenceIndex(model=None, texts=None, rows=rows, cells=cells)  # type: ignore[arg-type]
     found = unloaded._by_cells(asked, 10)[0]
     # Of equally near sentences any counts as found.

@@ -267,7 +267,7 @@ def _texts(data: object) -> Texts:
         raise ValueError(f"expected a list of strings, got {_kind(data)}")
     if not all(isinstance(each, str) for each in sentences):
         raise ValueError("expected a list of strings, got something else among them")
-    return Texts(sentences=tuple(sentences), names=tuple(str(row) for row in range(len(sentences))))
+    return Texts.of(sentences)
 
 
 def _kind(data: object) -> str:

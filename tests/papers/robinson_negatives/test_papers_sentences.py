@@ -135,5 +135,8 @@ def test_missing_data_are_named(tmp_path: Path) -> None:
         read_data(tmp_path, SCALE)
     data = write_data(tmp_path / "data")
     (data / "tasks" / "mpqa.pos").unlink()
-    with pytest.raises(ValueError, match=r"expected one file mpqa\.pos in .*, found 0"):
+    with pytest.raises(ValueError, match=r"MPQA is not whole in .*mpqa\.pos is missing"):
+        read_data(data, SCALE)
+    (data / "tasks" / "mpqa.neg").unlink()
+    with pytest.raises(ValueError, match=r"expected MR, .* in .*, found no MPQA"):
         read_data(data, SCALE)

@@ -5,39 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from tammes.checks import check_integer
+from tammes.diagnostics.nearest import largest_products
 
-ELEMENTS = 2**24
-"""Similarities of one block of queries."""
 RECALLS = (1, 10, 100)
 DEPTH = 10
 """Documents of nDCG and of the mean reciprocal rank."""
-
-
-def ranked(
-    queries: Float[Tensor, "q dim"], documents: Float[Tensor, "n dim"], depth: int
-) -> Int64[Tensor, "q depth"]:
-    """Return the rows of the documents of largest cosine with each query, the largest first, exactly.
-
-    Args:
-        queries: q vectors of any length.
-        documents: n vectors of any length.
-        depth: number of documents; all n, if that is fewer.
-
-    Example:
-        >>> ranked(torch.eye(2), torch.tensor([[0.0, 3.0], [1.0, 1.0]]), 2).tolist()
-        [[1, 0], [0, 1]]
-    """
-    check_integer("depth", depth)
-    asked, known = normalize(queries, dim=1), normalize(documents, dim=1)
-    side = max(1, ELEMENTS // len(known))
-    parts = [(block @ known.T).topk(min(depth, len(known)), dim=1).indices for block in asked.split(side)]
-    return torch.cat(parts)
 
 
 def ranking_scores(
@@ -64,7 +40,8 @@ def ranking_scores(
         ([1.0, 0.0], [1.0, 0.5])
     """
     recalls = [k for k in RECALLS if k <= len(documents)]
-    order = ranked(queries, documents, max(DEPTH, *recalls)).tolist()
+    units = normalize(queries, dim=1), normalize(documents, dim=1)
+    order = largest_products(*units, max(DEPTH, *recalls))[1].tolist()
     found: dict[str, list[float]] = {
         name: [] for name in (f"nDCG@{DEPTH}", f"MRR@{DEPTH}", *(f"recall@{k}" for k in recalls))
     }

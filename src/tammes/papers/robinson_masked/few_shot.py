@@ -13,8 +13,8 @@ from tammes.papers.page import Figure, panel
 from tammes.papers.robinson_masked import methods
 from tammes.papers.robinson_masked.bases import Bases
 from tammes.papers.robinson_masked.measured import SHOTS, with_shots
-from tammes.papers.robinson_masked.methods import METHODS, PROBE, beyond
-from tammes.papers.robinson_masked.runs import CAN, MAE, SIMCLR, MaskedRun
+from tammes.papers.robinson_masked.methods import METHODS, PROBE, ahead
+from tammes.papers.robinson_masked.runs import MAE, SIMCLR, MaskedRun
 from tammes.papers.robinson_masked.studies import MaskedPlan, Scores, percent
 
 STATED = (10, 25)
@@ -46,17 +46,15 @@ def _with(scores: Scores, bases: Bases, shots: int) -> tuple[Finding, ...]:
     data, pick = scores.data, with_shots(shots)
     long = {method: bases.long(method).arm for method in METHODS}
     return (
-        Finding(
-            paper=f"Figure 6-4, {data}: with {shots} images of a class CAN is above SimCLR and MAE.",
-            ours="After as many epochs, in points:",
-            effects=beyond(scores, bases, pick, equal_flops=False),
-            controls=scores.learned(pick, long[CAN]),
-        ),
-        Finding(
-            paper=f"(Ours, {data}:) and after as many operations.",
-            ours=f"With {shots} images of a class, in points:",
-            effects=beyond(scores, bases, pick, equal_flops=True),
-            controls=scores.learned(pick, bases.at_equal_flops(CAN).arm),
+        *ahead(
+            scores,
+            bases,
+            pick,
+            papers=(
+                f"Figure 6-4, {data}: with {shots} images of a class CAN is above SimCLR and MAE.",
+                f"(Ours, {data}:) and after as many operations.",
+            ),
+            ours=f"CAN with {shots} images of a class",
         ),
         Finding(
             paper=f"Appendix D.1, {data}: MAE is comparatively poor with {shots} images of a class.",

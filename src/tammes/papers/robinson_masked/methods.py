@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from matplotlib.figure import Figure as Drawing
@@ -70,25 +70,56 @@ def beyond(
     return tuple(scores.points(f"over {rival}", at(CAN).arm, at(rival).arm, pick) for rival in (SIMCLR, MAE))
 
 
+def ahead(
+    scores: Scores,
+    bases: Bases,
+    pick: Callable[[MaskedScore], float],
+    *,
+    papers: tuple[str, str],
+    ours: str,
+    learned: Sequence[str] = (CAN,),
+) -> tuple[Finding, Finding]:
+    """Return whether CAN is above SimCLR and MAE, after as many epochs and after as many operations.
+
+    Args:
+        scores: scores of a set.
+        bases: its runs.
+        pick: function from a score to an accuracy.
+        papers: the two statements.
+        ours: what is compared, in words.
+        learned: methods that must be above the untrained encoder for a verdict.
+    """
+    first, second = (
+        Finding(
+            paper=paper,
+            ours=f"{ours} after as many {spent}, in points:",
+            effects=beyond(scores, bases, pick, equal_flops=spent == "operations"),
+            controls=scores.learned(pick, *(at(method).arm for method in learned)),
+        )
+        for paper, spent, at in zip(
+            papers, ("epochs", "operations"), (bases.long, bases.at_equal_flops), strict=True
+        )
+    )
+    return first, second
+
+
 def findings(scores: Scores, bases: Bases) -> tuple[Finding | Check, ...]:
     """Return the thesis's statements beside our numbers on one set."""
     data = scores.data
     long = {method: bases.long(method).arm for method in METHODS}
     learned = scores.learned(PROBE, *long.values())
-    equal = scores.learned(PROBE, *(bases.at_equal_flops(method).arm for method in METHODS))
     return (
         *_operations(bases),
-        Finding(
-            paper=f"Table 6.1, {data}: in linear readout CAN is above SimCLR and MAE after as many epochs.",
-            ours="CAN in points:",
-            effects=beyond(scores, bases, PROBE, equal_flops=False),
-            controls=learned,
-        ),
-        Finding(
-            paper=f"Figure 6-1, {data}: and after as many operations.",
-            ours="CAN in points:",
-            effects=beyond(scores, bases, PROBE, equal_flops=True),
-            controls=equal,
+        *ahead(
+            scores,
+            bases,
+            PROBE,
+            papers=(
+                f"Table 6.1, {data}: in linear readout CAN is above SimCLR and MAE after as many epochs.",
+                f"Figure 6-1, {data}: and after as many operations.",
+            ),
+            ours="CAN",
+            learned=METHODS,
         ),
         Finding(
             paper=f"Tables 6.1 and 6.2, {data}: the linear readout of MAE is far behind SimCLR's.",
@@ -96,17 +127,15 @@ def findings(scores: Scores, bases: Bases) -> tuple[Finding | Check, ...]:
             effects=(scores.points("over MAE", long[SIMCLR], long[MAE], PROBE),),
             controls=scores.learned(PROBE, long[SIMCLR]),
         ),
-        Finding(
-            paper=f"Figure 6-1, {data}: CAN is above both after fine-tuning, too, after as many epochs.",
-            ours="CAN in points:",
-            effects=beyond(scores, bases, TUNED, equal_flops=False),
-            controls=scores.learned(TUNED, long[CAN]),
-        ),
-        Finding(
-            paper=f"Figure 6-1, {data}: and after as many operations.",
-            ours="CAN, fine-tuned, in points:",
-            effects=beyond(scores, bases, TUNED, equal_flops=True),
-            controls=scores.learned(TUNED, bases.at_equal_flops(CAN).arm),
+        *ahead(
+            scores,
+            bases,
+            TUNED,
+            papers=(
+                f"Figure 6-1, {data}: CAN is above both after fine-tuning, too, after as many epochs.",
+                f"Figure 6-1, {data}: and after as many operations.",
+            ),
+            ours="CAN, fine-tuned,",
         ),
         Finding(
             paper=f"Table 6.2, {data}: fine-tuning is better than training from scratch.",

@@ -14,7 +14,7 @@ from tammes.papers.page import Figure, panel
 from tammes.papers.robinson_masked.bases import Bases
 from tammes.papers.robinson_masked.few_shot import arms
 from tammes.papers.robinson_masked.measured import under
-from tammes.papers.robinson_masked.methods import METHODS, TUNED, beyond
+from tammes.papers.robinson_masked.methods import METHODS, TUNED, ahead
 from tammes.papers.robinson_masked.runs import CAN, MAE, SIMCLR
 from tammes.papers.robinson_masked.studies import MaskedPlan, Scores, percent
 
@@ -37,20 +37,17 @@ def run(request: Request) -> None:
 def findings(scores: Scores, bases: Bases) -> tuple[Finding, ...]:
     """Return the thesis's statements beside our numbers on one set."""
     data, can = scores.data, bases.long(CAN).arm
-    learned = scores.learned(ROBUST, can)
     names = list(next(iter(scores.scores[can].values())).by_corruption)
     return (
-        Finding(
-            paper=f"Figure 6-5, {data}: fine-tuned, CAN is more robust than SimCLR and MAE.",
-            ours="Mean accuracy over all corruptions after as many epochs, in points:",
-            effects=beyond(scores, bases, ROBUST, equal_flops=False),
-            controls=learned,
-        ),
-        Finding(
-            paper=f"(Ours, {data}:) and after as many operations.",
-            ours="Mean accuracy over all corruptions, in points:",
-            effects=beyond(scores, bases, ROBUST, equal_flops=True),
-            controls=scores.learned(ROBUST, bases.at_equal_flops(CAN).arm),
+        *ahead(
+            scores,
+            bases,
+            ROBUST,
+            papers=(
+                f"Figure 6-5, {data}: fine-tuned, CAN is more robust than SimCLR and MAE.",
+                f"(Ours, {data}:) and after as many operations.",
+            ),
+            ours="CAN, mean over all corruptions",
         ),
         *(_nearly_all(scores, bases, rival, names) for rival in (SIMCLR, MAE)),
         Finding(

@@ -134,8 +134,8 @@ def scale_of(request: Request) -> MaskedScale:
         if not torch.cuda.is_available():
             raise ValueError(
                 "the whole budget trains ViT-B for 100 to 4,800 epochs, many times, and PyTorch finds no GPU "
-                f"here: choose budget {MEASURED_HERE:g}, which all entries of the chapter do in about two "
-                f"hours of one core, or {MIDDLE:g}, in about 40"
+                f"here: choose budget {MEASURED_HERE:g}, which should take all entries of the chapter "
+                f"about 75 minutes of one free core, or {MIDDLE:g}, about 40 hours"
             )
         return MaskedScale(
             encoder=BASE,

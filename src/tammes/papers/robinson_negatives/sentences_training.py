@@ -8,26 +8,24 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 from tammes.data import Texts, Words, texts
 from tammes.encoders import GRUConfig, TwoTowersConfig
 from tammes.evaluation.sentence_tasks import (
+    LogisticProtocol,
     SentenceClasses,
     SentencePairs,
     evaluate,
+    find_tasks,
     random_words,
-    read_classes,
-    read_msrp,
-    read_trec,
     tfidf_svd,
 )
+from tammes.evaluation.sentence_tasks.tasks import Embed
 from tammes.papers.entry import Request
 from tammes.positives import Adjacent
 from tammes.training import Adam, Cosine, Machine, TrainingConfig, embed, train
 from tammes.training.config import RunConfig
 from tammes.training.examples import Examples
-from tammes.training.model import build_model
+from tammes.training.model import Model, build_model
 from tammes.training.quick_thoughts import quick_thoughts
 
 SEEDS, FEWEST_SEEDS = 5, 3
@@ -36,15 +34,7 @@ LONGEST = 32
 UNTRAINED = "untrained encoder"
 SVD, RANDOM = "tf-idf and SVD", "bag of random vectors"
 FLOORS = (UNTRAINED, SVD, RANDOM)
-FILES: Mapping[str, tuple[str, ...]] = {
-    "MR": ("rt-polarity.neg", "rt-polarity.pos"),
-    "CR": ("custrev.neg", "custrev.pos"),
-    "SUBJ": ("subj.objective", "subj.subjective"),
-    "MPQA": ("mpqa.neg", "mpqa.pos"),
-    "TREC": ("TREC.train", "TREC.test"),
-    "MSRP": ("msr_paraphrase_train.txt", "msr_paraphrase_test.txt"),
-}
-TASKS = tuple(FILES)
+TASKS = ("MR", "CR", "SUBJ", "MPQA", "TREC", "MSRP")
 Tasks = Mapping[str, SentenceClasses | SentencePairs]
 
 
@@ -188,20 +178,17 @@ def read_tasks(folder: Path) -> Tasks:
     """Read the six tasks from the published files, in a folder or in one below it.
 
     Raises:
-        ValueError: a file that is missing, or stands in two places.
+        ValueError: a task that is missing, or stands in two places.
     """
-
-    def place(name: str) -> Path:
-        found = sorted(folder.rglob(name))
-        if len(found) != 1:
-            raise ValueError(f"expected one file {name} in {folder}, found {len(found)}")
-        return found[0]
-
-    files = {task: [place(name) for name in names] for task, names in FILES.items()}
-    tasks: dict[str, SentenceClasses | SentencePairs] = {
-        task: read_classes(task, files[task]) for task in ("MR", "CR", "SUBJ", "MPQA")
+    found = {task.name: task for task in find_tasks(folder)}
+    missing = [name for name in TASKS if name not in found]
+    if missing:
+        raise ValueError(f"expected {', '.join(TASKS)} in {folder}, found no {' and no '.join(missing)}")
+    return {
+        name: task
+        for name, task in found.items()
+        if name in TASKS and isinstance(task, SentenceClasses | SentencePairs)
     }
-    return {**tasks, "TREC": read_trec(*files["TREC"]), "MSRP": read_msrp(*files["MSRP"])}
 
 
 def measurer(books: Texts, tasks: Tasks, scale: SentenceScale) -> Callable[[SentenceRun], SentenceScore]:
@@ -276,17 +263,12 @@ def fit(
     )
 
 
-def _embedder(model: object) -> Callable[[Sequence[str]], np.ndarray]:
-    def features(sentences: Sequence[str]) -> np.ndarray:
-        names = tuple(map(str, range(len(sentences))))
-        found, _ = embed(model, Texts(sentences=tuple(sentences), names=names), batch_size=512)  # type: ignore[arg-type]
-        return found.numpy()
-
-    return features
+def _embedder(model: Model) -> Embed:
+    return lambda sentences: embed(model, Texts.of(sentences), batch_size=512)[0]
 
 
 def _score(
-    embedder: Callable[[Sequence[str]], Callable[[Sequence[str]], np.ndarray]],
+    embedder: Callable[[Sequence[str]], Embed],
     tasks: Tasks,
     scale: SentenceScale,
     *,
@@ -295,8 +277,6 @@ def _score(
     steps: int = 0,
     seconds: float = 0.0,
 ) -> SentenceScore:
-    from tammes.evaluation.sentence_tasks import LogisticProtocol
-
     protocol = LogisticProtocol(folds=scale.folds)
     found = {name: evaluate(task, embedder(task.corpus), protocol) for name, task in tasks.items()}
     accuracy = {name.lower(): found[name].metrics["accuracy"].mean for name in TASKS}

@@ -294,11 +294,12 @@ def _limits(negatives: Negatives, exponent: Exponent) -> tuple[float, float]:
         return 0.0, 0.0
     if exponent.tilt_has_gradient or not isinstance(exponent.tilt, Term):
         return -math.inf, math.inf
-    return _limits_of(exponent.tilt, negatives.bound)
+    return limits_of(exponent.tilt, negatives.bound)
 
 
 @lru_cache(maxsize=8)
-def _limits_of(tilt: Term, bound: float) -> tuple[float, float]:
+def limits_of(tilt: Term, bound: float) -> tuple[float, float]:
+    """Return the smallest and the largest value of a tilt for similarities up to a bound, found once."""
     return tilt.limits(bound)
 
 

@@ -26,7 +26,7 @@ from tammes.reduce.tiled.fixed_shift import column_factor, range_is_safe, slopes
 from tammes.reduce.tiled.tiles import embedding_gradients
 
 _SIDE, _SMALLEST, _TILES = 512, 64, 8
-"""Largest and smallest side of a tile; a process gets eight tiles or more, that all have about as much."""
+"""Largest and smallest side of a tile, and the tiles that each process gets of a batch large enough."""
 
 
 @dataclass(frozen=True, kw_only=True)
