@@ -289,9 +289,17 @@ def test_text_and_document_are_columns_of_their_own(tmp_path: Path, form: str) -
 
 
 def test_a_row_may_be_longer_than_a_block_of_the_reader(tmp_path: Path) -> None:
-    long = "word " * 400_000
-    loaded = texts(write(tmp_path / "a.csv", f"text\nfirst\n{long}\n"))
-    assert [len(sentence) for sentence in loaded.sentences] == [5, len(long) - 1]
+    long = "word " * 90_000
+    lines = "\n".join([long] * 5)
+    loaded = texts(write(tmp_path / "a.csv", f'text\nfirst\n"{lines}"\n'))
+    assert [len(sentence) for sentence in loaded.sentences] == [5, *[len(long) - 1] * 5]
+
+
+@pytest.mark.parametrize(("name", "place"), [("a.txt", r"a\.txt:2"), ("a.csv", "row 1:1")])
+def test_a_sentence_as_long_as_a_book_is_refused(tmp_path: Path, name: str, place: str) -> None:
+    assert len(texts(write(tmp_path / name, f"text\n{'x' * 500_000}\n")).sentences[-1]) == 500_000
+    with pytest.raises(ValueError, match=rf"at most 500,000 characters, got 500,001 in {place}"):
+        texts(write(tmp_path / name, f"text\n{'x' * 500_001}\n"))
 
 
 def test_nothing_is_warned_of_where_all_is_read(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Ctrl-C and SIGTERM on the command line, except within a training, which finishes its step first."""
 
 import _thread
+import atexit
 import contextlib
 import os
 import signal
@@ -41,7 +42,8 @@ class Signals:
         """Handle SIGINT and SIGTERM within the block; in another thread than the main one, do nothing.
 
         Args:
-            until_exit: handle them also after the block, while the process ends.
+            until_exit: handle them also after the block, while the process ends, and ignore them in its
+                last part.
         """
         before: dict[signal.Signals, Any] = {}
         hook = sys.unraisablehook
@@ -56,6 +58,10 @@ class Signals:
         finally:
             self.end_work()
             if until_exit:
+                # Python drops handlers before it takes its modules apart, and a signal then would turn the
+                # exit code of finished work into that of the signal.
+                for number in before:
+                    atexit.register(signal.signal, number, signal.SIG_IGN)
                 before.clear()
             for number, handler in before.items():
                 signal.signal(number, handler)

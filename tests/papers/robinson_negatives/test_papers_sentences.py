@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -128,6 +129,15 @@ def test_a_tiny_study_is_measured_and_resumes(tmp_path: Path) -> None:
     entry.reproduce(out, budget=0.001, seed=0, seeds=2, data=data)
     again = (out / "table.csv").read_text().splitlines(keepends=True)[-1]
     assert again.rsplit(",", 1)[0] == last.rsplit(",", 1)[0]  # all but the seconds
+
+
+def test_without_learning_no_verdict_is_yes(tmp_path: Path) -> None:
+    entry = next(entry for entry in entries() if entry.name == "sentences-quick-thoughts")
+    data, out = write_data(tmp_path / "data"), tmp_path / "out"
+    entry.reproduce(out, budget=0.001, seed=0, seeds=3, data=data, learning=False)
+    found = json.loads((out / "findings.json").read_text())
+    assert found
+    assert YES not in {finding["verdict"] for finding in found}
 
 
 def test_missing_data_are_named(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ def ranking_scores(
         relevance: gain of each relevant document of each query.
 
     Example:
+        >>> import torch
         >>> scores = ranking_scores(torch.eye(2), torch.eye(2), [{0: 1.0}, {0: 1.0}])
         >>> scores["recall@1"], scores["MRR@10"]
         ([1.0, 0.0], [1.0, 0.5])
