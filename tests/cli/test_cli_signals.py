@@ -22,8 +22,8 @@ COMMANDS = {
     "theory": "theory negatives --classes 100000 --batch 512 --figure {folder}/bounds.svg",
     "train": "train simclr --temperature 0.5 --data digits --out {folder}/run --epochs 1000 --overwrite",
 }
-# Help ends soon, and Python handles no signals any more while it takes its modules apart.
-DELAYS = {"help": (EARLIEST, 0.7), "theory": (EARLIEST, 3.0), "train": (EARLIEST, 3.0)}
+# The first two end soon; at least one of their runs is to be stopped.
+DELAYS = {"help": (EARLIEST, 0.7), "theory": (EARLIEST, 1.0), "train": (EARLIEST, 3.0)}
 
 
 @pytest.fixture(autouse=True)
