@@ -21,9 +21,9 @@ from tammes.reduce import (
     Exponent,
     KeyRanges,
     Negatives,
-    SharedSoftmaxLoss,
     SoftmaxLoss,
     SoftplusLoss,
+    SymmetricSoftmaxLoss,
     Tiled,
     WeightedNegatives,
     WeightedPositives,
@@ -116,8 +116,8 @@ class Batch:
     def closed_form(self, loss: SoftmaxLoss | SoftplusLoss, weight: Exponent) -> Float[Tensor, ""] | None:
         """Return the loss in closed form; None unless this is a batch for it.
 
-        It serves a CPU and anchors with one positive each: small batches of views, other candidates than the
-        anchors in any number, and the softmax loss of views on several processes.
+        It serves a CPU and anchors with one positive each: the softmax loss in batches of any size, also on
+        several processes, and the softplus losses of other candidates than the anchors.
 
         Args:
             loss: the closed form with its constants.
@@ -126,8 +126,9 @@ class Batch:
         if not self._has_closed_form:
             return None
         anchors, candidates = self.anchors, self.candidates
-        if self.partner is not None:
-            return self._of_all_processes(loss, weight, self.partner)
+        n, m = self.constant.shape
+        if self.partner is not None or (candidates is None and n * m > _SMALL):
+            return self._of_symmetric(loss, weight)
         return loss(
             (anchors.given, None if candidates is None else candidates.rows),
             (anchors.lengths, None if candidates is None else candidates.lengths),
@@ -136,32 +137,35 @@ class Batch:
             self.layout.positives,
         )
 
-    def _of_all_processes(
-        self, loss: SoftmaxLoss | SoftplusLoss, weight: Exponent, partner: Int[Tensor, " m"]
-    ) -> Float[Tensor, ""] | None:
-        """Return the loss of the anchors of all processes, whose similarity matrix they share."""
+    def _of_symmetric(self, loss: SoftmaxLoss | SoftplusLoss, weight: Exponent) -> Float[Tensor, ""] | None:
+        """Return the loss of anchors that are each other's candidates, on all processes."""
         if not isinstance(loss, SoftmaxLoss):
             return None
-        candidates, own = self.candidates, self.constant.own
-        assert candidates is not None
-        assert own is not None
-        everyone = Negatives(
-            anchors=candidates.values,
+        everyone, own = self.candidates, self.constant.own
+        if self.partner is None or everyone is None or own is None:
+            of_own = SymmetricSoftmaxLoss(
+                loss=loss,
+                negatives=self.constant,
+                group=self.group,
+                weight=weight,
+                partner=self.layout.positives.candidate,
+            )
+            return of_own(self.anchors.given, self.anchors.lengths)
+        negatives = Negatives(
+            anchors=everyone.values,
             ranges=KeyRanges(keys=self.constant.ranges.keys_of_candidates),
             bound=self.constant.bound,
             kept=0,
         )
-        of_all = SharedSoftmaxLoss(
-            loss=loss, everyone=everyone, group=self.group, weight=weight, partner=partner, own=own
+        of_all = SymmetricSoftmaxLoss(
+            loss=loss, negatives=negatives, group=self.group, weight=weight, partner=self.partner, own=own
         )
-        return of_all(candidates.rows, candidates.lengths)
+        return of_all((everyone.rows,), everyone.lengths)
 
     @property
     def _has_closed_form(self) -> bool:
-        n, m = self.constant.shape
         return (
-            (self.candidates is not None or n * m <= _SMALL)
-            and (self.partner is not None or isinstance(self.constant.group, Single))
+            (self.partner is not None or isinstance(self.constant.group, Single))
             and self.constant.anchors.device.type == "cpu"
             and self.constant.by_keys_alone
             and self.scale.one is None

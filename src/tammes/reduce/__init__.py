@@ -11,9 +11,9 @@ from tammes.reduce.mixed import MixedNegatives, mixtures
 from tammes.reduce.moved import MovedNegatives, MovedPositives, smallest_similarity
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.positives import WeightedPositives
-from tammes.reduce.shared_tiles import SharedSoftmaxLoss
 from tammes.reduce.softmax import SoftmaxLoss
 from tammes.reduce.softplus import SoftplusLoss
+from tammes.reduce.symmetric import SymmetricSoftmaxLoss
 from tammes.reduce.tiled import Kernel, Tiled
 from tammes.reduce.triton import Product, Triton
 from tammes.reduce.weighted import Sample, WeightedNegatives
@@ -35,9 +35,9 @@ __all__ = [
     "Pointwise",
     "Product",
     "Sample",
-    "SharedSoftmaxLoss",
     "SoftmaxLoss",
     "SoftplusLoss",
+    "SymmetricSoftmaxLoss",
     "Tiled",
     "TowardsAnchor",
     "Triton",

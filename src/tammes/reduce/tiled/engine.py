@@ -26,6 +26,7 @@ from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
 from tammes.reduce.tiled import fixed_shift, running_maximum
 from tammes.reduce.tiled.tiles import (
+    Workspace,
     both_ways,
     derivative_of,
     embedding_gradients,
@@ -129,7 +130,7 @@ class _LogSumExp(torch.autograd.Function):
         with torch.no_grad(), without_autocast(anchors.device):
             slopes = _method(ctx.negatives, ctx.exponents).slopes
             slope = slopes(ctx.negatives, ctx.exponents, values, list(gradients))
-            found = embedding_gradients(ctx.negatives, slope, ctx.side)
+            found = embedding_gradients(ctx.negatives, slope, Workspace(ctx.negatives, ctx.side))
         return *first_order_only(found, (anchors, candidates, *gradients)), None, None, None
 
 
@@ -231,6 +232,7 @@ class _Expectation(torch.autograd.Function):
 
         with torch.no_grad(), without_autocast(anchors.device):
             of_tile = slope_of_equal if weighting.is_equal else slope
-            embeddings = embedding_gradients(ctx.negatives, both_ways(ctx.negatives, of_tile), ctx.side)
+            slope_of_tile = both_ways(ctx.negatives, of_tile)
+            embeddings = embedding_gradients(ctx.negatives, slope_of_tile, Workspace(ctx.negatives, ctx.side))
         inputs = (anchors, candidates, offsets, gradient)
         return *first_order_only((*embeddings, offset_gradient), inputs), None, None, None

@@ -19,7 +19,7 @@ from torch import Tensor
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
-from tammes.reduce.tiled.tiles import ALL, SlopeOfTile, Workspace, tiles, without
+from tammes.reduce.tiled.tiles import SlopeOfTile, Workspace, without
 
 _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
 """Widest range of exponents for which exp(exponent - shift) stays a normal number, and sums stay finite."""
@@ -50,7 +50,7 @@ def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -
             for tile, (factor, _) in zip(kept_exponentials(negatives, exponents), factors, strict=True)
         ]
     else:
-        sums = totals(negatives, exponents, [factor for factor, _ in factors], side)
+        sums = totals(negatives, exponents, [factor for factor, _ in factors], Workspace(negatives, side))
     for exponent, (factor, largest), total in zip(exponents, factors, sums, strict=True):
         total.log_()
         if factor is not None or exponent.tilt is not None:
@@ -62,8 +62,7 @@ def totals(
     negatives: Negatives,
     exponents: tuple[Exponent, ...],
     factors: list[Tensor | None],
-    side: int,
-    share: slice = ALL,
+    workspace: Workspace,
 ) -> list[Tensor]:
     """Return `(n,)` sums of the shifted exponentials, each times the factor of its column.
 
@@ -71,14 +70,12 @@ def totals(
         negatives: S.
         exponents: exponents; they share one pass over S.
         factors: `(m,)` factors of the columns for each exponent, None for ones.
-        side: largest number of rows and columns of a tile.
-        share: tiles to evaluate, of the list of all.
+        workspace: tiles to evaluate, and their memory.
     """
     like = negatives.anchors
     by_column = [like.new_ones(negatives.shape[1]) if each is None else each for each in factors]
-    workspace = Workspace(negatives, side)
     found = [like.new_zeros(negatives.shape[0]) for _ in exponents]
-    for rows, columns in tiles(negatives, side)[share]:
+    for rows, columns in workspace.tiles:
         exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
         for tile, factor, total in zip(exponentials, by_column, found, strict=True):
             total[rows].addmv_(tile, factor[columns])
@@ -127,17 +124,19 @@ def slopes(
     Where S is symmetric, the same with i and j exchanged is added. The exponential is shared; the factor
     before it is by_row_i by_column_j (+ by_row_j by_column_i), an outer product.
     """
-    live = _differentiated(exponents)
-    exponents = tuple(exponents[r] for r in live)
+    last = max((r for r, exponent in enumerate(exponents) if exponent.gradient_slope != 0.0), default=-1)
+    exponents = exponents[: last + 1]
     factors = [
-        _Factor.of(negatives, exponent, sums[r], gradients[r])
-        for exponent, r in zip(exponents, live, strict=True)
+        _Factor.of(negatives, exponent, total, gradient)
+        for exponent, total, gradient in zip(exponents, sums, gradients, strict=False)
     ]
 
     def of_tile(rows: slice, columns: slice, workspace: Workspace) -> Tensor | None:
         total: Tensor | None = None
         exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
         for tile, factor in zip(exponentials, factors, strict=True):
+            if factor is None:
+                continue
             # The first product becomes the total; the memory of the others is used again.
             out = workspace.tile(len(exponents) + (1 if total is None else 2), rows, columns)
             factor.write(rows, columns, out)
@@ -145,10 +144,6 @@ def slopes(
         return total
 
     return of_tile
-
-
-def _differentiated(exponents: tuple[Exponent, ...]) -> list[int]:
-    return [r for r, exponent in enumerate(exponents) if exponent.gradient_slope != 0.0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +161,10 @@ class _Factor:
     symmetric: bool
 
     @staticmethod
-    def of(negatives: Negatives, exponent: Exponent, sums: Tensor, gradient: Tensor) -> _Factor:
+    def of(negatives: Negatives, exponent: Exponent, sums: Tensor, gradient: Tensor) -> _Factor | None:
+        """Return the factor of an exponent, or None where no gradient flows through it."""
+        if exponent.gradient_slope == 0.0:
+            return None
         by_column, largest = column_factor(exponent)
         # Without a tilt the shift is zero.
         top = largest if exponent.tilt is None else largest + _shift(negatives, exponent)
@@ -209,23 +207,36 @@ def _exponentials(
             yield kept[rows, columns]
         return
     anchors, others = negatives.anchors[rows], negatives.others[columns].T
-    mask = negatives.mask(rows, columns)
-    if len(exponents) == 1 and exponents[0].tilt is None:
-        # The product scales for free: one pass over the tile less than product, multiplication, exponential.
-        logit = workspace.tile(0, rows, columns)
-        torch.addmm(logit, anchors, others, beta=0, alpha=exponents[0].slope, out=logit)
-        yield without(logit.exp_(), mask, 0.0)
-        return
-    similarity = torch.mm(anchors, others, out=workspace.tile(0, rows, columns))
-    before: tuple[Exponent, Tensor] | None = None
+    number = distinct(exponents)
+    similarity, before = None, None
     for r, exponent in enumerate(exponents):
-        out = workspace.tile(r + 1, rows, columns)
-        if before is not None and _is_half(exponent, before[0]):
-            torch.sqrt(before[1], out=out)
-        else:
-            without(_exponential(negatives, exponent, similarity, out), mask, 0.0)
-        before = exponent, out
-        yield out
+        if (tile := workspace.kept(r, rows, columns)) is None:
+            tile = workspace.tile(r, rows, columns)
+            if before is not None and _is_half(exponent, exponents[r - 1]):
+                torch.sqrt(before, out=tile)
+            elif exponent.tilt is None and number == 1:
+                # The product scales for free: one pass over the tile less than to multiply afterwards.
+                torch.addmm(tile, anchors, others, beta=0, alpha=exponent.slope, out=tile)
+                without(tile.exp_(), negatives.mask(rows, columns), 0.0)
+            else:
+                if similarity is None:
+                    similarity = workspace.tile(len(exponents), rows, columns)
+                    torch.mm(anchors, others, out=similarity)
+                _exponential(negatives, exponent, similarity, tile)
+                without(tile, negatives.mask(rows, columns), 0.0)
+        before = tile
+        yield tile
+
+
+def distinct(exponents: tuple[Exponent, ...]) -> int:
+    """Return how many exponentials are computed before the first that is the root of the one before it.
+
+    Example:
+        >>> distinct((Exponent(slope=4.0), Exponent(slope=2.0))), distinct((Exponent(slope=4.0), Exponent()))
+        (1, 2)
+    """
+    halves = (r for r in range(1, len(exponents)) if _is_half(exponents[r], exponents[r - 1]))
+    return next(halves, len(exponents))
 
 
 def kept_exponentials(negatives: Negatives, exponents: tuple[Exponent, ...]) -> list[Tensor]:

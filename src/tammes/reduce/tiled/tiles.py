@@ -21,19 +21,45 @@ Tile = tuple[slice, slice]
 
 
 class Workspace:
-    """Memory for a few tiles, allocated once: fresh pages for each tile would cost as much as arithmetic."""
+    """Memory for tiles, allocated once: fresh pages for each tile would cost as much as arithmetic.
 
-    def __init__(self, negatives: Negatives, side: int) -> None:
+    Args:
+        negatives: S.
+        side: largest number of rows and columns of a tile.
+        share: tiles to evaluate, of the list of all.
+        keep: how many of the numbered tiles have memory of their own for each place in S, so that a second
+            sweep finds what the first has written.
+        most: entries above which none are kept.
+    """
+
+    def __init__(
+        self, negatives: Negatives, side: int, share: slice = ALL, *, keep: int = 0, most: int = 0
+    ) -> None:
+        self.tiles = tiles(negatives, side)[share]
         self._size = min(height(negatives, side), negatives.shape[0]) * min(side, negatives.shape[1])
         self._like = negatives.anchors
         self._held: dict[int, Tensor] = {}
+        self._kept: dict[tuple[int, int, int], Tensor] = {}
+        self._keep = keep if keep * self._size * len(self.tiles) <= most else 0
 
     def tile(self, number: int, rows: slice, columns: slice) -> Float[Tensor, "r c"]:
         """Return the memory of tile `number` in the shape of the tile; its content is left over."""
-        if number not in self._held:
-            self._held[number] = self._like.new_empty(self._size)
         shape = rows.stop - rows.start, columns.stop - columns.start
-        return self._held[number][: shape[0] * shape[1]].view(shape)
+        if number < self._keep:
+            place = number, rows.start, columns.start
+            begin = len(self._kept) * self._size
+            memory = self._memory(-1, self._keep * len(self.tiles))
+            return self._kept.setdefault(place, memory[begin : begin + shape[0] * shape[1]].view(shape))
+        return self._memory(number, 1)[: shape[0] * shape[1]].view(shape)
+
+    def kept(self, number: int, rows: slice, columns: slice) -> Float[Tensor, "r c"] | None:
+        """Return a tile that an earlier sweep has written, or None for one that is to be computed."""
+        return self._kept.get((number, rows.start, columns.start))
+
+    def _memory(self, number: int, count: int) -> Tensor:
+        if number not in self._held:
+            self._held[number] = self._like.new_empty(count * self._size)
+        return self._held[number]
 
 
 SlopeOfTile = Callable[[slice, slice, Workspace], Tensor | None]
@@ -93,21 +119,19 @@ def both_ways(negatives: Negatives, slope: Callable[[slice, slice, Tensor], Tens
 
 
 def embedding_gradients(
-    negatives: Negatives, slope: SlopeOfTile, side: int, share: slice = ALL
+    negatives: Negatives, slope: SlopeOfTile, workspace: Workspace
 ) -> tuple[Tensor, Tensor | None]:
     """Return d loss / d anchors and d loss / d candidates from d loss / dS, by one product with each side.
 
     Args:
         negatives: S.
         slope: d loss / dS on a tile.
-        side: largest number of rows and columns of a tile.
-        share: tiles to evaluate, of the list of all.
+        workspace: tiles to evaluate, and their memory.
     """
     anchors, others, symmetric = negatives.anchors, negatives.others, negatives.symmetric
     to_anchors = torch.zeros_like(anchors)
     to_others = to_anchors if symmetric else torch.zeros_like(others)
-    workspace = Workspace(negatives, side)
-    for rows, columns in tiles(negatives, side)[share]:
+    for rows, columns in workspace.tiles:
         tile = slope(rows, columns, workspace)
         if tile is None:
             continue
