@@ -50,9 +50,11 @@ class KeyRanges:
         return torch.searchsorted(self.keys_of_candidates, self.keys + self.window, right=True)
 
     @cached_property
-    def one_column(self) -> bool:
-        """Whether each anchor has one candidate that is no negative, as a node has one graph."""
-        return bool((self.stop - self.start == 1).all())
+    def width(self) -> int | None:
+        """Number of candidates that are no negatives, where it is the same for all anchors: usually so."""
+        widths = self.stop - self.start
+        first = int(widths[0])
+        return first if bool((widths == first).all()) else None
 
     @cached_property
     def _on_host(self) -> tuple[list[int], list[int]]:
@@ -76,11 +78,15 @@ class KeyRanges:
 
     def excluded(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"] | None:
         """Return a tile of the mask, true where no negative stands, or None for a tile of negatives only."""
-        first, last = self._on_host
-        if first[rows.start] >= columns.stop or last[rows.stop - 1] <= columns.start:
+        if not self.touch(rows, columns):
             return None
         keys, others = self.keys[rows, None], self.keys_of_candidates[columns]
         return keys == others if self.window == 0 else (keys - others).abs() <= self.window
+
+    def touch(self, rows: slice, columns: slice) -> bool:
+        """Return whether a tile holds entries where no negative stands, or may."""
+        first, last = self._on_host
+        return first[rows.start] < columns.stop and last[rows.stop - 1] > columns.start
 
     @cached_property
     def excluded_entries(self) -> Int[Tensor, " e"]:
@@ -89,7 +95,7 @@ class KeyRanges:
         They are few, and index_fill_ is quicker than a mask.
         """
         n, m = len(self.keys), len(self.keys_of_candidates)
-        if self.one_column:
+        if self.width == 1:
             return self.start + torch.arange(0, n * m, m, device=self.start.device)
         mask = self.excluded(slice(0, n), slice(0, m))
         return self.keys.new_empty(0) if mask is None else mask.view(-1).nonzero()[:, 0]

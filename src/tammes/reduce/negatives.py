@@ -19,6 +19,8 @@ from tammes.reduce.subset_sampling import not_sampled, row_keys, thresholds
 
 _CHUNK = 1 << 20
 """Number of hashes in memory at a time while the thresholds of the subsets are computed."""
+_FEW = 8
+"""Entries of each row up to which they are overwritten one by one, not by a mask of the tile."""
 _KEPT = 512 * 512
 """Number of entries up to which S is kept: about one tile, which stays in a processor's cache."""
 
@@ -101,18 +103,19 @@ class Negatives:
 
     def without(self, tile: Float[Tensor, "r c"], rows: slice, columns: slice, value: float) -> Tensor:
         """Return a tile of S, overwritten by `value` where it holds no negative."""
-        if self.by_keys_alone and self.ranges.one_column:
-            # One entry in each row: to compare all keys would take longer than an exponential of them.
-            if columns == slice(0, self.shape[1]):
-                entries = self.ranges.excluded_entries[rows] - rows.start * columns.stop
-                tile.view(-1).index_fill_(0, entries, value)
-                return tile
-            column = self.ranges.start[rows] - columns.start
-            inside = ((column >= 0) & (column < tile.shape[1])).nonzero()[:, 0]
-            tile[inside, column[inside]] = value
+        width = self.ranges.width if self.by_keys_alone else None
+        if width is not None and width <= _FEW:
+            if self.ranges.touch(rows, columns):
+                # To compare all keys would take longer than an exponential of them.
+                column = self.ranges.start[rows, None] + self._offsets[:width] - columns.start
+                _fill(tile, column, value)
             return tile
         mask = self.mask(rows, columns)
         return tile if mask is None else tile.masked_fill_(mask, value)
+
+    @cached_property
+    def _offsets(self) -> Int[Tensor, " few"]:
+        return torch.arange(_FEW, device=self.anchors.device)
 
     @cached_property
     def threshold(self) -> Int[Tensor, " n"]:
@@ -197,3 +200,13 @@ class Negatives:
     def kept_exponentials(self) -> dict[tuple[float, Pointwise | None], Float[Tensor, "n m"]]:
         """Exponentials of S by slope and tilt; for small, detached negatives only."""
         return {}
+
+
+def _fill(tile: Float[Tensor, "r c"], column: Int[Tensor, "r few"], value: float) -> None:
+    """Overwrite some columns of each row, those of the tile."""
+    inside = (column >= 0) & (column < tile.shape[1])
+    if bool(inside.all()):
+        tile.scatter_(1, column, value)
+        return
+    row, place = inside.nonzero().unbind(1)
+    tile[row, column[row, place]] = value

@@ -132,4 +132,5 @@ class Sweep:
         memory = [self.negatives.anchors.new_empty(height * m) for _ in range(self.strips.tiles)]
         for begin in range(0, n, height):
             rows = slice(begin, min(begin + height, n))
-            yield rows, [each[: (rows.stop - begin) * m].view(-1, m) for each in memory]
+            # Candidate by candidate: a product that is higher than wide uses more threads.
+            yield rows, [each[: (rows.stop - begin) * m].view(m, -1).T for each in memory]

@@ -217,13 +217,13 @@ def _exponentials(
             elif exponent.tilt is None and number == 1:
                 # The product scales for free: one pass over the tile less than to multiply afterwards.
                 torch.addmm(tile, anchors, others, beta=0, alpha=exponent.slope, out=tile)
-                without(tile.exp_(), negatives.mask(rows, columns), 0.0)
+                negatives.without(tile.exp_(), rows, columns, 0.0)
             else:
                 if similarity is None:
                     similarity = workspace.tile(len(exponents), rows, columns)
                     torch.mm(anchors, others, out=similarity)
                 _exponential(negatives, exponent, similarity, tile)
-                without(tile, negatives.mask(rows, columns), 0.0)
+                negatives.without(tile, rows, columns, 0.0)
         before = tile
         yield tile
 
