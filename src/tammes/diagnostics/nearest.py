@@ -65,7 +65,7 @@ def nearest_neighbors(
     """
     _check(points, k)
     rows = torch.arange(len(points)) if rows is None else rows
-    half = points.square().sum(dim=1) / 2
+    half = torch.linalg.vector_norm(points, dim=1).square_() / 2  # without the squares of all points
     side = max(1, ELEMENTS // len(points))
     found = [_of_block(points, half, block, k) for block in rows.split(side)]
     indices = torch.cat(found)
@@ -157,13 +157,12 @@ def indexed_neighbors(
         raise ValueError(f"an index pays from 10,000 points on, got {len(points):,}: search them exactly")
     x = points.float().contiguous().numpy()
     index = cell_index(x, probes)
-    indices, distances = [], []
+    indices = torch.empty(len(points), k, dtype=torch.int64)
+    distances = torch.empty(len(points), k, dtype=points.dtype)
     for block in torch.arange(len(points)).split(QUERIES):
         _, candidates = index.search(x[block[0] : block[-1] + 1], min(2 * k + 1, len(points)))
-        nearest = _nearest_of(points, block, torch.from_numpy(candidates), k)
-        indices.append(nearest[0])
-        distances.append(nearest[1])
-    found = Neighbors(indices=torch.cat(indices), distances=torch.cat(distances))
+        indices[block], distances[block] = _nearest_of(points, block, torch.from_numpy(candidates), k)
+    found = Neighbors(indices=indices, distances=distances)
     tested = torch.randperm(len(points), generator=generator)[:TESTED]
     exact = nearest_neighbors(points, k, rows=tested)
     # Of equally far neighbors any counts as found.
