@@ -1,6 +1,6 @@
 """The engine of a GPU: fused kernels, exact in value and gradient, in memory linear in the batch.
 
-The kernels are in `kernels.py`; `docs/triton.md` says how they walk along S.
+The kernels are in `kernels/`; `docs/triton.md` says how they walk along S.
 """
 
 from __future__ import annotations

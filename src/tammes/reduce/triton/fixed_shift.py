@@ -128,7 +128,7 @@ def _factors(
 
 def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Float[Tensor, "r n"]:
     """Return log sum_j e^{x_rij}, from the tiles on and above the diagonal."""
-    from tammes.reduce.triton import kernels
+    from tammes.reduce.triton.kernels import fixed_shift as kernels
 
     launch, mine = operands.launch_of(gathers=False), operands.anchors
     n, d = mine.embeddings.shape
@@ -168,7 +168,7 @@ def gradients(
     mirrored: bool,
 ) -> tuple[Tensor | None, Tensor | None]:
     """Return d loss / d anchors from d loss / d sums; `mirrored` takes half of the tiles, and atomics."""
-    from tammes.reduce.triton import kernels
+    from tammes.reduce.triton.kernels import fixed_shift as kernels
 
     launch, mine = operands.launch_of(gathers=True), operands.anchors
     n, d = mine.embeddings.shape
