@@ -50,6 +50,11 @@ class KeyRanges:
         return torch.searchsorted(self.keys_of_candidates, self.keys + self.window, right=True)
 
     @cached_property
+    def words(self) -> tuple[Int[Tensor, " n"], Int[Tensor, " n"]]:
+        """`start` and `stop` as a kernel reads them, in 32 bits."""
+        return self.start.to(torch.int32), self.stop.to(torch.int32)
+
+    @cached_property
     def one_column(self) -> bool:
         """Whether each anchor has one candidate that is no negative, as a node has one graph."""
         return bool((self.stop - self.start == 1).all())

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.pairs import PositivePairs
+from tammes.positive_pairs import PositivePairs
 from tammes.reduce.autograd import first_order_only
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
@@ -100,12 +100,14 @@ class WeightedPositives(Sample):
 
     def in_columns(self, values: Float[Tensor, " e"]) -> Float[Tensor, "n p"]:
         """Return `(n, p)` values of each anchor's positives side by side, zeros after the last."""
+        if self.pairs.one_each:
+            return values[:, None]
         table = values.new_zeros(len(self.pairs.count), int(self.pairs.count.max()))
         return table.index_put((self.pairs.anchor, self._column), values)
 
     def from_columns(self, table: Float[Tensor, "n p"]) -> Float[Tensor, " e"]:
         """Return `(e,)` values of the positives, the inverse of `in_columns`."""
-        return table[self.pairs.anchor, self._column]
+        return table[:, 0] if self.pairs.one_each else table[self.pairs.anchor, self._column]
 
     @cached_property
     def _column(self) -> Int[Tensor, " e"]:

@@ -20,7 +20,7 @@ class Side:
     """Embeddings of one side of S, and for each the range of the other side that is no negative of it.
 
     Attributes:
-        embeddings: `(n, d)`, rounded for the products.
+        embeddings: `(n, d)`, rounded for the products, with zeros up to a number of features that 16 divides.
         starts: `(n,)`, the first row of the other side that is no negative.
         stops: `(n,)`, one past the last.
     """
@@ -167,8 +167,5 @@ class Sweep:
 
 
 def _side(negatives: Negatives, product: Product) -> Side:
-    return Side(
-        embeddings=product.rounded(negatives.anchors),
-        starts=negatives.ranges.start.to(torch.int32),
-        stops=negatives.ranges.stop.to(torch.int32),
-    )
+    starts, stops = negatives.ranges.words
+    return Side(embeddings=product.rounded(negatives.anchors), starts=starts, stops=stops)
