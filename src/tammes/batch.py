@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from tammes import deferred
+import tammes.deferred as deferred
 from tammes.deferred import DeferredCheck
 from tammes.group import Group
 from tammes.guided import guide_of, without_guide

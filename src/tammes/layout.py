@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes import deferred
+import tammes.deferred as deferred
 from tammes.group import Group, Single
 from tammes.pairs import Pairs
 from tammes.positive_pairs import PairCounts, PositivePairs, Runs, without_positive

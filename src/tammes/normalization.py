@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes import deferred
+import tammes.deferred as deferred
 from tammes.deferred import DeferredCheck
 from tammes.reduce.autograd import UnitLength
 

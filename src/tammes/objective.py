@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
-from tammes import deferred
+import tammes.deferred as deferred
 from tammes.batch import Batch, batch_of
 from tammes.checks import is_finite
 from tammes.closed_form import closed_form

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from tammes import deferred
+import tammes.deferred as deferred
 from tammes.checks import check_integer
 from tammes.group import Group, Single
 from tammes.pairs import Pairs

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes import deferred
+import tammes.deferred as deferred
 from tammes.coupling.coupling import Fit
 from tammes.coupling.sinkhorn.mixing import AndersonMixing
 from tammes.coupling.sinkhorn.scaling import KEPT, of_candidates, relaxed_scaling
