@@ -46,7 +46,7 @@ class Measurements(Mapping[str, float]):
             calls: one call, or one for each direction of two towers, of which the means are kept.
         """
         self._calls, self._known = calls, {}
-        self._checks = tuple(check for call in calls for check in call.checks)
+        self._checks = sum((call.checks for call in calls[1:]), calls[0].checks)
 
     def check(self) -> None:
         """Raise the error of a check of the last call that a GPU had not finished when the call ended.

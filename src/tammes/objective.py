@@ -256,7 +256,9 @@ class Objective:
 
     def _checks(self, batch: Batch, fit: Fit, loss: Float[Tensor, ""]) -> tuple[DeferredCheck, ...]:
         """Return the checks of a call that the host has yet to read."""
-        if not (fit.weight.may_vanish and self._defers(batch)):
+        if not self._defers(batch):
+            return ()
+        if not fit.weight.may_vanish:
             return batch.checks
         samples, coupling = batch.detached_samples(fit.weight), self.coupling
 

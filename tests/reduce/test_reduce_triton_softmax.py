@@ -76,6 +76,11 @@ def test_ids_in_any_order_and_atomics() -> None:
     assert_equal(LOSSES["hcl"], Triton(launch=SMALL, deterministic=False), rows=21, d=17, ids=ids)
 
 
+def test_both_passes_have_shapes_that_differ() -> None:
+    backward = dataclasses.replace(SMALL, rows=16, width=16)
+    assert_equal(LOSSES["hcl"], Triton(launch=SMALL, backward=backward), rows=21, d=33, ids=None)
+
+
 def test_second_derivatives_are_refused() -> None:
     view = torch.randn(8, 4, device=DEVICE, requires_grad=True)
     loss = dataclasses.replace(LOSSES["simclr"], engine=Triton(launch=SMALL))(view, view.detach().flip(1))

@@ -44,6 +44,7 @@ class Triton(Engine):
             symmetric S of known range computes half as many tiles, and adds with atomics.
         otherwise: engine that reduces S where no kernel can.
         launch: shape of the programs; None chooses it by the size.
+        backward: shape of the programs of backward passes; None for `launch`.
 
     Raises:
         ValueError: Triton is not installed.
@@ -57,6 +58,7 @@ class Triton(Engine):
     deterministic: bool = True
     otherwise: Engine = field(default_factory=lambda: Tiled(side=4096))
     launch: Launch | None = None
+    backward: Launch | None = None
 
     def __post_init__(self) -> None:
         if not is_installed():
@@ -149,7 +151,7 @@ class Triton(Engine):
         return KnownGradient.apply(evaluate, len(views) > 1, *views)  # type: ignore[no-untyped-call]
 
     def _operands(self, negatives: Negatives) -> Operands:
-        return Operands.of(negatives.detached, self.product, self.launch)
+        return Operands.of(negatives.detached, self.product, self.launch, self.backward or self.launch)
 
 
 @functools.cache
