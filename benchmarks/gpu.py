@@ -2,6 +2,7 @@
 
     python benchmarks/gpu.py                              # 1,024 to 262,144 pairs; writes benchmarks/results/
     python benchmarks/gpu.py --pairs 65536 --rounds 15
+    python benchmarks/gpu.py --all --minutes 9            # gpu_all.py, in pieces; the same command resumes
     python benchmarks/gpu.py --interpret                  # a smoke test on a CPU: tiny, and no measurement
 
 Times are of forward and backward together, by CUDA events: medians over rounds in which the methods take
@@ -210,8 +211,25 @@ def options() -> argparse.Namespace:
     parser.add_argument("--dim", type=int, default=128)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--kinds", nargs="+", choices=[kind.name for kind in KINDS])
+    parser.add_argument("--all", action="store_true", help="checks, rates, launches, table and profiles")
+    parser.add_argument("--minutes", type=float, default=9, help="with --all: when to begin no further row")
+    parser.add_argument("--out", type=Path, help="with --all: file of the rows")
     parser.add_argument("--interpret", action="store_true", help="a smoke test on a CPU, not a measurement")
     return parser.parse_args()
+
+
+def everything(chosen: argparse.Namespace, device: torch.device) -> int:
+    """Measure the rows of `gpu_all.py` that are missing; 3 where the time was up before the last."""
+    sys.modules.setdefault("gpu", sys.modules[__name__])
+    from gpu_all import TINY, Sizes, measure_all
+
+    name = "interpreted" if chosen.interpret else torch.cuda.get_device_name(device).replace(" ", "-")
+    if chosen.interpret and chosen.out is None:
+        raise SystemExit("--all --interpret needs --out: a smoke test is no result")
+    path = chosen.out or RESULTS / f"{name}-{torch.__version__}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    sizes = TINY if chosen.interpret else dataclasses.replace(Sizes(), rounds=chosen.rounds)
+    return 0 if measure_all(sizes, device, path, chosen.minutes) else 3
 
 
 def main() -> int:
@@ -227,6 +245,8 @@ def main() -> int:
         )
         return 2
     device = torch.device("cpu" if chosen.interpret else "cuda")
+    if chosen.all:
+        return everything(chosen, device)
     kinds = [kind for kind in KINDS if not chosen.kinds or kind.name in chosen.kinds]
     size = 64 if chosen.interpret else 8192
     rates = {kind.name: matmul_rate(kind, device, size, max(5, chosen.rounds)) for kind in kinds}

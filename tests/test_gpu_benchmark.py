@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 
@@ -41,3 +42,31 @@ def test_it_runs_through_in_the_interpreter() -> None:
     assert done.returncode == 0, done.stderr
     assert "| float32 | 8 | HCL, tammes |" in done.stdout
     assert sorted(SCRIPT.parent.glob("results/*")) == results, "a smoke test is no result"
+
+
+@pytest.mark.skipif(find_spec("triton") is None, reason="triton exists for Linux only")
+@pytest.mark.timeout(900)
+def test_all_rows_are_written_as_they_come_and_not_measured_again(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    arguments = ("--interpret", "--all", "--out", str(path))
+    stopped = run(*arguments, "--minutes", "0.05")
+    if "0-dimensional arrays" in stopped.stderr + stopped.stdout:
+        pytest.skip("this Triton's interpreter does not work with this NumPy")
+    assert stopped.returncode == 3, stopped.stderr
+    first = path.read_text().splitlines()
+    assert first, "no row was measured before the time was up"
+    path.write_text("\n".join(first) + '\n{"row": "cut off')  # as by a kill
+    done = run(*arguments, "--minutes", "30")
+    assert done.returncode == 0, done.stderr
+    assert not any(json.loads(line)["row"] + ":" in done.stdout for line in first)
+    rows = [json.loads(line) for line in path.read_text().splitlines() if line != '{"row": "cut off']
+    assert [row["row"] for row in rows[: len(first)]] == [json.loads(line)["row"] for line in first]
+    assert len({row["row"] for row in rows}) == len(rows)
+    assert list(dict.fromkeys(row["stage"] for row in rows)) == [
+        "correctness", "rates", "sweep", "table", "profiles",
+    ]  # fmt: skip
+    failed = {row["row"]: row["error"] for row in rows if "error" in row}
+    assert not failed
+    exact = next(row for row in rows if row["row"] == "values, NT-Xent, float32")
+    assert exact["of the gradient"] < 1e-5
+    assert exact["same digits"]

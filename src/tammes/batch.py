@@ -11,7 +11,9 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from tammes.group import Group, Single
+import tammes.deferred as deferred
+from tammes.deferred import DeferredCheck
+from tammes.group import Group
 from tammes.guided import guide_of, without_guide
 from tammes.layout import Layout, layout_of, layout_of_views
 from tammes.normalization import Embeddings, prepared
@@ -19,12 +21,7 @@ from tammes.pairs import Kept, Pairs
 from tammes.reduce import (
     Engine,
     Exponent,
-    KeyRanges,
     Negatives,
-    SoftmaxLoss,
-    SoftplusLoss,
-    SymmetricSoftmaxLoss,
-    Tiled,
     WeightedNegatives,
     WeightedPositives,
     choose,
@@ -34,10 +31,6 @@ from tammes.selection import Selection
 from tammes.sources import InBatch
 from tammes.sources.inbatch import check_views
 from tammes.temperature import LogitScale, is_for_each_anchor
-
-_SMALL = 512 * 512
-"""Entries of a symmetric S up to which it is kept whole: it then stays in a processor's cache."""
-
 
 Samples = tuple[WeightedNegatives, WeightedPositives]
 """The negatives and the positives of each anchor."""
@@ -72,6 +65,12 @@ class Batch:
     def skipped(self) -> int:
         """Number of anchors without a positive that were left out."""
         return 0 if self.kept is None else self.kept.total - len(self.kept.rows)
+
+    @property
+    def checks(self) -> tuple[DeferredCheck, ...]:
+        """Checks of the embeddings that the host has yet to read."""
+        sides = (self.anchors,) if self.candidates is None else (self.anchors, self.candidates)
+        return tuple(side.check for side in sides if side.check is not None)
 
     @property
     def group(self) -> Group:
@@ -113,67 +112,6 @@ class Batch:
             scale=self.scale if one is None else replace(self.scale, one=one.detach()),
         )
 
-    def closed_form(self, loss: SoftmaxLoss | SoftplusLoss, weight: Exponent) -> Float[Tensor, ""] | None:
-        """Return the loss in closed form; None unless this is a batch for it.
-
-        It serves a CPU and anchors with one positive each: the softmax loss in batches of any size, also on
-        several processes, and the softplus losses of other candidates than the anchors.
-
-        Args:
-            loss: the closed form with its constants.
-            weight: logarithm of the weights of the negatives.
-        """
-        if not self._has_closed_form:
-            return None
-        anchors, candidates = self.anchors, self.candidates
-        n, m = self.constant.shape
-        if self.partner is not None or (candidates is None and n * m > _SMALL):
-            return self._of_symmetric(loss, weight)
-        return loss(
-            (anchors.given, None if candidates is None else candidates.rows),
-            (anchors.lengths, None if candidates is None else candidates.lengths),
-            self.constant,
-            weight,
-            self.layout.positives,
-        )
-
-    def _of_symmetric(self, loss: SoftmaxLoss | SoftplusLoss, weight: Exponent) -> Float[Tensor, ""] | None:
-        """Return the loss of anchors that are each other's candidates, on all processes."""
-        if not isinstance(loss, SoftmaxLoss):
-            return None
-        everyone, own = self.candidates, self.constant.own
-        if self.partner is None or everyone is None or own is None:
-            of_own = SymmetricSoftmaxLoss(
-                loss=loss,
-                negatives=self.constant,
-                group=self.group,
-                weight=weight,
-                partner=self.layout.positives.candidate,
-            )
-            return of_own(self.anchors.given, self.anchors.lengths)
-        negatives = Negatives(
-            anchors=everyone.values,
-            ranges=KeyRanges(keys=self.constant.ranges.keys_of_candidates),
-            bound=self.constant.bound,
-            kept=0,
-        )
-        of_all = SymmetricSoftmaxLoss(
-            loss=loss, negatives=negatives, group=self.group, weight=weight, partner=self.partner, own=own
-        )
-        return of_all((everyone.rows,), everyone.lengths)
-
-    @property
-    def _has_closed_form(self) -> bool:
-        return (
-            (self.partner is not None or isinstance(self.constant.group, Single))
-            and self.constant.anchors.device.type == "cpu"
-            and self.constant.by_keys_alone
-            and self.scale.one is None
-            and self.layout.positives.one_each
-            # An engine with other tiles was asked for on purpose.
-            and self.engine == Tiled()
-        )
-
     def weights(self, weight: Exponent) -> Float[Tensor, "n m"]:
         """Return w_ij as a matrix `(n, m)` in the order of the pairs; for small batches.
 
@@ -205,6 +143,7 @@ def batch_of(
     normalize: bool,
     engine: Engine | None,
     skip: bool = False,
+    defers: bool = False,
     caller: object = "",
 ) -> Batch:
     """Return the batch of views, or of the pairs that a source has made.
@@ -221,6 +160,7 @@ def batch_of(
         normalize: whether to bring embeddings to unit length.
         engine: engine that reduces S; None to choose one.
         skip: whether anchors without a positive are left out.
+        defers: whether the caller reads the checks that are deferred, `Batch.checks`.
         caller: the objective, which must be the same on all processes that share the batch.
 
     Raises:
@@ -230,6 +170,7 @@ def batch_of(
     pairs = _as_pairs(views, ids, labels, selection, plain=not differs)
     given: Tensor = views[0] if pairs is None else pairs.anchors  # type: ignore[assignment]
     candidates: Embeddings | None = None
+    defers = defers and (pairs is None or pairs.group.size == 1)  # processes fail together, in the same call
     with without_autocast(given.device):
         with nullcontext() if pairs is None else pairs.group.failing_together(caller):
             scale = LogitScale(temperature=temperature) if learned is None else LogitScale.of(learned)
@@ -249,10 +190,12 @@ def batch_of(
                 layout = layout_of(pairs, selection)
                 scale = (scale if pairs.kept is None else scale.taking(pairs.kept.rows)).taking(layout.order)
                 rows = (layout.of_anchors(pairs.anchors),)
-            anchors = prepared(*rows, normalize=normalize, name=_anchor_name(pairs, layout, len(views)))
+            name = _anchor_name(pairs, layout, len(views))
+            anchors = prepared(*rows, normalize=normalize, name=name, defers=defers)
             if pairs is not None and pairs.candidates is not None:
                 others = layout.of_candidates(pairs.candidates)
-                candidates = prepared(others, normalize=normalize, name=_candidate_name(pairs, layout))
+                name_of_other = _candidate_name(pairs, layout)
+                candidates = prepared(others, normalize=normalize, name=name_of_other, defers=defers)
             guide = guide_of(selection, layout, guides, anchors, candidates)
         bound = anchors.longest * (candidates or anchors).longest
         constant = layout.negatives(
@@ -280,7 +223,7 @@ def _partners(pairs: Pairs, layout: Layout) -> Int[Tensor, " m"] | None:
     All processes find the same, since all have all ids. None where an id does not occur twice.
     """
     # On a GPU nothing asks for them, and to look at the ids would make the host wait.
-    if not pairs.candidates_are_anchors or pairs.group.size == 1 or pairs.ids.device.type != "cpu":
+    if not pairs.candidates_are_anchors or pairs.group.size == 1 or deferred.waits(pairs.ids.device):
         return None
     assert layout.candidate_order is not None
     ids, order = pairs.ids_of_candidates[layout.candidate_order].sort(stable=True)
@@ -325,7 +268,8 @@ def _anchor_name(pairs: Pairs | None, layout: Layout, views: int) -> Callable[[i
     """Return the name of a row of S for an error message, in the caller's order."""
     if pairs is None:
         return lambda row: f"anchor row {row // views} of view {row % views}"
-    return lambda row: f"anchor {pairs.row_name(int(layout.order[row]))}"
+    names = pairs.row_names
+    return lambda row: f"anchor {names(int(layout.order[row]))}"
 
 
 def _candidate_name(pairs: Pairs, layout: Layout) -> Callable[[int], str] | None:

@@ -15,8 +15,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+import tammes.deferred as deferred
 from tammes.group import Group, Single
-from tammes.pairs import Pairs, PositivePairs, positive_pairs
+from tammes.pairs import Pairs
+from tammes.positive_pairs import PairCounts, PositivePairs, Runs, without_positive
 from tammes.reduce import Guide, KeyRanges, Negatives
 from tammes.selection import Selection
 
@@ -110,7 +112,7 @@ def layout_of(pairs: Pairs, selection: Selection) -> Layout:
     keys, candidate_keys = selection.keys(pairs)
     window = pairs.window if selection.keys_are_ids else 0  # ids are ordered, labels are not
     sides = (keys,) if pairs.candidates is None else (keys, candidate_keys)
-    in_order = keys.device.type == "cpu" and all(_ascend(each) for each in sides)
+    in_order = not deferred.waits(keys.device) and all(_ascend(each) for each in sides)
     order = torch.argsort(keys, stable=True)
     ids = pairs.ids[order]
     own: Tensor | None = None
@@ -125,12 +127,14 @@ def layout_of(pairs: Pairs, selection: Selection) -> Layout:
         candidate_ids = pairs.ids_of_candidates[candidate_order]
         itself = own = None if pairs.own is None else torch.argsort(candidate_order)[pairs.own[order]]
 
-    def row_name(row: int) -> str:
-        return pairs.row_name(int(order[row]))
-
-    labeled = pairs.labels is not None
-    positives = positive_pairs(ids, candidate_ids, itself, row_name, labeled=labeled, window=pairs.window)
-    _check_available(ranges.available, selection, row_name)
+    if selection.keys_are_ids:  # the mask has found the runs of equal ids already
+        start = ranges.start
+        runs = Runs(
+            first=start, count=ranges.stop - start, order=None, own=itself, columns=len(candidate_ids)
+        )
+    else:
+        runs = Runs.of(ids, candidate_ids, itself, window=pairs.window)
+    positives = _checked_positives(pairs, selection, runs, ranges, ids, order)
     return Layout(
         order=order,
         candidate_order=candidate_order,
@@ -195,24 +199,52 @@ def _is_aligned(pairs: Pairs) -> bool:
     """Return whether both sides have the same ids in ascending order; only asked where that costs little."""
     if pairs.candidate_ids is None or pairs.own is not None or pairs.group.size > 1 or pairs.window:
         return False
-    if pairs.ids.device.type != "cpu" or len(pairs.ids) < 2:
+    if deferred.waits(pairs.ids.device) or len(pairs.ids) < 2:
         return False
     ascending = pairs.ids[1:] > pairs.ids[:-1]  # so no id occurs twice
     return torch.equal(pairs.ids, pairs.candidate_ids) and bool(ascending.all())
 
 
-def _check_available(
+def _checked_positives(
+    pairs: Pairs,
+    selection: Selection,
+    runs: Runs,
+    ranges: KeyRanges,
+    ids: Int[Tensor, " n"],
+    order: Int[Tensor, " n"],
+) -> PositivePairs:
+    """Return the positive pairs, after a check that every anchor has positives and negatives.
+
+    The numbers that the host must know are read at once: on a GPU it waits for each reading.
+    """
+    if pairs.counts is not None and selection.keys_are_ids:
+        counts, available = pairs.counts, runs.columns - pairs.counts.most
+    else:
+        numbers = (*PairCounts.tensors(runs), ranges.available.min())
+        *pair_counts, available = torch.stack(numbers).tolist()
+        counts = PairCounts(*pair_counts)
+
+    def row_name(row: int) -> str:
+        return pairs.row_name(int(order[row]))
+
+    if counts.fewest < 1:
+        raise without_positive(runs.positives, ids, row_name, labeled=pairs.labels is not None)
+    if available < (selection.subset_size or 1):
+        raise _without_negative(ranges.available, selection, row_name)
+    return runs.listed(counts.total)
+
+
+def _without_negative(
     available: Int[Tensor, " n"], selection: Selection, row_name: Callable[[int], str]
-) -> None:
+) -> ValueError:
     fewest = int(available.argmin())
     smallest, k = int(available[fewest]), selection.subset_size
     if smallest == 0:
         key = "id" if selection.keys_are_ids else "label"
-        raise ValueError(
+        return ValueError(
             f"anchor {row_name(fewest)} has no negative: all candidates share its {key}; it needs others"
         )
-    if k is not None and k > smallest:
-        raise ValueError(
-            f"k = {k} negatives were asked for, but anchor {row_name(fewest)} has only {smallest}: "
-            "lower k, or enlarge the batch (two views of B rows give 2(B - 1)) or the queue"
-        )
+    return ValueError(
+        f"k = {k} negatives were asked for, but anchor {row_name(fewest)} has only {smallest}: "
+        "lower k, or enlarge the batch (two views of B rows give 2(B - 1)) or the queue"
+    )

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tammes.batch import Samples
 from tammes.coupling import Fit
+from tammes.deferred import DeferredCheck
 from tammes.reduce import Exponent, WeightedNegatives, WeightedPositives
 from tammes.reduce.autograd import without_autocast
 from tammes.temperature import LogitScale
@@ -36,6 +37,7 @@ class Measurements(Mapping[str, float]):
     def __init__(self) -> None:
         self._calls: tuple[Call, ...] = ()
         self._known: dict[str, float] = {}
+        self._checks: tuple[DeferredCheck, ...] = ()
 
     def record(self, *calls: Call) -> None:
         """Replace the numbers of the previous call by those of this one.
@@ -44,12 +46,24 @@ class Measurements(Mapping[str, float]):
             calls: one call, or one for each direction of two towers, of which the means are kept.
         """
         self._calls, self._known = calls, {}
+        self._checks = sum((call.checks for call in calls[1:]), calls[0].checks)
+
+    def check(self) -> None:
+        """Raise the error of a check of the last call that a GPU had not finished when the call ended.
+
+        Raises:
+            ValueError: as the call would have raised it on a CPU.
+        """
+        checks, self._checks = self._checks, ()
+        for check in checks:
+            check.raise_if_failed()
 
     def __reduce__(self) -> tuple[type[Measurements], tuple[()]]:
         """Leave the numbers out of copies: they belong to a call, not to an objective."""
         return Measurements, ()
 
     def __getitem__(self, name: str) -> float:
+        self.check()
         if name not in self._known:
             values = [float(number()) for number in self._numbers[name]]
             self._known[name] = sum(values) / len(values)
@@ -84,6 +98,7 @@ class Call:
         overtaken: returns `(e,)` where a perturbed positive lies below all perturbed negatives of its anchor,
             given the samples; None without a perturbation.
         skipped: number of anchors left out; None where an anchor without a positive is an error.
+        checks: checks that the host has yet to read.
     """
 
     loss: Tensor
@@ -93,6 +108,7 @@ class Call:
     on_floor: Callable[[WeightedNegatives, WeightedPositives, LogitScale], Tensor] | None
     overtaken: Callable[[WeightedNegatives, WeightedPositives], Tensor] | None = None
     skipped: int | None = None
+    checks: tuple[DeferredCheck, ...] = ()
 
     def numbers(self) -> dict[str, Number]:
         """Return a function for each number, by name.

@@ -9,6 +9,7 @@ perturbation the same is done for the shifted logits; and the losses are average
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,12 +19,15 @@ import torch
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
+import tammes.deferred as deferred
 from tammes.batch import Batch, batch_of
 from tammes.checks import is_finite
+from tammes.closed_form import closed_form
 from tammes.contrast import Contrast, InfoNCE, Sigmoid, SoftmaxContrast, Softplus
 from tammes.contrast.contrast import Shift
 from tammes.correction import Correction, Debias
 from tammes.coupling import Coupling, Fit, Uniform
+from tammes.deferred import DeferredCheck
 from tammes.measurements import Call, Measurements
 from tammes.mixing import HardMixing
 from tammes.module import ObjectiveModule
@@ -161,13 +165,14 @@ class Objective:
             return self._with_bias(bias)(
                 *views, ids=ids, labels=labels, generator=generator, temperature=temperature
             )
+        self.last.check()
         reverse = views[0].reverse if len(views) == 1 and isinstance(views[0], Pairs) else None
         directions: tuple[tuple[Tensor | Pairs, ...], ...] = (
             (views,) if reverse is None else (views, (reverse,))
         )
         losses, calls = [], []
         for direction in directions:
-            batch = self._batch(direction, self.engine, ids, labels, generator, temperature)
+            batch = self._batch(direction, self.engine, ids, labels, generator, temperature, defers=True)
             seed = 0 if self.mixing is None else self.mixing.seed(generator)
             with without_autocast(batch.constant.anchors.device):
                 fit = self._fitted(batch)
@@ -232,7 +237,7 @@ class Objective:
     def _mean_loss(self, batch: Batch, fit: Fit, seed: int) -> Float[Tensor, ""]:
         """Return the loss of a batch."""
         if self._closed_form is not None:
-            loss = batch.closed_form(self._closed_form, fit.weight)
+            loss = closed_form(batch, self._closed_form, fit.weight)
             if loss is not None:
                 factor = 1.0 if self.perturbation is None else self.perturbation.factor  # type: ignore[attr-defined]
                 return loss if factor == 1.0 else factor * loss
@@ -241,9 +246,26 @@ class Objective:
             negatives = mixed_negatives(batch, self.mixing, negatives, seed=seed)
         mean = batch.group.mean(self._losses(batch, fit, negatives, positives))
         # The loss is the same on all processes, so that all raise or none.
-        if fit.weight.may_vanish and not bool(mean.isfinite()):
+        if fit.weight.may_vanish and not self._defers(batch) and not bool(mean.isfinite()):
             raise weightless(batch.detached_samples(fit.weight), self.coupling)
         return mean
+
+    def _defers(self, batch: Batch) -> bool:
+        """Return whether the host reads checks of a batch at the next call."""
+        return batch.group.size == 1 and deferred.waits(batch.constant.anchors.device)
+
+    def _checks(self, batch: Batch, fit: Fit, loss: Float[Tensor, ""]) -> tuple[DeferredCheck, ...]:
+        """Return the checks of a call that the host has yet to read."""
+        if not self._defers(batch):
+            return ()
+        if not fit.weight.may_vanish:
+            return batch.checks
+        samples, coupling = batch.detached_samples(fit.weight), self.coupling
+
+        def failure(numbers: list[float]) -> ValueError | None:
+            return None if math.isfinite(numbers[0]) else weightless(samples, coupling)
+
+        return *batch.checks, DeferredCheck(loss.detach().reshape(1), failure)
 
     def _call(self, batch: Batch, fit: Fit, loss: Float[Tensor, ""]) -> Call:
         """Return what the numbers of a call are computed from."""
@@ -255,6 +277,7 @@ class Objective:
             on_floor=None if self.correction is None else self._on_floor,
             overtaken=None if self.perturbation is None else self._overtaken(batch, fit),
             skipped=batch.skipped if self.without_positive == "skip" else None,
+            checks=self._checks(batch, fit, loss),
         )
 
     def _batch(
@@ -265,6 +288,8 @@ class Objective:
         labels: Tensor | None,
         generator: torch.Generator | None,
         temperature: Tensor | None,
+        *,
+        defers: bool = False,
     ) -> Batch:
         return batch_of(
             views,
@@ -277,6 +302,7 @@ class Objective:
             normalize=self.normalize,
             engine=engine,
             skip=self.without_positive == "skip",
+            defers=defers,
             # Processes may have different engines, but a given one makes other exchanges than a closed form.
             caller=self if self.engine is None else f"{replace(self, engine=None)} by a given engine",
         )

@@ -4,40 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from tammes.group import Group, Single
-
-
-@dataclass(frozen=True, kw_only=True)
-class PositivePairs:
-    """The positive pairs, one entry each, ordered by anchor.
-
-    Attributes:
-        anchor: `(e,)` row of the anchor.
-        candidate: `(e,)` row of its positive among the candidates.
-        count: `(n,)` number of positives of each anchor.
-        columns: number of candidates.
-    """
-
-    anchor: Int[Tensor, " e"]
-    candidate: Int[Tensor, " e"]
-    count: Int[Tensor, " n"]
-    columns: int
-
-    @cached_property
-    def entries(self) -> Int[Tensor, " e"]:
-        """`(e,)` positions of the pairs in the similarity matrix, row by row."""
-        return self.anchor * self.columns + self.candidate
-
-    @cached_property
-    def one_each(self) -> bool:
-        """Whether every anchor has exactly one positive."""
-        return len(self.anchor) == len(self.count) and bool((self.count == 1).all())
+from tammes.positive_pairs import PairCounts, PositivePairs, Runs, remedy, without_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +52,7 @@ class Pairs:
         reverse: pairs in the other direction (documents as anchors); an objective takes the mean of both
             losses.
         window: largest difference of the ids of an anchor and its positive, 0 or more.
+        counts: numbers of positive pairs, where the source has read them already.
 
     Raises:
         ValueError: shapes or types that do not fit together.
@@ -103,6 +77,7 @@ class Pairs:
     candidates_are_anchors: bool = False
     reverse: Pairs | None = None
     window: int = 0
+    counts: PairCounts | None = None
 
     def __post_init__(self) -> None:
         _check_rows("anchors", self.anchors, self.ids, self.labels)
@@ -157,10 +132,19 @@ class Pairs:
             >>> Pairs(anchors=torch.eye(4), ids=torch.tensor([0, 1, 0, 1]), views=2).row_name(3)
             'row 1 of view 1'
         """
-        if self.kept is not None:
-            row = int(self.kept.rows[row])
-        per_view = (len(self.anchors) if self.kept is None else self.kept.total) // self.views
-        return f"row {row}" if self.views == 1 else f"row {row % per_view} of view {row // per_view}"
+        return self.row_names(row)
+
+    @property
+    def row_names(self) -> Callable[[int], str]:
+        """`row_name` as a function that holds no embeddings."""
+        kept, views = self.kept, self.views
+        per_view = (len(self.anchors) if kept is None else kept.total) // views
+
+        def name(row: int) -> str:
+            row = row if kept is None else int(kept.rows[row])
+            return f"row {row}" if views == 1 else f"row {row % per_view} of view {row // per_view}"
+
+        return name
 
     def positives(self) -> PositivePairs:
         """Return all pairs of equal id, or of ids within the window, except a row with itself.
@@ -168,14 +152,11 @@ class Pairs:
         Raises:
             ValueError: an anchor has no positive.
         """
-        return positive_pairs(
-            self.ids,
-            self.ids_of_candidates,
-            self._places,
-            self.row_name,
-            labeled=self.labels is not None,
-            window=self.window,
-        )
+        runs = Runs.of(self.ids, self.ids_of_candidates, self._places, window=self.window)
+        counts = PairCounts.read(runs)
+        if counts.fewest < 1:
+            raise without_positive(runs.positives, self.ids, self.row_name, labeled=self.labels is not None)
+        return runs.listed(counts.total)
 
     def with_positives(self) -> Pairs:
         """Return these pairs without the anchors that have no positive; they remain candidates.
@@ -188,17 +169,17 @@ class Pairs:
             >>> pairs.ids.tolist(), pairs.ids_of_candidates.tolist()
             ([0, 0], [0, 1, 0, 2])
         """
-        sorted_ids, _ = torch.sort(self.ids_of_candidates)
-        _, count = _runs(sorted_ids, self.ids, self.window)
-        has_positive = count > (0 if self._places is None else 1)
-        if bool(has_positive.all()):
+        runs = Runs.of(self.ids, self.ids_of_candidates, self._places, window=self.window)
+        has_positive = runs.positives > 0
+        number = int(has_positive.sum())
+        if number == len(self.ids):
             return self
-        if not bool(has_positive.any()):
+        if number == 0:
             raise ValueError(
                 f"none of the {len(self.ids)} anchors has a positive, so without_positive='skip' leaves "
-                f"nothing to learn from: {_remedy(labeled=self.labels is not None)}"
+                f"nothing to learn from: {remedy(labeled=self.labels is not None)}"
             )
-        rows = has_positive.nonzero()[:, 0]
+        rows = torch.sort(has_positive.logical_not(), stable=True).indices[:number]
         return replace(
             self,
             anchors=self.anchors[rows],
@@ -210,6 +191,7 @@ class Pairs:
             own=None if self._places is None else self._places[rows],
             kept=Kept(rows=rows, total=len(self.ids)),
             candidates_are_anchors=False,
+            counts=None,
         )
 
     def with_candidates(self) -> Pairs:
@@ -243,64 +225,6 @@ class Pairs:
     def _places(self) -> Int[Tensor, " n"] | None:
         """`(n,)` column of each anchor itself; None where no anchor is a candidate."""
         return torch.arange(len(self.ids), device=self.ids.device) if self.candidates is None else self.own
-
-
-def positive_pairs(
-    ids: Int[Tensor, " n"],
-    candidate_ids: Int[Tensor, " m"],
-    own: Int[Tensor, " n"] | None,
-    row_name: Callable[[int], str],
-    *,
-    labeled: bool = False,
-    window: int = 0,
-) -> PositivePairs:
-    """Return all pairs of equal id, or of ids within the window, except an anchor with itself.
-
-    Args:
-        ids: `(n,)` ids of the anchors.
-        candidate_ids: `(m,)` ids of the candidates.
-        own: `(n,)` column of each anchor itself among the candidates; None where no anchor is a candidate.
-        row_name: name of an anchor, for the error message.
-        labeled: whether labels came, which the error message then tells from ids.
-        window: largest difference of the ids of a pair.
-
-    Raises:
-        ValueError: an anchor has no positive.
-    """
-    sorted_ids, order = torch.sort(candidate_ids, stable=True)
-    first, count = _runs(sorted_ids, ids, window)
-    anchor = torch.repeat_interleave(torch.arange(len(ids), device=ids.device), count)
-    # Entry e of the list is the (e - begin)-th of its anchor's run of equal ids.
-    begin = torch.cumsum(count, 0) - count
-    candidate = order[torch.arange(len(anchor), device=anchor.device) + (first - begin)[anchor]]
-    if own is not None:
-        other = candidate != own[anchor]
-        anchor, candidate, count = anchor[other], candidate[other], count - 1
-    alone = count == 0
-    if bool(alone.any()):
-        row = int(alone.nonzero()[0])
-        raise ValueError(
-            f"{int(alone.sum())} of {len(count)} anchors have no positive, first {row_name(row)} "
-            f"(id {int(ids[row])}): {_remedy(labeled=labeled)}, or leave such anchors out with "
-            "without_positive='skip'"
-        )
-    return PositivePairs(anchor=anchor, candidate=candidate, count=count, columns=len(candidate_ids))
-
-
-def _runs(sorted_ids: Tensor, ids: Tensor, window: int) -> tuple[Tensor, Tensor]:
-    """Return where the ids within the window of each id begin among the sorted ids, and their number."""
-    first = torch.searchsorted(sorted_ids, ids - window)
-    return first, torch.searchsorted(sorted_ids, ids + window, right=True) - first
-
-
-def _remedy(*, labeled: bool) -> str:
-    """Return what to do about anchors without a positive."""
-    if labeled:
-        return (
-            "labels only choose negatives; if rows of one class are to be positives (supervised contrast), "
-            "pass the classes as ids=, and every id must occur at least twice"
-        )
-    return "every id must occur at least twice"
 
 
 def _check_rows(name: str, rows: Tensor, ids: Tensor, labels: Tensor | None) -> None:

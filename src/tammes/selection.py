@@ -12,7 +12,8 @@ from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_integer, check_number
-from tammes.pairs import Pairs, PositivePairs
+from tammes.pairs import Pairs
+from tammes.positive_pairs import PositivePairs
 from tammes.reduce import Guide, KeyRanges
 from tammes.reduce.positives import pair_similarity
 

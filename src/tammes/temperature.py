@@ -161,7 +161,7 @@ def _smallest(temperature: Tensor) -> float:
         raise ValueError(
             f"temperature must be a tensor that holds one positive number, or one for each anchor, got {got}"
         )
-    smallest, largest = (float(end) for end in torch.aminmax(temperature.detach()))  # NaN if one is NaN
+    smallest, largest = torch.stack(torch.aminmax(temperature.detach())).tolist()  # NaN if one is NaN
     number = torch.finfo(temperature.dtype)
     # The gradient divides by the square of the temperature.
     low, high = (float(end) ** 0.5 for end in (number.tiny, number.max))

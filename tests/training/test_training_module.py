@@ -65,6 +65,15 @@ def largest_difference(first: Run, second: Run) -> float:
     return float((weights_of(first) - weights_of(second)).abs().max())
 
 
+def distance(first: Run, second: Run) -> float:
+    """Return the distance of all weights, for runs that differ by rounding.
+
+    Adam turns the rounding of a gradient near zero into a step of any size below its learning rate, so that
+    the weight that differs most says nothing.
+    """
+    return float((weights_of(first) - weights_of(second)).norm())
+
+
 @pytest.mark.equal_bits
 @pytest.mark.parametrize("config", [EVERYTHING, WITH_QUEUE], ids=["everything", "queue"])
 @pytest.mark.parametrize("step", [1, 5, 8])
@@ -76,8 +85,8 @@ def test_killed_and_resumed_it_is_the_same_run(tmp_path: Path, config: TrainingC
 def test_chunks_change_nothing_but_rounding(chunk: int) -> None:
     config = replace(make_config(), epochs=1)
     whole, chunked = go(config), go(replace(config, chunk=chunk))
-    assert largest_difference(whole, chunked) < 1e-4
-    assert largest_difference(whole, go(replace(config, seed=1))) > 1e-2
+    assert distance(whole, chunked) < 1e-3
+    assert distance(whole, go(replace(config, seed=1))) > 1e-1
 
 
 def test_with_batch_norm_a_chunk_is_another_batch() -> None:
@@ -308,7 +317,7 @@ def test_every_crop_is_a_positive_of_the_others_and_no_negative() -> None:
 def test_any_objective_takes_several_crops(objective: Objective) -> None:
     config = replace(make_config(), objective=objective, crops=3, epochs=1)
     whole, chunked = go(config), go(replace(config, chunk=3))
-    assert largest_difference(whole, chunked) < 1e-4
+    assert distance(whole, chunked) < 1e-3
     assert torch.isfinite(weights_of(whole)).all()
 
 

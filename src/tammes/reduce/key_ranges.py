@@ -50,6 +50,11 @@ class KeyRanges:
         return torch.searchsorted(self.keys_of_candidates, self.keys + self.window, right=True)
 
     @cached_property
+    def words(self) -> tuple[Int[Tensor, " n"], Int[Tensor, " n"]]:
+        """`start` and `stop` as a kernel reads them, in 32 bits."""
+        return self.start.to(torch.int32), self.stop.to(torch.int32)
+
+    @cached_property
     def width(self) -> int | None:
         """Number of candidates that are no negatives, where it is the same for all anchors: usually so."""
         widths = self.stop - self.start

@@ -11,7 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.pairs import PositivePairs
+import tammes.deferred as deferred
+from tammes.positive_pairs import PositivePairs
 from tammes.reduce.autograd import first_order_only
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
@@ -100,12 +101,14 @@ class WeightedPositives(Sample):
 
     def in_columns(self, values: Float[Tensor, " e"]) -> Float[Tensor, "n p"]:
         """Return `(n, p)` values of each anchor's positives side by side, zeros after the last."""
+        if self.pairs.one_each:
+            return values[:, None]
         table = values.new_zeros(len(self.pairs.count), int(self.pairs.count.max()))
         return table.index_put((self.pairs.anchor, self._column), values)
 
     def from_columns(self, table: Float[Tensor, "n p"]) -> Float[Tensor, " e"]:
         """Return `(e,)` values of the positives, the inverse of `in_columns`."""
-        return table[self.pairs.anchor, self._column]
+        return table[:, 0] if self.pairs.one_each else table[self.pairs.anchor, self._column]
 
     @cached_property
     def _column(self) -> Int[Tensor, " e"]:
@@ -119,7 +122,10 @@ class WeightedPositives(Sample):
         return log_weight - self._largest(log_weight)[self.pairs.anchor]
 
     def _sum(self, values: Tensor) -> Tensor:
-        return values.new_zeros(len(self.pairs.count)).index_add(0, self.pairs.anchor, values)
+        sums = values.new_zeros(len(self.pairs.count))
+        if deferred.waits(values.device):  # see `_add`
+            return sums.index_put((self.pairs.anchor,), values, accumulate=True)
+        return sums.index_add(0, self.pairs.anchor, values)
 
     def _largest(self, values: Tensor) -> Tensor:
         none = values.new_full((len(self.pairs.count),), -torch.inf)
@@ -180,10 +186,10 @@ class _PairSimilarity(torch.autograd.Function):
                 of_anchors = others.index_select(0, j).mul_(slope)
                 if anchor is None:
                     to_anchors[part] += of_anchors
-                    to_others.index_add_(0, j, anchors[part] * slope)
+                    _add(to_others, j, anchors[part] * slope)
                 else:
-                    to_anchors.index_add_(0, anchor[part], of_anchors)
-                    to_others.index_add_(0, j, anchors.index_select(0, anchor[part]).mul_(slope))
+                    _add(to_anchors, anchor[part], of_anchors)
+                    _add(to_others, j, anchors.index_select(0, anchor[part]).mul_(slope))
         found = to_anchors, None if candidates is None else to_others
         return *first_order_only(found, (anchors, candidates, gradient)), None, None
 
@@ -204,6 +210,14 @@ class _PartnerSimilarity(torch.autograd.Function):
             both = gradient + gradient.index_select(0, partner)
             found = anchors.index_select(0, partner).mul_(both[:, None])
         return first_order_only((found,), (anchors, gradient))[0], None
+
+
+def _add(into: Tensor, rows: Tensor, values: Tensor) -> None:
+    """Add values to rows that may occur several times, in the same order at every call."""
+    if deferred.waits(into.device):  # index_add_ adds by atomics on a GPU; index_put_ sorts
+        into.index_put_((rows,), values, accumulate=True)
+    else:
+        into.index_add_(0, rows, values)
 
 
 def _chunks(size: int, width: int) -> list[slice]:

@@ -21,7 +21,7 @@ from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.pairs import PositivePairs
+from tammes.positive_pairs import PositivePairs
 from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.pairs import PositivePairs
+from tammes.positive_pairs import PositivePairs
 from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.negatives import Negatives
 

@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Bool
 from torch import Tensor
 
 from tammes.pairs import Pairs
@@ -73,15 +74,25 @@ def check_rows(pairs: Pairs) -> None:
     Raises:
         ValueError: with the number of rows at fault, and the name of the first.
     """
+    check_any_rows(pairs)
+    bad = are_not_finite(pairs)
+    if bool(bad.any()):
+        raise ValueError(
+            f"{int(bad.sum())} of {len(bad)} embeddings hold NaN or infinity, first "
+            f"{pairs.row_name(int(bad.nonzero()[0]))}: the encoder or its input has diverged"
+        )
+
+
+def check_any_rows(pairs: Pairs) -> None:
+    """Raise ValueError for views without rows."""
     if len(pairs.anchors) == 0:
         raise ValueError("the views have no rows: give every process at least one")
+
+
+def are_not_finite(pairs: Pairs) -> Bool[Tensor, " n"]:
+    """Return `(n,)` whether a row of the anchors holds NaN or infinity."""
     # The largest |entry| of each row keeps NaN, and is quicker than a test of every entry.
-    finite = torch.isfinite(torch.linalg.vector_norm(pairs.anchors.detach(), ord=torch.inf, dim=1))
-    if not bool(finite.all()):
-        raise ValueError(
-            f"{int((~finite).sum())} of {len(finite)} embeddings hold NaN or infinity, first "
-            f"{pairs.row_name(int((~finite).nonzero()[0]))}: the encoder or its input has diverged"
-        )
+    return ~torch.isfinite(torch.linalg.vector_norm(pairs.anchors.detach(), ord=torch.inf, dim=1))
 
 
 def in_full_precision(pairs: Pairs) -> Pairs:

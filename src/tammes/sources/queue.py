@@ -9,13 +9,21 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
+import tammes.deferred as deferred
 from tammes.checks import check_integer
 from tammes.group import Group, Single
 from tammes.pairs import Pairs
+from tammes.positive_pairs import PairCounts, Runs
 from tammes.sources.distributed import DistributedGroup
 from tammes.sources.distributed_batch import DistributedBatch
 from tammes.sources.gather import Gather
-from tammes.sources.inbatch import check_rows, in_full_precision, stack_views
+from tammes.sources.inbatch import (
+    are_not_finite,
+    check_any_rows,
+    check_rows,
+    in_full_precision,
+    stack_views,
+)
 
 
 class Queue(nn.Module):
@@ -93,6 +101,7 @@ class Queue(nn.Module):
         self.register_buffer("labeled", torch.zeros(size, dtype=torch.bool))
         # The number of keys ever stored gives the slot of the next, how many are held, and unused ids.
         self.register_buffer("stored", torch.zeros((), dtype=torch.long))
+        self._known: tuple[Tensor, int, int] | None = None  # `stored`, its version, and its value
         self.register_load_state_dict_pre_hook(_check_saved)  # type: ignore[no-untyped-call]
 
     @property
@@ -108,7 +117,15 @@ class Queue(nn.Module):
     @property
     def held(self) -> int:
         """Number of keys that the queue holds now."""
-        return min(int(self.stored), self.size)
+        return min(self._stored, self.size)
+
+    @property
+    def _stored(self) -> int:
+        """Number of keys ever stored, read again only after others wrote to the buffer."""
+        known = self._known
+        if known is None or known[0] is not self.stored or known[1] != self.stored._version:
+            self._known = known = self.stored, self.stored._version, int(self.stored)
+        return known[2]
 
     @override
     def forward(
@@ -124,8 +141,7 @@ class Queue(nn.Module):
             labels: `(batch,)` integers, for selections that need classes; at every call or at none.
         """
         batch = self._batch(queries, keys, ids, labels)
-        self._check(batch)
-        held = self._usable(batch)
+        held, counts = self._checked(batch)
         labels = None if batch.labels is None else torch.cat([batch.labels, self._labels_of(held)])
         pairs = Pairs(
             anchors=batch.queries,
@@ -136,6 +152,7 @@ class Queue(nn.Module):
             candidate_labels=labels,
             group=batch.group,
             first=batch.rows.start,
+            counts=counts,
         )
         if self.training:
             self._store(batch)
@@ -150,11 +167,11 @@ class Queue(nn.Module):
 
     def _batch(self, queries: Tensor, keys: Tensor, ids: Tensor | None, labels: Tensor | None) -> _Batch:
         """Return the queries of this process and the keys of its batch, or of the batch of all processes."""
-        stored = int(self.stored)
+        stored = self._stored
         group: Group = Single()
         if self.gather is None:
             local = stack_views((queries, keys), ids, labels)
-            check_rows(local)
+            check_any_rows(local)
             local, rows = in_full_precision(local), slice(0, len(queries))
             fresh = local.anchors[len(queries) :]
             numbers, classes = local.ids[rows], None if local.labels is None else local.labels[rows]
@@ -183,10 +200,17 @@ class Queue(nn.Module):
             rows=rows,
             group=group,
             known=ids is not None,
+            local=local,
         )
 
-    def _check(self, batch: _Batch) -> None:
-        """Raise ValueError for keys that the queue cannot take; all processes see the same keys."""
+    def _checked(self, batch: _Batch) -> tuple[Tensor | slice, PairCounts | None]:
+        """Return the slots whose keys are candidates of this batch, and the numbers of positive pairs.
+
+        The numbers that the host must know are read at once: on a GPU it waits for each reading.
+
+        Raises:
+            ValueError: keys that the queue cannot take; all processes see the same keys.
+        """
         if batch.keys.shape[1] != self.dim:
             raise ValueError(
                 f"the queue holds keys of dimension {self.dim}, these have {batch.keys.shape[1]}"
@@ -195,29 +219,38 @@ class Queue(nn.Module):
             raise ValueError(
                 f"the queue is on {self.embeddings.device}, the keys on {batch.keys.device}: move one of them"
             )
-        if batch.known and bool((batch.ids < 0).any()):
-            raise ValueError(f"ids given to a queue must be 0 or above, got {int(batch.ids.min())}")
-        self._check_kept(batch.keys.detach())
-
-    def _check_kept(self, keys: Tensor) -> None:
-        """Raise ValueError for keys that would make every batch NaN for as long as the queue holds them."""
-        kind = self.embeddings.dtype
+        kind, keys = self.embeddings.dtype, batch.keys.detach()
         lengths = torch.linalg.vector_norm(keys.to(kind).to(keys.dtype), dim=1)
-        large = ~torch.isfinite(lengths)
-        if bool((large | ((lengths == 0) & keys.any(dim=1))).any()):
+        large, small = ~torch.isfinite(lengths), (lengths == 0) & keys.any(dim=1)
+        held = self._usable(batch)
+        known = torch.isin(self.ids[held], batch.ids) if batch.known else None
+        numbers = [(large | small).sum(), batch.ids.min()]
+        numbers.append(numbers[1] * 0 if known is None else known.sum())
+        # Those of other processes were checked before they were sent.
+        alone = isinstance(batch.group, Single)
+        numbers.append(are_not_finite(batch.local).sum() if alone else numbers[1] * 0)
+        if deferred.waits(batch.ids.device):  # of the keys of the batch; the objective then reads no more
+            numbers += PairCounts.tensors(Runs.of(batch.ids[batch.rows], batch.ids, None))
+        unkept, lowest, repeated, bad_rows, *pairs = torch.stack(numbers).tolist()
+        if bad_rows:
+            check_rows(batch.local)
+        if batch.known and lowest < 0:
+            raise ValueError(f"ids given to a queue must be 0 or above, got {lowest}")
+        if unkept:  # they would make every batch NaN for as long as the queue holds them
             raise ValueError(
                 f"keys too {'large' if bool(large.any()) else 'small'} for {kind}, in which the queue stores "
                 "them: bring them to unit length first"
             )
+        counts = PairCounts(*pairs) if pairs and not (repeated and self.stale_positives) else None
+        if known is None or self.stale_positives or not repeated:
+            return held, counts
+        # The others, in their order.
+        return torch.sort(known, stable=True).indices[: len(known) - repeated], counts
 
-    def _usable(self, batch: _Batch) -> Tensor | slice:
-        """Return the slots whose keys are candidates of this batch."""
+    def _usable(self, batch: _Batch) -> slice:
+        """Return the slots whose keys may be candidates of this batch."""
         held = self.held
-        if self.wait_until_full and held < self.size:
-            held = 0
-        if self.stale_positives or not batch.known:
-            return slice(0, held)
-        return (~torch.isin(self.ids[:held], batch.ids)).nonzero()[:, 0]
+        return slice(0, 0 if self.wait_until_full and held < self.size else held)
 
     def _labels_of(self, slots: Tensor | slice) -> Tensor:
         labeled = self.labeled[slots]
@@ -237,7 +270,9 @@ class Queue(nn.Module):
         self.labeled[slots] = batch.labels is not None
         if batch.labels is not None:
             self.labels[slots] = batch.labels[first:]
+        stored = self._stored + len(batch.keys)
         self.stored += len(batch.keys)
+        self._known = self.stored, self.stored._version, stored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,6 +287,7 @@ class _Batch:
         rows: positions of the queries' positives among the keys.
         group: the processes.
         known: whether the caller gave the ids.
+        local: queries and keys of this process, stacked.
     """
 
     queries: Tensor
@@ -261,6 +297,7 @@ class _Batch:
     rows: slice
     group: Group
     known: bool
+    local: Pairs
 
 
 def _check_saved(queue: nn.Module, state: dict[str, Tensor], prefix: str, *others: object) -> None:

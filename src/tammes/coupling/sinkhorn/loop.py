@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+import tammes.deferred as deferred
 from tammes.coupling.coupling import Fit
 from tammes.coupling.sinkhorn.mixing import AndersonMixing
 from tammes.coupling.sinkhorn.scaling import KEPT, of_candidates, relaxed_scaling
@@ -51,7 +52,7 @@ def sinkhorn(
     symmetric = _is_symmetric(negatives)
     with torch.no_grad():
         # Products with a kept kernel are much cheaper than log-sum-exps, where they apply and converge.
-        if symmetric and potential.device.type == "cpu":
+        if symmetric and not deferred.waits(potential.device):
             potential, iterations, error = relaxed_scaling(
                 negatives, kernel, potential, tolerance=tolerance, max_iterations=max_iterations
             )

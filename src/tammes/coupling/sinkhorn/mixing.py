@@ -63,10 +63,12 @@ class AndersonMixing:
         if self._setbacks >= _SETBACKS:
             return None
         changes, step_changes = (torch.stack(each) for each in zip(*self._changes, strict=True))  # (k, n)
-        # The normal equations of the least squares, in float64: k <= 2 of them.
-        gram = (step_changes @ step_changes.T).double()
+        # The normal equations of the least squares, k <= 2 of them, formed in float64: late changes are
+        # nearly parallel, and the determinant of their products in float32 would be rounding.
+        precise = step_changes.double()
+        gram = precise @ precise.T
         ridge = _RIDGE * gram.trace() + torch.finfo(gram.dtype).tiny
         # Made on the device, and solved without a check: neither makes the host wait.
         gram += ridge * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
-        gamma, _ = torch.linalg.solve_ex(gram, (step_changes @ step).double())
+        gamma, _ = torch.linalg.solve_ex(gram, precise @ step.double())
         return potential + step - gamma.to(step) @ (changes + step_changes)

@@ -1,6 +1,6 @@
 """The engine of a GPU: fused kernels, exact in value and gradient, in memory linear in the batch.
 
-The kernels are in `kernels.py`; `docs/triton.md` says how they walk along S.
+The kernels are in `kernels/`; `docs/triton.md` says how they walk along S.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.reduce.autograd import first_order_only
+from tammes.reduce.autograd import Gradients, KnownGradient, first_order_only
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.softmax import SoftmaxLoss
 from tammes.reduce.terms import Term
 from tammes.reduce.tiled.engine import Tiled
 from tammes.reduce.triton import expectation, fixed_shift, running_maximum
 from tammes.reduce.triton.launch import Launch, Product
 from tammes.reduce.triton.operands import Operands
+from tammes.reduce.triton.softmax import FusedSoftmax
 
 _AT_ONCE = 3
 """Number of exponents that a kernel takes in one pass, each with its sums in registers."""
@@ -42,6 +44,7 @@ class Triton(Engine):
             symmetric S of known range computes half as many tiles, and adds with atomics.
         otherwise: engine that reduces S where no kernel can.
         launch: shape of the programs; None chooses it by the size.
+        backward: shape of the programs of backward passes; None for `launch`.
 
     Raises:
         ValueError: Triton is not installed.
@@ -55,6 +58,7 @@ class Triton(Engine):
     deterministic: bool = True
     otherwise: Engine = field(default_factory=lambda: Tiled(side=4096))
     launch: Launch | None = None
+    backward: Launch | None = None
 
     def __post_init__(self) -> None:
         if not is_installed():
@@ -103,8 +107,51 @@ class Triton(Engine):
         with torch.cuda.device_of(negatives.anchors):
             return expectation.hardest(self._operands(negatives))
 
+    def softmax_loss(
+        self,
+        loss: SoftmaxLoss,
+        views: tuple[Float[Tensor, "batch d"], ...],
+        lengths: Float[Tensor, "n 1"] | None,
+        negatives: Negatives,
+        weight: Exponent,
+        partners: Int[Tensor, " n"],
+    ) -> Float[Tensor, ""] | None:
+        """Return the mean of a softmax loss over a symmetric S, as one node of the graph.
+
+        Args:
+            loss: the loss with its constants.
+            views: embeddings as the encoder gave them; the loss is differentiable in them.
+            lengths: `(n, 1)` lengths by which they were divided to make `negatives`; None for none.
+            negatives: S without a graph, decided by keys alone; the views of a row stand side by side.
+            weight: logarithm of the weights, up to the normalization of each row.
+            partners: `(n,)` the only positive of each anchor.
+
+        Returns:
+            The loss; None where it needs the general reductions.
+        """
+        if not _is_known(negatives) or not negatives.symmetric:
+            return None
+        exponents = FusedSoftmax.exponents_of(loss, negatives, weight)
+        if exponents is None:
+            return None
+
+        def evaluate() -> tuple[Tensor, Gradients]:
+            with torch.cuda.device_of(negatives.anchors):
+                fused = FusedSoftmax(
+                    loss=loss,
+                    negatives=negatives,
+                    operands=self._operands(negatives),
+                    exponents=exponents,
+                    partners=partners,
+                    lengths=lengths,
+                    mirrored=not self.deterministic,
+                )
+                return fused.mean(len(views))
+
+        return KnownGradient.apply(evaluate, len(views) > 1, *views)  # type: ignore[no-untyped-call]
+
     def _operands(self, negatives: Negatives) -> Operands:
-        return Operands.of(negatives.detached, self.product, self.launch)
+        return Operands.of(negatives.detached, self.product, self.launch, self.backward or self.launch)
 
 
 @functools.cache
@@ -153,6 +200,7 @@ class _LogSumExp(torch.autograd.Function):
                 found = running_maximum.gradients(
                     ctx.operands, ctx.exponents, sums, by_sums, wanted=ctx.needs_input_grad[:2]
                 )
+        found = _without_padding(found, anchors.shape[1])
         return *first_order_only(found, (anchors, candidates, *gradients)), None, None, None
 
 
@@ -181,5 +229,14 @@ class _Expectation(torch.autograd.Function):
                 ctx.operands, ctx.mean, offsets, means, gradient / masses, wanted=ctx.needs_input_grad[:2]
             )
             by_offsets = -gradient * derivatives
+        found = _without_padding(found, anchors.shape[1])
         inputs = (anchors, candidates, offsets, gradient)
         return *first_order_only((*found, by_offsets), inputs), None, None, None
+
+
+def _without_padding(
+    gradients: tuple[Tensor | None, Tensor | None], d: int
+) -> tuple[Tensor | None, Tensor | None]:
+    """Return gradients without the features that were added to make their number a multiple of 16."""
+    first, second = (None if each is None else each[:, :d] for each in gradients)
+    return first, second

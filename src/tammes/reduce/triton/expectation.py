@@ -28,7 +28,7 @@ def means(
     operands: Operands, mean: Mean, offsets: Float[Tensor, "n p"]
 ) -> tuple[Float[Tensor, "n p"], Float[Tensor, "n p"], Float[Tensor, "n p"]]:
     """Return the means of the term and of its derivative, and the sums of the weights."""
-    from tammes.reduce.triton import kernels
+    from tammes.reduce.triton.kernels import expectation as kernels
 
     sweep, weight = operands.rows(parts=offsets.shape[1]), mean.weight
     found = sweep.empty(*offsets.shape)
@@ -78,7 +78,7 @@ def gradients(
         by_means: d loss / d means, divided by the sums of the weights.
         wanted: whether the anchors, and the candidates, want a gradient.
     """
-    from tammes.reduce.triton import kernels
+    from tammes.reduce.triton.kernels import expectation as kernels
 
     weight = mean.weight
     code, first, second = coded_tilt(weight.tilt)
@@ -115,10 +115,10 @@ def gradients(
 
 def hardest(operands: Operands) -> Int[Tensor, " n"]:
     """Return the negative of largest similarity for each anchor."""
-    from tammes.reduce.triton import kernels
+    from tammes.reduce.triton.kernels.hardest import row_hardest
 
     sweep = operands.rows()
     largest = sweep.empty(sweep.sizes[0])
     where = torch.empty_like(largest, dtype=torch.int32)
-    kernels.row_hardest[sweep.grid](*sweep.tensors, largest, where, *sweep.sizes, **sweep.constants)
+    row_hardest[sweep.grid](*sweep.tensors, largest, where, *sweep.sizes, **sweep.constants)
     return where.gather(0, largest.argmax(dim=0, keepdim=True))[0].long()

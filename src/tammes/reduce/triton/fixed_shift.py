@@ -50,8 +50,8 @@ def _range(exponent: Exponent, bound: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Shifted:
-    """Exponents, their largest values, and the one exponential of which they are powers."""
+class Shifted:
+    """Exponents, what is subtracted from them, and the one exponential of which they are powers."""
 
     coded: Coded
     highest: tuple[float, ...]
@@ -60,12 +60,20 @@ class _Shifted:
     bound: float
 
     @staticmethod
-    def of(exponents: tuple[Exponent, ...], bound: float) -> _Shifted:
+    def of(exponents: tuple[Exponent, ...], bound: float) -> Shifted:
+        """Return the exponents shifted by their largest values, so that columns find room above."""
         highest = tuple(LOG2_E * _highest(each, bound) for each in exponents)
         base, powers = _common_base(exponents)
-        return _Shifted(
+        return Shifted(
             coded=Coded.of(exponents), highest=highest, base=base * LOG2_E, powers=powers, bound=bound
         )
+
+    @staticmethod
+    def of_logits(exponents: tuple[Exponent, ...]) -> Shifted:
+        """Return exponents without tilt and column as they are: the middle of their range is zero."""
+        base, powers = _common_base(exponents)
+        none = (0.0,) * len(exponents)
+        return Shifted(coded=Coded.of(exponents), highest=none, base=base * LOG2_E, powers=powers, bound=0.0)
 
     @property
     def arguments(self) -> tuple[object, ...]:
@@ -128,12 +136,29 @@ def _factors(
 
 def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Float[Tensor, "r n"]:
     """Return log sum_j e^{x_rij}, from the tiles on and above the diagonal."""
-    from tammes.reduce.triton import kernels
+    shifted = Shifted.of(exponents, operands.bound)
+    factors, missing = _factors(exponents, operands.nothing)
+    totals = partial_sums(operands, exponents, shifted, factors).sum(dim=0).log2_()
+    for r, (largest, more) in enumerate(zip(shifted.highest, missing, strict=True)):
+        totals[r] += largest + more
+    return totals / LOG2_E
+
+
+def partial_sums(
+    operands: Operands, exponents: tuple[Exponent, ...], shifted: Shifted, factors: tuple[Tensor, ...]
+) -> Float[Tensor, "slots r n"]:
+    """Return sum_j factor_rj e^{x_rij - shift_r} in parts, to be added up over the slots.
+
+    Args:
+        operands: the embeddings, on both sides of S.
+        exponents: x.
+        shifted: what is subtracted from them.
+        factors: `(n,)` factors of the columns, one vector for each exponent.
+    """
+    from tammes.reduce.triton.kernels import fixed_shift as kernels
 
     launch, mine = operands.launch_of(gathers=False), operands.anchors
     n, d = mine.embeddings.shape
-    shifted = _Shifted.of(exponents, operands.bound)
-    factors, missing = _factors(exponents, operands.nothing)
     # A program takes one square of groups x groups; more programs would need more partial sums.
     blocks = -(-n // launch.rows)
     blocks_per_group = -(-blocks // _GROUPS)
@@ -153,10 +178,7 @@ def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Float[Tenso
         **shifted.constants(exponents),
         **operands.constants(launch, gathers=False),
     )
-    totals = out.sum(dim=0).log2_()
-    for r, (largest, more) in enumerate(zip(shifted.highest, missing, strict=True)):
-        totals[r] += largest + more
-    return totals / LOG2_E
+    return out
 
 
 def gradients(
@@ -168,21 +190,43 @@ def gradients(
     mirrored: bool,
 ) -> tuple[Tensor | None, Tensor | None]:
     """Return d loss / d anchors from d loss / d sums; `mirrored` takes half of the tiles, and atomics."""
-    from tammes.reduce.triton import kernels
-
-    launch, mine = operands.launch_of(gathers=True), operands.anchors
-    n, d = mine.embeddings.shape
     live = [r for r, exponent in enumerate(exponents) if exponent.gradient_slope != 0.0]
     if not live:
-        return torch.zeros_like(mine.embeddings, dtype=torch.float32), None
+        return torch.zeros_like(operands.anchors.embeddings, dtype=torch.float32), None
     exponents = tuple(exponents[r] for r in live)
-    shifted = _Shifted.of(exponents, operands.bound)
+    shifted = Shifted.of(exponents, operands.bound)
     factors, missing = _factors(exponents, operands.nothing)
-    lefts = torch.empty_like(by_sums[live])
+    lefts = by_sums.new_empty(len(live), by_sums.shape[1])
     for number, (r, exponent) in enumerate(zip(live, exponents, strict=True)):
         # d loss / d sum_ri times 1 / sum_ri, undoing the shift and the lift of the factors.
         rescale = torch.exp2(shifted.highest[number] + missing[number] - sums[r] * LOG2_E)
         lefts[number] = by_sums[r] * exponent.gradient_slope * rescale
+    return total(partial_gradients(operands, exponents, shifted, factors, lefts, mirrored=mirrored)), None
+
+
+def partial_gradients(
+    operands: Operands,
+    exponents: tuple[Exponent, ...],
+    shifted: Shifted,
+    factors: tuple[Tensor, ...],
+    lefts: Float[Tensor, "r n"],
+    *,
+    mirrored: bool,
+) -> Float[Tensor, "s n d"]:
+    """Return d loss / d anchors in parts, to be added up over the splits of the columns.
+
+    Args:
+        operands: the embeddings, on both sides of S.
+        exponents: x.
+        shifted: what is subtracted from them.
+        factors: `(n,)` factors of the columns, one vector for each exponent.
+        lefts: d loss / d sum_ri times the exponent's slope, for sums of shifted exponentials.
+        mirrored: whether to take half of the tiles, and atomics.
+    """
+    from tammes.reduce.triton.kernels import fixed_shift as kernels
+
+    launch, mine = operands.launch_of(gathers=True), operands.anchors
+    n, d = mine.embeddings.shape
     parts = -(-d // launch.width)
     splits = launch.splits(n, n, parts)
     out = mine.embeddings.new_empty(1 if mirrored else splits, n, d, dtype=torch.float32)
@@ -201,4 +245,4 @@ def gradients(
         MIRRORED=mirrored,
         **operands.constants(launch, gathers=True),
     )
-    return total(out), None
+    return out

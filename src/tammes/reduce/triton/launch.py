@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 
 class Product(enum.Enum):
@@ -41,8 +42,14 @@ class Product(enum.Enum):
         return self is not Product.FLOAT16
 
     def rounded(self, embeddings: Tensor) -> Tensor:
-        """Return the embeddings as the kernels read them."""
-        rounded = embeddings.to(self.kind).contiguous()
+        """Return the embeddings as the kernels read them: rounded, their features padded to a multiple of 16.
+
+        With other numbers of features, rows would begin at addresses from which the device loads no 16 bytes
+        at a time, and not while it computes.
+        """
+        missing = -embeddings.shape[1] % 16
+        padded = functional.pad(embeddings, (0, missing)) if missing else embeddings
+        rounded = padded.to(self.kind).contiguous()
         # Off a GPU Triton interprets, and its interpreter multiplies bfloat16 as if it were integers.
         return rounded if embeddings.is_cuda else rounded.float()
 

@@ -20,7 +20,7 @@ class Side:
     """Embeddings of one side of S, and for each the range of the other side that is no negative of it.
 
     Attributes:
-        embeddings: `(n, d)`, rounded for the products.
+        embeddings: `(n, d)`, rounded for the products, with zeros up to a number of features that 16 divides.
         starts: `(n,)`, the first row of the other side that is no negative.
         stops: `(n,)`, one past the last.
     """
@@ -41,7 +41,8 @@ class Operands:
         keys: `(n,)`, the key of each anchor's tickets; None without a subset.
         winners: `(n,)`, the largest ticket that wins; None likewise.
         product: type in which embeddings are multiplied.
-        launch: shape of the programs; None chooses it by the size.
+        launch: shape of the programs of forward passes; None chooses it by the size.
+        backward: likewise of backward passes.
     """
 
     anchors: Side
@@ -51,9 +52,12 @@ class Operands:
     winners: Int[Tensor, " n"] | None
     product: Product
     launch: Launch | None
+    backward: Launch | None
 
     @staticmethod
-    def of(negatives: Negatives, product: Product, launch: Launch | None) -> Operands:
+    def of(
+        negatives: Negatives, product: Product, launch: Launch | None, backward: Launch | None
+    ) -> Operands:
         """Return the operands of detached negatives."""
         keys = winners = candidates = None
         if negatives.subset is not None:
@@ -69,6 +73,7 @@ class Operands:
             winners=winners,
             product=product,
             launch=launch,
+            backward=backward,
         )
 
     @property
@@ -78,8 +83,9 @@ class Operands:
 
     def launch_of(self, *, gathers: bool) -> Launch:
         """Return the shape of the programs of a forward pass, or of a backward pass that gathers."""
-        if self.launch is not None:
-            return self.launch
+        given = self.backward if gathers else self.launch
+        if given is not None:
+            return given
         embeddings = self.anchors.embeddings
         return launch_for(embeddings.shape[1], self.product, embeddings.device, gathers=gathers)
 
@@ -167,8 +173,5 @@ class Sweep:
 
 
 def _side(negatives: Negatives, product: Product) -> Side:
-    return Side(
-        embeddings=product.rounded(negatives.anchors),
-        starts=negatives.ranges.start.to(torch.int32),
-        stops=negatives.ranges.stop.to(torch.int32),
-    )
+    starts, stops = negatives.ranges.words
+    return Side(embeddings=product.rounded(negatives.anchors), starts=starts, stops=stops)

@@ -56,7 +56,7 @@ def bias(operands: Operands, exponent: Exponent) -> Tensor:
 
 def log_sums(operands: Operands, exponents: tuple[Exponent, ...]) -> Float[Tensor, "r n"]:
     """Return log sum_j e^{x_rij}."""
-    from tammes.reduce.triton import kernels
+    from tammes.reduce.triton.kernels import running_maximum as kernels
 
     sweep, coded = operands.rows(), Coded.of(exponents)
     out = sweep.empty(len(exponents), sweep.sizes[0])
@@ -85,7 +85,7 @@ def gradients(
     wanted: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None]:
     """Return d loss / d anchors and d loss / d candidates, from d loss / d sums."""
-    from tammes.reduce.triton import kernels
+    from tammes.reduce.triton.kernels import running_maximum as kernels
 
     live = [r for r, exponent in enumerate(exponents) if exponent.has_gradient]
     exponents = tuple(exponents[r] for r in live)

@@ -1,0 +1,67 @@
+"""What the kernels compile to on compute capability 9.0: recorded resources, one kernel for all batches."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+triton = pytest.importorskip("triton", reason="triton exists for Linux only")
+
+HERE = Path(__file__).parent
+RECORDED: dict[str, Any] = json.loads((HERE / "kernel_resources.json").read_text())
+TOOLS = Path(triton.__file__).parent / "backends/nvidia/bin"
+pytestmark = [
+    pytest.mark.skipif(
+        not all((TOOLS / name).exists() for name in ("ptxas", "cuobjdump")),
+        reason="this Triton brings no ptxas or no cuobjdump",
+    ),
+    pytest.mark.timeout(600),
+]
+
+
+@cache
+def compiled(folder: Path) -> dict[str, Any]:
+    environment = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
+    environment |= {"TRITON_CACHE_DIR": str(folder), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(HERE / "kernel_resources.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=500, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return compiled(tmp_path_factory.getbasetemp() / "kernels")
+
+
+def test_one_kernel_serves_all_sizes_of_a_batch(found: dict[str, Any]) -> None:
+    assert found["compilations"] == {
+        "triangle_sums": 1, "softmax_rows": 1, "shared_gradient": 1, "row_gradients": 1,
+    }  # fmt: skip
+
+
+def test_next_to_nothing_spills(found: dict[str, Any]) -> None:
+    """Four numbers of a thread do, where a tile of 128 x 128 and two exponents meet 256 features."""
+    spilling = {name: each["stack"] for name, each in found["kernels"].items() if each["stack"]}
+    assert spilling in ({}, {"triangle_sums, BFLOAT16, 256": 16})
+
+
+def test_padded_features_are_loaded_as_others_are(found: dict[str, Any]) -> None:
+    """100 features are padded to 112: the kernels keep their copies and their tensor cores."""
+    for kernel in ("triangle_sums", "shared_gradient"):
+        padded, whole = (found["kernels"][f"{kernel}, BFLOAT16, {d}"] for d in (100, 128))
+        assert padded["tensor-core instructions"] == whole["tensor-core instructions"] > 0
+        assert padded["asynchronous copies"] == whole["asynchronous copies"] > 0
+
+
+def test_resources_are_those_recorded(found: dict[str, Any]) -> None:
+    if found["triton"] != RECORDED["triton"]:
+        pytest.skip(f"recorded with Triton {RECORDED['triton']}, this is {found['triton']}")
+    assert found["kernels"] == RECORDED["kernels"], "record them anew, if they are better: see the script"
