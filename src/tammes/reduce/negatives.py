@@ -119,6 +119,10 @@ class Negatives:
         """`(n,)` k-th smallest hash among the negatives of each anchor: the largest that is sampled."""
         assert self.subset is not None
         n, m = self.shape
+        if self.anchors.is_cuda and _has_kernels(self.anchors.device):
+            from tammes.reduce.triton.subset import last_winners
+
+            return last_winners(self._row_keys(slice(0, n)), self.ranges, self.subset)
         threshold = torch.empty_like(self.ranges.keys)
         step = max(1, _CHUNK // m)
         for first in range(0, n, step):
@@ -197,3 +201,9 @@ class Negatives:
     def kept_exponentials(self) -> dict[tuple[float, Pointwise | None], Float[Tensor, "n m"]]:
         """Exponentials of S by slope and tilt; for small, detached negatives only."""
         return {}
+
+
+def _has_kernels(device: torch.device) -> bool:
+    from tammes.reduce.choice import has_kernels  # which imports this module
+
+    return has_kernels(device)
