@@ -16,6 +16,7 @@ import torch
 
 from tammes.reduce import Exponent, KeyRanges, Negatives, Product, Triton
 from tammes.reduce.terms import Clipped, Softened
+from tammes.reduce.triton.subset import last_winners
 
 SHARED = {80: 166_912, 86: 101_376, 89: 101_376, 90: 232_448}
 """Bytes of shared memory that a program may have."""
@@ -78,6 +79,7 @@ def main() -> None:
                 mean = engine.expectation(negatives, weight, log_total.detach(), Softened(), 2.0, offsets)
                 mean.sum().backward()
                 engine.hardest(negatives)
+                last_winners(torch.arange(256), negatives.ranges, 3)
 
 
 if __name__ == "__main__":

@@ -19,10 +19,12 @@ from tammes import recipes
 from tammes.pairs import Pairs
 from tammes.reduce import Dense, Engine, Exponent, KeyRanges, Negatives, Product, Tiled, Triton, choose
 from tammes.reduce.choice import product_for
+from tammes.reduce.subset_sampling import row_keys, thresholds
 from tammes.reduce.terms import Clipped, Exponential, Linear, Rectified, Softened, Term
 from tammes.reduce.triton import engine as triton_engine
 from tammes.reduce.triton.fixed_shift import range_is_safe
 from tammes.reduce.triton.launch import Launch, launch_for
+from tammes.reduce.triton.subset import last_winners
 
 triton = pytest.importorskip("triton", reason="triton exists for Linux only")
 
@@ -218,6 +220,18 @@ def test_steep_weights_sum_to_one() -> None:
 def test_hardest(two_sets: bool, subset: int | None) -> None:
     negatives = negatives_of(17, two_sets=two_sets, subset=subset)
     assert torch.equal(Triton(launch=SMALL).hardest(negatives), Dense().hardest(negatives))
+
+
+@pytest.mark.equal_bits
+@pytest.mark.parametrize(("two_sets", "k"), [(False, 1), (False, 7), (True, 3), (True, 12)], ids=str)
+def test_thresholds_of_subsets(two_sets: bool, k: int) -> None:
+    """By a kernel, digit by digit, as by sorting all tickets."""
+    negatives = negatives_of(3, two_sets=two_sets, subset=k)
+    n, m = negatives.shape
+    assert negatives.rows is not None
+    keys = row_keys(negatives.seed, negatives.rows)
+    expected = thresholds(keys, negatives.ranges.excluded(slice(0, n), slice(0, m)), k, m)
+    assert torch.equal(last_winners(keys, negatives.ranges, k), expected)
 
 
 def test_softplus_keeps_its_digits() -> None:
@@ -419,7 +433,7 @@ def test_kernels_compile_without_a_gpu(tmp_path: Path) -> None:
     kernels = {line.split()[1] for line in done.stdout.splitlines()}
     assert kernels == {
         "triangle_sums", "shared_gradient", "row_log_sums", "log_sum_gradient", "row_means", "mean_gradient",
-        "row_hardest",
+        "row_hardest", "last_winners",
     }  # fmt: skip
 
 

@@ -30,9 +30,21 @@ def choose(negatives: Negatives, given: torch.dtype | None = None) -> Engine:
     device = negatives.anchors.device
     if device.type != "cuda":
         return _CPU
-    if is_installed() and torch.version.hip is None and torch.cuda.get_device_capability(device) >= _OLDEST:
+    if has_kernels(device):
         return Triton(product=product_for(given), otherwise=_LARGE)
     return _LARGE
+
+
+def has_kernels(device: torch.device) -> bool:
+    """Return whether the kernels run on a device.
+
+    Example:
+        >>> has_kernels(torch.device("cpu"))
+        False
+    """
+    if device.type != "cuda" or not is_installed() or torch.version.hip is not None:
+        return False
+    return torch.cuda.get_device_capability(device) >= _OLDEST
 
 
 def product_for(given: torch.dtype | None) -> Product:

@@ -122,6 +122,10 @@ class Negatives:
         """`(n,)` k-th smallest hash among the negatives of each anchor: the largest that is sampled."""
         assert self.subset is not None
         n, m = self.shape
+        if self.anchors.is_cuda and _has_kernels(self.anchors.device):
+            from tammes.reduce.triton.subset import last_winners
+
+            return last_winners(self._row_keys(slice(0, n)), self.ranges, self.subset)
         threshold = torch.empty_like(self.ranges.keys)
         step = max(1, _CHUNK // m)
         for first in range(0, n, step):
@@ -210,3 +214,9 @@ def _fill(tile: Float[Tensor, "r c"], column: Int[Tensor, "r few"], value: float
         return
     row, place = inside.nonzero().unbind(1)
     tile[row, column[row, place]] = value
+
+
+def _has_kernels(device: torch.device) -> bool:
+    from tammes.reduce.choice import has_kernels  # which imports this module
+
+    return has_kernels(device)

@@ -103,6 +103,7 @@ class FusedSoftmax:
             SHIFTED=loss.shifted_share != 0,
             ROWS=_ROWS,
             DEPTH=_DEPTH,
+            enable_fp_fusion=True,  # Triton 3.9 asks to say so
         )
         return losses.mean(), lambda gradient: self._gradients(gradient, live, lefts, by_pairs, views)
 
@@ -139,5 +140,6 @@ class FusedSoftmax:
             UNIT=self.lengths is not None,
             ROWS=_ROWS,
             DEPTH=_DEPTH,
+            enable_fp_fusion=True,
         )
         return out.view(views, n // views, d).unbind()

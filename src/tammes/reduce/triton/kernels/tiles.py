@@ -79,10 +79,16 @@ def mixed(word):
 
 @kernel
 @no_type_check
+def tickets(anchor_keys, candidates):
+    """Return the hashes of subset_sampling.py; the arguments broadcast."""
+    return mixed(tl.core.add(mixed(candidates.to(tl.uint32)), anchor_keys, sanitize_overflow=False))
+
+
+@kernel
+@no_type_check
 def are_drawn(anchor_keys, last_winners, candidates):
     """Return whether candidates won a place in the anchors' subsets; the arguments broadcast."""
-    tickets = mixed(tl.core.add(mixed(candidates.to(tl.uint32)), anchor_keys, sanitize_overflow=False))
-    return tickets <= last_winners
+    return tickets(anchor_keys, candidates) <= last_winners
 
 
 @kernel
