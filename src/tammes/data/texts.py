@@ -26,6 +26,7 @@ class Texts(Dataset[tuple[str, int]]):
         positions: (n,) position of each sentence in its document, from 0: adjacent sentences differ by one.
             By default, the sentences are in reading order with none missing.
         skipped: names of the files or rows that were found beside the sentences and left out.
+        has_given_pairs: whether the positions are those of `triples`, which `GivenPairs` reads.
 
     Raises:
         ValueError: If there is no sentence, or a blank one; if the numbers of sentences, names, labels and
@@ -50,6 +51,7 @@ class Texts(Dataset[tuple[str, int]]):
     classes: tuple[str, ...] | None = None
     positions: Int64[Tensor, " n"] | None = None
     skipped: tuple[str, ...] = ()
+    has_given_pairs: bool = False
 
     def __post_init__(self) -> None:
         n = len(self.sentences)
@@ -101,6 +103,7 @@ class Texts(Dataset[tuple[str, int]]):
             classes=self.classes,
             positions=self.positions[rows],
             skipped=self.skipped,
+            has_given_pairs=self.has_given_pairs,
         )
 
     def required_labels(self) -> Int64[Tensor, " n"]:

@@ -138,11 +138,12 @@ def _pieces(passage: Passage, prose: bool) -> Iterator[Passage]:
     lines = split_prose(passage.text) if prose else with_plain_line_ends(passage.text).split("\n")
     for number, line in enumerate(lines, 1):
         if sentence := line.strip():
-            _check_length(sentence, f"{passage.name}{mark}{number}")
+            check_length(sentence, f"{passage.name}{mark}{number}")
             yield Passage(f"{passage.name}{mark}{number}", sentence, passage.document)
 
 
-def _check_length(sentence: str, name: str) -> None:
+def check_length(sentence: str, name: str) -> None:
+    """Raise ValueError for a sentence that is too long to be one."""
     if len(sentence) > LONGEST:
         raise ValueError(
             f"expected sentences of at most {LONGEST:,} characters, got {len(sentence):,} in {name}: put "

@@ -26,6 +26,7 @@ RARE = frozenset(
             "neighbor_temperature",
         ),
         *("split", "files", "encoding", "prose", "text_column", "label_column"),
+        *("anchor_column", "positive_column", "negative_column"),
     }
 )
 
