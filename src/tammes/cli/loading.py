@@ -124,8 +124,7 @@ def _part(source: Source, path: str, shape: Shape | VolumeShape | None) -> Data:
         _check_no_cache(source, "these are graphs")
         return load_graphs(path, source.format.split, buffer=source.buffer)
     if shape is None:
-        _check_no_cache(source, "these are texts")
-        return load_texts(path, source.format, strict=source.strict)
+        return load_texts(path, source.format, strict=source.strict, cache=source.cache)
     size, channels = shape
     if is_stream(path):
         _check_no_cache(source, "a stream is read from its files")
@@ -165,7 +164,8 @@ def _part(source: Source, path: str, shape: Shape | VolumeShape | None) -> Data:
 def _check_no_cache(source: Source, reason: str) -> None:
     if source.cache is not None:
         raise ValueError(
-            f"--cache keeps the decoded images of a folder or of shards, but {reason}: leave it out"
+            f"--cache keeps sentences, or the decoded images of a folder or of shards, but {reason}: "
+            "leave it out"
         )
 
 

@@ -21,12 +21,16 @@ from tammes.data.tar_files import holds_shards
 TEXT_SUFFIXES = TABLES | {".txt"}
 
 
-def load_texts(path: str, format: TextFormat, *, strict: bool) -> Texts:
+def load_texts(path: str, format: TextFormat, *, strict: bool, cache: Path | None = None) -> Texts:
     """Load the texts at a path.
 
     Raises:
         ValueError: for a path without texts, or without the columns.
     """
+    if format.anchor_column is not None and cache is not None:
+        raise ValueError(
+            "--cache keeps sentences of texts, but these are pairs of given columns: leave it out"
+        )
     if format.anchor_column is not None and format.positive_column is not None:
         return triples(
             path,
@@ -46,6 +50,7 @@ def load_texts(path: str, format: TextFormat, *, strict: bool) -> Texts:
         files=format.files or "*.txt",
         encoding=format.encoding or "utf-8",
         strict=strict,
+        cache=cache,
     )
 
 

@@ -59,21 +59,25 @@ def is_saved_data_set(path: Path) -> bool:
     return any((path / name).is_file() for name in SAVED)
 
 
-def data_set_passages(path: str, columns: Sequence[str], split: str | None) -> Iterator[Passage]:
+def data_set_passages(
+    path: str, columns: Sequence[str], split: str | None, *, streaming: bool = False
+) -> Iterator[Passage]:
     """Yield the rows of a Hugging Face data set, saved in a folder or named `hub:owner/name[/configuration]`.
 
     Args:
         path: path of the folder, or name of the data set.
         columns: names of the columns, as for `table_passages`.
         split: name of the split; None if there is only one.
+        streaming: whether a data set of the hub is read as it comes, without keeping it on the disk.
 
     Raises:
         ValueError: If a column or the split is missing, there are several splits and none is named, or a
             value is not text.
         ImportError: If `datasets` is not installed.
     """
-    found = _part(path, split)
-    _check_columns(columns, found.column_names, path)
+    found = _part(path, split, streaming=streaming)
+    names = found.column_names  # a stream may know them from its rows alone
+    _check_columns(columns, list(next(iter(found), {})) if names is None else names, path)
     return _passages(_data_set(found, columns), path, columns)
 
 
@@ -95,9 +99,9 @@ def data_set_rows(path: str, columns: Sequence[str], split: str | None) -> Itera
         yield from _rows([batch[column] for column in columns])
 
 
-def _part(path: str, split: str | None) -> Any:
+def _part(path: str, split: str | None, *, streaming: bool = False) -> Any:
     """Return the split of a data set."""
-    found = _load(path)
+    found = _load(path, streaming=streaming)
     if isinstance(found, dict):
         names = list(found)
         if split is None and len(names) == 1:
@@ -110,7 +114,7 @@ def _part(path: str, split: str | None) -> Any:
     return found
 
 
-def _load(path: str) -> Any:
+def _load(path: str, *, streaming: bool) -> Any:
     try:
         import datasets
     except ImportError as error:
@@ -120,11 +124,15 @@ def _load(path: str) -> Any:
     parts = path.removeprefix(HUB).split("/")
     if len(parts) not in (2, 3) or not all(parts):
         raise ValueError(f"expected hub:owner/name or hub:owner/name/configuration, got {path!r}")
-    return datasets.load_dataset("/".join(parts[:2]), *parts[2:])
+    name = "/".join(parts[:2])
+    if streaming:
+        return datasets.load_dataset(name, *parts[2:], streaming=True)
+    return datasets.load_dataset(name, *parts[2:])
 
 
 def _data_set(found: Any, columns: Sequence[str]) -> Iterator[Row]:
-    names = getattr(found.features[columns[-1]], "names", None) if len(columns) == 2 else None
+    features = found.features or {}
+    names = getattr(features.get(columns[-1]), "names", None) if len(columns) == 2 else None
     for batch in found.select_columns(list(columns)).iter(batch_size=1000):
         for value, *label in _rows([batch[column] for column in columns]):
             yield value, *(each if names is None or each is None else names[each] for each in label)
@@ -152,7 +160,7 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 
 def _json_lines(path: Path, columns: Sequence[str], encoding: str) -> Iterator[Row]:
-    for number, line in enumerate(read_text(path, encoding).split("\n"), 1):
+    for number, line in enumerate(_lines(path, encoding), 1):
         if not line.strip():
             continue
         try:
@@ -165,6 +173,18 @@ def _json_lines(path: Path, columns: Sequence[str], encoding: str) -> Iterator[R
         if "\\ud" in line.lower():
             _check_surrogates([row[column] for column in columns], f"line {number} of {path}")
         yield tuple(row[column] for column in columns)
+
+
+def _lines(path: Path, encoding: str) -> Iterator[str]:
+    """Yield the lines of a file, one after the other, so that it need not fit into memory."""
+    try:
+        with check_file(path).open(encoding=encoding) as file:
+            for number, line in enumerate(file):
+                line = line.removesuffix("\n")
+                yield line.removeprefix("\ufeff") if number == 0 else line
+    except (UnicodeDecodeError, LookupError):
+        read_text(path, encoding)  # raises ValueError with the line
+        raise
 
 
 def _csv(path: Path, columns: Sequence[str], encoding: str, delimiter: str) -> Iterator[Row]:
