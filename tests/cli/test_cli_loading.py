@@ -203,15 +203,15 @@ def test_a_cache_serves_both_parts_of_the_data(tmp_path: Path) -> None:
     assert len(list(cache.iterdir())) == 2
 
 
-def test_a_cache_is_for_folders_of_images(tmp_path: Path) -> None:
+def test_a_cache_is_for_texts_and_folders_of_images(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match="decoded images of a folder or of shards, but the images are read into memory"
     ):
         load(Source(data="digits", cache=tmp_path), (8, 1))
-    with pytest.raises(
-        ValueError, match="decoded images of a folder or of shards, but these are texts: leave it out"
-    ):
-        load(Source(data=str(tmp_path), cache=tmp_path), None)
+    (tmp_path / "a.csv").write_text("x,y\na,b\n")
+    pairs = TextFormat(anchor_column="x", positive_column="y")
+    with pytest.raises(ValueError, match="keeps sentences of texts, but these are pairs of given columns"):
+        load(Source(data=str(tmp_path / "a.csv"), cache=tmp_path, format=pairs), None)
 
 
 def test_shards_are_images_whatever_else_they_hold(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from tammes.data import Images, SkippedFilesWarning, folder, image_cache
+from tammes.data import Images, SkippedFilesWarning, folder
 from tammes.data.image_cache import DESCRIPTION, PIXELS, MappedPixels, cached
 from tammes.data.image_files import decoded
 from tiny import write_images
@@ -289,7 +289,7 @@ def test_of_several_processes_one_decodes(tmp_path: Path) -> None:
 
 
 def test_without_locks_it_is_made_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image_cache, "fcntl", None)
+    monkeypatch.setattr("tammes.data.cache_files.fcntl", None)
     make(tmp_path / "cache", tmp_path / "log")
     assert not (tmp_path / "cache/.lock").exists()
 

@@ -1,9 +1,7 @@
 """Loading of the data that the command line names, and the part of them held out for measuring."""
 
-import os
 import sys
 from dataclasses import replace
-from fnmatch import fnmatch
 from pathlib import Path
 
 import torch
@@ -13,16 +11,12 @@ from tammes.cli.graph_data import NODES, are_graphs, are_nodes, holds_graphs, lo
 from tammes.cli.holding_out import hold_out
 from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
-from tammes.cli.options.texts import TextFormat
 from tammes.cli.output import counted
+from tammes.cli.texts import load_texts, looks_like_texts
 from tammes.cli.volumes import VolumeShape, are_volumes, load_volumes
-from tammes.data import GraphSet, GraphStream, Images, NodeSet, Texts, Volumes, folder, shards, texts
-from tammes.data.image_files import SUFFIXES
+from tammes.data import GraphSet, GraphStream, Images, NodeSet, Texts, Volumes, folder, shards
 from tammes.data.listing import files_below, listing
-from tammes.data.passages import is_wrapped
 from tammes.data.stream_files import is_stream, stream_of_files
-from tammes.data.tables import HUB, is_saved_data_set
-from tammes.data.tables import SUFFIXES as TABLES
 from tammes.data.tar_files import holds_shards, shard_files
 from tammes.training import (
     Data,
@@ -41,9 +35,6 @@ MANY = 50_000
 """Files whose decoding takes about half a minute or more, which is said."""
 MANY_BYTES = 1_000_000_000
 """Likewise, of shards in bytes."""
-
-# Suffixes of texts, even of a file that does not exist.
-TEXT_SUFFIXES = TABLES | {".txt"}
 
 
 def find_in_current_folder() -> None:
@@ -133,8 +124,7 @@ def _part(source: Source, path: str, shape: Shape | VolumeShape | None) -> Data:
         _check_no_cache(source, "these are graphs")
         return load_graphs(path, source.format.split, buffer=source.buffer)
     if shape is None:
-        _check_no_cache(source, "these are texts")
-        return load_texts(path, source.format, strict=source.strict)
+        return load_texts(path, source.format, strict=source.strict, cache=source.cache)
     size, channels = shape
     if is_stream(path):
         _check_no_cache(source, "a stream is read from its files")
@@ -174,7 +164,8 @@ def _part(source: Source, path: str, shape: Shape | VolumeShape | None) -> Data:
 def _check_no_cache(source: Source, reason: str) -> None:
     if source.cache is not None:
         raise ValueError(
-            f"--cache keeps the decoded images of a folder or of shards, but {reason}: leave it out"
+            f"--cache keeps sentences, or the decoded images of a folder or of shards, but {reason}: "
+            "leave it out"
         )
 
 
@@ -209,62 +200,6 @@ def left_out(*parts: Data | None) -> str | None:
     noun = ("file or row", "files or rows") if are_texts else ("file", "files")
     was = "was" if len(names) == 1 else "were"
     return f"{counted(len(names), *noun)} that cannot be used {was} left out: {listing(names)}"
-
-
-def load_texts(path: str, format: TextFormat, *, strict: bool) -> Texts:
-    """Load the texts at a path.
-
-    Raises:
-        ValueError: for a path without texts, or without the columns.
-    """
-    return texts(
-        path,
-        text_column=format.text_column,
-        label_column=format.label_column,
-        split=format.split,
-        prose=format.prose,
-        files=format.files or "*.txt",
-        encoding=format.encoding or "utf-8",
-        strict=strict,
-    )
-
-
-def in_reading_order(source: Split) -> Split:
-    """Return texts to be trained on whole and in order: none is held out, and wrapped lines are joined.
-
-    Says so where plain text is taken for running prose.
-    """
-    if source.test is None and source.held_out == Split.held_out:
-        source = replace(source, held_out=0.0)
-    if source.format.prose or not is_wrapped(source.data, source.format.files or "*.txt"):
-        return source
-    print_line(f"lines of {source.data} end within sentences: taking it for running prose, as with --prose")
-    return replace(source, format=replace(source.format, prose=True))
-
-
-def looks_like_texts(path: str, format: TextFormat) -> bool:
-    """Return whether the data at a path are texts.
-
-    A file is, unless its name is that of an image or a tar archive; so is a folder with more plain-text files
-    than images.
-
-    Args:
-        path: a file, a folder, or the name of a data set.
-        format: says which files of a folder are texts.
-    """
-    place = Path(path)
-    if path.startswith(HUB):
-        return True
-    if is_stream(path) or holds_shards(path):
-        return False
-    if not place.is_dir():
-        suffix = place.suffix.lower()
-        return suffix in TEXT_SUFFIXES or (place.is_file() and suffix not in SUFFIXES)
-    if is_saved_data_set(place) or format.files is not None:
-        return True
-    names, _ = files_below(place)
-    images = sum(os.path.splitext(name)[1].lower() in SUFFIXES for name in names)
-    return sum(fnmatch(name, "*.txt") for name in names) > images
 
 
 def shape_like(source: Source, summary: Summary) -> Shape | VolumeShape | None:

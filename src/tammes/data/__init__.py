@@ -32,6 +32,7 @@ from tammes.data.texts import Texts
 from tammes.data.texts_loading import texts
 from tammes.data.tokens import Tokens
 from tammes.data.trifeature import trifeature
+from tammes.data.triples import triples
 from tammes.data.tu_sets import tu_set
 from tammes.data.vocabulary import Vocabulary
 from tammes.data.volume_files import volumes
@@ -87,6 +88,7 @@ __all__ = [
     "synthetic_volumes",
     "texts",
     "trifeature",
+    "triples",
     "tu_set",
     "usual_shape",
     "volumes",

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,14 +16,11 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks: two processes may both make the cache, and the last wins
-    fcntl = None  # type: ignore[assignment]
+from tammes.data.cache_files import check_room, locked, remove_old, write_whole
 
 FORMAT = "tammes images 1"
 """Name and version of the format: a cache of another one is made anew."""
-PIXELS, DESCRIPTION, LOCK = "pixels.bin", "cache.json", ".lock"
+PIXELS, DESCRIPTION = "pixels.bin", "cache.json"
 MOST_THREADS = 8
 # Images of each thread that are held in memory until they are written.
 TOGETHER = 32
@@ -153,7 +147,7 @@ def cached(
     damaged = _described(place, description, bytes_each)
     if damaged is None:
         place.mkdir(parents=True, exist_ok=True)
-        with _locked(place):
+        with locked(place):
             damaged = _described(place, description, bytes_each)
             if damaged is None:
                 damaged = _make(place, description, decode, bytes_each)
@@ -185,20 +179,14 @@ def _make(
     bytes_each: int,
 ) -> list[int]:
     """Decode all images into the folder, and return the numbers of those that are damaged."""
-    for name in (DESCRIPTION, PIXELS):  # in this order: what is not described is not used
-        for old in (place / name, *place.glob(f"{name}.*")):
-            old.unlink(missing_ok=True)
+    remove_old(place, (DESCRIPTION, PIXELS))  # in this order: what is not described is not used
     count = description["count"]
-    needed, free = count * bytes_each, shutil.disk_usage(place).free
-    if needed > free:
-        raise ValueError(
-            f"{count:,} decoded images need {in_bytes(needed)} in {place}, where {in_bytes(free)} are free: "
-            "make room, name another folder for the cache, or choose a smaller size"
-        )
+    needed = count * bytes_each
+    check_room(place, needed, what=f"{count:,} decoded images", instead="choose a smaller size")
     damaged: list[int] = []
-    _write(place / PIXELS, _decoded_rows(count, decode, damaged))
+    write_whole(place / PIXELS, _decoded_rows(count, decode, damaged))
     text = json.dumps({**description, "damaged": damaged})
-    _write(place / DESCRIPTION, [text.encode("ascii")])
+    write_whole(place / DESCRIPTION, [text.encode("ascii")])
     return damaged
 
 
@@ -215,48 +203,3 @@ def _decoded_rows(
                     damaged.append(row)
                 else:
                     yield pixels.contiguous().numpy().data
-
-
-def _write(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Write beside the file, flush to the disk, and rename.
-
-    Written and not assigned through the map: a full disk is then an error, and not the end of the process.
-    """
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def _locked(place: Path) -> Iterator[None]:
-    """Wait until no other process makes the cache in this folder."""
-    if fcntl is None:
-        yield
-        return
-    with (place / LOCK).open("a") as file:
-        fcntl.lockf(file, fcntl.LOCK_EX)  # until the file is closed, or the process dies
-        yield
-
-
-def in_bytes(number: int) -> str:
-    """Return a number of bytes in the largest unit below it.
-
-    Example:
-        >>> in_bytes(800), in_bytes(12_500_000_000)
-        ('800 B', '12.5 GB')
-    """
-    for power, unit in ((12, "TB"), (9, "GB"), (6, "MB"), (3, "kB")):
-        if number >= 10**power:
-            return f"{number / 10**power:.1f} {unit}"
-    return f"{number} B"

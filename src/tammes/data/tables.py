@@ -17,8 +17,8 @@ SUFFIXES = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"})
 SAVED = ("state.json", "dataset_dict.json")
 HUB = "hub:"
 
-# The values of a row in the column of text and in the column of documents.
-TextAndLabel = tuple[Any, Any]
+Row = tuple[Any, ...]
+"""Values of a row in the columns that were asked for."""
 
 
 def table_passages(path: Path, columns: Sequence[str], encoding: str) -> Iterator[Passage]:
@@ -32,14 +32,26 @@ def table_passages(path: Path, columns: Sequence[str], encoding: str) -> Iterato
     Raises:
         ValueError: If a column is missing, a value is not text, or the file cannot be read as a table.
     """
+    return _passages(table_rows(path, columns, encoding), str(path), columns)
+
+
+def table_rows(path: Path, columns: Sequence[str], encoding: str) -> Iterator[Row]:
+    """Yield the values of the named columns of a CSV, TSV, JSON-lines or parquet file, row by row.
+
+    Args:
+        path: path of the file; its suffix gives the format.
+        columns: names of the columns.
+        encoding: encoding of a CSV, TSV or JSON-lines file.
+
+    Raises:
+        ValueError: If a column is missing, or the file cannot be read as a table.
+    """
     suffix = path.suffix.lower()
     if suffix == ".parquet":
-        rows = _parquet(path, columns)
-    elif suffix in (".jsonl", ".ndjson"):
-        rows = _json_lines(path, columns, encoding)
-    else:
-        rows = _csv(path, columns, encoding, "\t" if suffix == ".tsv" else ",")
-    return _passages(rows, str(path), columns)
+        return _parquet(path, columns)
+    if suffix in (".jsonl", ".ndjson"):
+        return _json_lines(path, columns, encoding)
+    return _csv(path, columns, encoding, "\t" if suffix == ".tsv" else ",")
 
 
 def is_saved_data_set(path: Path) -> bool:
@@ -47,20 +59,49 @@ def is_saved_data_set(path: Path) -> bool:
     return any((path / name).is_file() for name in SAVED)
 
 
-def data_set_passages(path: str, columns: Sequence[str], split: str | None) -> Iterator[Passage]:
+def data_set_passages(
+    path: str, columns: Sequence[str], split: str | None, *, streaming: bool = False
+) -> Iterator[Passage]:
     """Yield the rows of a Hugging Face data set, saved in a folder or named `hub:owner/name[/configuration]`.
 
     Args:
         path: path of the folder, or name of the data set.
         columns: names of the columns, as for `table_passages`.
         split: name of the split; None if there is only one.
+        streaming: whether a data set of the hub is read as it comes, without keeping it on the disk.
 
     Raises:
         ValueError: If a column or the split is missing, there are several splits and none is named, or a
             value is not text.
         ImportError: If `datasets` is not installed.
     """
-    found = _load(path)
+    found = _part(path, split, streaming=streaming)
+    names = found.column_names  # a stream may know them from its rows alone
+    _check_columns(columns, list(next(iter(found), {})) if names is None else names, path)
+    return _passages(_data_set(found, columns), path, columns)
+
+
+def data_set_rows(path: str, columns: Sequence[str], split: str | None) -> Iterator[Row]:
+    """Yield the values of the named columns of a Hugging Face data set, row by row.
+
+    Args:
+        path: path of the folder, or name of the data set.
+        columns: names of the columns.
+        split: name of the split; None if there is only one.
+
+    Raises:
+        ValueError: If a column or the split is missing, or there are several splits and none is named.
+        ImportError: If `datasets` is not installed.
+    """
+    found = _part(path, split)
+    _check_columns(columns, found.column_names, path)
+    for batch in found.select_columns(list(columns)).iter(batch_size=1000):
+        yield from _rows([batch[column] for column in columns])
+
+
+def _part(path: str, split: str | None, *, streaming: bool = False) -> Any:
+    """Return the split of a data set."""
+    found = _load(path, streaming=streaming)
     if isinstance(found, dict):
         names = list(found)
         if split is None and len(names) == 1:
@@ -70,11 +111,10 @@ def data_set_passages(path: str, columns: Sequence[str], split: str | None) -> I
         found = found[split]
     elif split is not None:
         raise ValueError(f"expected no split, because {path} has no splits, got split={split!r}")
-    _check_columns(columns, found.column_names, path)
-    return _passages(_data_set(found, columns), path, columns)
+    return found
 
 
-def _load(path: str) -> Any:
+def _load(path: str, *, streaming: bool) -> Any:
     try:
         import datasets
     except ImportError as error:
@@ -84,22 +124,25 @@ def _load(path: str) -> Any:
     parts = path.removeprefix(HUB).split("/")
     if len(parts) not in (2, 3) or not all(parts):
         raise ValueError(f"expected hub:owner/name or hub:owner/name/configuration, got {path!r}")
-    return datasets.load_dataset("/".join(parts[:2]), *parts[2:])
+    name = "/".join(parts[:2])
+    if streaming:
+        return datasets.load_dataset(name, *parts[2:], streaming=True)
+    return datasets.load_dataset(name, *parts[2:])
 
 
-def _data_set(found: Any, columns: Sequence[str]) -> Iterator[TextAndLabel]:
-    names = getattr(found.features[columns[-1]], "names", None) if len(columns) == 2 else None
+def _data_set(found: Any, columns: Sequence[str]) -> Iterator[Row]:
+    features = found.features or {}
+    names = getattr(features.get(columns[-1]), "names", None) if len(columns) == 2 else None
     for batch in found.select_columns(list(columns)).iter(batch_size=1000):
-        for value, label in _paired([batch[column] for column in columns]):
-            yield value, label if names is None or label is None else names[label]
+        for value, *label in _rows([batch[column] for column in columns]):
+            yield value, *(each if names is None or each is None else names[each] for each in label)
 
 
-def _paired(values: Sequence[Sequence[Any]]) -> Iterator[TextAndLabel]:
-    """Return the texts with their labels, or with None if there is no column of labels."""
-    return zip(values[0], values[1] if len(values) == 2 else [None] * len(values[0]), strict=True)
+def _rows(columns: Sequence[Sequence[Any]]) -> Iterator[Row]:
+    return zip(*columns, strict=True)
 
 
-def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TextAndLabel]:
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     import pyarrow
     import pyarrow.parquet as parquet
 
@@ -111,13 +154,13 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TextAndLabel]:
         _check_columns(columns, file.schema_arrow.names, path)
         try:
             for batch in file.iter_batches(columns=list(columns)):
-                yield from _paired([batch.column(column).to_pylist() for column in columns])
+                yield from _rows([batch.column(column).to_pylist() for column in columns])
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             raise ValueError(f"expected a whole parquet file at {path}: {error}") from error
 
 
-def _json_lines(path: Path, columns: Sequence[str], encoding: str) -> Iterator[TextAndLabel]:
-    for number, line in enumerate(read_text(path, encoding).split("\n"), 1):
+def _json_lines(path: Path, columns: Sequence[str], encoding: str) -> Iterator[Row]:
+    for number, line in enumerate(_lines(path, encoding), 1):
         if not line.strip():
             continue
         try:
@@ -129,10 +172,22 @@ def _json_lines(path: Path, columns: Sequence[str], encoding: str) -> Iterator[T
         _check_columns(columns, list(row), f"line {number} of {path}")
         if "\\ud" in line.lower():
             _check_surrogates([row[column] for column in columns], f"line {number} of {path}")
-        yield row[columns[0]], row[columns[1]] if len(columns) == 2 else None
+        yield tuple(row[column] for column in columns)
 
 
-def _csv(path: Path, columns: Sequence[str], encoding: str, delimiter: str) -> Iterator[TextAndLabel]:
+def _lines(path: Path, encoding: str) -> Iterator[str]:
+    """Yield the lines of a file, one after the other, so that it need not fit into memory."""
+    try:
+        with check_file(path).open(encoding=encoding) as file:
+            for number, line in enumerate(file):
+                line = line.removesuffix("\n")
+                yield line.removeprefix("\ufeff") if number == 0 else line
+    except (UnicodeDecodeError, LookupError):
+        read_text(path, encoding)  # raises ValueError with the line
+        raise
+
+
+def _csv(path: Path, columns: Sequence[str], encoding: str, delimiter: str) -> Iterator[Row]:
     import pyarrow
     import pyarrow.csv as arrow_csv
 
@@ -152,7 +207,7 @@ def _csv(path: Path, columns: Sequence[str], encoding: str, delimiter: str) -> I
         )
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"expected a table with a header line in {path}: {error}") from error
-    return _paired([table.column(column).to_pylist() for column in columns])
+    return _rows([table.column(column).to_pylist() for column in columns])
 
 
 def _check_surrogates(values: list[Any], where: str) -> None:
@@ -172,9 +227,10 @@ def _check_columns(wanted: Sequence[str], found: Sequence[str], where: str | Pat
             raise ValueError(f"expected one column {column!r} in {where}, found {times[column]}")
 
 
-def _passages(rows: Iterable[TextAndLabel], where: str, columns: Sequence[str]) -> Iterator[Passage]:
+def _passages(rows: Iterable[Row], where: str, columns: Sequence[str]) -> Iterator[Passage]:
     has_labels = len(columns) == 2
-    for number, (value, label) in enumerate(rows, 1):
+    for number, (value, *labels) in enumerate(rows, 1):
+        label = labels[0] if labels else None
         if value is not None and not isinstance(value, str):
             raise ValueError(
                 f"expected text in column {columns[0]!r} of {where}, got {type(value).__name__} "

@@ -64,7 +64,7 @@ def shard_files(path: str | Path) -> tuple[Path, ...]:
         if not names:
             raise ValueError(f"expected tar archives in {place}, found none")
         return tuple(place / name for name in names)
-    files = tuple(Path(name) for name in _expanded(str(path)))
+    files = tuple(Path(name) for name in expanded(str(path)))
     missing = [file for file in files if not file.exists()]
     if missing:
         more = "" if len(files) == 1 else f"; {len(missing)} of {len(files)} shards are missing"
@@ -72,7 +72,7 @@ def shard_files(path: str | Path) -> tuple[Path, ...]:
     return tuple(check_file(file) for file in files)
 
 
-def _expanded(pattern: str) -> Iterator[str]:
+def expanded(pattern: str) -> Iterator[str]:
     """Yield the names that a pattern stands for: `{000..009}` counts, `{a,b}` lists."""
     pieces = re.split(r"\{([^{}]*)\}", pattern)
     choices = [[piece] if place % 2 == 0 else _choices(piece) for place, piece in enumerate(pieces)]

@@ -10,11 +10,12 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of
+from tammes.data.mapped_strings import MappedStrings
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Texts(Dataset[tuple[str, int]]):
-    """Set of n sentences, held in memory; item i is `(sentence, i)`.
+    """Set of n sentences, in memory or in the files of a cache; item i is `(sentence, i)`.
 
     A document is a class: the label of a sentence is the index of its document.
 
@@ -26,6 +27,7 @@ class Texts(Dataset[tuple[str, int]]):
         positions: (n,) position of each sentence in its document, from 0: adjacent sentences differ by one.
             By default, the sentences are in reading order with none missing.
         skipped: names of the files or rows that were found beside the sentences and left out.
+        has_given_pairs: whether the positions are those of `triples`, which `GivenPairs` reads.
 
     Raises:
         ValueError: If there is no sentence, or a blank one; if the numbers of sentences, names, labels and
@@ -44,19 +46,21 @@ class Texts(Dataset[tuple[str, int]]):
         ('We stayed in.',)
     """
 
-    sentences: tuple[str, ...]
-    names: tuple[str, ...]
+    sentences: tuple[str, ...] | MappedStrings
+    names: tuple[str, ...] | MappedStrings
     labels: Int64[Tensor, " n"] | None = None
     classes: tuple[str, ...] | None = None
     positions: Int64[Tensor, " n"] | None = None
     skipped: tuple[str, ...] = ()
+    has_given_pairs: bool = False
 
     def __post_init__(self) -> None:
         n = len(self.sentences)
         check_names_and_labels(n, item="sentence", names=self.names, labels=self.labels, classes=self.classes)
-        for name, sentence in zip(self.names, self.sentences, strict=True):
-            if not sentence or sentence.isspace():
-                raise ValueError(f"expected words in every sentence, got an empty one: {name}")
+        if not isinstance(self.sentences, MappedStrings):  # a cache holds none
+            for name, sentence in zip(self.names, self.sentences, strict=True):
+                if not sentence or sentence.isspace():
+                    raise ValueError(f"expected words in every sentence, got an empty one: {name}")
         if self.classes is not None:
             name, times = Counter(self.classes).most_common(1)[0]
             if times > 1:
@@ -95,12 +99,13 @@ class Texts(Dataset[tuple[str, int]]):
         rows = [range(len(self))[index] for index in indices]
         assert self.positions is not None
         return Texts(
-            sentences=tuple(self.sentences[row] for row in rows),
-            names=tuple(self.names[row] for row in rows),
+            sentences=_taken(self.sentences, rows),
+            names=_taken(self.names, rows),
             labels=None if self.labels is None else self.labels[rows],
             classes=self.classes,
             positions=self.positions[rows],
             skipped=self.skipped,
+            has_given_pairs=self.has_given_pairs,
         )
 
     def required_labels(self) -> Int64[Tensor, " n"]:
@@ -119,6 +124,10 @@ class Texts(Dataset[tuple[str, int]]):
     def __repr__(self) -> str:
         labels = "no documents" if self.classes is None else f"{len(self.classes)} documents"
         return f"Texts({len(self)} sentences, {labels})"
+
+
+def _taken(strings: tuple[str, ...] | MappedStrings, rows: list[int]) -> tuple[str, ...] | MappedStrings:
+    return strings.take(rows) if isinstance(strings, MappedStrings) else tuple(strings[row] for row in rows)
 
 
 def _reading_order(documents: Int64[Tensor, " n"]) -> Int64[Tensor, " n"]:

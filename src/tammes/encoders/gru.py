@@ -15,7 +15,7 @@ from tammes.checks import check_integer, check_number
 from tammes.data.subwords import Tokenization, Words
 from tammes.data.tokens import Tokens
 from tammes.encoders.recurrence import recurrence
-from tammes.encoders.sentence_encoder import SentenceEncoder, SentenceNetwork, embeddings_of
+from tammes.encoders.sentence_encoder import SentenceNetwork, SentenceNetworkConfig
 
 Pooled = Literal["final", "mean", "max"]
 
@@ -120,7 +120,7 @@ class Packing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GRUConfig:
+class GRUConfig(SentenceNetworkConfig):
     """Settings of gated recurrent units over sentences, and of their words.
 
     Args:
@@ -156,24 +156,11 @@ class GRUConfig:
             check_integer(name, getattr(self, name))
         check_number("dropout", self.dropout, minimum=0, below=1)
 
+    @property
+    @override
+    def width_of_words(self) -> int:
+        return self.embedding
+
+    @override
     def network(self) -> GRU:
-        """Return one network with weights from torch's generator."""
         return GRU(self.embedding, width=self.width, bidirectional=self.bidirectional, pooling=self.pooling)
-
-    def build(self, words: tuple[str, ...], *, towers: int = 1, pretrained: bool = True) -> SentenceEncoder:
-        """Build the encoder with weights from torch's generator.
-
-        Args:
-            words: words of the vocabulary in the order of their ids.
-            towers: number of networks whose vectors are concatenated.
-            pretrained: whether to read the file of word vectors; False if other weights will follow.
-
-        Raises:
-            ValueError: word vectors of another width, or of none of the words.
-        """
-        return SentenceEncoder(
-            embeddings_of(words, self.embedding, self.vectors if pretrained else None),
-            *(self.network() for _ in range(towers)),
-            max_length=self.max_length,
-            dropout=self.dropout,
-        )

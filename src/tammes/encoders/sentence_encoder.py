@@ -112,3 +112,44 @@ def embeddings_of(words: tuple[str, ...], dim: int, vectors: str | None) -> nn.E
         embedding.weight.mul_(found.vectors.std() * dim**0.5)
         embedding.weight[found.rows] = found.vectors
     return embedding
+
+
+class SentenceNetworkConfig(ABC):
+    """Settings of a network over embedded words, and of these: what `GRUConfig` and others share.
+
+    Attributes:
+        vectors: file of word vectors with which the embeddings begin; None for none.
+        max_length: tokens of the longest sentence.
+        dropout: share of the entries of embedded words that training sets to zero.
+    """
+
+    vectors: str | None
+    max_length: int
+    dropout: float
+
+    @property
+    @abstractmethod
+    def width_of_words(self) -> int:
+        """Width of the embedded words."""
+
+    @abstractmethod
+    def network(self) -> SentenceNetwork:
+        """Return one network with weights from torch's generator."""
+
+    def build(self, words: tuple[str, ...], *, towers: int = 1, pretrained: bool = True) -> SentenceEncoder:
+        """Build the encoder with weights from torch's generator.
+
+        Args:
+            words: tokens of the vocabulary in the order of their ids.
+            towers: number of networks whose vectors are concatenated.
+            pretrained: whether to read the file of word vectors; False if other weights will follow.
+
+        Raises:
+            ValueError: word vectors of another width, or of none of the words.
+        """
+        return SentenceEncoder(
+            embeddings_of(words, self.width_of_words, self.vectors if pretrained else None),
+            *(self.network() for _ in range(towers)),
+            max_length=self.max_length,
+            dropout=self.dropout,
+        )

@@ -15,7 +15,7 @@ from tammes.checks import check_integer, check_number
 from tammes.data.subwords import BytePairs, Tokenization
 from tammes.data.tokens import Tokens
 from tammes.encoders.attention import EXPANSION
-from tammes.encoders.sentence_encoder import SentenceEncoder, SentenceNetwork, embeddings_of
+from tammes.encoders.sentence_encoder import SentenceNetwork, SentenceNetworkConfig
 
 BUCKET = 32
 """Sentences of about one length that are padded to the longest of them."""
@@ -131,7 +131,7 @@ def _turned(x: Float[Tensor, "b heads longest width"], angles: Float[Tensor, "lo
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextTransformerConfig:
+class TextTransformerConfig(SentenceNetworkConfig):
     """Settings of a small transformer over sentences, and of their tokens.
 
     Args:
@@ -172,31 +172,18 @@ class TextTransformerConfig:
             )
         check_number("dropout", self.dropout, minimum=0, below=1)
 
+    @property
+    @override
+    def width_of_words(self) -> int:
+        return self.width
+
+    @override
     def network(self) -> TextTransformer:
-        """Return one network with weights from torch's generator."""
         return TextTransformer(
             self.width,
             depth=self.depth,
             heads=self.heads,
             max_length=self.max_length,
             positions=self.positions,
-            dropout=self.dropout,
-        )
-
-    def build(self, words: tuple[str, ...], *, towers: int = 1, pretrained: bool = True) -> SentenceEncoder:
-        """Build the encoder with weights from torch's generator.
-
-        Args:
-            words: tokens of the vocabulary in the order of their ids.
-            towers: number of networks whose vectors are concatenated.
-            pretrained: whether to read the file of word vectors; False if other weights will follow.
-
-        Raises:
-            ValueError: word vectors of another width, or of none of the words.
-        """
-        return SentenceEncoder(
-            embeddings_of(words, self.width, self.vectors if pretrained else None),
-            *(self.network() for _ in range(towers)),
-            max_length=self.max_length,
             dropout=self.dropout,
         )

@@ -6,6 +6,7 @@ from tammes.positives.adjacent import Adjacent
 from tammes.positives.augmentation import Augmentation, Handwriting, Identity, Photographs
 from tammes.positives.boundary import Boundary
 from tammes.positives.classes import Clusters, Labels
+from tammes.positives.given_pairs import GivenPairs
 from tammes.positives.graph_augmentation import (
     DropNodes,
     GraphAugmentation,
@@ -32,6 +33,7 @@ __all__ = [
     "Clusters",
     "DropNodes",
     "EdgesAndFeatures",
+    "GivenPairs",
     "GraphAugmentation",
     "Halving",
     "Handwriting",

@@ -1,6 +1,7 @@
 """Samples that the figures show: held-out pictures, sentences or graphs, in random order."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -158,7 +159,7 @@ class Sentences(Sample):
 
     one: ClassVar[str] = "sentence"
     data: ClassVar[str] = "sentences"
-    sentences: tuple[str, ...] = field(repr=False)
+    sentences: Sequence[str] = field(repr=False)
 
     def __post_init__(self) -> None:
         self._check()

@@ -25,6 +25,7 @@ from tammes.objective import Objective
 from tammes.positives import (
     Active,
     Adjacent,
+    GivenPairs,
     GraphAugmentation,
     Handwriting,
     Identity,
@@ -77,7 +78,7 @@ EncoderConfig = (
     | ResNet3DConfig
 )
 AugmentationConfig = Photographs | Handwriting | Identity | GraphAugmentation | Scans
-PositivesConfig = SameInstance | SameClass | Neighbors | Adjacent | Active | Targeted | OwnGraph
+PositivesConfig = SameInstance | SameClass | Neighbors | Adjacent | GivenPairs | Active | Targeted | OwnGraph
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,11 +12,13 @@ from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_set import GraphSet
 from tammes.data.graph_stream import GraphStream
 from tammes.data.images import Images, as_floats
+from tammes.data.mapped_strings import MappedStrings
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.node_batch import NodeBatch
 from tammes.data.node_set import NodeSet
 from tammes.data.stream import StreamPixels
 from tammes.data.texts import Texts
+from tammes.data.token_cache import MappedTokens, cached_tokens
 from tammes.data.tokens import Tokens
 from tammes.data.volumes import Volumes
 from tammes.encoders import SentenceEncoderConfig
@@ -46,7 +48,7 @@ class Examples:
     """Data and, for texts, their tokens; all that the loop knows of the kind of data.
 
     Pixels travel as bytes from the worker processes to the device, where `to_inputs` makes floats of them.
-    Token ids are held in memory.
+    Token ids are held in memory, or mapped into it where the sentences are.
 
     Args:
         data: n images, n sentences, n graphs, n nodes of a graph or n volumes.
@@ -70,7 +72,7 @@ class Examples:
 
     data: Data
     assets: Assets | None = None
-    tokens: Tokens | None = None
+    tokens: Tokens | MappedTokens | None = None
     fanouts: tuple[int, ...] | None = None
     max_length: int | None = None
 
@@ -87,6 +89,8 @@ class Examples:
                 raise ValueError(
                     f"this model was trained on images, but the data are {data!r}: give it images"
                 )
+            if isinstance(data.sentences, MappedStrings) and not isinstance(tokenizer, ModelTokenizer):
+                return cls(data=data, assets=assets, tokens=cached_tokens(data.sentences, tokenizer))
             return cls(data=data, assets=assets, tokens=tokenizer.encode(data.sentences))
         if tokenizer is not None:
             raise ValueError(f"this model was trained on texts, but the data are {data!r}: give it texts")
@@ -127,7 +131,7 @@ class Examples:
         if not isinstance(tokenizer, ModelTokenizer):
             return 0
         assert isinstance(self.data, Texts)
-        assert self.tokens is not None
+        assert isinstance(self.tokens, Tokens)
         return tokenizer.count_cut(self.data.sentences, self.tokens)
 
     def reading_order(self, window: int) -> Tensor:
@@ -145,7 +149,9 @@ class Examples:
     @property
     def digest(self) -> str:
         """Checksum of names and labels."""
-        digest = hashlib.sha256("\0".join(self.data.names).encode(errors="surrogateescape"))
+        digest = hashlib.sha256()
+        for place, name in enumerate(self.data.names):
+            digest.update((f"\0{name}" if place else name).encode(errors="surrogateescape"))
         if self.labels is not None:
             digest.update(self.labels.numpy().tobytes())
         return digest.hexdigest()[:12]

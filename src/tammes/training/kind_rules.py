@@ -10,6 +10,7 @@ from tammes.encoders import BagOfWordsConfig, SentenceEncoderConfig, Transformer
 from tammes.positives import (
     Active,
     Adjacent,
+    GivenPairs,
     GraphAugmentation,
     Identity,
     OwnGraph,
@@ -137,8 +138,10 @@ def check_image_parts(config: TrainingConfig) -> None:
         ValueError: with the part and what to choose instead.
     """
     _check_no_graphs(config)
-    if isinstance(config.positives, Adjacent):
-        raise ValueError(f"{config.positives!r} is for sentences, and images have no reading order")
+    if isinstance(config.positives, Adjacent | GivenPairs):
+        raise ValueError(
+            f"{config.positives!r} is for sentences: images have no reading order, and no columns"
+        )
     if isinstance(config.augmentation, Scans):
         raise ValueError(
             f"Scans() changes volumes, and {config.encoder!r} takes none: choose Photographs() or "

@@ -19,7 +19,9 @@ from tammes.training.examples import Examples, Inputs
 from tammes.training.sampler import PairSampler
 
 PairBatch = tuple[Inputs, Inputs | None, Tensor]
-"""Anchors, positives (None if each anchor is its own positive), and int64 (batch, 2), the rows of both."""
+"""Anchors, positives (None if each anchor is its own positive), and int64 (batch, 2), the rows of both.
+
+Negatives that the data give stand behind the positives."""
 
 CAUGHT = "Caught ValueError in DataLoader worker process"
 
@@ -45,7 +47,7 @@ def pair_loader(examples: Examples, sampler: PairSampler, *, workers: int) -> Da
         workers: number of processes that read; 0 reads in this process.
     """
     return _loader(
-        _Batches(partial(_read_pairs, examples), len(examples)),
+        _Batches(partial(_read_pairs, examples, sampler.pairing.negatives), len(examples)),
         batch_sampler=sampler,
         num_workers=workers,
         persistent_workers=workers > 0,
@@ -53,8 +55,10 @@ def pair_loader(examples: Examples, sampler: PairSampler, *, workers: int) -> Da
     )
 
 
-def _read_pairs(examples: Examples, pairs: Sequence[Sequence[int]]) -> PairBatch:
+def _read_pairs(examples: Examples, negatives: Tensor | None, pairs: Sequence[Sequence[int]]) -> PairBatch:
     anchors, positives = ([pair[side] for pair in pairs] for side in (0, 1))
+    if negatives is not None:
+        positives += negatives[anchors].tolist()
     second = None if anchors == positives else examples.batch(positives)
     return examples.batch(anchors), second, torch.tensor(pairs)
 

@@ -19,8 +19,8 @@ from tammes.data.graph_batch import GraphBatch
 from tammes.encoders import TwoTowersConfig
 from tammes.group import Group, Single
 from tammes.pairs import Pairs
-from tammes.positives import Adjacent, OwnGraph
-from tammes.sources import ContextWindow, Gather, InBatch, LearnedNegatives, NodesToGraphs, Queue
+from tammes.positives import OwnGraph
+from tammes.sources import ContextWindow, InBatch, LearnedNegatives, NodesToGraphs, Queue, TwoTowers
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
 from tammes.training.adversarial import AdversarialStream
@@ -40,6 +40,7 @@ from tammes.training.model import Model
 from tammes.training.momentum import KeysConfig, MomentumEncoder, ema_decay_at
 from tammes.training.sampler import Shard
 from tammes.training.seeds import Purpose, derive
+from tammes.training.source import source_of
 from tammes.training.views import augmented, views_of
 
 
@@ -95,7 +96,7 @@ class ContrastiveModule(LightningModule):
         self.shard = shard or Shard(batch_size=config.batch_size)
         self.group = group or ProcessGroup()
         self.objective = config.objective
-        self.source = self._build_source()
+        self.source = source_of(config, model.dim, single=self.group.is_single)
         self.keys = MomentumEncoder(model) if isinstance(config.negatives, KeysConfig) else None
         self.active = ActiveViews.of(
             config.positives, examples, model.dim, config.seed, self.shard, self.group, steps_per_epoch
@@ -113,20 +114,6 @@ class ContrastiveModule(LightningModule):
         self.learning_rate = self.gradient_norm = 0.0
         initial = config.objective.temperature
         self.temperature = LearnedTemperature(initial=initial) if config.learn_temperature else None
-
-    def _build_source(self) -> InBatch | Gather | ContextWindow | nn.Module:
-        if isinstance(self.config.positives, OwnGraph) and not self.group.is_single:
-            raise ValueError(
-                "OwnGraph() compares the nodes and graphs of one process, got several: start one, or choose "
-                "positives=SameInstance() with an augmentation"
-            )
-        gather = None if self.group.is_single else Gather()
-        if isinstance(self.config.negatives, KeysConfig):
-            generator = torch.Generator().manual_seed(derive(self.config.seed, Purpose.ADVERSARIES))
-            return self.config.negatives.source(self.model.dim, gather=gather, generator=generator)
-        if isinstance(self.config.positives, Adjacent):
-            return ContextWindow(window=self.config.positives.window, gather=gather)
-        return gather or InBatch()
 
     @override
     def on_fit_start(self) -> None:
@@ -260,6 +247,11 @@ class ContrastiveModule(LightningModule):
             halves = 2 if isinstance(self.config.encoder, TwoTowersConfig) else 1
             order = self.examples.reading_order(self.source.window)[rows.cpu()].to(rows.device)
             return self.source(*embeddings[0].chunk(halves, dim=1), ids=order, labels=labels)
+        if isinstance(self.source, TwoTowers):
+            anchors, positives, *given = embeddings
+            hard = torch.stack(given, dim=1) if given else None
+            # Rows of one anchor share its label, and are no negatives of each other.
+            return self.source(anchors, positives, hard, ids=labels, labels=labels)
         if isinstance(self.config.positives, OwnGraph):
             assert isinstance(first, GraphBatch)
             return NodesToGraphs()(*embeddings, owner=first.owner, labels=labels)  # without ids: no sorting

@@ -11,7 +11,7 @@ from tammes.data.graph_stream import GraphStream
 from tammes.data.node_set import NodeSet
 from tammes.data.texts import Texts
 from tammes.data.volumes import Volumes
-from tammes.positives import Active, Adjacent, Neighbors, SameClass
+from tammes.positives import Active, Adjacent, GivenPairs, Neighbors, SameClass
 from tammes.training.config import PositivesConfig
 from tammes.training.examples import Data
 from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
@@ -84,6 +84,11 @@ class Pairing:
                 f"{type(positives).__name__} pairs adjacent sentences, but {noun} have no reading order: "
                 "choose SameClass() or SameInstance()"
             )
+        if isinstance(positives, GivenPairs) and not (isinstance(data, Texts) and data.has_given_pairs):
+            raise ValueError(
+                f"GivenPairs takes the rows of a table of anchors and positives, got {noun}: name the "
+                "columns (see tammes.data.triples), or choose other positives"
+            )
         if labels is None:
             labels = torch.zeros(len(data), dtype=torch.int64)
         return cls(
@@ -105,7 +110,18 @@ class Pairing:
             return rows[:, None].expand(-1, 2)  # every sentence is an anchor, and its context a candidate
         if isinstance(self.positives, Neighbors):
             return self.positives.pairs(self.labels, seed=seed, positions=self.positions)
+        if isinstance(self.positives, GivenPairs):
+            assert self.positions is not None
+            return self.positives.pairs(self.labels, seed=seed, positions=self.positions)
         return self.positives.pairs(self.labels, seed=seed)
+
+    @property
+    def negatives(self) -> Tensor | None:
+        """Row (n,) of the negative that the data give for each anchor, int64; None if they give none."""
+        if not isinstance(self.positives, GivenPairs):
+            return None
+        assert self.positions is not None
+        return self.positives.negatives(self.labels, positions=self.positions)
 
     def __len__(self) -> int:
         """Return the smallest number of pairs of any epoch."""

@@ -29,6 +29,7 @@ from tammes.encoders import (
 from tammes.objective import Objective
 from tammes.positives import (
     EdgesAndFeatures,
+    GivenPairs,
     Handwriting,
     Neighbors,
     OwnGraph,
@@ -163,7 +164,7 @@ def _suited_to_data(
             encoder=BagOfWordsConfig(dim=256, minimum_count=2, lowercase=True),
             head=None,
             augmentation=None,
-            positives=Neighbors() if data.labels is None else SameClass(),
+            positives=_usual_positives(data),
             optimizer=Adam(learning_rate=0.1, schedule=Cosine(warmup_epochs=0)),
             batch_size=_batch_size(rows),
             epochs=_epochs(rows, VISITED, fewest=FEWEST_EPOCHS_OF_TEXTS),
@@ -216,6 +217,12 @@ def _suited_to_data(
         epochs=_epochs(rows, VISITED_BY_RESNET9 if is_small else VISITED, fewest=FEWEST_EPOCHS_OF_IMAGES),
         seed=seed,
     )
+
+
+def _usual_positives(texts: Texts) -> GivenPairs | Neighbors | SameClass:
+    if texts.has_given_pairs:
+        return GivenPairs()
+    return Neighbors() if texts.labels is None else SameClass()
 
 
 def _usual_encoder(size: int, augmentation: Photographs | Handwriting) -> EncoderConfig:

@@ -14,6 +14,9 @@ from tammes.data.vocabulary import Vocabulary
 from tammes.data.volumes import Size, Volumes, Window
 from tammes.training.shard_order import ShardsSummary
 
+SENTENCES = 8_192
+"""Sentences of a checksum that are read at a time."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ImagesSummary:
@@ -78,8 +81,10 @@ class TextsSummary:
     ) -> "TextsSummary":
         """Describe texts and the tokenizer of their encoder."""
         words = tokenizer.words if isinstance(tokenizer, Vocabulary) else (tokenizer.file,)
-        content = "\0".join([*words, "", *texts.sentences])
-        digest = hashlib.sha256(content.encode(errors="surrogatepass"))
+        digest = hashlib.sha256("\0".join([*words, ""]).encode(errors="surrogatepass"))
+        for start in range(0, len(texts), SENTENCES):  # they may be larger than memory
+            content = "".join(f"\0{sentence}" for sentence in texts.sentences[start : start + SENTENCES])
+            digest.update(content.encode(errors="surrogatepass"))
         if texts.labels is not None:
             digest.update(texts.labels.numpy().tobytes())
         return cls(

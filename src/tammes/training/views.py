@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tammes.positives import Adjacent, OwnGraph
+import torch
+
+from tammes.data.tokens import Tokens
+from tammes.positives import Adjacent, GivenPairs, OwnGraph
 from tammes.training.active_views import ActiveViews
 from tammes.training.config import AugmentationConfig, TrainingConfig
 from tammes.training.examples import Inputs, changed, to_inputs
@@ -24,7 +27,8 @@ def views_of(
     """Return the views of each row of a batch.
 
     They are two, or as many as there are crops; one graph for all its nodes, one sentence that is compared
-    with those around, and one image where nothing is contrasted.
+    with those around, and one image where nothing is contrasted. They are three where the data give each
+    anchor its negative.
 
     Args:
         config: configuration of the run.
@@ -34,11 +38,15 @@ def views_of(
         model: encoder and head, by which active positives are chosen.
         active: choice of the second view among several candidates, or None.
     """
-    anchors, positives, _ = batch
+    anchors, positives, rows_of_both = batch
     first = to_inputs(anchors)
     if isinstance(config.positives, OwnGraph | Adjacent):
         return (first,)
     second = first if positives is None else to_inputs(positives)
+    if isinstance(config.positives, GivenPairs):
+        assert isinstance(second, Tokens)
+        places = torch.arange(len(second), device=second.offsets.device)
+        return first, *(second.take(rows) for rows in places.split(len(rows_of_both)))
     of_first, of_second = config.augmentations
     # The views of the objective serve the equivariance loss, too, unless it has its own augmentation.
     care = config.equivariance

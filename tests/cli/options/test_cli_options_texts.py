@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from tammes.cli.holding_out import hold_out
-from tammes.cli.loading import looks_like_texts
 from tammes.cli.main import main
 from tammes.cli.options.texts import TextFormat
+from tammes.cli.texts import looks_like_texts
 from tammes.data import Texts
 from tammes.positives import Neighbors, SameClass
 from tammes.training import load_run

@@ -26,6 +26,7 @@ RARE = frozenset(
             "neighbor_temperature",
         ),
         *("split", "files", "encoding", "prose", "text_column", "label_column"),
+        *("anchor_column", "positive_column", "negative_column"),
     }
 )
 
@@ -49,8 +50,9 @@ class Source:
             short, instead of leaving it out.
         unchecked: Do not decode each image of a folder once before the work begins: it begins sooner, and a
             damaged image ends it.
-        cache: Folder in which the decoded images of a folder or of shards are kept, so that each is decoded
-            once and not in every epoch and every command (by default none are kept).
+        cache: Folder in which the decoded images of a folder or of shards are kept, or the sentences of texts
+            and their tokens, so that each is read once, and a set may be larger than memory (by default none
+            are kept).
         buffer: Images of shards, or images or graphs of a stream, that an epoch mixes with each other, beyond
             the order of the shards.
         feature: Feature whose values are the labels, for images that have several: shape, texture or color of

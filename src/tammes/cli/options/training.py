@@ -10,11 +10,12 @@ from tammes import recipes
 from tammes.checks import check_integer, check_seed
 from tammes.cli.graph_data import are_nodes
 from tammes.cli.images import mirrors, size_and_channels
-from tammes.cli.loading import find_in_current_folder, in_reading_order, kind_of, load_split
+from tammes.cli.loading import find_in_current_folder, kind_of, load_split
 from tammes.cli.options.data import Split
 from tammes.cli.options.optimizer import OPTIMIZER, OptimizerChoice
 from tammes.cli.options.parsing import Option, constructor_of, fields_of
 from tammes.cli.options.parts import NAMES, choice_of, options_of
+from tammes.cli.texts import in_reading_order, of_given_pairs
 from tammes.cli.volumes import VolumeShape
 from tammes.data import GraphSet, GraphStream
 from tammes.encoders import (
@@ -168,6 +169,11 @@ class TrainingOptions:
         if self.adjacent:
             if kind != "texts":
                 raise ValueError(f"quick-thoughts is for texts, but {source.data} holds {kind}")
+            if source.format.anchor_column is not None:
+                raise ValueError(
+                    "quick-thoughts compares adjacent sentences, and pairs of given columns have none: "
+                    "choose another objective, such as simclr"
+                )
             source = in_reading_order(source)
         if kind != "volumes" and self.window is not None:
             raise ValueError(f"--window is for volumes, but {source.data} holds {kind}: leave it out")
@@ -186,7 +192,7 @@ class TrainingOptions:
             raise ValueError(f"that encoder: is for {what}, but {source.data} holds none: leave it out")
         if kind == "texts":
             self._check_texts(source.data)
-            return load_split(source, None)
+            return load_split(of_given_pairs(source), None)
         largest = None
         if isinstance(encoder, TransformersConfig) and self.size is None:
             largest = encoder.image_size()

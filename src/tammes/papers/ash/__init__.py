@@ -36,3 +36,15 @@ NEGATIVES_VISION = Entry(
     data="CIFAR-10 (cifar-10-binary.tar.gz or cifar-10-batches-bin), and SVHN (train_32x32.mat, "
     "test_32x32.mat) or MNIST (its four idx files) in its place",
 )
+
+SENTENCES_NEGATIVES = Entry(
+    name="sentences-negatives",
+    statement="Accuracy improves with the number of negatives until they collide with the class of their "
+    "anchor, and then slowly decays: here for adjacent sentences, whose usual batch is a run of one "
+    "document, so that nearly all negatives collide.",
+    source="Ash, Goel, Krishnamurthy and Misra, Investigating the Role of Negatives in Contrastive "
+    "Representation Learning, arXiv:2106.09943, sections 3 and 4; Robinson (2023), section 3.5.3, Table 3.2",
+    run=run_of("tammes.papers.ash.sentences"),
+    data="a folder with two folders, books (plain text in running prose, a document a file) and tasks (MR, "
+    "CR, SUBJ, MPQA, TREC and MSRP as published)",
+)

@@ -248,12 +248,12 @@ def fit(
     config, books = config_of(run, scale), examples()
     if run.epochs == 0:
         model = build_model(RunConfig(training=config, data=books.summary("books")), books.assets)
-        return _score(lambda corpus: _embedder(model), tasks, scale)
+        return _score(lambda corpus: embedder_of(model), tasks, scale)
     start = time.process_time()
     trained = train(config, books, source="books", machine=Machine(accelerator="cpu"))
     last = trained.metrics[-1]
     return _score(
-        lambda corpus: _embedder(trained.model),
+        lambda corpus: embedder_of(trained.model),
         tasks,
         scale,
         loss=last.loss or 0.0,
@@ -263,7 +263,8 @@ def fit(
     )
 
 
-def _embedder(model: Model) -> Embed:
+def embedder_of(model: Model) -> Embed:
+    """Return the function that embeds sentences by a model."""
     return lambda sentences: embed(model, Texts.of(sentences), batch_size=512)[0]
 
 

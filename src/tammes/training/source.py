@@ -1,0 +1,48 @@
+"""The source of a training: which rows are compared with which, by its positives and negatives."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from tammes.positives import Adjacent, GivenPairs, OwnGraph
+from tammes.sources import ContextWindow, Gather, InBatch, TwoTowers
+from tammes.training.config import TrainingConfig
+from tammes.training.momentum import KeysConfig
+from tammes.training.seeds import Purpose, derive
+
+
+def source_of(
+    config: TrainingConfig, dim: int, *, single: bool
+) -> InBatch | Gather | ContextWindow | TwoTowers | nn.Module:
+    """Return what makes pairs of the embeddings of a batch.
+
+    Args:
+        config: configuration of the run.
+        dim: width of the embeddings.
+        single: whether one process trains; else the rows of all processes are candidates of each.
+
+    Raises:
+        ValueError: nodes and graphs of several processes.
+
+    Example:
+        >>> from tammes import recipes
+        >>> source_of(TrainingConfig(objective=recipes.simclr(temperature=0.5)), 8, single=True)
+        InBatch()
+    """
+    if isinstance(config.positives, OwnGraph) and not single:
+        raise ValueError(
+            "OwnGraph() compares the nodes and graphs of one process, got several: start one, or choose "
+            "positives=SameInstance() with an augmentation"
+        )
+    gather = None if single else Gather()
+    if isinstance(config.negatives, KeysConfig):
+        generator = torch.Generator().manual_seed(derive(config.seed, Purpose.ADVERSARIES))
+        return config.negatives.source(dim, gather=gather, generator=generator)
+    if isinstance(config.positives, Adjacent):
+        return ContextWindow(window=config.positives.window, gather=gather)
+    if isinstance(given := config.positives, GivenPairs):
+        # Rows of one anchor may be on several processes.
+        shared = None if single else Gather(shared_ids=True)
+        return TwoTowers(symmetric=given.symmetric, same_tower=given.same_tower, gather=shared)
+    return gather or InBatch()
