@@ -85,7 +85,8 @@ def signnet_works(count: int) -> Works:
     torch.manual_seed(0)
     ours = SignNet(dim=64, phi=GINConfig(width=64, layers=8))
     for statistic in ours.buffers():
-        statistic.uniform_(0.5, 1.5)
+        if statistic.is_floating_point():
+            statistic.uniform_(0.5, 1.5)
     networks = {
         OURS: ours,
         "a loop over eigenvectors, v and -v apart": DirectSignNet(ours, loop=True),

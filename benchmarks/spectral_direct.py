@@ -9,18 +9,15 @@ from torch_geometric.nn import GINConv
 from tammes.spectral import BasisNet, SignNet
 from tammes.spectral.bases import Bases
 from tammes.spectral.equivariant.linear import MatrixToMatrix, MatrixToVector
-from tammes.spectral.normalization import NormalizedReLU
+from tammes.spectral.layers import NormalizedReLU
 
 
 class Normalized(nn.BatchNorm1d):
     """Batch normalization of the last axis, with the weights of ours."""
 
     def __init__(self, ours: NormalizedReLU) -> None:
-        super().__init__(len(ours.weight))
-        self.weight.data.copy_(ours.weight)
-        self.bias.data.copy_(ours.bias)
-        self.running_mean.copy_(ours.mean)
-        self.running_var.copy_(ours.variance)
+        super().__init__(ours.norm.num_features)
+        self.load_state_dict(ours.norm.state_dict())
 
     def forward(self, values: Tensor) -> Tensor:
         """Statistics of all axes but the last."""

@@ -93,6 +93,16 @@ def test_cliques_of_large_sparse_graphs_are_found_at_once() -> None:
     assert answer.score == networkx.max_weight_clique(graph, weight=None)[1] == answer.bound
 
 
+def test_cliques_of_sparse_graphs_need_no_integer_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(integer_program.Program, "solve")
+    for seed, chance in itertools.product(range(5), (0.02, 0.1, 0.4)):
+        graph = networkx.gnp_random_graph(40, chance, seed=seed)
+        neighbors = [set(graph[node]) for node in range(40)]
+        answer = largest_clique(neighbors)
+        assert answer.score == networkx.max_weight_clique(graph, weight=None)[1] == answer.bound
+        assert all(second in neighbors[first] for first, second in itertools.combinations(answer.members, 2))
+
+
 def test_cliques_out_of_time_have_a_bound() -> None:
     graph = networkx.gnp_random_graph(150, 0.9, seed=0)
     neighbors = [set(graph[node]) for node in range(150)]

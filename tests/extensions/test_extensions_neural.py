@@ -209,3 +209,19 @@ def test_what_must_be_positive(wrong: float) -> None:
         ExactEigenpairs(broadening=wrong)
     with pytest.raises(ValueError, match="scale must be a finite number above 0"):
         Sigmoid(scale=wrong)
+
+
+def test_derivatives_are_those_of_eigh_where_eigenvalues_are_apart() -> None:
+    """In double precision to 1e-9: gaps are at least 0.1 of the largest eigenvalue here."""
+    basis = torch.linalg.qr(torch.randn(6, 6, dtype=torch.float64))[0]
+    roots = torch.tensor([1.0, 0.9, 0.75, 0.6, 0.45, 0.3], dtype=torch.float64)
+    factor = (basis * roots).requires_grad_()
+    weights = torch.randn(6, 6, dtype=torch.float64)
+
+    def gradient(vectors: torch.Tensor) -> torch.Tensor:
+        squares = vectors.square()  # the same for either sign
+        return torch.autograd.grad((squares * weights).sum(), factor)[0]
+
+    found = gradient(ExactEigenpairs()(factor[None], 6)[1][0])
+    expected = gradient(torch.linalg.eigh(factor @ factor.mT)[1].flip(-1))
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)

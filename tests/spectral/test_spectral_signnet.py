@@ -30,7 +30,6 @@ from tammes.spectral import (
     SummedConfig,
 )
 from tammes.spectral.copies import Groups
-from tammes.spectral.normalization import NormalizedReLU
 from tammes.spectral.phi import EigenvectorLayers
 from tammes.spectral.unconstrained import UnconstrainedSignNet
 
@@ -130,8 +129,7 @@ def test_phi_sees_every_eigenvector_and_neighbor() -> None:
             for sign in (1, -1):
                 h = torch.cat([torch.stack([sign * vector, value], dim=1), X[rows]], dim=1)
                 for layer in signnet.phi.layers:
-                    h = layer.mlp(around @ h)
-                    h = h if layer.last else layer.normalize([h])[0]
+                    h = layer.normalize(layer.mlp(around @ h))
                 total[:, :6] += h
             total[:, 6] += value
         expected.append(signnet.rho.mlp(total))
@@ -149,46 +147,6 @@ def test_directed_edges_are_summed_at_their_heads() -> None:
     weights = torch.randn(9, 2, 1, dtype=torch.float64)
     pair = [torch.autograd.grad((each * weights).sum(), signals)[0] for each in (summed, expected)]
     assert is_same(*pair)
-
-
-@pytest.mark.parametrize("phi", PHIS, ids=lambda part: type(part).__name__)
-def test_pieces_change_nothing(phi: PhiConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large batches are taken in pieces, which only memory may tell."""
-    signnet = network(phi, SummedConfig(width=6), training=True)
-    signnet.phi.apply(lambda module: setattr(module, "p", 0.0) if hasattr(module, "p") else None)
-    results = []
-    for rows in (10**9, 40, 1):
-        monkeypatch.setattr("tammes.spectral.copies.PIECE_ROWS", rows)
-        whole = called(signnet, X, DATA)
-        results.append((whole, *torch.autograd.grad(whole.square().sum(), signnet.parameters())))
-    for other in results[1:]:
-        for one, two in zip(results[0], other, strict=True):
-            assert (one - two).abs().max() <= 1e-9 * one.abs().max().clamp(min=1)
-
-
-def test_normalization_is_that_of_torch() -> None:
-    ours, torchs = NormalizedReLU(5).double(), nn.BatchNorm1d(5).double()
-    with torch.no_grad():
-        ours.weight.uniform_(-1, 2)
-        ours.bias.normal_()
-        torchs.weight.copy_(ours.weight)
-        torchs.bias.copy_(ours.bias)
-    pieces = [torch.randn(rows, 2, 5, dtype=torch.float64, requires_grad=True) for rows in (7, 3)]
-    whole = torch.cat([piece.flatten(0, 1) for piece in pieces])
-    for training in (True, False):
-        ours.train(training)
-        torchs.train(training)
-        one = torch.cat([piece.flatten(0, 1) for piece in ours(pieces)])
-        other = torchs(whole).relu()
-        assert is_same(one, other)
-        weights = torch.randn_like(one)
-        by_one = torch.autograd.grad((one * weights).sum(), [*pieces, ours.weight, ours.bias])
-        by_other = torch.autograd.grad(
-            (other * weights).sum(), [*pieces, torchs.weight, torchs.bias], retain_graph=True
-        )
-        assert all(is_same(a, b, 1e-10) for a, b in zip(by_one, by_other, strict=True))
-        assert is_same(ours.mean, torchs.running_mean)
-        assert is_same(ours.variance, torchs.running_var)
 
 
 def test_eigenvalues_and_features_enter_where_they_are_asked_for() -> None:
@@ -228,11 +186,8 @@ def test_a_single_node_without_edges_has_an_encoding() -> None:
 
 @pytest.mark.parametrize("rho", RHOS, ids=lambda part: type(part).__name__)
 @pytest.mark.parametrize("phi", PHIS, ids=lambda part: type(part).__name__)
-def test_graphs_without_any_eigenvector_are_encoded(
-    phi: PhiConfig, rho: RhoConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_graphs_without_any_eigenvector_are_encoded(phi: PhiConfig, rho: RhoConfig) -> None:
     """As those whose only eigenspace was cut."""
-    monkeypatch.setattr("tammes.spectral.copies.PIECE_ROWS", 1)
     kept = (DATA.batch != 2)[:, None]
     vectors = DATA.vectors.where(kept, 0.0)
     signnet = network(phi, rho, training=True)

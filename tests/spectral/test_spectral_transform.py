@@ -15,7 +15,7 @@ from batches import edges_of
 
 pytest.importorskip("torch_geometric")
 
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch, Data, HeteroData
 
 from tammes.spectral import Combinatorial, RandomWalk, eigenpairs
 from tammes.spectral.transform import AddEigenpairs
@@ -147,6 +147,30 @@ def test_wrong_graphs_are_refused() -> None:
         AddEigenpairs(dtype=torch.int64)
     with pytest.raises(ValueError, match="laplacian must be a Laplacian"):
         AddEigenpairs(laplacian="sym")(good)  # type: ignore[arg-type]
+
+
+def test_several_kinds_of_nodes_are_refused() -> None:
+    several = HeteroData()
+    several["paper"].x = torch.ones(2, 1)
+    several["author"].x = torch.ones(3, 1)
+    for given in (several, [data_of(nx.path_graph(3)), several]):
+        with pytest.raises(ValueError, match=r"got HeteroData.*to_homogeneous"):
+            AddEigenpairs()(given)
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 1)])
+def test_weights_under_another_name_are_pointed_out(shape: tuple[int, ...]) -> None:
+    graph = data_of(nx.path_graph(3))
+    graph.edge_attr = torch.ones(shape)
+    with pytest.warns(UserWarning, match="call them edge_weight"):
+        AddEigenpairs()(graph)
+    graph.edge_weight = torch.ones(4)
+    AddEigenpairs()(graph)  # no warning
+    kinds = data_of(nx.path_graph(3))
+    kinds.edge_attr = torch.ones(4, 3)
+    AddEigenpairs()([kinds])
+    kinds.edge_attr = torch.ones(4, dtype=torch.long)
+    AddEigenpairs()([kinds])
 
 
 def test_settings_show_in_the_name() -> None:

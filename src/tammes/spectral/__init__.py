@@ -19,6 +19,7 @@ from tammes.spectral.equivariant.matrices import Dense, Factored, Matrices, Node
 from tammes.spectral.equivariant.tensors import TensorToTensor, bell_number, set_partitions
 from tammes.spectral.expressive_basisnet import ExpressiveBasisNet
 from tammes.spectral.gin import GIN, GINConfig
+from tammes.spectral.memory import keep_freed_memory
 from tammes.spectral.perceptron import (
     Concatenated,
     ConcatenatedConfig,
@@ -85,6 +86,7 @@ __all__ = [
     "bell_number",
     "eigenpairs",
     "eigenvector_mask",
+    "keep_freed_memory",
     "laplacian_matrix",
     "orthonormal_within",
     "set_partitions",

@@ -13,7 +13,7 @@ def batch_of(
     """Return the graph of each node; None stands for a single graph, as in torch_geometric."""
     if batch is not None:
         return batch
-    return torch.zeros(len(eigenvectors), dtype=torch.long, device=eigenvectors.device)
+    return torch.zeros(eigenvectors.shape[0], dtype=torch.long, device=eigenvectors.device)
 
 
 def check_batch(batch: Tensor | None) -> None:
@@ -47,7 +47,7 @@ def check_edges(edges: Tensor, batch: Int[Tensor, " nodes"]) -> None:
 
 def check_rows(eigenvectors: Tensor, batch: Int[Tensor, " nodes"]) -> None:
     """Raise ValueError unless `eigenvectors` is a matrix with one row for each node of `batch`."""
-    if eigenvectors.dim() != 2 or len(eigenvectors) != len(batch):
+    if eigenvectors.dim() != 2 or eigenvectors.shape[0] != batch.shape[0]:
         raise ValueError(
             f"expected eigenvectors of shape ({len(batch)}, k), a row for each node of the batch, got "
             f"{tuple(eigenvectors.shape)}"

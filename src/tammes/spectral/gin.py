@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.spectral.copies import Copies
-from tammes.spectral.layers import MLP, SharedDropout, check_sizes
-from tammes.spectral.normalization import NormalizedReLU
+from tammes.spectral.layers import MLP, NormalizedReLU, SharedDropout, check_sizes
 from tammes.spectral.phi import Phi, PhiConfig
 
 
@@ -38,11 +36,9 @@ class GIN(Phi):
     def forward(
         self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
     ) -> Float[Tensor, "rows signs outputs"]:
-        pieces = copies.pieces()
-        parts = list(signals.split([piece.rows for piece in pieces]))
         for layer in self.layers:
-            parts = layer(parts, pieces)
-        return torch.cat(parts)
+            signals = layer(signals, copies)
+        return signals
 
 
 class _Layer(nn.Module):
@@ -51,19 +47,13 @@ class _Layer(nn.Module):
     def __init__(self, config: GINConfig, inputs: int, *, last: bool) -> None:
         super().__init__()
         width, normalize = config.width, config.normalize
+        relu = NormalizedReLU(width) if normalize else nn.ReLU(inplace=True)
         self.mlp = MLP([inputs, width, width], normalize=normalize, bias=last or not normalize)
-        self.normalize = NormalizedReLU(width) if normalize and not last else None
-        self.dropout = SharedDropout(config.dropout)
-        self.last = last
+        self.normalize = nn.Identity() if last else relu
+        self.dropout = SharedDropout(0.0 if last else config.dropout)
 
-    def forward(self, signals: list[Tensor], pieces: list[Copies]) -> list[Tensor]:
-        sums = [piece.neighborhood_sum(own) for own, piece in zip(signals, pieces, strict=True)]
-        signals = self.mlp.on_pieces(sums, then=self.normalize)
-        if self.last:
-            return signals
-        if self.normalize is None:
-            signals = [own.relu_() for own in signals]
-        return [self.dropout(own) for own in signals]
+    def forward(self, signals: Tensor, copies: Copies) -> Tensor:
+        return self.dropout(self.normalize(self.mlp(copies.neighborhood_sum(signals))))
 
 
 @dataclass(frozen=True, kw_only=True)

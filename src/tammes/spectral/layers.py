@@ -1,15 +1,15 @@
-"""Multilayer perceptrons, and dropout with one mask for both signs of an eigenvector."""
+"""Multilayer perceptrons, with normalization and dropout that treat both signs of an eigenvector alike."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.checks import check_integer, check_multiple, check_number
-from tammes.spectral.normalization import NormalizedReLU
 
 
 class SharedDropout(nn.Module):
@@ -39,6 +39,50 @@ class SharedDropout(nn.Module):
             return values
         ones = values.new_ones(len(values), *[1] * (values.dim() - 2), values.shape[-1])
         return values * nn.functional.dropout(ones, self.p)
+
+
+class NormalizedReLU(nn.Module):
+    """relu(w (z - mean) / std + b), with mean and std over all axes but the last: v and -v share them.
+
+    Args:
+        channels: size of the last axis.
+
+    Raises:
+        ValueError: when called in training on a single row, which has no standard deviation.
+
+    Example:
+        >>> import torch
+        >>> NormalizedReLU(1)(torch.tensor([[2.0], [0.0]])).tolist()
+        [[0.9999949932098389], [0.0]]
+    """
+
+    _EARLIER = (
+        ("weight", "norm.weight"),
+        ("bias", "norm.bias"),
+        ("mean", "norm.running_mean"),
+        ("variance", "norm.running_var"),
+    )
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(channels)
+
+    @override
+    def forward(self, values: Float[Tensor, "*any channels"]) -> Float[Tensor, "*any channels"]:
+        rows = values.flatten(0, -2)
+        if self.training and len(rows) < 2:
+            raise ValueError(
+                f"expected at least two rows to normalize in training, got {len(rows)}: a batch of one node; "
+                "use larger batches or normalize=False, or call eval() first"
+            )
+        return self.norm(rows).relu_().view_as(values)  # in place: the backward pass needs no value before it
+
+    @override
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        for earlier, name in self._EARLIER:  # names of files from before `norm` was torch's
+            if prefix + earlier in state_dict:
+                state_dict[prefix + name] = state_dict.pop(prefix + earlier)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
 class MLP(nn.Module):
@@ -74,25 +118,9 @@ class MLP(nn.Module):
 
     @override
     def forward(self, values: Float[Tensor, "*any inputs"]) -> Float[Tensor, "*any outputs"]:
-        return self.on_pieces([values])[0]
-
-    def on_pieces(self, pieces: list[Tensor], *, then: NormalizedReLU | None = None) -> list[Tensor]:
-        """Return the result for a batch in pieces, which are normalized together.
-
-        Args:
-            pieces: pieces of the batch.
-            then: normalization after the last layer.
-        """
-        layers = [*self.layers, *([] if then is None else [then])]
-        # A linear layer before a normalization is applied within it: see `NormalizedReLU.forward`.
-        for layer, following in zip(layers, [*layers[1:], None], strict=True):
-            if isinstance(layer, NormalizedReLU):
-                continue
-            if isinstance(following, NormalizedReLU):
-                pieces = following(pieces, layer)
-            else:
-                pieces = [layer(piece) for piece in pieces]
-        return pieces
+        for layer in self.layers:
+            values = layer(values)
+        return values
 
 
 def check_sizes(*, width: int, layers: int, dropout: float = 0.0, heads: int = 1) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
@@ -36,8 +35,7 @@ class Elementwise(Phi):
     def forward(
         self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
     ) -> Float[Tensor, "rows signs outputs"]:
-        parts = signals.split([piece.rows for piece in copies.pieces()])
-        return torch.cat(self.mlp.on_pieces(list(parts)))
+        return self.mlp(signals)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,14 +9,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from tammes.spectral.copies import Copies
+from tammes.spectral.copies import Copies, Groups
 
 
 class Phi(nn.Module):
     """phi: a network on signals on graphs that treats eigenvectors one by one, and all nodes alike.
 
     A subclass sets `outputs`, the number of channels of its output. It gets all eigenvectors of a batch at
-    once. Where nodes see nothing of other graphs it may process `copies.pieces()` one after the other.
+    once.
     """
 
     outputs: int
@@ -50,9 +50,12 @@ class NodeLayers(Phi):
     def forward(
         self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
     ) -> Float[Tensor, "rows signs outputs"]:
-        pieces = copies.pieces()
-        parts = zip(signals.split([piece.rows for piece in pieces]), pieces, strict=True)
-        return torch.cat([self.layers(part, piece.by_eigenvector) for part, piece in parts])
+        return self.layers(signals, _sets(copies))
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]  # the sizes of the sets are numbers
+def _sets(copies: Copies) -> Groups:
+    return copies.by_eigenvector
 
 
 class Rho(nn.Module):

@@ -84,19 +84,37 @@ class SignNet(nn.Module):
             ValueError: for eigenpairs that are not finite or do not fit the nodes and graphs of `batch`, and
                 for node features that are not finite or not as many as the network was built for.
         """
-        batch = batch_of(batch, eigenvectors)
-        check_eigenpairs(batch, eigenvectors, eigenvalues)
-        copies = Copies.of(edge_index, batch, eigenvectors, len(eigenvalues))
-        dtype = next(self.parameters()).dtype
+        copies, x = self._checked(x, edge_index, batch, eigenvectors, eigenvalues)
+        batch, dtype = copies.batch, next(self.parameters()).dtype
         value = eigenvalues.to(dtype)[batch[copies.node], copies.column][:, None]
         vector = eigenvectors[copies.node, copies.column].to(dtype)
         signals = torch.stack([vector, -vector], dim=1)[..., None]  # (rows, 2, 1)
         others = [value] if self.phi_sees_eigenvalues else []
-        if self.features:
-            others.append(check_features(x, len(batch), self.features).to(dtype)[copies.node])
+        if x is not None:
+            others.append(x.to(dtype)[copies.node])
         for other in others:
             signals = torch.cat([signals, other[:, None].expand(-1, 2, -1)], dim=2)
         encoded = self.phi(signals, copies).sum(1)  # (rows, channels)
         if self.rho_sees_eigenvalues:
             encoded = torch.cat([encoded, value], dim=1)
         return self.rho(encoded, copies)
+
+    # The checks depend on numbers: each would break the compiled graph.
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def _checked(
+        self,
+        x: Tensor | None,
+        edge_index: Tensor,
+        batch: Tensor | None,
+        eigenvectors: Tensor,
+        eigenvalues: Tensor,
+    ) -> tuple[Copies, Tensor | None]:
+        batch = batch_of(batch, eigenvectors)
+        if not torch.compiler.is_exporting():  # an exported program does not look at numbers
+            check_eigenpairs(batch, eigenvectors, eigenvalues)
+            x = check_features(x, batch.shape[0], self.features) if self.features else None
+        copies = Copies.of(edge_index, batch, eigenvectors, eigenvalues.shape[0])
+        if torch.compiler.is_exporting():
+            torch._check(copies.rows > 0)  # which the exporter asks for
+        copies.by_node, copies.neighborhoods  # noqa: B018  # computed here, and not within the compiled graph
+        return copies, x if self.features else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from tammes.spectral.eigen.eigenpairs import Eigenpairs, eigenpairs
 from tammes.spectral.eigen.laplacian import Laplacian, Symmetric
 
 try:
-    from torch_geometric.data import Batch, Data
+    from torch_geometric.data import Batch, Data, HeteroData
     from torch_geometric.transforms import BaseTransform
 except ImportError as error:
     raise ImportError('AddEigenpairs needs torch_geometric: pip install "tammes[graphs]"') from error
@@ -52,7 +53,7 @@ class AddEigenpairs(BaseTransform):
     Raises:
         ImportError: where torch_geometric is missing.
         ValueError: for a count below 1, a dtype that is no float type, and, when called, for a batch, graphs
-            without nodes, and graphs that `eigenpairs` rejects.
+            with several kinds of nodes, graphs without nodes, and graphs that `eigenpairs` rejects.
 
     Example:
         >>> from torch_geometric.data import Batch, Data
@@ -78,7 +79,7 @@ class AddEigenpairs(BaseTransform):
 
     def __call__(self, data: Data | Sequence[Data]) -> Data | list[Data]:
         """Return copies of a graph or of a list of graphs, with eigenpairs."""
-        if isinstance(data, Data):
+        if isinstance(data, Data | HeteroData):
             return self.forward(data)
         graphs = list(data)
         sizes = [graph.num_nodes or 0 for graph in graphs]  # num_nodes is None where no attribute implies it
@@ -136,6 +137,11 @@ def _chunks(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def _joined(graphs: Sequence[Data], sizes: Sequence[int]) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return the edges, the graph of each node, and the weights, or None where graphs have none."""
+    if any(isinstance(graph, HeteroData) for graph in graphs):
+        raise ValueError(
+            "expected graphs with one kind of node, got HeteroData, which has no single Laplacian; give "
+            "data.to_homogeneous(), or the subgraph of one kind of node and edge"
+        )
     if any(isinstance(graph, Batch) for graph in graphs):
         raise ValueError("expected graphs, got a Batch of several; give the list, batch.to_data_list()")
     empty = [number for number, size in enumerate(sizes) if not size]
@@ -154,6 +160,12 @@ def _joined(graphs: Sequence[Data], sizes: Sequence[int]) -> tuple[Tensor, Tenso
     if bool(outside.any()):
         number = int(graph[outside][0])
         raise ValueError(f"expected edges between nodes 0 to {sizes[number] - 1} in graph {number}")
+    if any(_has_weights_elsewhere(graph) for graph in graphs):
+        warnings.warn(
+            "graphs have one number for each edge in edge_attr, which the Laplacian does not see; if these "
+            "are weights, call them edge_weight",
+            stacklevel=4,
+        )
     weights = [graph.edge_weight for graph in graphs]
     missing = sum(weight is None for weight in weights)
     if missing not in (0, len(graphs)):
@@ -162,6 +174,17 @@ def _joined(graphs: Sequence[Data], sizes: Sequence[int]) -> tuple[Tensor, Tenso
         edges + (nodes.cumsum(0) - nodes)[graph],
         owner.repeat_interleave(nodes),
         None if missing else torch.cat(weights),
+    )
+
+
+def _has_weights_elsewhere(graph: Data) -> bool:
+    """Return whether `edge_attr` looks like weights: floats, one for each edge, and no `edge_weight`."""
+    given = graph.edge_attr
+    return (
+        graph.edge_weight is None
+        and isinstance(given, Tensor)
+        and given.is_floating_point()
+        and given.numel() == graph.num_edges > 0
     )
 
 

@@ -32,10 +32,10 @@ class SetAttention(nn.Module):
     def forward(
         self, values: Float[Tensor, "rows *any width"], groups: Groups
     ) -> Float[Tensor, "rows *any width"]:
-        if not len(values):
+        if values.shape[0] == 0:
             return values
         three = self.project(values).unflatten(-1, (3, self.heads, -1))
-        three = three.reshape(len(values), -1, *three.shape[-3:])  # (rows, any, 3, heads, part)
+        three = three.reshape(values.shape[0], -1, *three.shape[-3:])  # (rows, any, 3, heads, part)
         query, key, value = groups.padded(three).permute(3, 0, 2, 4, 1, 5)  # (sets, any, heads, widest, part)
         mask = groups.mask[:, None, None, None]
         joined = scaled_dot_product_attention(query, key, value, attn_mask=mask)

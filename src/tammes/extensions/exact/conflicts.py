@@ -2,9 +2,12 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tammes.extensions.exact.integer_program import Answer, Program
+
+FEW = 24
+"""Nodes among which all maximal cliques are listed, at most 3^(24 / 3) = 6,561 (Moon and Moser, 1965)."""
 
 
 def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) -> Answer:
@@ -80,6 +83,14 @@ def largest_clique(neighbors: Sequence[set[int]], seconds: float = math.inf) -> 
         if len(others) < len(best):
             break
         members = sorted(others)
+        if (
+            len(members) <= FEW and time.monotonic() < ends
+        ):  # as in molecules: quicker than to set up a program
+            clique = max(_maximal_cliques(neighbors, others), key=len)
+            bound = max(bound, len(clique) + 1)
+            if len(clique) + 1 > len(best):
+                best = tuple(sorted([node, *clique]))
+            continue
         conflicts = [
             {place for place, other in enumerate(members) if other != each and other not in neighbors[each]}
             for each in members
@@ -89,6 +100,26 @@ def largest_clique(neighbors: Sequence[set[int]], seconds: float = math.inf) -> 
         if len(found.members) + 1 > len(best):
             best = tuple(sorted([node, *(members[place] for place in found.members)]))
     return _answer(best, max(bound, len(best)))
+
+
+def _maximal_cliques(neighbors: Sequence[set[int]], nodes: set[int]) -> Iterator[set[int]]:
+    """Yield the maximal cliques among some nodes.
+
+    Source: Bron and Kerbosch, Algorithm 457, 1973, with a pivot: a maximal clique has the pivot, or a node
+    that is not its neighbor.
+    """
+
+    def grown(clique: set[int], open_nodes: set[int], closed: set[int]) -> Iterator[set[int]]:
+        if not open_nodes and not closed:
+            yield clique
+            return
+        pivot = max(open_nodes | closed, key=lambda each: len(neighbors[each] & open_nodes))
+        for node in sorted(open_nodes - neighbors[pivot]):
+            yield from grown(clique | {node}, open_nodes & neighbors[node], closed & neighbors[node])
+            open_nodes = open_nodes - {node}
+            closed = closed | {node}
+
+    yield from grown(set(), nodes, set())
 
 
 def _later(neighbors: Sequence[set[int]]) -> dict[int, set[int]]:

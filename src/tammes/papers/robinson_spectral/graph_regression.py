@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.data.labeled_graphs import LabeledGraphs
-from tammes.spectral import SignNet, eigenpairs
+from tammes.spectral import SignNet, eigenpairs, keep_freed_memory
 from tammes.spectral.baselines import AbsoluteValues, CanonicalSigns, RandomFlips
 
 if TYPE_CHECKING:
@@ -166,6 +166,7 @@ def fit(
         chunks = torch.arange(len(part.graphs)).split(8 * batch_size)
         return torch.cat([error(part.subset(chosen)) for chosen in chunks]).mean(dim=0)
 
+    keep_freed_memory()
     train, validation, test = parts
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
