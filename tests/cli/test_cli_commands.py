@@ -502,7 +502,19 @@ def test_reproduce_lists_and_redoes(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize(
     "command",
-    ["", "train", "embed", "evaluate", "search", "compare", "report", "reproduce", "theory", "solve"],
+    [
+        "",
+        "train",
+        "embed",
+        "encode",
+        "evaluate",
+        "search",
+        "compare",
+        "report",
+        "reproduce",
+        "theory",
+        "solve",
+    ],
 )
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(f"{command} --help") == 0

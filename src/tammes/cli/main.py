@@ -19,6 +19,10 @@ def embed() -> None:
     """Write the features and embeddings of images, texts or graphs to a file."""
 
 
+def encode() -> None:
+    """Write positional encodings of the nodes of graphs to a file."""
+
+
 def export() -> None:
     """Write a trained encoder for other programs: ONNX, or PyTorch's own format."""
 
@@ -55,7 +59,10 @@ def solve() -> None:
     """Find cliques, independent sets, cuts or covers in graphs, by networks trained without solutions."""
 
 
-COMMANDS = (train, embed, evaluate, search, diagnose, export, compare, report, reproduce, theory, solve)
+COMMANDS = (
+    *(train, embed, encode, evaluate, search, diagnose, export),
+    *(compare, report, reproduce, theory, solve),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

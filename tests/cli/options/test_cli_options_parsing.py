@@ -16,6 +16,7 @@ COMMANDS = (
     "train objective",
     "compare",
     "embed",
+    "encode",
     "evaluate",
     "export",
     "reproduce",
@@ -72,6 +73,7 @@ def test_help_fits_a_terminal_and_speaks_of_no_none(
         ("train logistic", ["--data"]),
         ("compare", ["--data"]),
         ("embed", ["--data", "--out"]),
+        ("encode", ["--out"]),
         ("evaluate", ["--data"]),
         ("export", ["--out"]),
         ("theory positives", ["--dimension"]),
@@ -86,7 +88,7 @@ def test_what_must_be_given_comes_first(
         assert flags(text)[: len(first)] == required == first
 
 
-@pytest.mark.parametrize("command", ["train simclr", "compare", "embed", "evaluate", "solve"])
+@pytest.mark.parametrize("command", ["train simclr", "compare", "embed", "encode", "evaluate", "solve"])
 def test_rare_options_are_named_by_help_and_explained_by_help_all(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
