@@ -10,8 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tammes.checks import check_integer
-from tammes.extensions.exact.conflicts import largest_clique, largest_without
-from tammes.extensions.exact.integer_program import Answer, Program, SolutionCache, key_of
+from tammes.extensions.conflicts import largest_clique, largest_without
 from tammes.extensions.functions.coverage import Coverage, Covers
 from tammes.extensions.functions.formulas import (
     CliqueDensity,
@@ -26,6 +25,7 @@ from tammes.extensions.functions.formulas import (
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.integer_program import Answer, Program, SolutionCache, key_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

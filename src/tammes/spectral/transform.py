@@ -14,8 +14,13 @@ from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.eigen.cache import content_key, load_eigenpairs, save_eigenpairs
-from tammes.spectral.eigen.eigenpairs import Eigenpairs, eigenpairs
+from tammes.spectral.eigen.eigenpairs import (
+    Eigenpairs,
+    content_key,
+    eigenpairs,
+    load_eigenpairs,
+    save_eigenpairs,
+)
 from tammes.spectral.eigen.laplacian import Laplacian, Symmetric
 
 try:

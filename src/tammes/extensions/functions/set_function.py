@@ -11,8 +11,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_shape
-from tammes.extensions.functions.support import Listed, Support, Sweep
-from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.ground_set import GroundSet, Listed, Support, Sweep
 
 ENTRIES_AT_ONCE = 1 << 24
 """Entries of the indicator vectors that one call of `SetFunction.values` gets along a sweep."""
