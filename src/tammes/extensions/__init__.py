@@ -1,10 +1,10 @@
 """Gradients through set functions: extensions of f(S) to vectors and matrices."""
 
 from tammes.extensions.eigenpairs import Eigensolver, ExactEigenpairs, PowerIterations
+from tammes.extensions.functions.counts import Counts
 from tammes.extensions.functions.coverage import Coverage, Covers
 from tammes.extensions.functions.formulas import (
     CliqueDensity,
-    Counts,
     Formula,
     GraphFunction,
     IndependenceDensity,

@@ -1,5 +1,6 @@
 """Ground sets of different sizes, one after the other in one flat vector, and families of sets in them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -77,6 +78,23 @@ class GroundSet:
     def slot(self) -> Int[Tensor, " total"]:
         """Index of each element in the flattened `(inputs, widest)` padding."""
         return self.owner * self.widest + self.position
+
+    @property
+    def empty_sets(self) -> Bool[Tensor, " total"]:
+        """The empty set of each input, as one indicator vector."""
+        return torch.zeros(self.total, dtype=torch.bool, device=self.device)
+
+    def turns(
+        self, order: Int[Tensor, " total"]
+    ) -> Iterator[tuple[Int[Tensor, " inputs"], Bool[Tensor, " inputs"]]]:
+        """Yield the element of each input at each place of its order, and whether the input has that many.
+
+        >>> [element.tolist() for element, _ in GroundSet(sizes=(2, 1)).turns(torch.tensor([1, 0, 2]))]
+        [[1, 2], [0, 2]]
+        """
+        for place in range(self.widest):
+            has_turn = self.size > place
+            yield order[(self.offsets + place).where(has_turn, self.offsets)], has_turn
 
     def sum(self, values: Shaped[Tensor, "*rows total"]) -> Shaped[Tensor, "*rows inputs"]:
         """Sum the values of each input's elements.
