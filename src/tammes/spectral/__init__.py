@@ -37,6 +37,7 @@ from tammes.spectral.sets import (
     NodeSetsConfig,
     NodeTransformerConfig,
 )
+from tammes.spectral.sign_equivariant import SignEquivariantNet, link_features
 from tammes.spectral.signnet import SignNet, keep_freed_memory
 from tammes.spectral.universal import ExpressiveBasisNet, UnconstrainedBasisNet, UnconstrainedSignNet
 
@@ -77,6 +78,7 @@ __all__ = [
     "RelativeGap",
     "Rho",
     "RhoConfig",
+    "SignEquivariantNet",
     "SignNet",
     "Summed",
     "SummedConfig",
@@ -91,6 +93,7 @@ __all__ = [
     "eigenvector_mask",
     "keep_freed_memory",
     "laplacian_matrix",
+    "link_features",
     "orthonormal_within",
     "set_partitions",
 ]
