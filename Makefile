@@ -11,7 +11,7 @@ OLDER := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
 # What every part leans on, with the versions of other packages that `lowest` and `newest` install.
 CORE := tests/test_*.py tests/reduce tests/coupling tests/contrast tests/data tests/encoders tests/training
 
-.PHONY: help setup demo test test-hosts lint attack lowest newest sbom benchmark clean
+.PHONY: help setup demo test test-hosts lint attack lowest newest sbom package benchmark clean
 
 help:
 	@echo "make demo       compare objectives on ten digits and on 400 glyphs; writes demo/report.html and demo/glyphs.html"
@@ -21,6 +21,7 @@ help:
 	@echo "make lowest     the tests of the core with the oldest versions of other packages that are allowed"
 	@echo "make newest     likewise with the newest; PYTHON=python3.13 chooses a Python for both"
 	@echo "make sbom       write the software bill of materials of constraints.txt to sbom.json"
+	@echo "make package    build the wheel and the sdist, check both, and try the wheel where nothing else is"
 	@echo "make benchmark  time and memory of the objectives against their peers"
 	@echo "make clean      remove the environment and what the demo wrote"
 
@@ -82,9 +83,22 @@ sbom:
 	$(VENV)-sbom/bin/cyclonedx-py requirements constraints.txt --pyproject pyproject.toml \
 		--output-format JSON --output-reproducible --output-file sbom.json
 
+# Ends with the wheel in an environment of its own, tried from an empty folder.
+package:
+	rm -rf dist $(VENV)-package $(VENV)-installed
+	$(PYTHON) -m venv $(VENV)-package
+	$(VENV)-package/bin/python -m pip install --quiet --constraint constraints.txt build==1.6.1 twine==7.0.0
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(VENV)-package/bin/python -m build --outdir dist
+	$(VENV)-package/bin/twine check --strict dist/*
+	$(PYTHON) -m venv $(VENV)-installed
+	$(VENV)-installed/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
+	.ci/installed.sh $(VENV)-installed/bin/python
+	ls -l dist
+
 benchmark: setup
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,benchmarks]"
 	$(BIN)/python benchmarks/cpu.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-hosts $(VENV)-lowest $(VENV)-newest $(VENV)-sbom demo
+	rm -rf $(VENV) $(VENV)-hosts $(VENV)-lowest $(VENV)-newest $(VENV)-sbom $(VENV)-package \
+		$(VENV)-installed dist demo

@@ -6,6 +6,8 @@ import json
 import random
 from pathlib import Path
 
+import torch
+
 HEAD = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
 FILLING = ["the", "a", "film", "plot", "actor", "scene", "of", "with", "and", "was", "is", "on"]
 WORDS = {
@@ -81,3 +83,35 @@ def write_all(folder: Path) -> Path:
     write_retrieval(folder / "animals")
     (folder / "README.md").write_text("What these are.")
     return folder
+
+
+def write_books_and_tasks(root: Path) -> Path:
+    """Books and tasks whose classes share a word."""
+    generator = torch.Generator().manual_seed(0)
+    words = "the a cat dog bird sees hears finds small large red blue".split()  # noqa: SIM905
+
+    def sentence(*more: str) -> str:
+        drawn = torch.randint(len(words), (6,), generator=generator).tolist()
+        return " ".join([*(words[word] for word in drawn), *more])
+
+    (root / "books").mkdir(parents=True)
+    for book in range(3):
+        text = " ".join(f"{sentence().capitalize()}." for _ in range(120))
+        (root / "books" / f"{book}.txt").write_text(text)
+    tasks = root / "tasks"
+    tasks.mkdir()
+    for stem, kinds in {
+        "rt-polarity": ("neg", "pos"),
+        "custrev": ("neg", "pos"),
+        "subj": ("objective", "subjective"),
+        "mpqa": ("neg", "pos"),
+    }.items():
+        for kind in kinds:
+            (tasks / f"{stem}.{kind}").write_text("".join(f"{sentence(kind)}\n" for _ in range(15)))
+    for part in ("train", "test"):
+        questions = (f"{kind}:x {sentence(kind)} ?\n" for kind in ("NUM", "LOC") for _ in range(12))
+        (tasks / f"TREC.{part}").write_text("".join(questions))
+        rows = (f"{row % 2}\t{row}\t{row}\t{sentence()}\t{sentence()}\n" for row in range(24))
+        header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
+        (tasks / f"msr_paraphrase_{part}.txt").write_text(header + "".join(rows))
+    return root

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -52,3 +54,10 @@ def test_what_is_cited_is_in_the_bibliography() -> None:
         if not any(key.startswith(author.lower().replace("é", "e") + year) for key in keys)
     ]
     assert not missing
+
+
+def test_the_citation_is_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
+    assert citation["keywords"] == project["keywords"]

@@ -96,7 +96,7 @@ def test_options_of_other_data_are_refused(
     assert "--size is for other data" in refused(capsys, *train, data, "--size", "8")
     assert "holds nodes: leave it out" in refused(capsys, *train, data, "encoder:convnet")
     assert "--prose is for texts" in refused(capsys, *train, data, "--prose")
-    assert "--cache keeps the decoded images" in refused(capsys, *train, data, "--cache", str(tmp_path / "c"))
+    assert "but these are nodes of a graph" in refused(capsys, *train, data, "--cache", str(tmp_path / "c"))
     assert "leave --test out" in refused(capsys, *train, data, "--test", graphs)
     assert "fanouts need a number for each" in refused(capsys, *train, data, "--fanouts", "3")
     assert "expected one list of edges" in refused(capsys, *train, f"nodes:{tmp_path / 'nothing'}")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -24,6 +25,7 @@ from tammes.reduce.terms import Clipped, Exponential, Linear, Rectified, Softene
 from tammes.reduce.triton import engine as triton_engine
 from tammes.reduce.triton.fixed_shift import range_is_safe
 from tammes.reduce.triton.launch import Launch, launch_for
+from tammes.reduce.triton.operands import MOST, check_sizes
 from tammes.reduce.triton.subset import last_winners
 
 triton = pytest.importorskip("triton", reason="triton exists for Linux only")
@@ -398,6 +400,26 @@ def test_choice() -> None:
         assert product_for(torch.float32) is Product.TF32
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+def test_a_device_with_older_tensor_cores_gets_tiles_and_is_told_of_once(
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a device of 2018")
+    there = SimpleNamespace(anchors=SimpleNamespace(device=torch.device("cuda")))
+    for _ in range(2):
+        assert isinstance(choose(there), Tiled)
+    (warning,) = recwarn.list
+    assert "the tensor cores of a device of 2018 are older than compute capability 8.0" in str(
+        warning.message
+    )
+
+
+def test_more_rows_than_a_kernel_numbers_are_refused() -> None:
+    check_sizes(MOST, MOST)
+    with pytest.raises(ValueError, match=r"at most 2,147,418,112 anchors .* got 3 and 2,147,418,113"):
+        check_sizes(3, MOST + 1)
 
 
 def test_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,15 +28,15 @@ def page() -> dict[str, Any]:
 def losses_of(page: dict[str, Any], model: Any = None, graphs: Any = None, epochs: int = 1) -> list[float]:
     """The losses of a training from the same weights, with graphs in the same order."""
     torch.manual_seed(1)
-    made = page["GPS"](4, 2, 2)
+    made = page["GPS"](features=1)
     torch.manual_seed(2)
     losses: list[float] = page["train"](model(made) if model else made, graphs or page["graphs"], epochs)
     return losses
 
 
 def test_a_network_with_gps_layers_learns(page: dict[str, Any]) -> None:
-    losses = losses_of(page, epochs=15)
-    assert sum(losses[-4:]) < 0.5 * sum(losses[:4])
+    losses = losses_of(page, epochs=60)
+    assert sum(losses[-2:]) < 0.5 * sum(losses[:2])
 
 
 def test_signs_do_not_change_its_losses(page: dict[str, Any]) -> None:
@@ -44,7 +44,7 @@ def test_signs_do_not_change_its_losses(page: dict[str, Any]) -> None:
     flipped = []
     for graph in page["graphs"]:
         other = graph.clone()
-        other.eigenvectors = graph.eigenvectors * (1.0 - 2 * torch.randint(2, (8,), generator=generator))
+        other.eigenvectors = graph.eigenvectors * (1.0 - 2 * torch.randint(2, (6,), generator=generator))
         flipped.append(other)
     assert losses_of(page, graphs=flipped, epochs=3) == pytest.approx(losses_of(page, epochs=3), rel=1e-4)
 

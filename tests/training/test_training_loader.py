@@ -25,13 +25,18 @@ def test_a_worker_names_the_damaged_image_in_a_line(tmp_path: Path) -> None:
 HELD = """
 import sys
 sys.path[:0] = {places}
+import torch
+from tammes.positives import SameInstance
 from tammes.training.examples import Examples
 from tammes.training.loader import pair_loader
+from tammes.training.pairing import Pairing
+from tammes.training.sampler import PairSampler, Shard
 from tiny import random_images
 
 if __name__ == "__main__":
-    order = [[(0, 0), (1, 1)]] * 100
-    held = [iter(pair_loader(Examples.of(random_images(4)), order, workers=2))]
+    pairing = Pairing(positives=SameInstance(), labels=torch.zeros(200, dtype=torch.long), seed=0)
+    order = PairSampler(pairing, Shard(batch_size=2))
+    held = [iter(pair_loader(Examples.of(random_images(200)), order, workers=2))]
     next(held[0])
     held.append(held)  # a cycle, which nothing takes away before Python ends
     sys.exit(3)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
+
 import torch
 
 from tammes.reduce.engine import Engine
@@ -32,7 +35,19 @@ def choose(negatives: Negatives, given: torch.dtype | None = None) -> Engine:
         return _CPU
     if has_kernels(device):
         return Triton(product=product_for(given), otherwise=_LARGE)
+    if is_installed() and torch.version.hip is None:
+        _warn_of_tensor_cores(torch.cuda.get_device_name(device))
     return _LARGE
+
+
+@functools.cache
+def _warn_of_tensor_cores(device: str) -> None:
+    """Warn once of each kind of device."""
+    warnings.warn(
+        f"the tensor cores of {device} are older than compute capability {_OLDEST[0]}.{_OLDEST[1]}, which "
+        "the kernels need: losses are computed tile by tile, exactly, but more slowly",
+        stacklevel=3,
+    )
 
 
 def has_kernels(device: torch.device) -> bool:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.papers.robinson_negatives.test_papers_sentences import write_data
 
 from tammes.data import Texts
 from tammes.papers.ash.sentences_corpus import SentenceCorpus
@@ -25,6 +24,7 @@ from tammes.papers.robinson_negatives.sentences_training import SentenceScale, c
 from tammes.positives import Adjacent
 from tammes.selection import All, OtherLabels, Subset
 from tammes.theory import ClassDistribution
+from task_files import write_books_and_tasks
 
 PLAN = CountPlan(
     scale=SentenceScale(width=8, epochs=1, batch_size=32, seeds=range(3)),
@@ -156,7 +156,7 @@ def test_a_larger_budget_takes_more_of_everything() -> None:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_data(tmp_path_factory.mktemp("sentences") / "data")
+    return write_books_and_tasks(tmp_path_factory.mktemp("sentences") / "data")
 
 
 def reproduce(entry: Entry, out: Path, data: Path, *, learning: bool = True) -> list[str]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from tammes.papers.entry import entries
 from tammes.papers.finding import NO, NOTHING, UNLEARNED, YES
@@ -32,6 +31,7 @@ from tammes.papers.robinson_negatives.sentences_training import (
     read_data,
 )
 from tammes.positives import Adjacent
+from task_files import write_books_and_tasks
 
 SCALE = SentenceScale(width=8, epochs=1, seeds=range(3))
 
@@ -85,41 +85,9 @@ def test_arms_of_one_seed_differ_in_their_negatives_alone() -> None:
     assert ARMS[BOTH][0] > 0 < ARMS[BOTH][1]
 
 
-def write_data(root: Path) -> Path:
-    """Books and tasks whose classes share a word."""
-    generator = torch.Generator().manual_seed(0)
-    words = "the a cat dog bird sees hears finds small large red blue".split()  # noqa: SIM905
-
-    def sentence(*more: str) -> str:
-        drawn = torch.randint(len(words), (6,), generator=generator).tolist()
-        return " ".join([*(words[word] for word in drawn), *more])
-
-    (root / "books").mkdir(parents=True)
-    for book in range(3):
-        text = " ".join(f"{sentence().capitalize()}." for _ in range(120))
-        (root / "books" / f"{book}.txt").write_text(text)
-    tasks = root / "tasks"
-    tasks.mkdir()
-    for stem, kinds in {
-        "rt-polarity": ("neg", "pos"),
-        "custrev": ("neg", "pos"),
-        "subj": ("objective", "subjective"),
-        "mpqa": ("neg", "pos"),
-    }.items():
-        for kind in kinds:
-            (tasks / f"{stem}.{kind}").write_text("".join(f"{sentence(kind)}\n" for _ in range(15)))
-    for part in ("train", "test"):
-        questions = (f"{kind}:x {sentence(kind)} ?\n" for kind in ("NUM", "LOC") for _ in range(12))
-        (tasks / f"TREC.{part}").write_text("".join(questions))
-        rows = (f"{row % 2}\t{row}\t{row}\t{sentence()}\t{sentence()}\n" for row in range(24))
-        header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
-        (tasks / f"msr_paraphrase_{part}.txt").write_text(header + "".join(rows))
-    return root
-
-
 def test_a_tiny_study_is_measured_and_resumes(tmp_path: Path) -> None:
     entry = next(entry for entry in entries() if entry.name == "sentences-quick-thoughts")
-    data, out = write_data(tmp_path / "data"), tmp_path / "out"
+    data, out = write_books_and_tasks(tmp_path / "data"), tmp_path / "out"
     entry.reproduce(out, budget=0.001, seed=0, seeds=2, data=data)
     table = (out / "table.csv").read_text()
     assert len(table.splitlines()) == 1 + 2 * (len(ARMS) + len(FLOORS))
@@ -133,7 +101,7 @@ def test_a_tiny_study_is_measured_and_resumes(tmp_path: Path) -> None:
 
 def test_without_learning_no_verdict_is_yes(tmp_path: Path) -> None:
     entry = next(entry for entry in entries() if entry.name == "sentences-quick-thoughts")
-    data, out = write_data(tmp_path / "data"), tmp_path / "out"
+    data, out = write_books_and_tasks(tmp_path / "data"), tmp_path / "out"
     entry.reproduce(out, budget=0.001, seed=0, seeds=3, data=data, learning=False)
     found = json.loads((out / "findings.json").read_text())
     assert found
@@ -143,7 +111,7 @@ def test_without_learning_no_verdict_is_yes(tmp_path: Path) -> None:
 def test_missing_data_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="found no books"):
         read_data(tmp_path, SCALE)
-    data = write_data(tmp_path / "data")
+    data = write_books_and_tasks(tmp_path / "data")
     (data / "tasks" / "mpqa.pos").unlink()
     with pytest.raises(ValueError, match=r"MPQA is not whole in .*mpqa\.pos is missing"):
         read_data(data, SCALE)

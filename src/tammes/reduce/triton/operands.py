@@ -14,6 +14,22 @@ from tammes.reduce.negatives import Negatives
 from tammes.reduce.subset_sampling import row_keys
 from tammes.reduce.triton.launch import Launch, Product, launch_for
 
+MOST = 2**31 - 2**16
+"""Rows that a kernel numbers in 32 bits, with room for the last tile."""
+
+
+def check_sizes(n: int, m: int) -> None:
+    """Check that kernels can number the rows and the columns of S.
+
+    Raises:
+        ValueError: for more than 2^31 - 2^16 of either.
+    """
+    if max(n, m) > MOST:
+        raise ValueError(
+            f"expected at most {MOST:,} anchors and candidates, which is what the kernels can number, got "
+            f"{n:,} and {m:,}: give the objective an engine=Tiled(), or a smaller batch"
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
@@ -58,7 +74,12 @@ class Operands:
     def of(
         negatives: Negatives, product: Product, launch: Launch | None, backward: Launch | None
     ) -> Operands:
-        """Return the operands of detached negatives."""
+        """Return the operands of detached negatives.
+
+        Raises:
+            ValueError: for more rows or columns than a kernel numbers, in 32 bits.
+        """
+        check_sizes(*negatives.shape)
         keys = winners = candidates = None
         if negatives.subset is not None:
             assert negatives.rows is not None
