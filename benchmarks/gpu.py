@@ -221,7 +221,8 @@ def options() -> argparse.Namespace:
 def everything(chosen: argparse.Namespace, device: torch.device) -> int:
     """Measure the rows of `gpu_all.py` that are missing; 3 where the time was up before the last."""
     sys.modules.setdefault("gpu", sys.modules[__name__])
-    from gpu_all import TINY, Sizes, measure_all
+    from gpu_all import measure_all
+    from gpu_rows import TINY, Sizes
 
     name = "interpreted" if chosen.interpret else torch.cuda.get_device_name(device).replace(" ", "-")
     if chosen.interpret and chosen.out is None:

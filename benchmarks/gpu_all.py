@@ -1,176 +1,41 @@
 """All that is to be measured on a GPU, row by row, in pieces that resume: `python benchmarks/gpu.py --all`.
 
 A row is written as soon as it is measured, and a run skips the rows that are there, so that an hour of a GPU
-may come in pieces of ten minutes. The order: whether the kernels are right, what the card can do, which
-launches are quick, the table, and where the time of small batches goes.
+may come in pieces of ten minutes. The order: whether the kernels are right, what the card can do, SignNet,
+small batches, the table, which launches are quick, and where the time of small batches goes.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from gpu import BETA, EPSILON, KINDS, TEMPERATURE, UNITS, Kind, Loss, matmul_rate, methods, milliseconds, step
+from gpu import (
+    BETA,
+    KINDS,
+    TEMPERATURE,
+    UNITS,
+    Kind,
+    Loss,
+    matmul_rate,
+    methods,
+    step,
+)
+from gpu_checks import correctness
+from gpu_rows import Record, Row, Sizes, Values, median, views_of
 
-Values = dict[str, Any]
-FORWARD = ((128, 128, 8, 2), (128, 128, 8, 3), (128, 64, 8, 3), (128, 64, 4, 2), (64, 64, 4, 3))
-BACKWARD = (
-    (128, 128, 8, 2), (128, 128, 8, 3), (128, 64, 8, 3), (64, 64, 4, 2), (64, 64, 4, 3), (128, 64, 4, 2),
-)  # fmt: skip
+FORWARD = ((128, 64, 4, 3), (128, 64, 4, 2), (64, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 3))
+BACKWARD = ((128, 64, 4, 3), (128, 64, 8, 2), (64, 64, 4, 2), (64, 64, 4, 3))
 """Rows, columns, warps and stages to try."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sizes:
-    """What is measured, and how often.
-
-    Args:
-        pairs: pairs of the table, ascending.
-        dims: dimensions of the table.
-        swept: pairs at which launches are compared.
-        checked: rows at which values are compared with the dense formula.
-        matrix: size of the matrix whose product gives the card's rate.
-        profiled: pairs of the profiles.
-        rounds: rounds of every row.
-    """
-
-    pairs: tuple[int, ...] = (4096, 16384, 65536, 262144)
-    dims: tuple[int, ...] = (128, 256, 512, 1024)
-    swept: int = 16384
-    checked: int = 2048
-    matrix: int = 8192
-    profiled: tuple[int, ...] = (1024, 4096)
-    rounds: int = 9
-
-
-TINY = Sizes(pairs=(8,), dims=(16,), swept=8, checked=8, matrix=64, profiled=(8,), rounds=1)
-"""For a smoke test in the interpreter."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One row: its name, which says everything that it depends on, and how it is measured."""
-
-    name: str
-    measure: Callable[[], Values]
-
-
-class Record:
-    """Rows in a file, one JSON object a line; what is there is not measured again.
-
-    Args:
-        path: the file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.rows: dict[str, Values] = {}
-        if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                try:
-                    row = json.loads(line)
-                except ValueError:  # cut off in the middle of a line
-                    continue
-                self.rows[row["row"]] = row
-
-    def add(self, name: str, values: Values) -> None:
-        """Write a row, to the disk."""
-        self.rows[name] = {"row": name, **values}
-        whole = not self.path.exists() or self.path.read_bytes()[-1:] in (b"\n", b"")
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(("" if whole else "\n") + json.dumps(self.rows[name]) + "\n")
-            file.flush()
-
-
-def views_of(pairs: int, dim: int, kind: Kind, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return two views."""
-    generator = torch.Generator().manual_seed(0)
-    a, b = (torch.randn(pairs, dim, generator=generator).to(device, kind.type) for _ in range(2))
-    return a.requires_grad_(), b.requires_grad_()
-
-
-def median(work: Callable[[], object], device: torch.device, rounds: int) -> float:
-    """Return the median milliseconds of a call, after two that warm up."""
-    for _ in range(2):
-        work()
-    return statistics.median(milliseconds(work, device) for _ in range(rounds))
-
-
-def correctness(sizes: Sizes, device: torch.device) -> Iterator[Row]:
-    """Yield rows on values, digits, memory and nccl."""
-    from tammes import recipes
-    from tammes.reduce import Dense, Triton
-    from tammes.reduce.choice import product_for
-
-    losses = {
-        "NT-Xent": recipes.simclr(temperature=TEMPERATURE),
-        "HCL": recipes.hcl(temperature=TEMPERATURE, beta=BETA),
-        "HCL-OT": recipes.hcl_ot(temperature=TEMPERATURE, epsilon=EPSILON),
-        "NT-Xent, cold": recipes.simclr(temperature=0.01),
-    }
-
-    def outcome(objective: Any, kind: Kind, exact: bool) -> list[Tensor]:
-        torch.set_float32_matmul_precision(kind.precision)
-        engine = Dense() if exact else Triton(product=product_for(kind.type))
-        given = views_of(sizes.checked, 128, kind, device)
-        views = [each.detach().to(torch.float64 if exact else kind.type).requires_grad_() for each in given]
-        loss = dataclasses.replace(objective, engine=engine)(*views)
-        return [each.double() for each in (loss.detach(), *torch.autograd.grad(loss, views))]
-
-    def values(objective: Any, kind: Kind) -> Values:
-        ours, again = outcome(objective, kind, False), outcome(objective, kind, False)
-        theirs = outcome(objective, kind, True)
-        errors = [float((one - other).norm() / other.norm()) for one, other in zip(ours, theirs, strict=True)]
-        same = all(torch.equal(one, other) for one, other in zip(ours, again, strict=True))
-        return {"relative error": errors[0], "of the gradient": max(errors[1:]), "same digits": same}
-
-    for kind in KINDS:
-        for name, objective in losses.items():
-            yield Row(
-                name=f"values, {name}, {kind.name}",
-                measure=lambda objective=objective, kind=kind: values(objective, kind),
-            )
-    if device.type == "cuda":
-        yield Row(name="memory", measure=lambda: memory(losses["HCL"], device))
-        yield Row(name="nccl, one process", measure=lambda: nccl(losses["HCL"], device))
-
-
-def memory(objective: Loss, device: torch.device) -> Values:
-    """Return the peak MB of a step by pairs: it must grow as they do."""
-    peaks = {}
-    for pairs in (16384, 32768, 65536):
-        a, b = views_of(pairs, 128, KINDS[0], device)
-        step(objective, a, b)
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        step(objective, a, b)
-        peaks[str(pairs)] = (torch.cuda.max_memory_allocated() - before) / 1e6
-    return {"peak MB": peaks}
-
-
-def nccl(objective: Any, device: torch.device) -> Values:
-    """Return the difference between the loss over a group of one process and without one."""
-    import torch.distributed as dist
-
-    import tammes
-
-    dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
-    try:
-        a, b = views_of(1024, 128, KINDS[2], device)
-        gathered, plain = objective(tammes.Gather()(a, b)), objective(a, b)
-        return {"difference": abs(float(gathered.detach()) - float(plain.detach()))}
-    finally:
-        dist.destroy_process_group()
+STRIPS = (1024, 2048, 4096)
+"""Rows of a strip to try, of a backward pass that writes slopes."""
 
 
 def rates(sizes: Sizes, device: torch.device) -> Iterator[Row]:
@@ -191,6 +56,40 @@ def rates(sizes: Sizes, device: torch.device) -> Iterator[Row]:
     yield Row(name="rate, exponentials through memory", measure=exponentials)
 
 
+def captured(work: Callable[[], object]) -> Callable[[], None]:
+    """Return a function that does the same work again as a CUDA graph."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            work()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return graph.replay
+
+
+def small_batches(sizes: Sizes, device: torch.device) -> Iterator[Row]:
+    """Yield the times of a step that launches each operation, and of its CUDA graph."""
+    kind = KINDS[0]
+    for pairs in sizes.small:
+        for name, loss in methods(kind, small=device.type != "cuda").items():
+            if "atomics" in name or "OT" in name:
+                continue
+
+            def measure(loss: Loss = loss, pairs: int = pairs) -> Values:
+                torch._dynamo.reset()
+                a, b = views_of(pairs, 128, kind, device)
+                values = {"ms": median(lambda: step(loss, a, b), device, 5 * sizes.rounds)}
+                if device.type == "cuda":
+                    replay = captured(lambda: step(loss, a, b))
+                    values["ms as a graph"] = median(replay, device, 5 * sizes.rounds)
+                return values
+
+            yield Row(name=f"small, {name}, {pairs} pairs", measure=measure)
+
+
 def sweep(sizes: Sizes, device: torch.device) -> Iterator[Row]:
     """Yield the times by launch: of a forward pass alone, and of a step with the usual forward launch."""
     from tammes import recipes
@@ -198,36 +97,39 @@ def sweep(sizes: Sizes, device: torch.device) -> Iterator[Row]:
     from tammes.reduce.choice import product_for
     from tammes.reduce.triton.launch import Launch, launch_for
 
-    objective = recipes.simclr(temperature=TEMPERATURE)
+    objective, kind = recipes.simclr(temperature=TEMPERATURE), KINDS[0]
+    product = product_for(kind.type)
     for dim in sizes.dims:
-        kind = KINDS[0]
-        product = product_for(kind.type)
-        for gathers, shapes in ((False, FORWARD), (True, BACKWARD)):
-            usual = launch_for(dim, product, device, gathers=gathers)
-            for rows, columns, warps, stages in shapes:
-                launch: Launch = dataclasses.replace(
-                    usual, rows=rows, columns=columns, warps=warps, stages=stages
-                )
-                engine = Triton(product=product, **{"backward" if gathers else "launch": launch})  # type: ignore[arg-type]
-                if not gathers:  # a given launch would serve both passes
-                    other = launch_for(dim, product, device, gathers=True)
-                    engine = dataclasses.replace(engine, backward=other)
-                which = "backward" if gathers else "forward"
+        usual, gathering = (launch_for(dim, product, device, gathers=gathers) for gathers in (False, True))
 
-                def measure(
-                    engine: Triton = engine, dim: int = dim, kind: Kind = kind, gathers: bool = gathers
-                ) -> Values:
-                    a, b = views_of(sizes.swept, dim, kind, device)
-                    loss = dataclasses.replace(objective, engine=engine)
-                    if gathers:
-                        return {"ms": median(lambda: step(loss, a, b), device, sizes.rounds)}
-                    with torch.no_grad():
-                        return {"ms": median(lambda: loss(a, b), device, sizes.rounds)}
+        def shaped(launch: Launch, shape: tuple[int, ...]) -> Launch:
+            rows, columns, warps, stages = shape
+            return dataclasses.replace(launch, rows=rows, columns=columns, warps=warps, stages=stages)
 
-                yield Row(
-                    name=f"sweep, {which}, d = {dim}, {rows}x{columns}, {warps} warps, {stages} stages",
-                    measure=measure,
-                )
+        tried = [("forward", f"{shape}", shaped(usual, shape)) for shape in FORWARD]
+        if dim <= 256:  # with more features programs that gather compute S several times
+            tried += [("backward", f"{shape}", shaped(gathering, shape)) for shape in BACKWARD]
+        wide = dataclasses.replace(usual, rows=128, columns=128, warps=8)
+        tried += [("backward", f"strips of {n}", dataclasses.replace(wide, strip=n)) for n in STRIPS]
+        tried.append(("backward", "atomics", gathering))
+        for which, name, launch in tried:
+            backward = gathering if which == "forward" else launch
+            engine = Triton(
+                product=product,
+                launch=launch if which == "forward" else usual,
+                backward=backward,
+                deterministic=name != "atomics",
+            )
+
+            def measure(engine: Triton = engine, dim: int = dim, which: str = which) -> Values:
+                a, b = views_of(sizes.swept, dim, kind, device)
+                loss = dataclasses.replace(objective, engine=engine)
+                if which == "backward":
+                    return {"ms": median(lambda: step(loss, a, b), device, sizes.rounds)}
+                with torch.no_grad():
+                    return {"ms": median(lambda: loss(a, b), device, sizes.rounds)}
+
+            yield Row(name=f"sweep, {which}, d = {dim}, {name}", measure=measure)
 
 
 def linear_cross_entropy(a: Tensor, b: Tensor) -> Tensor:
@@ -237,27 +139,85 @@ def linear_cross_entropy(a: Tensor, b: Tensor) -> Tensor:
     return torch.nn.functional.linear_cross_entropy(a / TEMPERATURE, b, targets)
 
 
+def inf_cl(a: Tensor, b: Tensor) -> Tensor:
+    """Return the same by the kernels of Inf-CL (the package inf_cl, where it is installed)."""
+    from inf_cl import cal_flash_loss
+
+    a, b = normalize(a, dim=1), normalize(b, dim=1)
+    return cal_flash_loss(a, b, scale=1 / TEMPERATURE, head_dim=min(256, a.shape[1])).mean()
+
+
+def one_way(kind: Kind, device: torch.device) -> dict[str, Loss]:
+    """Return the one-way softmax loss of this package, and of those that have one."""
+    from tammes import Pairs, recipes
+    from tammes.reduce import Triton
+    from tammes.reduce.choice import product_for
+
+    objective = dataclasses.replace(
+        recipes.simclr(temperature=TEMPERATURE), engine=Triton(product=product_for(kind.type))
+    )
+
+    def ours(a: Tensor, b: Tensor) -> Tensor:
+        ids = torch.arange(len(a), device=a.device)
+        return objective(Pairs(anchors=a, ids=ids, candidates=b, candidate_ids=ids))
+
+    losses: dict[str, Loss] = {"one-way softmax, tammes": ours}
+    if find_spec("inf_cl") is not None and device.type == "cuda":
+        losses["one-way softmax, Inf-CL"] = inf_cl
+    if hasattr(torch.nn.functional, "linear_cross_entropy"):
+        losses["one-way softmax, torch's linear_cross_entropy"] = linear_cross_entropy
+    return losses
+
+
+def not_tried(name: str, pairs: int, kind: Kind, device: torch.device) -> str:
+    """Return why a method is not tried; empty where it may fit."""
+    size = (2 * pairs) ** 2 * kind.type.itemsize
+    if device.type != "cuda" or "dense" not in name or size < torch.cuda.mem_get_info(device)[1] / 3:
+        return ""
+    return f"not tried: S, its softmax and its gradient take {size / 1e9:,.0f} GB each"
+
+
 def table(sizes: Sizes, device: torch.device) -> Iterator[Row]:
-    """Yield the times of a step by type, dimension, pairs and method."""
-    for kind in KINDS:
-        for dim in sizes.dims:
-            for pairs in sizes.pairs:
-                losses = dict(methods(kind, small=device.type != "cuda"))
-                if hasattr(torch.nn.functional, "linear_cross_entropy"):
-                    losses["one-way softmax, torch's linear_cross_entropy"] = linear_cross_entropy
-                for name, loss in losses.items():
+    """Yield the times of a step by type, dimension, pairs and method; the first pairs of all types first."""
+    first, *others = sizes.pairs
+    cells = [(kind, first, dim) for kind in KINDS for dim in sizes.dims]
+    cells += [(kind, pairs, dim) for kind in KINDS for pairs in others for dim in sizes.dims]
+    for kind, pairs, dim in cells:
+        torch.set_float32_matmul_precision(kind.precision)
+        losses = methods(kind, small=device.type != "cuda") | one_way(kind, device)
+        for name, loss in losses.items():
+            if "atomics" in name:  # in the sweep
+                continue
 
-                    def measure(
-                        kind: Kind = kind, dim: int = dim, pairs: int = pairs, loss: Loss = loss
-                    ) -> Values:
-                        torch.set_float32_matmul_precision(kind.precision)
-                        a, b = views_of(pairs, dim, kind, device)
-                        return {
-                            "ms": median(lambda: step(loss, a, b), device, sizes.rounds),
-                            "operations of the 8-unit count": UNITS * 2 * pairs**2 * dim,
-                        }
+            def measure(
+                name: str = name, kind: Kind = kind, dim: int = dim, pairs: int = pairs, loss: Loss = loss
+            ) -> Values:
+                torch.set_float32_matmul_precision(kind.precision)
+                if reason := not_tried(name, pairs, kind, device):
+                    return {"error": reason}
+                torch._dynamo.reset()
+                a, b = views_of(pairs, dim, kind, device)
+                return {
+                    "ms": median(lambda: step(loss, a, b), device, sizes.rounds),
+                    "operations of the 8-unit count": UNITS * 2 * pairs**2 * dim,
+                }
 
-                    yield Row(name=f"{name}, {kind.name}, d = {dim}, {pairs} pairs", measure=measure)
+            yield Row(name=f"{name}, {kind.name}, d = {dim}, {pairs} pairs", measure=measure)
+
+
+def signnet(sizes: Sizes, device: torch.device) -> Iterator[Row]:
+    """Yield the times of SignNet, forward and backward, and of the direct ways, which take turns."""
+    for count in sizes.graphs:
+
+        def measure(count: int = count) -> Values:
+            from spectral import signnet_works
+
+            torch.set_float32_matmul_precision("highest")
+            works = signnet_works(count, device)
+            times = {name: median(work, device, sizes.rounds) for name, work in works.items()}
+            return {"ms": times}
+
+        yield Row(name=f"SignNet, {count} molecules", measure=measure)
 
 
 def profiles(sizes: Sizes, device: torch.device) -> Iterator[Row]:
@@ -289,8 +249,10 @@ def profiles(sizes: Sizes, device: torch.device) -> Iterator[Row]:
 STAGES: Mapping[str, Callable[[Sizes, torch.device], Iterator[Row]]] = {
     "correctness": correctness,
     "rates": rates,
-    "sweep": sweep,
+    "SignNet": signnet,
+    "small batches": small_batches,
     "table": table,
+    "sweep": sweep,
     "profiles": profiles,
 }
 

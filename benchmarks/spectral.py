@@ -80,7 +80,7 @@ def expect_same(networks: dict[str, nn.Module], arguments: Arguments) -> None:
             torch.testing.assert_close(mine, theirs, rtol=1e-6, atol=1e-9)
 
 
-def signnet_works(count: int) -> Works:
+def signnet_works(count: int, device: torch.device | None = None) -> Works:
     """Phi of 8 GIN layers and all eigenvectors, as in the paper's experiments on molecules."""
     torch.manual_seed(0)
     ours = SignNet(dim=64, phi=GINConfig(width=64, layers=8))
@@ -93,8 +93,9 @@ def signnet_works(count: int) -> Works:
         "all columns padded, v and -v apart": DirectSignNet(ours, loop=False),
     }
     expect_same(networks, with_eigenpairs(molecules(8)))
-    arguments = with_eigenpairs(molecules(count))
-    return {name: step(network, arguments) for name, network in networks.items()}
+    features, *tensors = with_eigenpairs(molecules(count))
+    arguments = features, *(tensor.to(device) for tensor in tensors)
+    return {name: step(network.to(device), arguments) for name, network in networks.items()}
 
 
 def decomposed(graph: Data) -> tuple[Tensor, Tensor]:

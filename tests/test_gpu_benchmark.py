@@ -63,10 +63,10 @@ def test_all_rows_are_written_as_they_come_and_not_measured_again(tmp_path: Path
     assert [row["row"] for row in rows[: len(first)]] == [json.loads(line)["row"] for line in first]
     assert len({row["row"] for row in rows}) == len(rows)
     assert list(dict.fromkeys(row["stage"] for row in rows)) == [
-        "correctness", "rates", "sweep", "table", "profiles",
+        "correctness", "rates", "SignNet", "small batches", "table", "sweep", "profiles",
     ]  # fmt: skip
     failed = {row["row"]: row["error"] for row in rows if "error" in row}
     assert not failed
-    exact = next(row for row in rows if row["row"] == "values, NT-Xent, float32")
+    exact = next(row for row in rows if row["row"] == "values, NT-Xent, float32, d = 16")
     assert exact["of the gradient"] < 1e-5
     assert exact["same digits"]

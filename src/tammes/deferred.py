@@ -24,6 +24,14 @@ def waits(device: torch.device) -> bool:
     return device.type != "cpu"
 
 
+_unread: list[DeferredCheck] = []
+"""Checks that were to be read while a CUDA graph was captured, kept until that is over.
+
+Pinned memory that is freed meanwhile leaves an event in the graph, and torch's next request for pinned memory
+asks that event whether it is past, which is an error.
+"""
+
+
 class DeferredCheck:
     """Check whose outcome is read later than it is computed.
 
@@ -46,6 +54,7 @@ class DeferredCheck:
             if torch.cuda.is_current_stream_capturing():  # a replay of the graph calls no Python
                 self._numbers = None
                 return
+            _unread.clear()
             # Only a copy to pinned memory lets the host go on at once.
             pinned = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
             self._numbers = pinned.copy_(numbers, non_blocking=True)
@@ -54,7 +63,10 @@ class DeferredCheck:
 
     def raise_if_failed(self) -> None:
         """Raise the error of the check, if it failed."""
-        if self._numbers is None or (self._copied is not None and torch.cuda.is_current_stream_capturing()):
+        if self._numbers is None:
+            return
+        if self._copied is not None and torch.cuda.is_current_stream_capturing():
+            _unread.append(self)
             return
         if self._copied is not None:  # past long ago, unless the device is a whole step behind
             self._copied.synchronize()

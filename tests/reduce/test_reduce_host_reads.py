@@ -18,6 +18,9 @@ from tammes.reduce import Triton
 from tammes.reduce.triton import Launch
 
 pytest.importorskip("triton", reason="triton exists for Linux only")
+pytestmark = pytest.mark.skipif(
+    torch.cuda.is_available(), reason="counts what the interpreter runs, on a CPU"
+)
 
 SMALL = Launch(rows=32, columns=16, depth=16, width=32, warps=4, stages=1, programs=4)
 ROWS, DIM = 20, 16

@@ -47,10 +47,11 @@ def test_one_kernel_serves_all_sizes_of_a_batch(found: dict[str, Any]) -> None:
     }  # fmt: skip
 
 
-def test_next_to_nothing_spills(found: dict[str, Any]) -> None:
-    """Four numbers of a thread do, where a tile of 128 x 128 and two exponents meet 256 features."""
-    spilling = {name: each["stack"] for name, each in found["kernels"].items() if each["stack"]}
-    assert spilling in ({}, {"triangle_sums, BFLOAT16, 256": 16})
+def test_little_spills(found: dict[str, Any]) -> None:
+    """A few numbers of a thread, where a shape is the quickest in spite of them (benchmarks/gpu.py)."""
+    if found["triton"] != RECORDED["triton"]:
+        pytest.skip(f"of Triton {RECORDED['triton']}, this is {found['triton']}")
+    assert max(each["stack"] for each in found["kernels"].values()) < 96
 
 
 def test_padded_features_are_loaded_as_others_are(found: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from tammes.reduce.subset_sampling import row_keys, thresholds
 from tammes.reduce.terms import Clipped, Exponential, Linear, Rectified, Softened, Term
 from tammes.reduce.triton import engine as triton_engine
 from tammes.reduce.triton.fixed_shift import range_is_safe
-from tammes.reduce.triton.launch import Launch, launch_for
+from tammes.reduce.triton.launch import Launch, launch_for, strips_for
 from tammes.reduce.triton.operands import MOST, check_sizes
 from tammes.reduce.triton.subset import last_winners
 
@@ -175,6 +175,41 @@ def test_atomics_give_the_same_gradient(kind: str) -> None:
 
     for d in (17, 33):
         assert_equals_dense(run, negatives_of(d), Triton(launch=SMALL, deterministic=False))
+
+
+@pytest.mark.parametrize("kind", ["logit", "hard", "transport"])
+@pytest.mark.parametrize("strip", [32, 64, 4096])
+def test_strips_give_the_same_gradient(kind: str, strip: int) -> None:
+    def run(engine: Engine, negatives: Negatives) -> list[Tensor]:
+        return list(engine.log_sum_exp(negatives, exponents_of(kind, negatives)))
+
+    striped = Triton(launch=SMALL, backward=dataclasses.replace(SMALL, strip=strip))
+    for d in (17, 48):
+        assert_equals_dense(run, negatives_of(d, groups=40), striped)
+
+
+def test_strips_are_for_many_features() -> None:
+    assert strips_for(128, Product.BFLOAT16, DEVICE) is None
+    assert strips_for(1024, Product.FLOAT16, DEVICE) is None
+    wide = strips_for(1024, Product.BFLOAT16, DEVICE)
+    assert wide is not None
+    assert wide.strip > 0
+    with pytest.raises(ValueError, match="strip must be a multiple of the 32 rows of a tile, got 48"):
+        dataclasses.replace(SMALL, strip=48)
+
+
+def test_strips_of_float32_multiply_as_torch_does() -> None:
+    before = torch.get_float32_matmul_precision()
+    try:
+        for setting, product, other in (
+            ("high", Product.TF32, Product.FULL),
+            ("highest", Product.FULL, Product.TF32),
+        ):
+            torch.set_float32_matmul_precision(setting)
+            assert strips_for(1024, product, DEVICE) is not None
+            assert strips_for(1024, other, DEVICE) is None
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 TERMS: tuple[Term, ...] = (
@@ -437,10 +472,10 @@ def test_launch_fields(changed: dict[str, int]) -> None:
 @pytest.mark.parametrize("product", Product)
 @pytest.mark.parametrize("gathers", [False, True])
 def test_usual_launches_fit(product: Product, gathers: bool) -> None:
-    """The gathered gradient takes at most half of the registers, whatever the dimension."""
+    """The tile and the gathered gradient take at most 192 of 255 registers, whatever the dimension."""
     for d in (1, 16, 17, 64, 100, 128, 129, 256, 512, 1000, 4096):
         launch = launch_for(d, product, torch.device("cpu"), gathers=gathers)
-        assert launch.rows * (launch.columns + launch.width * gathers) <= launch.warps * 32 * 160
+        assert launch.rows * (launch.columns + launch.width * gathers) <= launch.warps * 32 * 192
         assert launch.rows % launch.columns == 0
 
 
@@ -454,8 +489,8 @@ def test_kernels_compile_without_a_gpu(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     kernels = {line.split()[1] for line in done.stdout.splitlines()}
     assert kernels == {
-        "triangle_sums", "shared_gradient", "row_log_sums", "log_sum_gradient", "row_means", "mean_gradient",
-        "row_hardest", "last_winners",
+        "triangle_sums", "shared_gradient", "strip_of_slopes", "row_log_sums", "log_sum_gradient",
+        "row_means", "mean_gradient", "row_hardest", "last_winners",
     }  # fmt: skip
 
 
@@ -485,6 +520,7 @@ def test_large_on_a_gpu(product: Product, two_sets: bool) -> None:
 
 
 @on_a_gpu
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_same_digits_and_no_waiting_on_a_gpu() -> None:
     negatives = negatives_of(64, groups=3000)
 

@@ -114,3 +114,33 @@ def test_launches_of_a_step(name: str, kind: torch.dtype, most: int) -> None:
     }  # fmt: skip
     # The operations, and the copy of the lengths to the host.
     assert sum(counted.operations.values()) + 1 <= most, str(counted.operations)
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="needs a CUDA device")
+@pytest.mark.parametrize("name", ["simclr", "hcl"])
+@pytest.mark.parametrize("d", [128, 512])
+def test_a_step_is_captured_as_a_graph(name: str, d: int) -> None:
+    """On the stream that has warmed up, whose last check is still unread; then eager calls go on."""
+    views = [torch.randn(256, d, device=DEVICE, dtype=torch.bfloat16, requires_grad=True) for _ in range(2)]
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+
+    def step() -> Tensor:
+        for view in views:
+            view.grad = None
+        loss = LOSSES[name](*views)
+        loss.backward()
+        return loss.detach()
+
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        expected = [step().clone(), *(view.grad.clone() for view in views if view.grad is not None)]
+        with torch.cuda.graph(graph, stream=stream):
+            loss = step()
+    graph.replay()
+    torch.cuda.synchronize()
+    found = [loss, *(view.grad for view in views if view.grad is not None)]
+    assert len(found) == 3
+    for one, other in zip(found, expected, strict=True):
+        assert torch.equal(one, other)
+    for _ in range(3):
+        assert torch.equal(step(), expected[0])

@@ -25,7 +25,7 @@ ZOOMS = 9
 GRAY = np.array([0.299, 0.587, 0.114])
 """Weights of red, green and blue in the luminance (ITU-R BT.601)."""
 
-Image64 = Float64[NDArray[np.float64], "channels size size"]
+Image64 = Float64[np.ndarray, "channels size size"]
 Change = Callable[[Image64, float, Generator], Image64]
 
 

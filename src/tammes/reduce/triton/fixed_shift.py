@@ -19,6 +19,7 @@ from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
 from tammes.reduce.triton.operands import Operands
 from tammes.reduce.triton.running_maximum import LOG2_E, Coded, total
+from tammes.reduce.triton.strips import strip_gradients
 
 _SAFE_RANGE = 60.0
 """How far apart slope * s + tilt(s) may lie, in units of log e: then 2^{x - largest} is at least 2^-87."""
@@ -221,10 +222,14 @@ def partial_gradients(
         shifted: what is subtracted from them.
         factors: `(n,)` factors of the columns, one vector for each exponent.
         lefts: d loss / d sum_ri times the exponent's slope, for sums of shifted exponentials.
-        mirrored: whether to take half of the tiles, and atomics.
+        mirrored: whether to take half of the tiles, and atomics; strips take half without them.
     """
     from tammes.reduce.triton.kernels import fixed_shift as kernels
 
+    constants = shifted.constants(exponents) | {"SQUARED": shifted.powers == (2, 1)}
+    strips = operands.strips()
+    if strips is not None:
+        return strip_gradients(operands, strips, shifted.arguments, constants, factors, lefts)
     launch, mine = operands.launch_of(gathers=True), operands.anchors
     n, d = mine.embeddings.shape
     parts = -(-d // launch.width)
@@ -241,7 +246,7 @@ def partial_gradients(
         n,
         d,
         splits,
-        **shifted.constants(exponents),
+        **constants,
         MIRRORED=mirrored,
         **operands.constants(launch, gathers=True),
     )

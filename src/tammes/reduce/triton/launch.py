@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
+import functools
 from dataclasses import dataclass
 
 import torch
@@ -58,6 +60,15 @@ _ROOMY = 160 * 1024
 """Bytes of shared memory in a multiprocessor from which on three tiles of embeddings are loaded ahead."""
 
 
+_GATHERED = {Product.BFLOAT16: 256, Product.TF32: 64, Product.FULL: 32}
+"""The most features whose gradient programs gather as quickly as strips of slopes and products give it.
+
+From benchmarks/gpu.py on an H200. Strips of FLOAT16, whose products have two types, are not built.
+"""
+_STRIP = 2048
+"""Rows of a strip: enough for quick products, and few beside the thousands of features that memory holds."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Launch:
     """Shape of a kernel's programs; the first four sizes are powers of two of at least 16.
@@ -70,9 +81,12 @@ class Launch:
         warps: number of warps (of 32 threads) of a program.
         stages: number of tiles that are loaded ahead.
         programs: least number of programs that keeps all multiprocessors busy.
+        strip: of a backward pass whose slopes are written to memory, strip by strip (`strips.py`), the rows
+            of a strip, a multiple of `rows`; 0 for programs that gather the gradient themselves.
 
     Raises:
-        ValueError: a size is not a power of two of at least 16, or a number is below 1.
+        ValueError: a size is not a power of two of at least 16, a number is below 1, or `strip` is no
+            multiple of `rows`.
 
     Example:
         >>> launch = Launch(rows=32, columns=16, depth=16, width=32, warps=4, stages=2, programs=8)
@@ -87,6 +101,7 @@ class Launch:
     warps: int
     stages: int
     programs: int
+    strip: int = 0
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "depth", "width"):
@@ -97,6 +112,8 @@ class Launch:
             raise ValueError(f"a tile must not be wider than high, got {self.rows} x {self.columns}")
         if min(self.warps, self.stages, self.programs) < 1:
             raise ValueError(f"warps, stages and programs must be at least 1, got {self}")
+        if self.strip < 0 or self.strip % self.rows:
+            raise ValueError(f"strip must be a multiple of the {self.rows} rows of a tile, got {self.strip}")
 
     def splits(self, n: int, m: int, parts: int = 1) -> int:
         """Return into how many parts to split the columns where there are too few rows to fill the device."""
@@ -118,30 +135,62 @@ def launch_for(d: int, product: Product, device: torch.device, *, gathers: bool)
     """
     features = max(16, 1 << (d - 1).bit_length())
     roomy = _shared_memory(device) >= _ROOMY
-    if product is Product.FULL:  # each number is held as two
-        rows, columns, at_once, in_parts, widest = 64, 64, 32, 32, 128
+    if not gathers:
+        rows, columns, depth, width, warps = 128, 64, 128 if features <= 128 else 64, 64, 4
+        if product in (Product.FULL, Product.TF32):
+            depth = 32
+    elif product is Product.FULL:  # each number is held as two
+        rows, columns, depth, width, warps = 128, 64, 32, 128, 8
     elif product is Product.TF32:
-        rows, columns, at_once, in_parts, widest = 64, 64, 128, 32, 256
+        rows, columns, depth, width, warps = 128, 64, 128 if features <= 128 else 32, 128, 8
+    elif features <= 128:
+        rows, columns, depth, width, warps = 128, 64, 128, 128, 4
+    elif features == 256 and roomy:
+        rows, columns, depth, width, warps = 64, 64, 256, 256, 4
     else:
-        rows, columns, at_once, in_parts, widest = 128, 64 if gathers else 128, 128, 64, 256
-    depth = features if features <= at_once else in_parts
+        rows, columns, depth, width, warps = 128, 64, 64, 256, 8
+    held = gathers and (product in (Product.FULL, Product.TF32) or features == 256)
+    depth = min(features, depth)
     return Launch(
         rows=rows,
-        columns=columns if not gathers or features <= 128 else columns // 2,
+        columns=columns,
         depth=depth,
-        width=min(features, widest) if gathers else depth,
-        warps=8 if gathers or rows == 128 else 4,
-        stages=3 if roomy and not gathers else 2,
+        width=min(features, width) if gathers else depth,
+        warps=warps,
+        stages=3 if roomy and not held else 2,
         programs=2 * _multiprocessors(device),
     )
 
 
+def strips_for(d: int, product: Product, device: torch.device) -> Launch | None:
+    """Return the shape of programs that write slopes strip by strip; None where others are quicker.
+
+    torch multiplies float32 as its setting says. Where that is another type than `product`, programs gather.
+
+    Args:
+        d: number of features.
+        product: type of the products.
+        device: device that runs the kernel.
+    """
+    rounds = torch.backends.cuda.matmul.fp32_precision == "tf32"
+    if d <= _GATHERED.get(product, d) or (
+        product.kind == torch.float32 and rounds is (product is Product.FULL)
+    ):
+        return None
+    usual = launch_for(d, product, device, gathers=False)
+    if product is Product.BFLOAT16:
+        usual = dataclasses.replace(usual, columns=128, warps=8)
+    return dataclasses.replace(usual, strip=_STRIP)
+
+
+@functools.cache
 def _multiprocessors(device: torch.device) -> int:
     if device.type != "cuda":
         return 2
     return torch.cuda.get_device_properties(device).multi_processor_count
 
 
+@functools.cache
 def _shared_memory(device: torch.device) -> int:
     if device.type != "cuda":
         return 0

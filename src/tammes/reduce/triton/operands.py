@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.subset_sampling import row_keys
-from tammes.reduce.triton.launch import Launch, Product, launch_for
+from tammes.reduce.triton.launch import Launch, Product, launch_for, strips_for
 
 MOST = 2**31 - 2**16
 """Rows that a kernel numbers in 32 bits, with room for the last tile."""
@@ -109,6 +109,13 @@ class Operands:
             return given
         embeddings = self.anchors.embeddings
         return launch_for(embeddings.shape[1], self.product, embeddings.device, gathers=gathers)
+
+    def strips(self) -> Launch | None:
+        """Return the shape of programs that write slopes strip by strip; None for those that gather."""
+        if self.backward is not None:
+            return self.backward if self.backward.strip else None
+        embeddings = self.anchors.embeddings
+        return strips_for(embeddings.shape[1], self.product, embeddings.device)
 
     def constants(self, launch: Launch, *, gathers: bool) -> dict[str, Any]:
         """Return the arguments with which every kernel is compiled."""

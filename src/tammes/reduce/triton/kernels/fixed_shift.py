@@ -12,10 +12,12 @@ from tammes.reduce.triton.kernels.tiles import (
     exponent,
     is_near,
     kept,
+    kept_turned,
     owned_rows,
     product,
     similarity,
     store_gradient,
+    turned_similarity,
 )
 
 
@@ -44,12 +46,9 @@ def shared_exponentials(
 
 @kernel
 @no_type_check
-def factor(pointer, index, size, LISTED: tl.constexpr):
-    """Return what multiplies the exponentials of a candidate: e^column, or 1."""
-    if LISTED:
-        return tl.load(pointer + index, mask=index < size, other=0.0)
-    else:
-        return tl.where(index < size, 1.0, 0.0)
+def factor(pointer, index, size):
+    """Return what multiplies the exponentials of a candidate: e^column."""
+    return tl.load(pointer + index, mask=index < size, other=0.0)
 
 
 @kernel
@@ -78,38 +77,92 @@ def triangle_sums(
     columns_end = tl.minimum((other_group + 1) * blocks_per_group * ROWS, n)
     for block in range(group * blocks_per_group, tl.minimum((group + 1) * blocks_per_group, rows_end)):
         rows, start, stop, lowest, last = owned_rows(block, starts, stops, n, n, ROWS)
+        # Rows beyond the edge exclude all columns, whose sums they would else enter.
+        beyond = (block + 1) * ROWS > n
+        start, stop = tl.where(rows < n, start, 0), tl.where(rows < n, stop, n)
         held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
-        total0 = tl.zeros((ROWS,), tl.float32)
+        total0 = tl.zeros((COLUMNS // 16, 8, ROWS), tl.float32)
         total1, total2 = total0, total0
         # On the diagonal's square a row of tiles begins at the diagonal.
         first = tl.maximum(block, other_group * blocks_per_group) * ROWS
         for begin in range(first, columns_end, COLUMNS):
             columns = begin + tl.arange(0, COLUMNS)
-            s, _ = similarity(mine, mine, held, rows, columns, n, n, d, DEPTH, WHOLE, PRECISION)
-            near = is_near(begin, n, lowest, last, COLUMNS)
+            s = turned_similarity(mine, held, rows, columns, n, d, DEPTH, WHOLE, PRECISION)
+            near = is_near(begin, n, lowest, last, COLUMNS) | beyond
             base = s
             if SHARES:
-                base = tl.exp2(s * base_slope - base_highest)
+                base = kept_turned(tl.exp2(s * base_slope - base_highest), columns, n, start, stop, near)
             # A tile beyond the diagonal stands for its mirror image, too: its column sums are sums of rows.
-            mirrored = begin >= (block + 1) * ROWS
+            mirrored = (columns < n) & (begin >= (block + 1) * ROWS)
             for r in tl.static_range(COUNT):
                 e = shared_exponentials(s, r, base, slopes, firsts, seconds, highest, TILTS, POWERS)
-                e = kept(e, 0.0, columns, n, start, stop, near, 0, False)
-                by_rows = tl.sum(e * factor(factors[r], columns, n, LISTED[r])[None, :], axis=1)
+                if not SHARES:
+                    e = kept_turned(e, columns, n, start, stop, near)
+                of_rows, of_columns = e, e
+                if LISTED[r]:
+                    of_rows = e * factor(factors[r], columns, n)[:, None]
+                    of_columns = e * factor(factors[r], rows, n)[None, :]
+                by_rows = tl.sum(tl.reshape(of_rows, (COLUMNS // 16, 2, 8, ROWS)), axis=1)
                 if r == 0:
                     total0 += by_rows
                 elif r == 1:
                     total1 += by_rows
                 else:
                     total2 += by_rows
-                if mirrored:
-                    by_columns = tl.sum(e * factor(factors[r], rows, n, LISTED[r])[:, None], axis=0)
-                    tl.atomic_add(columns_out + r * n + columns, by_columns, mask=columns < n, sem="relaxed")
-        tl.store(rows_out + rows, total0, mask=rows < n)
+                tl.atomic_add(
+                    columns_out + r * n + columns, tl.sum(of_columns, axis=1), mask=mirrored, sem="relaxed"
+                )
+        tl.store(rows_out + rows, tl.sum(tl.reshape(total0, (COLUMNS // 2, ROWS)), axis=0), mask=rows < n)
         if COUNT > 1:
-            tl.store(rows_out + n + rows, total1, mask=rows < n)
+            tl.store(
+                rows_out + n + rows, tl.sum(tl.reshape(total1, (COLUMNS // 2, ROWS)), axis=0), mask=rows < n
+            )
         if COUNT > 2:
-            tl.store(rows_out + 2 * n + rows, total2, mask=rows < n)
+            tl.store(
+                rows_out + 2 * n + rows,
+                tl.sum(tl.reshape(total2, (COLUMNS // 2, ROWS)), axis=0),
+                mask=rows < n,
+            )
+
+
+@kernel
+@no_type_check
+def both_lefts(lefts, rows, columns, n):
+    """Return left_i + left_j on a tile."""
+    of_rows = tl.load(lefts + rows, mask=rows < n, other=0.0)
+    of_columns = tl.load(lefts + columns, mask=columns < n, other=0.0)
+    return of_rows[:, None] + of_columns[None, :]
+
+
+@kernel
+@no_type_check
+def symmetric_slopes(
+    s, rows, columns, n, lefts, slopes, firsts, seconds, highest, base_slope, base_highest, factors,
+    COUNT: tl.constexpr, TILTS: tl.constexpr, POWERS: tl.constexpr, SHARES: tl.constexpr,
+    LISTED: tl.constexpr, SQUARED: tl.constexpr,
+):  # fmt: skip
+    """Return t_ij = sum_r 2^{x_rij - largest} (left_ri factor_rj + left_rj factor_ri) on a tile.
+
+    It is d loss / d s_ij and the same of s_ji, which are one.
+    """
+    base = s
+    if SHARES:
+        base = tl.exp2(s * base_slope - base_highest)
+    if SQUARED:  # u^2 a + u b = u (b + u a): a product less
+        left = both_lefts(lefts, rows, columns, n)
+        total = base * (both_lefts(lefts + n, rows, columns, n) + base * left)
+    else:
+        total = tl.zeros_like(s)
+        for r in tl.static_range(COUNT):
+            e = shared_exponentials(s, r, base, slopes, firsts, seconds, highest, TILTS, POWERS)
+            if LISTED[r]:  # s_ij counts for anchor i with the factor of j, and for anchor j with that of i
+                of_rows = tl.load(lefts + r * n + rows, mask=rows < n, other=0.0)[:, None]
+                of_columns = tl.load(lefts + r * n + columns, mask=columns < n, other=0.0)[None, :]
+                of_rows *= factor(factors[r], columns, n)[None, :]
+                total += e * (of_rows + of_columns * factor(factors[r], rows, n)[:, None])
+            else:
+                total += e * both_lefts(lefts + r * n, rows, columns, n)
+    return total
 
 
 @kernel
@@ -118,14 +171,11 @@ def shared_gradient(
     mine, starts, stops, lefts, slopes, firsts, seconds, highest, base_slope, base_highest, factors, out,
     n, d, splits,
     COUNT: tl.constexpr, TILTS: tl.constexpr, POWERS: tl.constexpr, SHARES: tl.constexpr,
-    LISTED: tl.constexpr, MIRRORED: tl.constexpr,
+    LISTED: tl.constexpr, SQUARED: tl.constexpr, MIRRORED: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr, WIDTH: tl.constexpr,
     PRECISION: tl.constexpr, ROUNDED: tl.constexpr,
 ):  # fmt: skip
     """Write out[split, i, :] = sum_j t_ij mine_j.
-
-    t_ij = sum_r 2^{x_rij - largest} (left_ri factor_rj + left_rj factor_ri) is d loss / d s_ij and the same
-    of s_ji, which are one.
 
     Without MIRRORED every program computes its row's whole strip of S again: 4 products of 2 N^2 d, and 4
     for the gradient; no atomics, always the same digits. With it only tiles on and above the diagonal are
@@ -146,20 +196,10 @@ def shared_gradient(
         columns = begin + tl.arange(0, COLUMNS)
         s, theirs = similarity(mine, mine, held, rows, columns, n, n, d, DEPTH, WHOLE, PRECISION)
         near = is_near(begin, n, lowest, last, COLUMNS)
-        base = s
-        if SHARES:
-            base = tl.exp2(s * base_slope - base_highest)
-        total = tl.zeros_like(s)
-        for r in tl.static_range(COUNT):
-            e = shared_exponentials(s, r, base, slopes, firsts, seconds, highest, TILTS, POWERS)
-            left_rows = tl.load(lefts + r * n + rows, mask=rows < n, other=0.0)[:, None]
-            left_columns = tl.load(lefts + r * n + columns, mask=columns < n, other=0.0)[None, :]
-            if LISTED[r]:  # s_ij counts for anchor i with the factor of j, and for anchor j with that of i
-                factor_rows = factor(factors[r], rows, n, True)[:, None]
-                factor_columns = factor(factors[r], columns, n, True)[None, :]
-                total += e * (left_rows * factor_columns + left_columns * factor_rows)
-            else:
-                total += e * (left_rows + left_columns)
+        total = symmetric_slopes(
+            s, rows, columns, n, lefts, slopes, firsts, seconds, highest, base_slope, base_highest, factors,
+            COUNT, TILTS, POWERS, SHARES, LISTED, SQUARED,
+        )  # fmt: skip
         total = kept(total, 0.0, columns, n, start, stop, near, 0, False)
         if not WHOLE:
             theirs = embeddings(mine, columns, n, width, d)
@@ -178,3 +218,34 @@ def shared_gradient(
         tl.atomic_add(here, gathered, mask=inside, sem="relaxed")
     else:
         store_gradient(out, gathered, split, rows, n, width, d)
+
+
+@kernel
+@no_type_check
+def strip_of_slopes(
+    mine, starts, stops, lefts, slopes, firsts, seconds, highest, base_slope, base_highest, factors, out,
+    n, d, first, stride,
+    COUNT: tl.constexpr, TILTS: tl.constexpr, POWERS: tl.constexpr, SHARES: tl.constexpr,
+    LISTED: tl.constexpr, SQUARED: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr,
+    PRECISION: tl.constexpr,
+):  # fmt: skip
+    """Write t_ij of a strip of rows, and of all columns, from `first` on, in the type of `out`.
+
+    `first` is a multiple of ROWS and of COLUMNS. `out` has `stride` numbers a row, and a row for each row of
+    the strip, the last block's in full.
+    """
+    block = first // ROWS + tl.program_id(0)
+    rows, start, stop, lowest, last = owned_rows(block, starts, stops, n, n, ROWS)
+    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
+    begin = first + tl.program_id(1) * COLUMNS
+    columns = begin + tl.arange(0, COLUMNS)
+    s, _ = similarity(mine, mine, held, rows, columns, n, n, d, DEPTH, WHOLE, PRECISION)
+    near = is_near(begin, n, lowest, last, COLUMNS)
+    total = symmetric_slopes(
+        s, rows, columns, n, lefts, slopes, firsts, seconds, highest, base_slope, base_highest, factors,
+        COUNT, TILTS, POWERS, SHARES, LISTED, SQUARED,
+    )  # fmt: skip
+    total = kept(total, 0.0, columns, n, start, stop, near, 0, False)
+    here = out + (rows - first).to(tl.int64)[:, None] * stride + (columns - first)[None, :]
+    tl.store(here, total.to(out.dtype.element_ty), mask=(columns - first)[None, :] < stride)

@@ -41,6 +41,22 @@ def similarity(
 
 @kernel
 @no_type_check
+def turned_similarity(
+    mine, held, rows, columns, n, d, DEPTH: tl.constexpr, WHOLE: tl.constexpr, PRECISION: tl.constexpr
+):
+    """Compute a symmetric S on a tile whose first axis is that of the columns."""
+    depth = tl.arange(0, DEPTH)
+    tile = tl.dot(embeddings(mine, columns, n, depth, d), tl.trans(held), input_precision=PRECISION)
+    if not WHOLE:
+        for begin in range(DEPTH, d, DEPTH):
+            ours = embeddings(mine, rows, n, begin + depth, d)
+            theirs = embeddings(mine, columns, n, begin + depth, d)
+            tile = tl.dot(theirs, tl.trans(ours), tile, input_precision=PRECISION)
+    return tile
+
+
+@kernel
+@no_type_check
 def are_negatives(columns, m, start, stop):
     """Return which entries of a tile are negatives before a subset is drawn."""
     outside = (columns[None, :] < start[:, None]) | (columns[None, :] >= stop[:, None])
@@ -102,6 +118,15 @@ def kept(
         values = tl.where(are_negatives(columns, m, start, stop) & drawn, values, instead)
     elif near:
         values = tl.where(are_negatives(columns, m, start, stop), values, instead)
+    return values
+
+
+@kernel
+@no_type_check
+def kept_turned(values, columns, m, start, stop, near):
+    """Return a tile's values whose first axis is that of the columns, zero where there is no negative."""
+    if near:
+        values = tl.where(tl.trans(are_negatives(columns, m, start, stop)), values, 0.0)
     return values
 
 

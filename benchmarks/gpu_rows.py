@@ -1,0 +1,107 @@
+"""Rows of `gpu_all.py`: their names, sizes and file."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gpu import Kind, milliseconds
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """What is measured, and how often.
+
+    Args:
+        pairs: pairs of the table, what is most wanted first.
+        dims: dimensions of the table.
+        swept: pairs at which launches are compared.
+        checked: rows at which values are compared with the dense formula.
+        matrix: size of the matrix whose product gives the card's rate.
+        profiled: pairs of the profiles.
+        small: pairs of the batches whose times are those of the host.
+        graphs: numbers of molecules in a batch of SignNet.
+        rounds: rounds of every row.
+    """
+
+    pairs: tuple[int, ...] = (16384, 262144, 4096, 65536)
+    dims: tuple[int, ...] = (128, 256, 512, 1024)
+    swept: int = 16384
+    checked: int = 2048
+    matrix: int = 8192
+    profiled: tuple[int, ...] = (1024, 4096)
+    small: tuple[int, ...] = (64, 256, 1024, 4096)
+    graphs: tuple[int, ...] = (8, 128)
+    rounds: int = 9
+
+
+TINY = Sizes(
+    pairs=(8,), dims=(16,), swept=8, checked=8, matrix=64, profiled=(8,), small=(8,), graphs=(2,), rounds=1
+)
+"""For a smoke test in the interpreter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row: its name, which says everything that it depends on, and how it is measured."""
+
+    name: str
+    measure: Callable[[], Values]
+
+
+class Record:
+    """Rows in a file, one JSON object a line; what is there is not measured again.
+
+    Args:
+        path: the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: dict[str, Values] = {}
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    row = json.loads(line)
+                except ValueError:  # cut off in the middle of a line
+                    continue
+                self.rows[row["row"]] = row
+
+    def add(self, name: str, values: Values) -> None:
+        """Write a row, to the disk."""
+        self.rows[name] = {"row": name, **values}
+        whole = not self.path.exists() or self.path.read_bytes()[-1:] in (b"\n", b"")
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(("" if whole else "\n") + json.dumps(self.rows[name]) + "\n")
+            file.flush()
+
+
+def views_of(pairs: int, dim: int, kind: Kind, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return two views."""
+    generator = torch.Generator(device).manual_seed(0)
+    a, b = (torch.randn(pairs, dim, generator=generator, device=device).to(kind.type) for _ in range(2))
+    return a.requires_grad_(), b.requires_grad_()
+
+
+def median(work: Callable[[], object], device: torch.device, rounds: int) -> float:
+    """Return the median milliseconds of a call, after two that warm up.
+
+    Of at least three calls, and of no more than about two seconds of them; of one where it takes seconds.
+    """
+    first = milliseconds(work, device)
+    if first > 5000:
+        return milliseconds(work, device)
+    work()
+    times: list[float] = []
+    while len(times) < rounds and (len(times) < 3 or sum(times) < 2000):
+        times.append(milliseconds(work, device))
+    return statistics.median(times)
