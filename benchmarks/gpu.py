@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
+import math
 import os
 import statistics
 import sys
@@ -89,7 +90,7 @@ def hcl_dense(a: Tensor, b: Tensor) -> Tensor:
     logits = (z @ z.T / TEMPERATURE).masked_fill(rows[:, None] == rows[None, :], -torch.inf)
     hard = torch.logsumexp((1 + BETA) * logits, dim=1) - torch.logsumexp(BETA * logits, dim=1)
     positive = (z * z.roll(len(a), 0)).sum(1) / TEMPERATURE
-    return torch.nn.functional.softplus(hard + torch.log(hard.new_tensor(len(z) - 2.0)) - positive).mean()
+    return torch.nn.functional.softplus(hard + math.log(len(z) - 2) - positive).mean()
 
 
 def methods(kind: Kind, *, small: bool) -> dict[str, Loss]:

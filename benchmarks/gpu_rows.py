@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gpu import Kind, milliseconds
+from gpu import Kind, Loss, milliseconds, step
 
 Values = dict[str, Any]
 
@@ -95,13 +96,43 @@ def views_of(pairs: int, dim: int, kind: Kind, device: torch.device) -> tuple[Te
 def median(work: Callable[[], object], device: torch.device, rounds: int) -> float:
     """Return the median milliseconds of a call, after two that warm up.
 
-    Of at least three calls, and of no more than about two seconds of them; of one where it takes seconds.
+    Calls shorter than 10 ms are queued one behind the other and timed together, as in a training loop, where
+    the host launches a step while the device still computes the one before. At least three times are taken,
+    in about two seconds; one where a call takes seconds.
     """
     first = milliseconds(work, device)
     if first > 5000:
         return milliseconds(work, device)
-    work()
+    queued = max(1, math.ceil(10 / milliseconds(work, device)))
+
+    def works() -> None:
+        for _ in range(queued):
+            work()
+
     times: list[float] = []
-    while len(times) < rounds and (len(times) < 3 or sum(times) < 2000):
-        times.append(milliseconds(work, device))
+    while len(times) < rounds and (len(times) < 3 or queued * sum(times) < 2000):
+        times.append(milliseconds(works, device) / queued)
     return statistics.median(times)
+
+
+def captured(work: Callable[[], object]) -> Callable[[], None]:
+    """Return a function that does the same work again as a CUDA graph, at no cost to the host."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            work()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return graph.replay
+
+
+def step_times(loss: Loss, views: tuple[Tensor, Tensor], rounds: int, *, graph: bool) -> Values:
+    """Return the milliseconds of a step, and of its CUDA graph."""
+    device = views[0].device
+    values = {"ms": median(lambda: step(loss, *views), device, rounds)}
+    if graph and device.type == "cuda":
+        values["ms as a graph"] = median(captured(lambda: step(loss, *views)), device, rounds)
+    return values

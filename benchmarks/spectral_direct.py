@@ -75,7 +75,8 @@ class DirectSignNet(nn.Module):
         self, x: None, edge_index: Tensor, batch: Tensor, eigenvectors: Tensor, eigenvalues: Tensor
     ) -> Tensor:
         """Node encodings."""
-        exists = torch.arange(eigenvectors.shape[1]) < torch.bincount(batch)[:, None]
+        columns = torch.arange(eigenvectors.shape[1], device=batch.device)
+        exists = columns < torch.bincount(batch)[:, None]
         values = eigenvalues[batch].to(eigenvectors.dtype)
         straight = torch.stack([eigenvectors, values], dim=2).transpose(0, 1)  # (k, nodes, 2)
         flipped = torch.stack([-eigenvectors, values], dim=2).transpose(0, 1)
