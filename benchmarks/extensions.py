@@ -3,10 +3,12 @@
     python benchmarks/extensions.py                     # 2,000 nodes; a step on 32 graphs; about a minute
     python benchmarks/extensions.py --nodes 200 500     # the objective at other sizes
     python benchmarks/extensions.py --only step
+    python benchmarks/extensions.py --only growth --nodes 500 2000
 
-Three tasks are timed: the Lovász extension of the clique objective with its gradient; the neural Lovász
-extension with its gradient; a whole training step of the latter (network, extension, gradient, Adam). The
-results of all methods are compared first. The graphs are like those of IMDB-BINARY: unions of cliques that
+Four tasks are timed: the Lovász extension of the clique objective with its gradient; the neural Lovász
+extension with its gradient; a whole training step of the latter (network, extension, gradient, Adam); sets
+that grow greedily, by kept counts and by a call of the set function for each node. The results of all
+methods are compared first. The graphs are like those of IMDB-BINARY: unions of cliques that
 share nodes, with as many nodes and edges, and as many nodes that color refinement does not tell apart.
 Methods take turns; times are medians. "All sets at once" is direct evaluation at its best: one matrix
 product for all sets. The network of direct evaluation has torch_geometric's layers with the same weights, on
@@ -25,10 +27,20 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GatedGraphConv
 
 from machine import description
-from tammes.extensions import Graphs, Lovasz, Neural, maximum_clique
+from tammes.extensions import (
+    Graphs,
+    Lovasz,
+    Neural,
+    Problem,
+    SetFunction,
+    maximum_clique,
+    maximum_cut,
+    maximum_independent_set,
+)
 from tammes.extensions.solvers import ByNeural, NetworkConfig, SolverNetwork
 from times_table import times_table
 
+TASKS = ("objective", "step", "growth")
 OURS, CALL_EACH, ALL_AT_ONCE = "tammes", "a call for each set", "all sets at once"
 ON_THE_BATCH = "a call for each set; torch_geometric's layers on the batch"
 GRAPH_BY_GRAPH = "a call for each set; torch_geometric's layers graph by graph"
@@ -170,6 +182,18 @@ def neural_works() -> dict[str, Callable[[], object]]:
     }
 
 
+def growth_works(
+    graphs: Graphs, make_problem: Callable[[Graphs], Problem]
+) -> dict[str, Callable[[], object]]:
+    """Return the methods to grow a set in each graph, nodes in a random order."""
+    score = make_problem(graphs).score
+    generator = torch.Generator().manual_seed(0)
+    order = graphs.ground.descending(torch.rand(graphs.ground.total, generator=generator))
+    works = {OURS: lambda: score.grow(order), CALL_EACH: lambda: SetFunction.grow(score, order)}
+    assert torch.equal(*(work() for work in works.values()))
+    return dict(works)
+
+
 class PlainNetwork(nn.Module):
     """`SolverNetwork` of torch_geometric's layers, with the same weights."""
 
@@ -236,7 +260,7 @@ def step_works() -> dict[str, Callable[[], object]]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", nargs="+", choices=("objective", "step"), default=("objective", "step"))
+    parser.add_argument("--only", nargs="+", choices=TASKS, default=TASKS)
     parser.add_argument("--nodes", type=int, nargs="+", default=(2000,))
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--seconds", type=float, default=8.0, help="measuring time for each table")
@@ -253,6 +277,13 @@ def main() -> None:
         console.print(times_table(title, neural_works(), options.seconds))
         title = "A training step with it, network and all"
         console.print(times_table(title, step_works(), options.seconds))
+    if "growth" in options.only:
+        inputs = {f"a graph of {nodes:,} nodes": random_graph(nodes, 0) for nodes in options.nodes}
+        inputs["32 graphs"] = Graphs.join([like_imdb(seed) for seed in range(32)])
+        for name, graphs in inputs.items():
+            for make in (maximum_clique, maximum_independent_set, maximum_cut):
+                title = f"Growing sets in {name}, {make.__name__.replace('_', ' ')}"
+                console.print(times_table(title, growth_works(graphs, make), options.seconds))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from torch_geometric.nn import GINConv
 
 from tammes.spectral import BasisNet, SignNet
 from tammes.spectral.bases import Bases
-from tammes.spectral.equivariant.linear import MatrixToMatrix, MatrixToVector
+from tammes.spectral.equivariant.ign import MatrixToMatrix, MatrixToVector
 from tammes.spectral.layers import NormalizedReLU
 
 

@@ -27,15 +27,14 @@ from tammes.data.substructures import COUNTED, substructures
 from tammes.data.textured_mesh import textured_mesh
 from tammes.data.zinc import zinc
 from tammes.extensions import SolutionCache, edge_list, tu_graphs
-from tammes.extensions.exact.integer_program import Answer
+from tammes.extensions.integer_program import Answer
 from tammes.papers import Entry
 from tammes.papers.entry import Request
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_sets.loss_training import Classifiers, LossScore, LossTraining
 from tammes.papers.robinson_spectral.molecules import figure_e5
 from tammes.papers.study import Results, claim
-from tammes.spectral.eigen.cache import load_eigenpairs, save_eigenpairs
-from tammes.spectral.eigen.eigenpairs import Eigenpairs
+from tammes.spectral.eigen.eigenpairs import Eigenpairs, load_eigenpairs, save_eigenpairs
 from tammes.training import RunFolder, load_run, train
 from tammes.training.command import Command
 from tammes.training.run_folder import read_config

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tammes.cli.main import main
 from tammes.cli.options.solve import Solve
 from tammes.cli.solver_choice import approach_of
 from tammes.extensions import Answer, clique_penalty
+from tammes.extensions.solvers import FitConfig
 
 QUICK = ("--epochs", "2", "--width", "8", "--layers", "1")
 
@@ -74,7 +76,8 @@ def test_every_problem_has_a_row_for_each_method(
 def test_the_table_says_what_it_shows(
     toys: Path, answers: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["solve", "max-clique", "--data", str(toys), *QUICK, *answers]) == 0
+    named = ("--extension", "neural-lovasz")
+    assert main(["solve", "max-clique", "--data", str(toys), *QUICK, *answers, *named]) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "approximation ratio" in words
     assert "neural-lovasz" in words
@@ -101,7 +104,7 @@ def test_one_graph_of_the_user_s_own(
     assert all(row["seconds"] > exact > 0 for row in rows[1:-1])
     assert [row["method"] for row in rows[:-1]] == ["greedy, by degree", "lovasz", "erdos"]
     assert [row["score"] for row in rows[:-1]] == [3.0, 3.0, 3.0]
-    assert main(words) == 0
+    assert main([*words, "--extension", "neural-lovasz"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "5 nodes, 5 edges" in said
     assert f"The exact answer ({solve._in_words(exact)} s) was quicker than training neural-lovasz (" in said
@@ -130,6 +133,47 @@ def test_counts_below_the_table_agree_with_their_nouns(
     assert words in " ".join(capsys.readouterr().out.split())
 
 
+def test_networks_are_not_trained_where_exact_answers_are_quicker(
+    toys: Path, tmp_path: Path, answers: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "friends.edgelist"
+    file.write_text("ann bob\nbob cy\nann cy\ncy dan\n")
+    for graphs in (("--data", str(toys)), ("--graph", str(file))):
+        words = ["solve", "max-clique", *graphs, *answers, "--width", "8", "--layers", "1"]
+        assert main([*words, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["left_out"]
+        assert "neural-lovasz" not in [row["method"] for row in found["rows"]]
+        assert main(words) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert "No network was trained: that takes about" in said
+        assert "Name the methods to train with --extension." in said
+        assert "after training" not in said
+        asked = [*words, "--epochs", "2", "--extension", "neural-lovasz", "--json"]
+        assert main(asked) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert not found["left_out"]
+        assert "neural-lovasz" in [row["method"] for row in found["rows"]]
+
+
+def test_training_is_left_out_by_the_time_it_would_take() -> None:
+    graphs = {"problem": "max-clique", "graph": Path("friends"), "epochs": 10}
+    choice, calls = Solve(**graphs), []
+
+    def train(name: str, config: FitConfig) -> None:
+        calls.append((name, config.epochs))
+        time.sleep(0.01)
+
+    assert 0.1 <= (solve._left_out(choice, 0.05, train) or 0) < 5
+    assert calls == [("neural-lovasz", 1)] * 2
+    assert solve._left_out(choice, 1000.0, train) is None  # training is quicker
+    assert solve._left_out(choice, None, train) is None  # no proof, or no time
+    assert len(calls) == 4
+    named = Solve(**graphs, extension=("lovasz",))
+    assert solve._left_out(named, 0.0, train) is None
+    assert len(calls) == 4
+
+
 def test_an_exact_answer_is_called_quick_only_if_it_was() -> None:
     seconds = {"a": 30.2, "b": 0.5, "c": None}
     rows = [{"method": method, "seconds": each} for method, each in seconds.items()]
@@ -149,7 +193,7 @@ def test_answers_of_an_older_file_have_no_time(
     file.write_text("ann bob\nbob cy\nann cy\ncy dan\n")
     words = ["solve", "max-clique", "--graph", str(file), *QUICK, *answers]
     assert main(words) == 0
-    assert "was quicker" in " ".join(capsys.readouterr().out.split())
+    assert "No network was trained" in " ".join(capsys.readouterr().out.split())
     kept = Path(answers[1])
     entry = json.loads(kept.read_text())
     assert entry.pop("seconds") > 0
@@ -157,6 +201,7 @@ def test_answers_of_an_older_file_have_no_time(
     assert main(words) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "│ exact │ 3 │ - │ ann bob cy │" in said
+    assert "│ neural-lovasz │ 3 │" in said
     assert "was quicker" not in said
     assert solve._total_seconds([Answer(score=1.0, bound=1.0, members=())]) is None
 

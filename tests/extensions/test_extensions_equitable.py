@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tammes.extensions import Graphs
-from tammes.extensions.equitable_partition import ROUNDS, EquitablePartition
+from tammes.extensions.graphs import ROUNDS, EquitablePartition
 from tammes.extensions.solvers import NetworkConfig, SolverNetwork
 
 

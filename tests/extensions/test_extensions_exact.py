@@ -27,13 +27,13 @@ from tammes.extensions import (
     SolutionCache,
     clique_of_size,
     exact_answers,
+    integer_program,
     maximum_clique,
     maximum_coverage,
     maximum_cut,
     maximum_independent_set,
 )
-from tammes.extensions.exact import integer_program
-from tammes.extensions.exact.conflicts import greedy_without, largest_clique, largest_without
+from tammes.extensions.conflicts import greedy_without, largest_clique, largest_without
 
 
 def test_exact_answers_are_the_best_of_all_sets() -> None:

@@ -36,6 +36,7 @@ from tammes.extensions import (
     clique_erdos,
     clique_of_size,
     clique_penalty,
+    clique_size,
     cut_size,
     exact_answers,
     independence_penalty,
@@ -44,6 +45,7 @@ from tammes.extensions import (
     maximum_cut,
     maximum_independent_set,
 )
+from tammes.extensions.functions.formulas import independent_set_size
 
 FORMULAS = [
     CliqueDensity(),
@@ -93,6 +95,29 @@ def problems_of(graphs: Graphs) -> list[Problem]:
         clique_of_size(graphs, k=3),
         maximum_coverage(Covers.neighborhoods(graphs), k=2),
     ]
+
+
+@given(sizes=batches, seed=seeds, begins=st.booleans())
+def test_sets_grow_by_kept_counts_as_by_calls_of_the_function(
+    sizes: list[int], seed: int, begins: bool
+) -> None:
+    graphs, generator = random_graphs(sizes, seed), torch.Generator().manual_seed(seed)
+    order = graphs.ground.descending(torch.rand(sum(sizes), generator=generator))
+    members = torch.rand(sum(sizes), generator=generator) < 0.3 if begins else None
+    for formula in (*FORMULAS, clique_size, independent_set_size, cut_size()):
+        f = GraphFunction(graphs=graphs, formula=formula)
+        found = f.grow(order, members)
+        torch.testing.assert_close(found, SetFunction.grow(f, order, members))
+        assert found.dtype == torch.bool
+        assert bool((f.values(found) >= f.values(f.ground.empty_sets if members is None else members)).all())
+
+
+def test_growing_leaves_the_sets_it_begins_with_as_they_are() -> None:
+    graph = random_graphs([6], seed=0)
+    begin = torch.zeros(6, dtype=torch.bool)
+    for problem in problems_of(graph):
+        assert problem.grow(torch.arange(6), begin).any()
+        assert not begin.any()
 
 
 @given(sizes=batches, seed=seeds)

@@ -305,7 +305,7 @@ def test_parts_of_a_data_set() -> None:
 def test_the_set_of_one_graph_is_one_that_nothing_can_be_added_to(
     method: Method, completed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = importlib.import_module("tammes.extensions.solvers.search")  # its name is a function's too
+    module = importlib.import_module("tammes.extensions.solvers.fit")  # its name is a function's too
     monkeypatch.setattr(module, "GROWN_NODES", completed)
     cycle = torch.arange(30)
     graph = Graphs.of(torch.stack([cycle, cycle.roll(-1)]), sizes=(30,))

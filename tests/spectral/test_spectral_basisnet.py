@@ -17,9 +17,8 @@ from tammes.spectral.copies import Copies
 from tammes.spectral.eigen.eigenspaces import RelativeGap
 from tammes.spectral.equivariant.ign import IGN, IGNConfig
 from tammes.spectral.equivariant.matrices import Dense, Nodes
-from tammes.spectral.expressive_basisnet import ExpressiveBasisNet
 from tammes.spectral.phi import Rho, RhoConfig
-from tammes.spectral.unconstrained import UnconstrainedBasisNet
+from tammes.spectral.universal import ExpressiveBasisNet, UnconstrainedBasisNet
 
 seeds = st.integers(0, 2**16)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tammes.spectral import BasisNet, IGNConfig, Projectors, eigenpairs
-from tammes.spectral.projector_basisnet import ProjectorBasisNet
+from tammes.spectral.basisnet import ProjectorBasisNet
 
 IGNS = [IGNConfig(vector=(8, 4)), IGNConfig(matrix=(3,), vector=(8, 4))]
 

@@ -31,7 +31,7 @@ from tammes.spectral import (
 )
 from tammes.spectral.copies import Groups
 from tammes.spectral.phi import EigenvectorLayers
-from tammes.spectral.unconstrained import UnconstrainedSignNet
+from tammes.spectral.universal import UnconstrainedSignNet
 
 FEATURES = 2
 PHIS: tuple[PhiConfig, ...] = (

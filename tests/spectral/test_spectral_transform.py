@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from batches import edges_of
 pytest.importorskip("torch_geometric")
 
 from torch_geometric.data import Batch, Data, HeteroData
+from torch_geometric.loader import DataLoader
 
 from tammes.spectral import Combinatorial, RandomWalk, eigenpairs
 from tammes.spectral.transform import AddEigenpairs
@@ -156,6 +158,38 @@ def test_several_kinds_of_nodes_are_refused() -> None:
     for given in (several, [data_of(nx.path_graph(3)), several]):
         with pytest.raises(ValueError, match=r"got HeteroData.*to_homogeneous"):
             AddEigenpairs()(given)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (AddEigenpairs(count=4), "got 4 columns of Symmetric() and 3 columns of Symmetric()"),
+        (
+            AddEigenpairs(count=3, laplacian=RandomWalk()),
+            "got 3 columns of RandomWalk() and 3 columns of Sym",
+        ),
+        (AddEigenpairs(), "got 2 columns of Symmetric() and 3 columns of Symmetric()"),
+    ],
+)
+def test_other_settings_are_found_when_graphs_are_batched(other: AddEigenpairs, words: str) -> None:
+    first, second = AddEigenpairs(count=3)(data_of(nx.cycle_graph(5))), other(data_of(nx.path_graph(2)))
+    with pytest.raises(ValueError, match=re.escape(words)):
+        next(iter(DataLoader([first, second], batch_size=2)))
+    with pytest.raises(ValueError, match="call AddEigenpairs once"):
+        Batch.from_data_list([second, first])
+    moved = [first.to("cpu"), second.to("cpu")]  # torch_geometric makes plain dictionaries of it
+    with pytest.raises(KeyError, match=re.escape(next(iter(second.eigenpairs)))):
+        Batch.from_data_list(moved[::-1])
+    again = Batch.from_data_list([first, AddEigenpairs(count=3)(second)])  # replaced
+    assert again.eigenvectors.shape == (7, 3)
+
+
+def test_batches_come_apart_and_together_again() -> None:
+    added = AddEigenpairs()(some())
+    assert same(Batch.from_data_list(added).to_data_list(), added)
+    again = Batch.from_data_list(Batch.from_data_list(added).to_data_list())
+    assert torch.equal(again.eigenvectors, Batch.from_data_list(added).eigenvectors)
+    assert again.eigenpairs == {"6 columns of Symmetric()": [None] * 5}
 
 
 @pytest.mark.parametrize("shape", [(4,), (4, 1)])

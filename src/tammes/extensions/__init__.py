@@ -1,10 +1,10 @@
 """Gradients through set functions: extensions of f(S) to vectors and matrices."""
 
-from tammes.extensions.exact.integer_program import Answer, Program, SolutionCache
+from tammes.extensions.eigenpairs import Eigensolver, ExactEigenpairs, PowerIterations
+from tammes.extensions.functions.counts import Counts
 from tammes.extensions.functions.coverage import Coverage, Covers
 from tammes.extensions.functions.formulas import (
     CliqueDensity,
-    Counts,
     Formula,
     GraphFunction,
     IndependenceDensity,
@@ -16,12 +16,11 @@ from tammes.extensions.functions.formulas import (
     independence_penalty,
 )
 from tammes.extensions.functions.set_function import BlackBox, Normalized, SetFunction
-from tammes.extensions.functions.support import Listed, Sweep
 from tammes.extensions.graph_files import edge_list, tu_graphs
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground_set import GroundSet
-from tammes.extensions.neural.eigenpairs import Eigensolver, ExactEigenpairs, PowerIterations
-from tammes.extensions.neural.neural import Neural, Peak, Sigmoid
+from tammes.extensions.ground_set import GroundSet, Listed, Sweep
+from tammes.extensions.integer_program import Answer, Program, SolutionCache
+from tammes.extensions.neural import Neural, Peak, Sigmoid
 from tammes.extensions.problems import (
     Problem,
     clique_of_size,
@@ -32,10 +31,15 @@ from tammes.extensions.problems import (
     maximum_independent_set,
 )
 from tammes.extensions.scalar.extension import Distribution, Extension
-from tammes.extensions.scalar.lovasz import BoundedLovasz, Lovasz
+from tammes.extensions.scalar.lovasz import (
+    BoundedLovasz,
+    Lovasz,
+    Permutation,
+    Singleton,
+    TrainingError,
+    training_error,
+)
 from tammes.extensions.scalar.multilinear import Multilinear, SampledMultilinear
-from tammes.extensions.scalar.singleton import Permutation, Singleton
-from tammes.extensions.training_error import TrainingError, training_error
 
 __all__ = [
     "Answer",

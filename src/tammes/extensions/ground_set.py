@@ -1,10 +1,11 @@
-"""Ground sets of different sizes, one after the other in one flat vector."""
+"""Ground sets of different sizes, one after the other in one flat vector, and families of sets in them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 
@@ -78,6 +79,23 @@ class GroundSet:
         """Index of each element in the flattened `(inputs, widest)` padding."""
         return self.owner * self.widest + self.position
 
+    @property
+    def empty_sets(self) -> Bool[Tensor, " total"]:
+        """The empty set of each input, as one indicator vector."""
+        return torch.zeros(self.total, dtype=torch.bool, device=self.device)
+
+    def turns(
+        self, order: Int[Tensor, " total"]
+    ) -> Iterator[tuple[Int[Tensor, " inputs"], Bool[Tensor, " inputs"]]]:
+        """Yield the element of each input at each place of its order, and whether the input has that many.
+
+        >>> [element.tolist() for element, _ in GroundSet(sizes=(2, 1)).turns(torch.tensor([1, 0, 2]))]
+        [[1, 2], [0, 2]]
+        """
+        for place in range(self.widest):
+            has_turn = self.size > place
+            yield order[(self.offsets + place).where(has_turn, self.offsets)], has_turn
+
     def sum(self, values: Shaped[Tensor, "*rows total"]) -> Shaped[Tensor, "*rows inputs"]:
         """Sum the values of each input's elements.
 
@@ -130,3 +148,129 @@ class GroundSet:
         start = int(self.offsets[index])
         chosen = members[start : start + self.sizes[index]].nonzero().flatten().tolist()
         return "{" + ", ".join(map(str, chosen)) + f"}} of input {index}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Listed:
+    """Sets as indicator vectors; a number for each set has the shape `(rows, sets, inputs)`.
+
+    A row is one vector x (for instance one eigenvector) of all inputs.
+
+    Args:
+        ground: ground sets of the inputs.
+        members: `(rows, sets, total)`, indicator vectors; each one holds a set of every input.
+    """
+
+    ground: GroundSet
+    members: Bool[Tensor, "rows sets total"]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a tensor with a number for each set."""
+        return (*self.members.shape[:-1], self.ground.inputs)
+
+    def describe(self, index: list[int]) -> str:
+        """Return the set at an index of `shape` in words, for error messages."""
+        row, place, owner = index
+        return self.ground.describe(self.members[row, place], owner)
+
+    def sum(self, numbers: Float[Tensor, "rows sets inputs"]) -> Float[Tensor, "rows inputs"]:
+        """Sum a number for each set over the sets of each row and input."""
+        return numbers.sum(1)
+
+    def mean(self, probabilities: Float[Tensor, "rows sets inputs"]) -> Float[Tensor, "rows total"]:
+        """Return the sum over S of p(S) 1_S."""
+        return (probabilities[..., self.ground.owner] * self.members).sum(1)
+
+    def best(
+        self, scores: Float[Tensor, "rows sets inputs"]
+    ) -> tuple[Float[Tensor, "rows inputs"], Bool[Tensor, "rows total"]]:
+        """Return the highest score of each row and input, and the first set that has it."""
+        best = scores.max(dim=1)
+        chosen = best.indices[:, self.ground.owner]  # (rows, total)
+        return best.values, self.members.gather(1, chosen[:, None]).squeeze(1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sweep:
+    """Windows that slide along an order: the last `width` elements up to each place.
+
+    With places counted from 0, the set that ends at place e holds the elements at the places
+    max(0, e - width + 1), ..., e. A width of 1 gives singletons, no width gives nested sets. A number for
+    each set has the shape `(rows, total)`: entry e of an input belongs to the set that ends at place e.
+
+    Args:
+        ground: ground sets of the inputs.
+        order: `(rows, total)`, the elements of each input in their order, as indices into all elements.
+        width: width of the window, at least 1; None for nested sets.
+
+    Example:
+        >>> sweep = Sweep(ground=GroundSet(sizes=(3,)), order=torch.tensor([[2, 0, 1]]), width=2)
+        >>> sweep.members(torch.arange(3))[0].int().tolist()
+        [[0, 0, 1], [1, 0, 1], [1, 1, 0]]
+    """
+
+    ground: GroundSet
+    order: Int[Tensor, "rows total"]
+    width: int | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a tensor with a number for each set."""
+        return tuple(self.order.shape)
+
+    @cached_property
+    def rank(self) -> Int[Tensor, "rows total"]:
+        """Place of each element in its input's order."""
+        places = self.ground.position.expand_as(self.order)
+        return torch.empty_like(self.order).scatter_(1, self.order, places)
+
+    @cached_property
+    def sizes(self) -> Int[Tensor, "rows total"]:
+        """Number of elements of each set."""
+        size = (self.ground.position + 1).expand_as(self.order)
+        return size if self.width is None else size.clamp(max=self.width)
+
+    def members(self, ends: Int[Tensor, " steps"]) -> Bool[Tensor, "rows steps total"]:
+        """Return the sets that end at these places; an input with fewer places repeats its last set."""
+        last = self.ground.size[self.ground.owner] - 1
+        end = ends.to(last.device)[:, None].minimum(last)  # (steps, total)
+        return self._inside(self.rank[:, None], end)
+
+    def describe(self, index: list[int]) -> str:
+        """Return the set at an index of `shape` in words, for error messages."""
+        row, place = index
+        members = self.members(self.ground.position[place][None])[row, 0]
+        return self.ground.describe(members, int(self.ground.owner[place]))
+
+    def sum(self, numbers: Float[Tensor, "rows total"]) -> Float[Tensor, "rows inputs"]:
+        """Sum a number for each set over the sets of each row and input."""
+        return self.ground.sum(numbers)
+
+    def mean(self, probabilities: Float[Tensor, "rows total"]) -> Float[Tensor, "rows total"]:
+        """Return the sum over S of p(S) 1_S."""
+        # The element at place a is in the sets that end at a, ..., a + width - 1: a sum of p from a on, less
+        # the sum from a + width on.
+        padded = self.ground.pad(probabilities, 0.0)
+        later = padded.flip(-1).cumsum(-1).flip(-1)
+        if self.width is not None and self.width < self.ground.widest:
+            later = later - torch.nn.functional.pad(later[..., self.width :], (0, self.width))
+        return torch.empty_like(probabilities).scatter(1, self.order, self.ground.unpad(later))
+
+    def best(
+        self, scores: Float[Tensor, "rows total"]
+    ) -> tuple[Float[Tensor, "rows inputs"], Bool[Tensor, "rows total"]]:
+        """Return the highest score of each row and input, and the first set that has it."""
+        best = self.ground.pad(scores, -torch.inf).max(dim=-1)
+        return best.values, self._inside(self.rank, best.indices[:, self.ground.owner])
+
+    def _inside(self, rank: Tensor, end: Tensor) -> Tensor:
+        inside = rank <= end
+        return inside if self.width is None else inside & (rank > end - self.width)
+
+
+ScoredSets = tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]
+"""Score of one set of each input, and these sets as one indicator vector."""
+
+Support = Listed | Sweep
+"""Sets of every input, for each of several rows, with a number (a probability, a value) for each set."""

@@ -10,12 +10,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tammes.checks import check_integer
-from tammes.extensions.exact.conflicts import largest_clique, largest_without
-from tammes.extensions.exact.integer_program import Answer, Program, SolutionCache, key_of
+from tammes.extensions.conflicts import largest_clique, largest_without
+from tammes.extensions.functions.counts import Counts
 from tammes.extensions.functions.coverage import Coverage, Covers
 from tammes.extensions.functions.formulas import (
     CliqueDensity,
-    Counts,
     Formula,
     GraphFunction,
     IndependenceDensity,
@@ -26,6 +25,7 @@ from tammes.extensions.functions.formulas import (
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.integer_program import Answer, Program, SolutionCache, key_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,20 +82,7 @@ class Problem:
             >>> maximum_independent_set(graph).grow(torch.tensor([2, 1, 0])).tolist()
             [True, False, True]
         """
-        guide, ground = self.guide or self.score, self.ground
-        if members is None:
-            members = torch.zeros(ground.total, dtype=torch.bool, device=order.device)
-        best = guide.values(members)
-        for place in range(ground.widest):
-            has = ground.size > place
-            element = order[(ground.offsets + place).where(has, ground.offsets)]
-            candidate = members.clone()
-            candidate[element] = members[element] | has
-            found = guide.values(candidate)
-            better = found > best
-            members = candidate.where(better[ground.owner], members)
-            best = found.where(better, best)
-        return members
+        return (self.guide or self.score).grow(order, members)
 
     def exact(self, index: int, seconds: float = math.inf) -> Answer:
         """Return the best set of one input, with a bound if the seconds do not suffice for a proof.

@@ -1,25 +1,27 @@
 """Networks on eigenvectors of graphs that are invariant to the signs and the bases of eigenvectors."""
 
-from tammes.spectral.basisnet import BasisNet
+from tammes.spectral.basisnet import BasisNet, ProjectorBasisNet
 from tammes.spectral.copies import Copies, Groups
-from tammes.spectral.deep_sets import EigenvectorSetsConfig, NodeSetsConfig
 from tammes.spectral.eigen.eigenpairs import Eigenpairs, eigenpairs, eigenvector_mask
 from tammes.spectral.eigen.eigenspaces import (
     AmbiguousEigenspaces,
     Eigenspaces,
+    Projectors,
     RelativeGap,
     orthonormal_within,
 )
 from tammes.spectral.eigen.laplacian import Combinatorial, Laplacian, RandomWalk, Symmetric, laplacian_matrix
 from tammes.spectral.eigen.mesh import MeshLaplacian
-from tammes.spectral.eigen.projectors import Projectors
-from tammes.spectral.equivariant.ign import IGN, IGNConfig
-from tammes.spectral.equivariant.linear import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
+from tammes.spectral.equivariant.ign import (
+    IGN,
+    IGNConfig,
+    MatrixToMatrix,
+    MatrixToVector,
+    VectorToMatrix,
+    VectorToVector,
+)
 from tammes.spectral.equivariant.matrices import Dense, Factored, Matrices, Nodes
 from tammes.spectral.equivariant.tensors import TensorToTensor, bell_number, set_partitions
-from tammes.spectral.expressive_basisnet import ExpressiveBasisNet
-from tammes.spectral.gin import GIN, GINConfig
-from tammes.spectral.memory import keep_freed_memory
 from tammes.spectral.perceptron import (
     Concatenated,
     ConcatenatedConfig,
@@ -28,14 +30,16 @@ from tammes.spectral.perceptron import (
     Summed,
     SummedConfig,
 )
-from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
-from tammes.spectral.projector_basisnet import ProjectorBasisNet
-from tammes.spectral.signnet import SignNet
-from tammes.spectral.transformer import (
+from tammes.spectral.phi import GIN, GINConfig, Phi, PhiConfig, Rho, RhoConfig
+from tammes.spectral.sets import (
+    EigenvectorSetsConfig,
     EigenvectorTransformerConfig,
+    NodeSetsConfig,
     NodeTransformerConfig,
 )
-from tammes.spectral.unconstrained import UnconstrainedBasisNet, UnconstrainedSignNet
+from tammes.spectral.sign_equivariant import SignEquivariantNet, link_features
+from tammes.spectral.signnet import SignNet, keep_freed_memory
+from tammes.spectral.universal import ExpressiveBasisNet, UnconstrainedBasisNet, UnconstrainedSignNet
 
 __all__ = [
     "GIN",
@@ -74,6 +78,7 @@ __all__ = [
     "RelativeGap",
     "Rho",
     "RhoConfig",
+    "SignEquivariantNet",
     "SignNet",
     "Summed",
     "SummedConfig",
@@ -88,6 +93,7 @@ __all__ = [
     "eigenvector_mask",
     "keep_freed_memory",
     "laplacian_matrix",
+    "link_features",
     "orthonormal_within",
     "set_partitions",
 ]

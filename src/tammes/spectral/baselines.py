@@ -76,9 +76,7 @@ class AbsoluteValues(Baseline):
     """
 
     @override
-    def signed(
-        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
-    ) -> Float[Tensor, "nodes k"]:
+    def signed(self, eigenvectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
         return eigenvectors.abs()
 
 
@@ -109,9 +107,7 @@ class RandomFlips(Baseline):
         self.generator = generator
 
     @override
-    def signed(
-        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
-    ) -> Float[Tensor, "nodes k"]:
+    def signed(self, eigenvectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
         if not self.training:
             return eigenvectors
         return eigenvectors * _random_signs(graphs, self.dim, self.generator).to(eigenvectors)[batch]
@@ -145,9 +141,7 @@ class CanonicalSigns(Baseline):
         self.generator = generator
 
     @override
-    def signed(
-        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
-    ) -> Float[Tensor, "nodes k"]:
+    def signed(self, eigenvectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
         zeros = eigenvectors.new_zeros(graphs, self.dim)
         index = batch[:, None].expand_as(eigenvectors)
         largest = zeros.scatter_reduce(0, index, eigenvectors.abs(), "amax")

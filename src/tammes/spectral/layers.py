@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -123,10 +124,54 @@ class MLP(nn.Module):
         return values
 
 
-def check_sizes(*, width: int, layers: int, dropout: float = 0.0, heads: int = 1) -> None:
-    """Raise ValueError for a size below 1, dropout outside [0, 1), or heads that do not divide the width."""
-    check_integer("width", width)
-    check_integer("layers", layers)
-    check_number("dropout", dropout, minimum=0, below=1)
-    check_integer("heads", heads)
-    check_multiple("width", width, "heads", heads)
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """Width, depth and dropout: the base of a network's settings.
+
+    Raises:
+        ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
+    """
+
+    width: int = 64
+    """Channels of the layers."""
+
+    layers: int = 3
+    """Number of layers."""
+
+    dropout: float = 0.0
+    """Share of channels that are dropped after each layer but the last, in training."""
+
+    def __post_init__(self) -> None:
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
+        check_number("dropout", self.dropout, minimum=0, below=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionSizes(Sizes):
+    """Sizes of a network with attention.
+
+    Raises:
+        ValueError: as for `Sizes`, and for a width that is no multiple of the heads.
+    """
+
+    heads: int = 4
+    """Number of attention heads."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("heads", self.heads)
+        check_multiple("width", self.width, "heads", self.heads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerceptronSizes(Sizes):
+    """Sizes of a multilayer perceptron."""
+
+    normalize: bool = True
+    """Whether hidden layers are normalized by the batch."""
+
+    def perceptron(self, inputs: int, outputs: int) -> MLP:
+        """Return a perceptron of `layers` linear maps."""
+        widths = [inputs] + [self.width] * (self.layers - 1) + [outputs]
+        return MLP(widths, normalize=self.normalize, dropout=self.dropout)

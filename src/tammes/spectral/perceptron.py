@@ -11,7 +11,7 @@ from typing_extensions import override
 from tammes.checks import check_integer
 from tammes.spectral.batches import check_columns
 from tammes.spectral.copies import Copies
-from tammes.spectral.layers import MLP, check_sizes
+from tammes.spectral.layers import PerceptronSizes
 from tammes.spectral.phi import Phi, PhiConfig, Rho, RhoConfig
 
 
@@ -28,8 +28,7 @@ class Elementwise(Phi):
     def __init__(self, config: ElementwiseConfig, inputs: int) -> None:
         super().__init__()
         self.outputs = config.width
-        widths = [inputs] + [config.width] * config.layers
-        self.mlp = MLP(widths, normalize=config.normalize, dropout=config.dropout)
+        self.mlp = config.perceptron(inputs, config.width)
 
     @override
     def forward(
@@ -39,7 +38,7 @@ class Elementwise(Phi):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ElementwiseConfig(PhiConfig):
+class ElementwiseConfig(PerceptronSizes, PhiConfig):
     """Settings of an `Elementwise`.
 
     Raises:
@@ -50,20 +49,11 @@ class ElementwiseConfig(PhiConfig):
         8
     """
 
-    width: int = 64
-    """Channels of the hidden layers and of the output."""
-
     layers: int = 2
     """Number of linear layers."""
 
     normalize: bool = False
     """Whether hidden layers are normalized by the batch."""
-
-    dropout: float = 0.0
-    """Share of hidden channels that are dropped in training."""
-
-    def __post_init__(self) -> None:
-        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
 
     @override
     def build(self, inputs: int) -> Elementwise:
@@ -86,8 +76,7 @@ class Concatenated(Rho):
         super().__init__()
         self.outputs = outputs
         self.eigenvectors = config.eigenvectors
-        widths = [config.eigenvectors * inputs] + [config.width] * (config.layers - 1) + [outputs]
-        self.mlp = MLP(widths, normalize=config.normalize, dropout=config.dropout)
+        self.mlp = config.perceptron(config.eigenvectors * inputs, outputs)
 
     @override
     def forward(
@@ -101,7 +90,7 @@ class Concatenated(Rho):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConcatenatedConfig(RhoConfig):
+class ConcatenatedConfig(PerceptronSizes, RhoConfig):
     """Settings of a `Concatenated`. The thesis uses 8 layers on molecules, for a fixed k.
 
     Raises:
@@ -115,21 +104,9 @@ class ConcatenatedConfig(RhoConfig):
     eigenvectors: int
     """Number of columns of eigenvectors, k."""
 
-    width: int = 64
-    """Channels of the hidden layers."""
-
-    layers: int = 3
-    """Number of linear layers."""
-
-    normalize: bool = True
-    """Whether hidden layers are normalized by the batch."""
-
-    dropout: float = 0.0
-    """Share of hidden channels that are dropped in training."""
-
     def __post_init__(self) -> None:
         check_integer("eigenvectors", self.eigenvectors)
-        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
+        super().__post_init__()
 
     @override
     def build(self, inputs: int, outputs: int) -> Concatenated:
@@ -148,8 +125,7 @@ class Summed(Rho):
     def __init__(self, config: SummedConfig, inputs: int, outputs: int) -> None:
         super().__init__()
         self.outputs = outputs
-        widths = [inputs] + [config.width] * (config.layers - 1) + [outputs]
-        self.mlp = MLP(widths, normalize=config.normalize, dropout=config.dropout)
+        self.mlp = config.perceptron(inputs, outputs)
 
     @override
     def forward(
@@ -159,7 +135,7 @@ class Summed(Rho):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummedConfig(RhoConfig):
+class SummedConfig(PerceptronSizes, RhoConfig):
     """Settings of a `Summed`, which the thesis uses on molecules for all eigenvectors (E.11.2).
 
     Raises:
@@ -169,21 +145,6 @@ class SummedConfig(RhoConfig):
         >>> SummedConfig(width=8).build(4, 2).outputs
         2
     """
-
-    width: int = 64
-    """Channels of the hidden layers."""
-
-    layers: int = 3
-    """Number of linear layers."""
-
-    normalize: bool = True
-    """Whether hidden layers are normalized by the batch."""
-
-    dropout: float = 0.0
-    """Share of hidden channels that are dropped in training."""
-
-    def __post_init__(self) -> None:
-        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout)
 
     @override
     def build(self, inputs: int, outputs: int) -> Summed:

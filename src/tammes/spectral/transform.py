@@ -14,8 +14,13 @@ from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.eigen.cache import content_key, load_eigenpairs, save_eigenpairs
-from tammes.spectral.eigen.eigenpairs import Eigenpairs, eigenpairs
+from tammes.spectral.eigen.eigenpairs import (
+    Eigenpairs,
+    content_key,
+    eigenpairs,
+    load_eigenpairs,
+    save_eigenpairs,
+)
 from tammes.spectral.eigen.laplacian import Laplacian, Symmetric
 
 try:
@@ -40,7 +45,8 @@ class AddEigenpairs(BaseTransform):
     are decomposed together. As `pre_transform` or `transform` of a data set it gets one graph at a time,
     and needs a `count` for the graphs to batch.
 
-    Eigenvalues stay float64, which separates close eigenvalues from equal ones.
+    Eigenvalues stay float64, which separates close eigenvalues from equal ones. A third attribute,
+    `eigenpairs`, names the settings, so that graphs with other ones do not batch.
 
     Args:
         count: number of eigenpairs, k; left out, the number of nodes of the largest graph, which gives all.
@@ -53,7 +59,8 @@ class AddEigenpairs(BaseTransform):
     Raises:
         ImportError: where torch_geometric is missing.
         ValueError: for a count below 1, a dtype that is no float type, and, when called, for a batch, graphs
-            with several kinds of nodes, graphs without nodes, and graphs that `eigenpairs` rejects.
+            with several kinds of nodes, graphs without nodes, and graphs that `eigenpairs` rejects; and when
+            graphs are batched whose eigenpairs have another Laplacian or number of columns.
 
     Example:
         >>> from torch_geometric.data import Batch, Data
@@ -93,13 +100,13 @@ class AddEigenpairs(BaseTransform):
             values = torch.nn.functional.pad(pairs.values, missing)
             vectors = torch.nn.functional.pad(pairs.vectors, missing)
             rows = zip(graphs[begin:end], vectors.split(sizes[begin:end]), values.split(1), strict=True)
-            added += [_with(graph, *pair) for graph, *pair in rows]
+            added += [self._with(graph, *pair) for graph, *pair in rows]
         return added
 
     @override
     def forward(self, data: Data) -> Data:
         pairs = self._of([data], [data.num_nodes or 0])
-        return _with(data, pairs.vectors, pairs.values)
+        return self._with(data, pairs.vectors, pairs.values)
 
     def _of(self, graphs: Sequence[Data], sizes: Sequence[int]) -> Eigenpairs:
         edges, batch, weights = _joined(graphs, sizes)
@@ -121,6 +128,38 @@ class AddEigenpairs(BaseTransform):
         if path is not None:
             save_eigenpairs(pairs, path)
         return pairs
+
+    def _with(self, graph: Data, vectors: Tensor, values: Tensor) -> Data:
+        added = copy.copy(graph)
+        # Before the tensors: a batch is made in the order of attributes.
+        added.eigenpairs = EigenpairSettings({f"{values.shape[1]} columns of {self.laplacian!r}": None})
+        added.eigenvectors = vectors
+        added.eigenvalues = values
+        return added
+
+
+class EigenpairSettings(dict[str, None]):
+    """Settings of a graph's eigenpairs, as the only key of a dictionary.
+
+    torch_geometric batches dictionaries key by key, and takes the keys of the first graph. So a graph with
+    other settings is found there. (After `Data.to` it is a plain dictionary, and the error a `KeyError`.)
+
+    Raises:
+        ValueError: when asked for other settings.
+
+    Example:
+        >>> settings = EigenpairSettings({"8 columns of Symmetric()": None})
+        >>> settings["8 columns of RandomWalk()"]  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        ValueError: expected graphs with equal eigenpairs in a batch, got 8 columns of Symmetric() and 8 ...
+    """
+
+    def __missing__(self, other: str) -> None:
+        raise ValueError(
+            f"expected graphs with equal eigenpairs in a batch, got {', '.join(self)} and {other}; "
+            "call AddEigenpairs once on the list of all, or with one count and Laplacian"
+        )
 
 
 def _chunks(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -186,10 +225,3 @@ def _has_weights_elsewhere(graph: Data) -> bool:
         and given.is_floating_point()
         and given.numel() == graph.num_edges > 0
     )
-
-
-def _with(graph: Data, vectors: Tensor, values: Tensor) -> Data:
-    added = copy.copy(graph)
-    added.eigenvectors = vectors
-    added.eigenvalues = values
-    return added

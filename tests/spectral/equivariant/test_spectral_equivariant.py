@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from tammes.spectral.equivariant.linear import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
+from tammes.spectral.equivariant.ign import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
 from tammes.spectral.equivariant.matrices import Dense, Factored, Nodes
 from tammes.spectral.equivariant.tensors import TensorToTensor, bell_number, set_partitions
 

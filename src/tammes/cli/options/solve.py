@@ -40,7 +40,7 @@ class Solve:
         graph: File with an edge on each line, to solve this one graph instead.
         extension: Methods to train networks with, each with a row of the table beside the greedy solution:
             neural-lovasz, neural-lovasz-peak, lovasz, lovasz-columns, bounded-lovasz, straight-through,
-            reinforce, erdos.
+            reinforce, erdos. By default neural-lovasz, and none where the exact answer is quicker.
         exact_objective: Minimize objectives that are least at the solutions, instead of the paper's.
         k: Size of k-clique, or largest number of nodes for max-coverage and bounded-lovasz.
         epochs: Number of passes over the graphs.
@@ -61,7 +61,7 @@ class Solve:
     problem: Annotated[ProblemName, tyro.conf.Positional, tyro.conf.arg(metavar="PROBLEM")]
     data: str | None = None
     graph: Path | None = None
-    extension: Annotated[tuple[ApproachName, ...], tyro.conf.arg(metavar="METHODS")] = ("neural-lovasz",)
+    extension: Annotated[tuple[ApproachName, ...], tyro.conf.arg(metavar="METHODS")] | None = None
     exact_objective: bool = False
     k: int | None = None
     epochs: int = 200
@@ -81,9 +81,10 @@ class Solve:
     def __post_init__(self) -> None:
         if (self.data is None) == (self.graph is None):
             raise ValueError("give either graphs to learn from with --data or one to solve with --graph")
-        if not self.extension or len(set(self.extension)) < len(self.extension):
+        named = self.methods
+        if not named or len(set(named)) < len(named):
             raise ValueError("give at least one --extension, and each --extension once")
-        needed = any(name in WITH_K for name in (self.problem, *self.extension))
+        needed = any(name in WITH_K for name in (self.problem, *named))
         if self.k is None and needed:
             raise ValueError(f"say with --k how many nodes: {' and '.join(WITH_K)} need it")
         if self.k is not None and not needed:
@@ -92,9 +93,9 @@ class Solve:
             check_integer("--k", self.k)
         if self.most is not None and self.graph is not None:
             raise ValueError("--most is for the graphs of --data: leave it out with --graph")
-        if self.problem in ("max-cut", "max-coverage") and "erdos" in self.extension:
+        if self.problem in ("max-cut", "max-coverage") and "erdos" in named:
             raise ValueError(f"erdos has penalties for cliques and independent sets, none for {self.problem}")
-        if self.problem == "max-coverage" and "straight-through" in self.extension:
+        if self.problem == "max-coverage" and "straight-through" in named:
             raise ValueError("straight-through differentiates the objective, and coverage cannot be")
         check_seed("--seed", self.seed)
         if not self.seconds > 0:
@@ -103,6 +104,11 @@ class Solve:
             if vars(self)[name] is not None:
                 check_integer(f"--{name}", vars(self)[name])
         check_integer("--samples", self.samples, minimum=2)
+
+    @property
+    def methods(self) -> tuple[ApproachName, ...]:
+        """Methods to train networks with, where training is worth its time."""
+        return ("neural-lovasz",) if self.extension is None else self.extension
 
 
 RARE = frozenset(

@@ -11,9 +11,8 @@ from typing_extensions import override
 
 from tammes.checks import check_indices
 from tammes.extensions.functions.set_function import SetFunction
-from tammes.extensions.functions.support import Sweep
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.ground_set import GroundSet, Sweep
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,4 +1,4 @@
-"""Set functions of graphs that depend on a few counts of the set alone: the counts, objectives and scores."""
+"""Set functions of graphs that depend on a few counts of the set alone: objectives and scores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,114 +6,15 @@ from functools import reduce
 from operator import add
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_number
+from tammes.extensions.functions.counts import Counts, counts_along, counts_of, expected_counts
 from tammes.extensions.functions.set_function import SetFunction
-from tammes.extensions.functions.support import Sweep
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground_set import GroundSet
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Counts:
-    """Counts of a set S of nodes; all fields have one shape, an entry for each set.
-
-    Args:
-        size: |S|.
-        pairs: |S| (|S| - 1) / 2.
-        edges: number of edges with both ends in S.
-        volume: sum of the degrees of the nodes in S.
-        nodes: number of nodes of the whole graph.
-    """
-
-    size: Float[Tensor, "..."]
-    pairs: Float[Tensor, "..."]
-    edges: Float[Tensor, "..."]
-    volume: Float[Tensor, "..."]
-    nodes: Float[Tensor, "..."]
-
-    @property
-    def missing(self) -> Float[Tensor, "..."]:
-        """Number of pairs in S without an edge."""
-        return self.pairs - self.edges
-
-    @property
-    def cut(self) -> Float[Tensor, "..."]:
-        """Number of edges with one end in S."""
-        return self.volume - 2 * self.edges
-
-    @property
-    def density(self) -> Float[Tensor, "..."]:
-        """Fraction of the pairs in S that are edges; 0 for sets without pairs."""
-        return self.edges / self.pairs.clamp(min=1)
-
-
-def counts_of(graphs: Graphs, members: Bool[Tensor, "*sets total"]) -> Counts:
-    """Count in sets given by indicator vectors; the fields have the shape `(*sets, inputs)`.
-
-    >>> graphs = Graphs.of(torch.tensor([[0, 1, 2], [1, 2, 3]]), sizes=(4,))
-    >>> counts_of(graphs, torch.tensor([True, True, True, False])).cut.item()
-    1.0
-    """
-    inside = members.double()
-    size = graphs.ground.sum(inside)
-    both = inside[..., graphs.edges[0]] * inside[..., graphs.edges[1]]
-    return Counts(
-        size=size,
-        pairs=size * (size - 1) / 2,
-        edges=graphs.sum_over_edges(both),
-        volume=graphs.ground.sum(inside * graphs.degree),
-        nodes=graphs.ground.size.double().expand_as(size),
-    )
-
-
-def counts_along(graphs: Graphs, sweep: Sweep) -> Counts:
-    """Count in the sets of a sweep, `(rows, total)`, in O(nodes + edges) once the order is known.
-
-    An edge whose ends have the places a < b lies in the windows that end at b, ..., a + width - 1. Writing +1
-    at b and -1 at a + width, the cumulative sums of these changes are the numbers of edges.
-    """
-    ground, rank = sweep.ground, sweep.rank
-    first, second = (rank.index_select(1, ends) for ends in graphs.edges)
-    start = ground.offsets.index_select(0, graphs.owner)
-    enters = first.maximum(second) + start
-    changes = torch.zeros_like(rank).scatter_add_(1, enters, torch.ones_like(enters))
-    volume = ground.cumsum(graphs.degree[sweep.order])
-    if sweep.width is not None:
-        leaves = first.minimum(second) + sweep.width
-        # An edge whose ends are width or more places apart is in no window: its +1 is taken back. An edge
-        # that leaves after the last place has no -1.
-        ever = first.sub(second).abs() < sweep.width
-        stays = leaves >= ground.size[graphs.owner]
-        changes.scatter_add_(1, enters, (ever.long() - 1))
-        changes.scatter_add_(1, (leaves + start).where(~stays, start), -(ever & ~stays).long())
-        earlier = torch.nn.functional.pad(volume, (sweep.width, 0))[:, : ground.total]
-        volume = volume - earlier.where(ground.position >= sweep.width, 0)
-    size = sweep.sizes
-    return Counts(
-        size=size.double(),
-        pairs=(size * (size - 1) // 2).double(),
-        edges=ground.cumsum(changes).double(),
-        volume=volume.double(),
-        nodes=ground.size[ground.owner].double().expand_as(rank),
-    )
-
-
-def expected_counts(graphs: Graphs, x: Float[Tensor, "rows total"]) -> Counts:
-    """Return the mean counts, `(rows, inputs)`, of sets with each node independently with probability x."""
-    size = graphs.ground.sum(x)
-    return Counts(
-        size=size,
-        # sum_{i < j} x_i x_j = ((sum x)^2 - sum x^2) / 2
-        pairs=(size.square() - graphs.ground.sum(x.square())) / 2,
-        edges=graphs.sum_over_edges(x[:, graphs.edges[0]] * x[:, graphs.edges[1]]),
-        volume=graphs.ground.sum(x * graphs.degree),
-        nodes=graphs.ground.size.to(x.dtype).expand_as(size),
-    )
-
+from tammes.extensions.ground_set import GroundSet, Sweep
 
 Formula = Callable[[Counts], Float[Tensor, "..."]]
 """f(S) from the counts of S, in their shape, and 0 for the empty set. A problem of yours needs no more."""
@@ -155,6 +56,47 @@ class GraphFunction(SetFunction):
     def multilinear(self, x: Float[Tensor, "rows total"]) -> Float[Tensor, "rows inputs"] | None:
         # A linear function of the counts has as its mean the function of the mean counts.
         return self.relaxed(x) if isinstance(self.formula, LinearFormula) else None
+
+    @override
+    def grow(
+        self, order: Int[Tensor, " total"], members: Bool[Tensor, " total"] | None = None
+    ) -> Bool[Tensor, " total"]:
+        # The counts of each set are kept, and for each node the number of its neighbors in the set, which is
+        # the number of edges that it adds. One call of the formula then tells of all nodes whether the set is
+        # better with them. The first of these in the order joins: until its turn nothing changes. So there
+        # are as many rounds as one set gets nodes, each in O(nodes) and the degrees of those that join.
+        graphs, ground = self.graphs, self.ground
+        owner, degree, (first, second) = ground.owner, graphs.degree, graphs.arcs
+        members = ground.empty_sets if members is None else members.clone()
+        inside = torch.zeros_like(degree).index_add_(0, first, members[second].long())
+        counts = counts_of(graphs, members)
+        size, edges, volume, best = counts.size, counts.edges, counts.volume, self.formula(counts)
+        waiting = torch.empty_like(order).scatter_(0, order, ground.position)  # place of nodes yet to come
+        begin, over = degree.cumsum(0) - degree, ground.widest
+        while True:
+            grown = Counts(
+                size=size[owner] + 1,
+                pairs=size[owner] * (size[owner] + 1) / 2,
+                edges=edges[owner] + inside,
+                volume=volume[owner] + degree,
+                nodes=counts.nodes[owner],
+            )
+            found = self.formula(grown)
+            better = (found > best[owner]) & ~members
+            turn = ground.size.new_full((ground.inputs,), over)
+            turn = turn.scatter_reduce(0, owner, waiting.where(better, over), "amin")
+            grows = turn < over
+            if not grows.any():
+                return members
+            waiting = waiting.where(waiting > turn[owner], over)
+            joining = order[(ground.offsets + turn)[grows]]
+            members[joining] = True
+            size, best = size + grows, best.masked_scatter(grows, found[joining])
+            edges = edges.masked_scatter(grows, grown.edges[joining])
+            volume = volume.masked_scatter(grows, grown.volume[joining])
+            number = degree[joining]
+            arc = (begin[joining] - number.cumsum(0) + number).repeat_interleave(number)
+            inside[second[arc + torch.arange(len(arc), device=arc.device)]] += 1
 
     def relaxed(self, x: Float[Tensor, "rows total"]) -> Float[Tensor, "rows inputs"]:
         """Return the formula of the mean counts of a random set; f itself where x is an indicator vector."""

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_shape
-from tammes.extensions.functions.support import Listed, Support, Sweep
-from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.ground_set import GroundSet, Listed, Support, Sweep
 
 ENTRIES_AT_ONCE = 1 << 24
 """Entries of the indicator vectors that one call of `SetFunction.values` gets along a sweep."""
@@ -54,10 +53,35 @@ class SetFunction(ABC):
         """Return E f(S) where S has each element independently with probability x, or None if unknown."""
         return None
 
+    def grow(
+        self, order: Int[Tensor, " total"], members: Bool[Tensor, " total"] | None = None
+    ) -> Bool[Tensor, " total"]:
+        """Return sets grown greedily: each element in its turn is added if f is higher with it.
+
+        Args:
+            order: elements of each input in their order, as indices into all elements.
+            members: sets to begin with; the empty sets unless given.
+
+        Example:
+            >>> f = BlackBox(functions=(lambda sets: (sets.sum(1) == 2).double(),), sizes=(3,))
+            >>> f.grow(torch.tensor([2, 1, 0]), torch.tensor([True, False, False])).tolist()
+            [True, False, True]
+        """
+        members = self.ground.empty_sets if members is None else members
+        best = self.values(members)
+        for element, has_turn in self.ground.turns(order):
+            candidate = members.clone()
+            candidate[element] = members[element] | has_turn
+            found = self.values(candidate)
+            better = found > best
+            members = candidate.where(better[self.ground.owner], members)
+            best = found.where(better, best)
+        return members
+
     @cached_property
     def at_empty_set(self) -> Float[Tensor, " inputs"]:
         """f(empty set)."""
-        return self.values(torch.zeros(self.ground.total, dtype=torch.bool, device=self.ground.device))
+        return self.values(self.ground.empty_sets)
 
     def on(self, support: Support) -> Float[Tensor, "..."]:
         """Return f of every set of a support, in the support's shape.

@@ -11,8 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tammes.extensions.functions.set_function import BlackBox, SetFunction
-from tammes.extensions.functions.support import ScoredSets, Support
-from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.ground_set import GroundSet, ScoredSets, Support
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

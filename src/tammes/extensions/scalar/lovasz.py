@@ -1,15 +1,14 @@
-"""The Lovász extension, and its restriction to small sets."""
+"""The Lovász extension, its restriction to small sets, and extensions that look at single elements only."""
 
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from jaxtyping import Float, Int
+from torch import Tensor, nn
 from typing_extensions import override
 
-from tammes.checks import check_integer
-from tammes.extensions.functions.support import Sweep
-from tammes.extensions.ground_set import GroundSet
+from tammes.checks import check_indices, check_integer
+from tammes.extensions.ground_set import GroundSet, Sweep
 from tammes.extensions.scalar.extension import Distribution, Extension, check_mass, check_unit_interval
 
 
@@ -132,3 +131,141 @@ class BoundedLovasz(Extension):
         strided = torch.nn.functional.pad(ground.pad(fall, 0.0), (0, beyond)).unflatten(-1, (-1, self.k))
         p = strided.flip(-2).cumsum(-2).flip(-2).flatten(-2)[..., : ground.widest]
         return Sweep(ground=ground, order=chain.order, width=self.k), ground.unpad(p)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Singleton(Extension):
+    """F(x) = sum_j (x_(j) - x_(j+1)) f({(j)}) for x in [0, 1]^n, sorted: x_(1) >= ... >= x_(n), x_(n+1) = 0.
+
+    f may be infinite for all other sets. The sum of p(S) 1_S is not x here. Where f is below 0 for some
+    element, the minima of F are those of f all the same.
+
+    Source: Robinson (2023), section 8.3.1 and F.3.3. Differs: the text calls it continuous; it jumps where
+    entries are equal, since the probability of the first of two equal elements is 0.
+
+    Example:
+        >>> def place(sets):
+        ...     return -sets.float() @ torch.tensor([1.0, 2.0, 3.0])
+        >>> Singleton()(torch.tensor([0.5, 1.0, 0.0]), place)
+        tensor([-1.5000])
+    """
+
+    @override
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        check_unit_interval(x)
+        chain, probabilities = level_sets(x, ground)
+        return _of_singletons(ground, chain.order, probabilities)
+
+    @override
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        check_unit_interval(x)
+        chain, probabilities = level_sets(x, ground)
+        # Different singletons meet in the empty set.
+        return _of_singletons(ground, chain.order, probabilities.square())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permutation(Extension):
+    """F(x) = sum_i x_i f({i}) for x in the simplex: the sets are the columns of a permutation matrix.
+
+    With S an involutory permutation matrix, S p = x gives p = S x: the i-th column, the singleton {s(i)}, has
+    probability x_{s(i)}. So each {i} has probability x_i, whichever the permutation is, and there is none
+    to choose. (A matrix of zeros and ones that is its own inverse is a permutation matrix, so involutory
+    extensions are no more than this.)
+
+    Source: Robinson (2023), section 8.3.1 and F.3.4. Differs: the text asks for a permutation with a fixed
+    point at the largest entry; every permutation gives the same F.
+
+    Example:
+        >>> def place(sets):
+        ...     return sets.float() @ torch.tensor([1.0, 2.0, 3.0])
+        >>> Permutation()(torch.tensor([0.5, 0.0, 0.5]), place)
+        tensor([2.])
+    """
+
+    @override
+    def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        check_unit_interval(x)
+        check_mass(ground.sum(x), "x_1 + ... + x_n <= 1")
+        order = torch.arange(ground.total, device=x.device).expand_as(x)
+        return _of_singletons(ground, order, x)
+
+    @override
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        return self.distribution(x.square(), ground)
+
+    @override
+    def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
+        return x / ground.sum(x).clamp(min=1.0)[:, ground.owner]
+
+
+def _of_singletons(ground: GroundSet, order: Tensor, probabilities: Tensor) -> Distribution:
+    alone = Sweep(ground=ground, order=order, width=1)
+    return Distribution(supports=(alone,), probabilities=(probabilities,))
+
+
+def training_error(
+    logits: Float[Tensor, "batch classes"], labels: Int[Tensor, " batch"]
+) -> Float[Tensor, " batch"]:
+    """Return 1 - (x_y - x_next), x = softmax(logits), x_next the largest other entry that is at most x_y.
+
+    It is the singleton extension of f({k}) = -1{k = y}, plus 1. The probabilities x_(j) - x_(j+1) of the
+    classes leave 1 - x_(1) to "no class", which counts as an error as well; so the loss is 0 exactly for
+    x = 1_y. It jumps where the right class draws level with another, from about 1 - x_y up to 1: a tie
+    counts as an error.
+
+    Args:
+        logits: `(batch, classes)`, real numbers.
+        labels: `(batch,)`, right classes, from 0 to classes - 1.
+
+    Returns:
+        The loss of each example, `(batch,)`, in [0, 1].
+
+    Raises:
+        ValueError: for other shapes, labels out of range, and logits that are not finite.
+
+    Source: Robinson (2023), section 8.5.3, F.3.3 and F.7. Differs: the extension of 1{k != y} itself, which
+    the text names first, leaves the mass 1 - x_(1) without cost, and is least where x is the same for all
+    classes; F.3.3 asks for a function below 0, as here. It also says that continuity is proved as for the
+    Lovász extension; the singleton extension is not continuous where entries are equal.
+
+    Example:
+        >>> training_error(torch.tensor([[9.0, 0.0], [0.0, 9.0]]), torch.tensor([0, 0])).round(decimals=2)
+        tensor([0., 1.])
+    """
+    if logits.dim() != 2 or labels.shape != logits.shape[:1] or labels.is_floating_point():
+        raise ValueError(
+            f"expected logits (batch, classes) and integer labels (batch,), got {tuple(logits.shape)} and "
+            f"{labels.dtype} {tuple(labels.shape)}"
+        )
+    check_indices("labels", labels, logits.shape[1])
+    if not bool(logits.isfinite().all()):
+        raise ValueError("expected finite logits, got infinities or NaN; lower the learning rate")
+    x = torch.softmax(logits, dim=1)
+    right = x.gather(1, labels[:, None])  # (batch, 1)
+    others = x.scatter(1, labels[:, None], 0.0)
+    below = others.masked_fill(others.detach() > right.detach(), 0.0).amax(dim=1, keepdim=True)
+    return 1 - (right - below).squeeze(1)
+
+
+class TrainingError(nn.Module):
+    """Mean of `training_error` over a batch, in place of `nn.CrossEntropyLoss`.
+
+    Example:
+        >>> loss = TrainingError()
+        >>> logits = torch.zeros(4, 10, requires_grad=True)
+        >>> loss(logits, torch.arange(4)).item()
+        1.0
+    """
+
+    def forward(
+        self, logits: Float[Tensor, "batch classes"], labels: Int[Tensor, " batch"]
+    ) -> Float[Tensor, ""]:
+        """Return the mean loss of a batch, in [0, 1].
+
+        Raises:
+            ValueError: as `training_error`, and for an empty batch.
+        """
+        if len(logits) == 0:
+            raise ValueError("expected a batch of at least one, got none")
+        return training_error(logits, labels).mean()

@@ -9,8 +9,7 @@ from typing_extensions import override
 
 from tammes.checks import check_integer
 from tammes.extensions.functions.set_function import SetFunction
-from tammes.extensions.functions.support import Listed
-from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.ground_set import GroundSet, Listed
 from tammes.extensions.scalar.extension import Distribution, Extension, check_unit_interval
 
 MOST_ELEMENTS = 16

@@ -1,6 +1,5 @@
 """Networks that solve problems on graphs, trained without solutions."""
 
-from tammes.extensions.solvers.baselines import Erdos, Reinforce, StraightThrough
 from tammes.extensions.solvers.fit import (
     FitConfig,
     approximation_ratios,
@@ -8,12 +7,20 @@ from tammes.extensions.solvers.fit import (
     greedy_by_degree,
     greedy_scores,
     optimal_scores,
+    search,
     solve,
     split,
 )
-from tammes.extensions.solvers.method import ByColumns, ByNeural, ByScalar, Method
+from tammes.extensions.solvers.method import (
+    ByColumns,
+    ByNeural,
+    ByScalar,
+    Erdos,
+    Method,
+    Reinforce,
+    StraightThrough,
+)
 from tammes.extensions.solvers.network import NetworkConfig, SolverNetwork
-from tammes.extensions.solvers.search import search
 
 __all__ = [
     "ByColumns",

@@ -15,11 +15,18 @@ from tammes.extensions.functions.formulas import (
     independence_penalty,
 )
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.neural.neural import Neural, Peak
+from tammes.extensions.neural import Neural, Peak
 from tammes.extensions.problems import Problem, maximum_clique, maximum_independent_set
 from tammes.extensions.scalar.lovasz import BoundedLovasz, Lovasz
-from tammes.extensions.solvers.baselines import Erdos, Reinforce, StraightThrough
-from tammes.extensions.solvers.method import ByColumns, ByNeural, ByScalar, Method
+from tammes.extensions.solvers.method import (
+    ByColumns,
+    ByNeural,
+    ByScalar,
+    Erdos,
+    Method,
+    Reinforce,
+    StraightThrough,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

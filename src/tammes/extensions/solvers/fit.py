@@ -1,4 +1,4 @@
-"""Training a solver on graphs, and measuring it against the exact answers."""
+"""Training a solver on graphs or on one graph, and measuring it against the exact answers."""
 
 import copy
 import math
@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tammes.checks import check_integer, check_number, check_seed
-from tammes.extensions.exact.integer_program import SolutionCache
-from tammes.extensions.functions.support import ScoredSets
 from tammes.extensions.graphs import Graphs
+from tammes.extensions.ground_set import ScoredSets
+from tammes.extensions.integer_program import SolutionCache
 from tammes.extensions.problems import Problem, exact_answers
 from tammes.extensions.solvers.method import Method
 from tammes.extensions.solvers.network import SolverNetwork
@@ -201,3 +201,73 @@ def split(graphs: Sequence[Graphs], *, seed: int) -> tuple[list[Graphs], list[Gr
 def _batches(graphs: Sequence[Graphs], size: int) -> Iterator[Graphs]:
     for first in range(0, len(graphs), size):
         yield Graphs.join(graphs[first : first + size])
+
+
+GROWN_NODES = 500
+"""Nodes of the largest graph whose sets are grown at every step: that takes O(nodes edges)."""
+
+
+def search(
+    network: SolverNetwork,
+    method: Method,
+    make_problem: MakeProblem,
+    graph: Graphs,
+    config: FitConfig,
+    *,
+    on_step: Callable[[int], None] | None = None,
+) -> tuple[float, Bool[Tensor, " total"]]:
+    """Return the score and the members of the best set that a network finds while it descends on one graph.
+
+    The set that is decoded at a step is grown: further nodes are added greedily, in the order of falling
+    outputs, or of the lengths of embeddings. On graphs of more than `GROWN_NODES` nodes only every few steps
+    do so. The best set is grown once more at the end.
+
+    Args:
+        network: the network, changed in place; with random features it sees other inputs at each step.
+        method: loss and decoder.
+        make_problem: constructor of the problem.
+        graph: a batch of one graph.
+        config: settings of the training; one epoch is one step here.
+        on_step: callback after each step, with its number.
+
+    Raises:
+        ValueError: if the loss becomes infinite or NaN.
+
+    Example:
+        >>> from tammes.extensions.solvers import ByScalar, NetworkConfig
+        >>> from tammes.extensions import maximum_clique
+        >>> graph = Graphs.of(torch.tensor([[0, 1, 0, 2], [1, 2, 2, 3]]), sizes=(4,))
+        >>> network = SolverNetwork(
+        ...     NetworkConfig(width=8, layers=1, noise=4), scalar=True, generator=torch.Generator()
+        ... )
+        >>> search(network, ByScalar(), maximum_clique, graph, FitConfig(epochs=40))[0]
+        3.0
+    """
+    problem = make_problem(graph)
+    guide = problem.guide or problem.score
+    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
+    nodes, device = graph.ground.total, graph.edges.device
+    best, members = -torch.inf, torch.zeros(nodes, dtype=torch.bool, device=device)
+    every = math.ceil(nodes / GROWN_NODES)
+    network.train()
+    for step in range(1, config.epochs + 1):
+        optimizer.zero_grad()
+        outputs = network(graph)
+        loss = method.loss(outputs, problem).sum()
+        if not bool(loss.isfinite()):
+            raise ValueError(f"the loss became {loss.item()} in step {step}; lower the learning rate")
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
+        optimizer.step()
+        with torch.no_grad():
+            _, found = method.decode(outputs, problem)
+            if step % every == 0:
+                order = graph.ground.descending(outputs[:, 0] if method.scalar else outputs.norm(dim=1))
+                found = problem.grow(order, found)
+            value = guide.values(found)
+        if value.item() > best:
+            best, members = value.item(), found
+        if on_step is not None:
+            on_step(step)
+    members = problem.grow(torch.arange(nodes, device=device), members)
+    return problem.score.values(members).item(), members

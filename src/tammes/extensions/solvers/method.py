@@ -1,4 +1,4 @@
-"""Methods to train a solver: a loss and a decoder of a network's outputs. Those by extensions are here."""
+"""Methods to train a solver, a loss and a decoder of a network's outputs: by extensions, and baselines."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -9,12 +9,16 @@ from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.extensions.functions.support import ScoredSets
-from tammes.extensions.ground_set import GroundSet
-from tammes.extensions.neural.neural import Neural
+from tammes.checks import check_integer
+from tammes.extensions.functions.formulas import (
+    GraphFunction,
+)
+from tammes.extensions.ground_set import GroundSet, ScoredSets, Sweep
+from tammes.extensions.neural import Neural
 from tammes.extensions.problems import Problem
 from tammes.extensions.scalar.extension import Extension
 from tammes.extensions.scalar.lovasz import Lovasz
+from tammes.extensions.scalar.multilinear import Multilinear
 
 
 class Method(ABC):
@@ -108,3 +112,110 @@ class ByNeural(Method):
     @override
     def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
         return self.neural.distribution(outputs, problem.ground).best(problem.score)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erdos(Method):
+    """Erdős goes neural: the multilinear extension at p = sigmoid(output), in closed form.
+
+    A set is decoded greedily, by taking nodes in order of falling p. The problem's objective should be a
+    penalty, `clique_erdos()` or `independence_penalty()`.
+
+    Source: Robinson (2023), F.6.3. Differs: the published code takes nodes in order of rising p, and keeps
+    the pairs of the last graph of a batch for all of them.
+    """
+
+    @override
+    def loss(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> Float[Tensor, " inputs"]:
+        return Multilinear()(torch.sigmoid(outputs[:, 0]), problem.objective)
+
+    @override
+    def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
+        members = problem.grow(problem.ground.descending(outputs[:, 0]))
+        return problem.score.values(members), members
+
+
+@dataclass(frozen=True, kw_only=True)
+class StraightThrough(Method):
+    """L = 1/n sum_k f(1_{S_k}) over the level sets S_k of x, with d 1_{S_k} / dx taken to be the identity.
+
+    The objective must be a `GraphFunction`, since it is differentiated in the indicator vector. The decoded
+    set is the best level set.
+
+    Source: Robinson (2023), F.6.3, after Bengio et al.
+    """
+
+    @override
+    def loss(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> Float[Tensor, " inputs"]:
+        objective = problem.objective
+        if not isinstance(objective, GraphFunction):
+            raise ValueError(
+                "straight-through differentiates the objective in the indicator vector and needs a "
+                f"GraphFunction, got {type(objective).__name__}"
+            )
+        x, ground = torch.sigmoid(outputs.T), problem.ground
+        steps = torch.arange(ground.widest, device=x.device)
+        levels = Sweep(ground=ground, order=ground.descending(x)).members(steps)[0]  # (widest, total)
+        values = objective.relaxed(levels + x - x.detach())  # (widest, inputs); the gradient is that of x
+        is_level = steps[:, None] < ground.size
+        return values.where(is_level, 0.0).sum(0) / ground.size
+
+    @override
+    def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
+        return Lovasz().distribution(torch.sigmoid(outputs.T), problem.ground).best(problem.score)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reinforce(Method):
+    """REINFORCE: mean_s A_s log p(S_s), each node in S independently with probability p = sigmoid(output).
+
+    A_s is f(S_s), less its mean over the samples and divided by their standard deviation. The gradient of the
+    loss is the score-function estimate; its value means nothing. The decoded set is the best of as many
+    samples, or the empty set if none is allowed.
+
+    Args:
+        generator: random generator of the sets.
+        samples: number of sets for each input, at least 2; the paper takes 250.
+        better_only: whether samples that are no better than their mean are left out, as the paper does for
+            independent sets.
+
+    Raises:
+        ValueError: for fewer than two samples.
+
+    Source: Robinson (2023), F.6.3. Differs: the text does not say how a set is decoded.
+    """
+
+    generator: torch.Generator = field(repr=False)
+    samples: int = 250
+    better_only: bool = False
+
+    def __post_init__(self) -> None:
+        check_integer("samples", self.samples, minimum=2)
+
+    @override
+    def loss(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> Float[Tensor, " inputs"]:
+        members = self._sample(outputs)
+        values = problem.objective.values(members).detach()
+        spread = values.std(dim=0)
+        advantage = (values - values.mean(dim=0)) / spread.where(spread > 0, 1.0)
+        if self.better_only:
+            advantage = advantage.clamp(max=0)
+        # log p(S): log sigmoid(output) of the nodes in S, and log sigmoid(-output) of the others.
+        signs = torch.where(members, 1.0, -1.0)
+        logarithm = problem.ground.sum(torch.nn.functional.logsigmoid(signs * outputs.T))
+        return (advantage.to(logarithm.dtype) * logarithm).mean(dim=0)
+
+    @override
+    def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
+        empty_set = torch.zeros(1, len(outputs), dtype=torch.bool, device=outputs.device)
+        members = torch.cat([self._sample(outputs), empty_set])
+        best = problem.score.values(members).max(dim=0)
+        chosen = best.indices[problem.ground.owner]
+        return best.values, members.gather(0, chosen[None])[0]
+
+    def _sample(self, outputs: Tensor) -> Tensor:
+        chance = torch.sigmoid(outputs.detach().T)
+        uniform = torch.rand(
+            self.samples, len(outputs), generator=self.generator, dtype=chance.dtype, device=chance.device
+        )
+        return uniform < chance

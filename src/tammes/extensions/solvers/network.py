@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from tammes.checks import check_integer
-from tammes.extensions.equitable_partition import EquitablePartition
-from tammes.extensions.graphs import Graphs
+from tammes.extensions.graphs import EquitablePartition, Graphs
 
 SLOPE = 0.2
 """Negative slope of the leaky ReLU of attention."""

@@ -20,7 +20,7 @@ from tammes.data.textured_mesh import TexturedMesh, textured_mesh
 from tammes.papers.robinson_spectral.texture_networks import CONSTANT, Field, build
 from tammes.papers.robinson_spectral.texture_views import View, random_cameras, view
 from tammes.spectral import MeshLaplacian
-from tammes.spectral.eigen.cache import content_key, load_eigenpairs, save_eigenpairs
+from tammes.spectral.eigen.eigenpairs import content_key, load_eigenpairs, save_eigenpairs
 
 EIGENFUNCTIONS, TRAINING_VIEWS, TEST_VIEWS = 1023, 5, 200
 """Numbers of the paper; the constant eigenfunction does not count."""

@@ -1,19 +1,27 @@
-"""Eigenpairs of a batch of graphs, and their layout in tensors."""
+"""Eigenpairs of a batch of graphs: small ones as dense matrices, large ones by Lanczos iterations."""
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
+import safetensors.torch
+import scipy.sparse
 import torch
 from jaxtyping import Bool, Float, Int
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from tammes.checks import check_integer
+from tammes.atomic import write_atomically
+from tammes.checks import check_file, check_integer
 from tammes.spectral.batches import check_rows
-from tammes.spectral.eigen.adjacency import Adjacency
-from tammes.spectral.eigen.decomposition import dense_eigenpairs, sparse_eigenpairs
-from tammes.spectral.eigen.eigenspaces import RelativeGap
-from tammes.spectral.eigen.laplacian import Laplacian, Symmetric
+from tammes.spectral.eigen.eigenspaces import RelativeGap, orthonormal_within
+from tammes.spectral.eigen.lanczos import lower_bound, smallest_eigenpairs
+from tammes.spectral.eigen.laplacian import Adjacency, Laplacian, Symmetric, check_symmetric
 
 DENSE = 1024
 """Largest number of nodes for which the whole matrix of a graph is decomposed."""
@@ -85,9 +93,10 @@ def eigenpairs(
     vectors = torch.zeros(len(batch), width, dtype=torch.float64, device=batch.device)
     values = torch.zeros(len(graphs.sizes), width, dtype=torch.float64, device=batch.device)
     large = (graphs.sizes > DENSE) & (graphs.sizes > 4 * width)  # Lanczos needs more vectors than it finds
-    dense_eigenpairs(graphs, (~large).nonzero().flatten(), laplacian, values, vectors)
-    sparse_eigenpairs(graphs, large.nonzero().flatten(), laplacian, values, vectors)
-    return Eigenpairs(vectors=vectors, values=values)
+    pairs = Eigenpairs(vectors=vectors, values=values)
+    dense_eigenpairs(graphs, (~large).nonzero().flatten(), laplacian, pairs)
+    sparse_eigenpairs(graphs, large.nonzero().flatten(), laplacian, pairs)
+    return pairs
 
 
 def _without_cut(pairs: Eigenpairs, batch: Int[Tensor, " nodes"]) -> Eigenpairs:
@@ -123,3 +132,155 @@ def eigenvector_mask(
         graphs = int(batch[-1]) + 1 if len(batch) else 0
     nonzero = torch.zeros(graphs, eigenvectors.shape[1], dtype=torch.int32, device=batch.device)
     return nonzero.index_add_(0, batch, (eigenvectors != 0).int()) > 0
+
+
+MATRIX_ENTRIES = 2**23
+"""Entries of the dense matrices that are in memory at once: 64 MiB of float64."""
+
+
+def dense_eigenpairs(
+    graphs: Adjacency, members: Int[Tensor, " some"], laplacian: Laplacian, pairs: Eigenpairs
+) -> None:
+    """Write the first k eigenpairs of the graphs `members` to their rows of `pairs`.
+
+    Graphs of equal size are stacked and decomposed together.
+
+    Raises:
+        ValueError: where the weights of the two directions of an edge differ.
+    """
+    off, diagonal = laplacian.symmetric(graphs)
+    scale, values, vectors = laplacian.scale(graphs.degrees), pairs.values, pairs.vectors
+    order = members[graphs.sizes[members].argsort(stable=True)]
+    rank = torch.full_like(graphs.sizes, len(graphs.sizes))
+    rank[order] = torch.arange(len(order), device=order.device)
+    by_rank = rank[graphs.owner].argsort()
+    ends = [0, *torch.bincount(graphs.owner, minlength=len(rank))[order].cumsum(0).tolist()]
+
+    def decompose(stack: tuple[int, int, int]) -> None:
+        begin, end, size = stack
+        edges = by_rank[ends[begin] : ends[end]]
+        place = rank[graphs.owner[edges]] - begin
+        first, second = graphs.edges[:, edges] - graphs.starts[order[begin + place]]
+        matrix = off.new_zeros(end - begin, size, size)
+        matrix.index_put_((place, first, second), off[edges], accumulate=True)
+        check_symmetric(float((matrix - matrix.mT).abs().max()), float(matrix.abs().max()))
+        rows = graphs.starts[order[begin:end], None] + torch.arange(size, device=order.device)
+        matrix.diagonal(dim1=1, dim2=2).add_(diagonal[rows])
+        found, columns = torch.linalg.eigh(matrix)
+        width = min(size, values.shape[1])
+        found, columns = found[:, :width], columns[:, :, :width]
+        if scale is not None:
+            columns = _rescaled(found, columns, scale[rows])
+        values[order[begin:end], :width] = found
+        vectors[rows, :width] = columns
+
+    # LAPACK decomposes the matrices of a stack one by one. Threads take one size each and write to disjoint
+    # rows, so no lock is needed.
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+        list(threads.map(decompose, _stacks(graphs.sizes[order].tolist())))
+
+
+def sparse_eigenpairs(
+    graphs: Adjacency, members: Int[Tensor, " some"], laplacian: Laplacian, pairs: Eigenpairs
+) -> None:
+    """Write the first k eigenpairs of the large graphs `members`, as `dense_eigenpairs` does for small ones.
+
+    Raises:
+        ValueError: where the weights of the two directions of an edge differ.
+    """
+    off, diagonal = laplacian.symmetric(graphs)
+    scale, values, vectors = laplacian.scale(graphs.degrees), pairs.values, pairs.vectors
+    signed = bool((graphs.weights < 0).any())
+    for member in members.tolist():
+        start, size = int(graphs.starts[member]), int(graphs.sizes[member])
+        rows = slice(start, start + size)
+        own = (graphs.owner == member).nonzero().flatten()
+        first, second = (graphs.edges[:, own] - start).cpu().numpy()
+        matrix = scipy.sparse.coo_array((off[own].cpu().numpy(), (first, second)), shape=(size, size)).tocsr()
+        check_symmetric(float(abs(matrix - matrix.T).max()), float(abs(matrix).max()))
+        matrix = (matrix + scipy.sparse.diags_array(diagonal[rows].cpu().numpy())).tocsr()
+        lower = lower_bound(matrix) if signed else 0.0
+        found, columns = map(
+            torch.from_numpy, smallest_eigenpairs(matrix, min(size, values.shape[1]), lower=lower)
+        )
+        if scale is not None:
+            columns = _rescaled(found[None], columns[None], scale[rows].cpu()[None])[0]
+        values[member, : len(found)] = found.to(values)
+        vectors[rows, : len(found)] = columns.to(vectors)
+
+
+def _rescaled(
+    values: Float[Tensor, "graphs k"], columns: Float[Tensor, "graphs n k"], scale: Float[Tensor, "graphs n"]
+) -> Float[Tensor, "graphs n k"]:
+    """Return eigenvectors D^{-1/2} u of L, orthonormal within each eigenspace."""
+    spaces = RelativeGap(warn=False)(values, torch.ones_like(values, dtype=torch.bool))
+    return orthonormal_within(columns * scale[..., None], spaces)
+
+
+def _stacks(sizes: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield ranges of graphs of equal size that fit the memory: begin, end, size."""
+    begin = 0
+    for size, group in itertools.groupby(sizes):
+        end = begin + len(list(group))
+        if size:
+            for first in range(begin, end, max(1, MATRIX_ENTRIES // size**2)):
+                yield first, min(end, first + max(1, MATRIX_ENTRIES // size**2)), size
+        begin = end
+
+
+LAYOUT = "tammes eigenpairs 2"
+"""Version of the files; part of their names, so that files of an older layout are not read."""
+
+CHECKSUM = "checksum"
+
+
+def content_key(settings: str, *tensors: Tensor | None) -> str:
+    """Return a hash of the settings and of the contents of the tensors.
+
+    Example:
+        >>> import torch
+        >>> one, two = torch.tensor([1]), torch.tensor([2])
+        >>> content_key("all", one) == content_key("all", two)
+        False
+    """
+    digest = hashlib.sha256(f"{LAYOUT} {settings}".encode())
+    for tensor in tensors:
+        if tensor is None:
+            digest.update(b"none")
+        else:
+            digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
+            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:40]
+
+
+def save_eigenpairs(pairs: Eigenpairs, path: Path) -> None:
+    """Write eigenpairs to a file that appears complete or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"vectors": pairs.vectors.cpu().contiguous(), "values": pairs.values.cpu().contiguous()}
+    write_atomically(path, safetensors.torch.save(content, metadata={CHECKSUM: _checksum(content)}))
+
+
+def load_eigenpairs(path: Path, *, nodes: int, graphs: int) -> Eigenpairs:
+    """Read eigenpairs from a file of `save_eigenpairs`.
+
+    Raises:
+        ValueError: where the file is damaged, or holds the eigenpairs of other graphs.
+    """
+    try:
+        with safe_open(check_file(path), framework="pt") as file:
+            content = {name: file.get_tensor(name) for name in ("vectors", "values")}
+            checksum = (file.metadata() or {}).get(CHECKSUM)
+        pairs = Eigenpairs(vectors=content["vectors"], values=content["values"])
+        if (len(pairs.vectors), len(pairs.values)) != (nodes, graphs):
+            raise KeyError(f"{len(pairs.vectors)} nodes of {len(pairs.values)} graphs")
+        if checksum != _checksum(content):
+            raise KeyError("its numbers do not match its checksum")
+        return pairs
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(
+            f"{path} holds no eigenpairs ({error}); delete it, and they are computed again"
+        ) from error
+
+
+def _checksum(content: dict[str, Tensor]) -> str:
+    return content_key(CHECKSUM, content["vectors"], content["values"])

@@ -1,16 +1,100 @@
-"""The Laplacians of a graph: unnormalized, symmetrically normalized, and of the random walk."""
+"""The Laplacians of a graph, and the weighted adjacency that they are computed from."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.spectral.eigen.adjacency import Adjacency
+from tammes.spectral.batches import check_batch, check_edges
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Adjacency:
+    """Weighted edges without self-loops, and the sizes of the graphs; built by `Adjacency.of`.
+
+    Args:
+        edges: node numbers within the batch.
+        weights: weight of each edge, in float64.
+        batch: graph of each node, ascending.
+        sizes: number of nodes of each graph.
+    """
+
+    edges: Int[Tensor, "2 m"]
+    weights: Float[Tensor, " m"]
+    batch: Int[Tensor, " nodes"]
+    sizes: Int[Tensor, " graphs"]
+
+    @classmethod
+    def of(
+        cls, edge_index: Int[Tensor, "2 m"], batch: Int[Tensor, " nodes"], edge_weight: Tensor | None = None
+    ) -> Adjacency:
+        """Return the adjacency of a torch_geometric batch.
+
+        Raises:
+            ValueError: for edges of another shape, that leave the nodes or join graphs, for a batch that
+                does not ascend, and for weights that are not finite or not one for each edge.
+        """
+        check_batch(batch)
+        check_edges(edge_index, batch)
+        if edge_weight is None:
+            weights = torch.ones(edge_index.shape[1], dtype=torch.float64, device=edge_index.device)
+        else:
+            weights = _checked_weights(edge_weight, edge_index.shape[1])
+        between = edge_index[0] != edge_index[1]
+        return cls(
+            edges=edge_index[:, between],
+            weights=weights[between],
+            batch=batch,
+            sizes=torch.bincount(batch) if len(batch) else batch,
+        )
+
+    @cached_property
+    def starts(self) -> Int[Tensor, " graphs"]:
+        """First node of each graph."""
+        return self.sizes.cumsum(0) - self.sizes
+
+    @cached_property
+    def owner(self) -> Int[Tensor, " m"]:
+        """Graph of each edge."""
+        return self.batch[self.edges[0]]
+
+    @cached_property
+    def degrees(self) -> Float[Tensor, " nodes"]:
+        """Sum of the weights of the edges that leave each node."""
+        return self.weights.new_zeros(len(self.batch)).index_add_(0, self.edges[0], self.weights)
+
+
+def check_symmetric(difference: float, largest: float) -> None:
+    """Raise ValueError unless a matrix A is symmetric up to the rounding of its weights.
+
+    Args:
+        difference: largest entry of |A - A^T|.
+        largest: largest entry of |A|.
+    """
+    if difference > 1e-6 * largest:
+        raise ValueError(
+            "expected edges in both directions, with equal weights: the matrix of a graph is not symmetric "
+            f"(entries differ by up to {difference:.3g}); make it symmetric (torch_geometric.transforms."
+            "ToUndirected), or use Projectors.of its laplacian_matrix"
+        )
+
+
+def _checked_weights(weights: Tensor, edges: int) -> Float[Tensor, " m"]:
+    if weights.shape != (edges,) or weights.is_complex():
+        raise ValueError(
+            f"expected edge_weight as {edges} real numbers, one for each edge, got {weights.dtype} "
+            f"{tuple(weights.shape)}"
+        )
+    weights = weights.double()
+    if not bool((2 * weights.abs().sum()).isfinite()):  # an upper bound of all eigenvalues
+        raise ValueError("expected finite edge weights, got infinities, NaN, or a sum that overflows")
+    return weights
 
 
 class Laplacian(ABC):
@@ -24,15 +108,11 @@ class Laplacian(ABC):
     """
 
     @abstractmethod
-    def symmetric(
-        self, edges: Int[Tensor, "2 m"], weights: Float[Tensor, " m"], degrees: Float[Tensor, " nodes"]
-    ) -> tuple[Float[Tensor, " m"], Float[Tensor, " nodes"]]:
+    def symmetric(self, graph: Adjacency) -> tuple[Float[Tensor, " m"], Float[Tensor, " nodes"]]:
         """Return the entries of D^{1/2} L D^{-1/2} at the edges, and its diagonal.
 
         Args:
-            edges: both directions of each edge, without self-loops.
-            weights: finite weight of each edge.
-            degrees: sum of the weights at each node.
+            graph: weighted edges in both directions, and degrees.
 
         Raises:
             ValueError: for weights that this Laplacian is not defined for.
@@ -56,10 +136,8 @@ class Combinatorial(Laplacian):
     """
 
     @override
-    def symmetric(
-        self, edges: Int[Tensor, "2 m"], weights: Float[Tensor, " m"], degrees: Float[Tensor, " nodes"]
-    ) -> tuple[Float[Tensor, " m"], Float[Tensor, " nodes"]]:
-        return -weights, degrees
+    def symmetric(self, graph: Adjacency) -> tuple[Float[Tensor, " m"], Float[Tensor, " nodes"]]:
+        return -graph.weights, graph.degrees
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,17 +152,16 @@ class Symmetric(Laplacian):
     """
 
     @override
-    def symmetric(
-        self, edges: Int[Tensor, "2 m"], weights: Float[Tensor, " m"], degrees: Float[Tensor, " nodes"]
-    ) -> tuple[Float[Tensor, " m"], Float[Tensor, " nodes"]]:
+    def symmetric(self, graph: Adjacency) -> tuple[Float[Tensor, " m"], Float[Tensor, " nodes"]]:
+        weights, (first, second) = graph.weights, graph.edges
         if bool((weights < 0).any()):
             raise ValueError(
                 "expected edge weights of at least 0 for a normalized Laplacian, got "
                 f"{float(weights.min())}; use Combinatorial() for signed graphs"
             )
-        root = _inverse_root(degrees)
+        root = _inverse_root(graph.degrees)
         # Multiply by one root after the other: the product of two overflows where weights are tiny.
-        return -weights * root[edges[0]] * root[edges[1]], (degrees > 0).to(degrees)
+        return -weights * root[first] * root[second], (graph.degrees > 0).to(weights)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,10 +180,8 @@ class RandomWalk(Laplacian):
     """
 
     @override
-    def symmetric(
-        self, edges: Int[Tensor, "2 m"], weights: Float[Tensor, " m"], degrees: Float[Tensor, " nodes"]
-    ) -> tuple[Float[Tensor, " m"], Float[Tensor, " nodes"]]:
-        return Symmetric().symmetric(edges, weights, degrees)
+    def symmetric(self, graph: Adjacency) -> tuple[Float[Tensor, " m"], Float[Tensor, " nodes"]]:
+        return Symmetric().symmetric(graph)
 
     @override
     def scale(self, degrees: Float[Tensor, " nodes"]) -> Float[Tensor, " nodes"]:
@@ -134,7 +209,7 @@ def laplacian_matrix(
     """
     batch = torch.zeros(nodes, dtype=torch.long, device=edge_index.device)
     graph = Adjacency.of(edge_index, batch, edge_weight)
-    off, diagonal = laplacian.symmetric(graph.edges, graph.weights, graph.degrees)
+    off, diagonal = laplacian.symmetric(graph)
     matrix = diagonal.diag().index_put(tuple(graph.edges), off, accumulate=True)
     scale = laplacian.scale(graph.degrees)
     return matrix if scale is None else scale[:, None] * matrix / scale

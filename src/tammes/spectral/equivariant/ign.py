@@ -1,9 +1,11 @@
-"""Invariant graph networks (IGN) of order 2: equivariant layers from matrices to vectors over nodes."""
+"""Linear equivariant maps between matrices and vectors over nodes, and networks of them (IGN)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -11,8 +13,221 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.equivariant.linear import MatrixToMatrix, MatrixToVector, VectorToMatrix, VectorToVector
 from tammes.spectral.equivariant.matrices import Dense, Matrices, Nodes
+
+
+def uniform_weights(*shape: int, terms: int) -> nn.Parameter:
+    """Return weights of a sum of `terms` terms, from U(-1 / sqrt(terms), 1 / sqrt(terms)) as in nn.Linear."""
+    bound = 1 / math.sqrt(max(1, terms))
+    return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
+
+
+class MatrixToMatrix(nn.Module):
+    """The 15 linear equivariant maps of a matrix to a matrix, and 2 biases.
+
+    out_ij = (X, X^T)_ij + rows_i + columns_j + all + [i = j] diagonal_i, where rows, columns and diagonal
+    are each linear in (diagonal of X, means of its rows, means of its columns), 9 maps, and all and the
+    diagonal in (mean of its diagonal, mean of its entries), 4 maps. One bias goes to all entries, one to
+    the diagonal. All 15 are summed into one n-by-n tensor for each output, instead of 15 tensors.
+
+    Args:
+        inputs: channels of X.
+        outputs: channels of the result.
+        constants: numbers given with each matrix, which enter as constant matrices and diagonals do.
+
+    Raises:
+        ValueError: for fewer than one channel, or a negative number of constants.
+
+    Source: Maron et al. (2019), "Invariant and Equivariant Graph Networks", Table 5; Robinson (2023), 7.1.1.
+    Differs: means over a graph's own nodes, not sums, so that results do not grow with the graph.
+
+    Example:
+        >>> from tammes.spectral import Dense, Nodes
+        >>> layer, nodes = MatrixToMatrix(1, 4), Nodes(sizes=(3, 2))
+        >>> x = nodes.masked(torch.ones(2, 1, 3, 3))
+        >>> layer(Dense(entries=x, nodes=nodes), nodes).shape
+        torch.Size([2, 4, 3, 3])
+    """
+
+    def __init__(self, inputs: int, outputs: int, constants: int = 0) -> None:
+        super().__init__()
+        _check(inputs, outputs, constants)
+        terms = 15 * inputs + 2 * constants
+        self.entries = uniform_weights(2, outputs, inputs, terms=terms)
+        self.vectors = uniform_weights(3, outputs, 3, inputs, terms=terms)  # to the diagonal, rows, columns
+        self.scalars = uniform_weights(2, outputs, 2, inputs, terms=terms)  # to the diagonal, all
+        self.constants = uniform_weights(2, outputs, constants, terms=terms)
+        self.bias = uniform_weights(2, outputs, terms=terms)
+
+    @override
+    def forward(
+        self, x: Matrices, nodes: Nodes, constants: Float[Tensor, "batch constants"] | None = None
+    ) -> Float[Tensor, "batch outputs n n"]:
+        vector_parts, scalar_parts = x.contractions()
+        vectors = torch.einsum("poqc,bqcn->pbon", self.vectors, vector_parts)
+        scalars = torch.einsum("poqc,bqc->pbo", self.scalars, scalar_parts) + self.bias[:, None]
+        if constants is not None:
+            scalars = scalars + torch.einsum("poc,bc->pbo", self.constants, constants)
+        diagonal, rows, columns = vectors
+        return _spread(
+            x.mixed(self.entries[0], self.entries[1]),
+            diagonal + scalars[0, ..., None],
+            rows + scalars[1, ..., None],
+            columns,
+            nodes,
+        )
+
+
+class VectorToMatrix(nn.Module):
+    """The 5 linear equivariant maps of a vector to a matrix, without biases, added to a `MatrixToMatrix`.
+
+    out_ij = rows_i + columns_j + all + [i = j] (diagonal_i + same), where the first two and the diagonal are
+    multiples of x and the others of its mean.
+
+    Args:
+        inputs: channels of x.
+        outputs: channels of the result.
+
+    Raises:
+        ValueError: for fewer than one channel.
+
+    Source: Maron et al. (2019).
+
+    Example:
+        >>> from tammes.spectral import Nodes
+        >>> VectorToMatrix(1, 2)(torch.ones(1, 1, 3), Nodes(sizes=(3,)), torch.zeros(1, 2, 3, 3)).shape
+        torch.Size([1, 2, 3, 3])
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        _check(inputs, outputs, 0)
+        self.vectors = uniform_weights(3, outputs, inputs, terms=5 * inputs)
+        self.scalars = uniform_weights(2, outputs, inputs, terms=5 * inputs)
+
+    @override
+    def forward(
+        self, x: Float[Tensor, "batch inputs n"], nodes: Nodes, matrices: Float[Tensor, "batch outputs n n"]
+    ) -> Float[Tensor, "batch outputs n n"]:
+        # The sum of all maps is added to `matrices` in place.
+        diagonal, rows, columns = torch.einsum("poc,bcn->pbon", self.vectors, x)
+        scalars = torch.einsum("poc,bc->pbo", self.scalars, nodes.mean(x, dim=2))[..., None]
+        return _spread(matrices, diagonal + scalars[0], rows + scalars[1], columns, nodes)
+
+
+class MatrixToVector(nn.Module):
+    """The 5 linear equivariant maps of a matrix to a vector, and a bias.
+
+    out_i is linear in X_ii, the mean of row i, the mean of column i, the mean of the diagonal and the mean
+    of all entries. For `Factored` matrices the n-by-n matrix is never made.
+
+    Args:
+        inputs: channels of X.
+        outputs: channels of the result.
+        constants: numbers given with each matrix.
+
+    Raises:
+        ValueError: for fewer than one channel, or a negative number of constants.
+
+    Source: Maron et al. (2019). Differs: means, as in `MatrixToMatrix`.
+
+    Example:
+        >>> from tammes.spectral import Factored, Nodes
+        >>> nodes = Nodes(sizes=(3,))
+        >>> MatrixToVector(1, 4)(Factored(left=torch.ones(1, 1, 3, 1), nodes=nodes), nodes).shape
+        torch.Size([1, 4, 3])
+    """
+
+    def __init__(self, inputs: int, outputs: int, constants: int = 0) -> None:
+        super().__init__()
+        _check(inputs, outputs, constants)
+        terms = 5 * inputs + constants
+        self.vectors = uniform_weights(outputs, 3, inputs, terms=terms)
+        self.scalars = uniform_weights(outputs, 2, inputs, terms=terms)
+        self.constants = uniform_weights(outputs, constants, terms=terms)
+        self.bias = uniform_weights(outputs, terms=terms)
+
+    @override
+    def forward(
+        self, x: Matrices, nodes: Nodes, constants: Float[Tensor, "batch constants"] | None = None
+    ) -> Float[Tensor, "batch outputs n"]:
+        vector_parts, scalar_parts = x.contractions()
+        scalars = torch.einsum("oqc,bqc->bo", self.scalars, scalar_parts) + self.bias
+        if constants is not None:
+            scalars = scalars + constants @ self.constants.T
+        vectors = torch.einsum("oqc,bqcn->bon", self.vectors, vector_parts)
+        return nodes.masked(vectors + scalars[..., None])
+
+
+class VectorToVector(nn.Module):
+    """The 2 linear equivariant maps of a vector to a vector, and a bias: a layer of DeepSets.
+
+    out_i is linear in x_i and in the mean of x.
+
+    Args:
+        inputs: channels of x.
+        outputs: channels of the result.
+
+    Raises:
+        ValueError: for fewer than one channel.
+
+    Source: Zaheer et al. (2017), "Deep Sets". Differs: means, as in `MatrixToMatrix`.
+
+    Example:
+        >>> from tammes.spectral import Nodes
+        >>> VectorToVector(2, 4)(torch.ones(1, 2, 3), Nodes(sizes=(3,))).shape
+        torch.Size([1, 4, 3])
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        _check(inputs, outputs, 0)
+        terms = 2 * inputs
+        self.vectors = uniform_weights(outputs, inputs, terms=terms)
+        self.scalars = uniform_weights(outputs, inputs, terms=terms)
+        self.bias = uniform_weights(outputs, terms=terms)
+
+    @override
+    def forward(self, x: Float[Tensor, "batch inputs n"], nodes: Nodes) -> Float[Tensor, "batch outputs n"]:
+        scalars = nodes.mean(x, dim=2) @ self.scalars.T + self.bias
+        mixed = torch.bmm(self.vectors.expand(len(x), -1, -1), x)
+        return nodes.masked(mixed.add_(scalars[..., None]))
+
+
+def _spread(
+    entries: Float[Tensor, "batch channels n n"],
+    diagonal: Float[Tensor, "batch channels n"],
+    rows: Float[Tensor, "batch channels n"],
+    columns: Float[Tensor, "batch channels n"],
+    nodes: Nodes,
+) -> Float[Tensor, "batch channels n n"]:
+    """Add rows_i + columns_j + [i = j] diagonal_i to entries_ij, in place; zeros in the padding."""
+    return nodes.masked(_Spread.apply(entries, diagonal, rows, columns))  # type: ignore[no-untyped-call]
+
+
+class _Spread(torch.autograd.Function):
+    """Sum of a matrix, rows, columns and a diagonal, in place.
+
+    Autograd's own backward of an in-place addition to a diagonal copies the whole n-by-n gradient. Here the
+    gradient of the matrix is passed on as it is, and the others are its diagonal and its sums.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, entries: Tensor, diagonal: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+        ctx.mark_dirty(entries)
+        entries.add_(rows[..., :, None]).add_(columns[..., None, :])
+        entries.diagonal(dim1=2, dim2=3).add_(diagonal)
+        return entries
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return gradient, gradient.diagonal(dim1=2, dim2=3), gradient.sum(3), gradient.sum(2)
+
+
+def _check(inputs: int, outputs: int, constants: int) -> None:
+    check_integer("inputs", inputs)
+    check_integer("outputs", outputs)
+    check_integer("constants", constants, minimum=0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.equivariant.linear import uniform_weights
+from tammes.spectral.equivariant.ign import uniform_weights
 from tammes.spectral.equivariant.matrices import Nodes
 
 
@@ -44,7 +45,9 @@ def _extended(blocks: tuple[int, ...], missing: int) -> Iterator[tuple[int, ...]
 
 
 def bell_number(size: int) -> int:
-    """Return the number of partitions of a set, by Bell's triangle.
+    """Return the number of partitions of a set.
+
+        B_{n+1} = sum_k binomial(n, k) B_k        (n - k elements are in one block with the last)
 
     Args:
         size: number of elements.
@@ -57,13 +60,10 @@ def bell_number(size: int) -> int:
         [1, 1, 2, 5, 15, 52, 203]
     """
     check_integer("size", size, minimum=0)
-    row = [1]
-    for _ in range(size):
-        following = [row[-1]]
-        for number in row:
-            following.append(following[-1] + number)
-        row = following
-    return row[0]
+    numbers = [1]
+    for n in range(size):
+        numbers.append(sum(math.comb(n, k) * number for k, number in enumerate(numbers)))
+    return numbers[size]
 
 
 @dataclass(frozen=True, kw_only=True)

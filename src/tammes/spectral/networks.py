@@ -1,20 +1,125 @@
-"""Graph networks by their layers: GatedGCN, GINE, GAT, PNA and a sparse transformer."""
+"""Graph networks of torch_geometric's layers, to which encodings are given as node features."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch_geometric.data import Data
-from torch_geometric.nn import GATConv, GINEConv, PNAConv, ResGatedGraphConv, TransformerConv
 from typing_extensions import override
 
 from tammes.checks import check_integer, check_multiple
-from tammes.spectral.layers import check_sizes
-from tammes.spectral.networks.graph_network import GraphNetworkConfig
+from tammes.spectral.layers import MLP, AttentionSizes, Sizes
+
+try:
+    from torch_geometric.data import Data
+    from torch_geometric.nn import (
+        GATConv,
+        GINEConv,
+        PNAConv,
+        ResGatedGraphConv,
+        TransformerConv,
+        global_add_pool,
+        global_mean_pool,
+    )
+except ImportError as error:
+    raise ImportError('networks on graphs need torch_geometric: pip install "tammes[graphs]"') from error
+
+
+class GraphNetwork(nn.Module):
+    """h := h + dropout(relu(normalize(layer(h)))), for each of torch_geometric's layers, from h = W x.
+
+    Args:
+        config: settings.
+        features: number of features of a node.
+        edge_features: number of features of an edge; 0 for none.
+    """
+
+    def __init__(self, config: GraphNetworkConfig, features: int, edge_features: int) -> None:
+        super().__init__()
+        self.features = check_integer("features", features)
+        self.edge_features = check_integer("edge_features", edge_features, minimum=0)
+        self.outputs = width = config.width
+        layers = [config.layer(edge_features or None) for _ in range(config.layers)]
+        feed_forward = config.feed_forward()
+        self.first = nn.Linear(features, width)
+        self.layers = nn.ModuleList(layers)
+        self.norms = nn.ModuleList(nn.BatchNorm1d(width) for _ in layers)
+        self.feed_forward = nn.ModuleList(feed_forward)
+        self.feed_norms = nn.ModuleList(nn.BatchNorm1d(width) for _ in feed_forward)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self,
+        x: Float[Tensor, "nodes features"],
+        edge_index: Int[Tensor, "2 m"],
+        edge_attr: Float[Tensor, "m edge_features"] | None = None,
+    ) -> Float[Tensor, "nodes outputs"]:
+        """Return the channels of each node.
+
+        Args:
+            x: node features, encodings among them.
+            edge_index: edges; messages go from the first node to the second.
+            edge_attr: edge features; ignored where the network was built for none.
+
+        Raises:
+            ValueError: for node or edge features not as many as the network was built for.
+        """
+        if x.dim() != 2 or x.shape[1] != self.features:
+            raise ValueError(
+                f"expected node features of shape (nodes, {self.features}), got {tuple(x.shape)}"
+            )
+        edges = self._edges(edge_index, edge_attr)
+        h = self.first(x)
+        for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
+            h = h + self.dropout(norm(layer(h, edge_index, edges)).relu())
+            if self.feed_forward:
+                h = self.feed_norms[number](h + self.dropout(self.feed_forward[number](h)))
+        return h
+
+    def _edges(self, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor | None:
+        if not self.edge_features:
+            return None
+        expected = (edge_index.shape[1], self.edge_features)
+        if edge_attr is None or edge_attr.shape != expected:
+            came = "none" if edge_attr is None else str(tuple(edge_attr.shape))
+            raise ValueError(f"expected edge features of shape {expected}, got {came}")
+        return edge_attr
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphNetworkConfig(Sizes, ABC):
+    """Settings of a `GraphNetwork`; a subclass gives its layers.
+
+    Raises:
+        ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
+    """
+
+    layers: int = 4
+    """Number of layers: how many edges away a node's channels depend on others."""
+
+    @abstractmethod
+    def layer(self, edges: int | None) -> nn.Module:
+        """Return one layer of torch_geometric for edges with `edges` features, or None for no features."""
+
+    def feed_forward(self) -> list[nn.Module]:
+        """Return a network on single nodes to follow each layer; by default none."""
+        return []
+
+    def build(self, features: int, edge_features: int = 0) -> GraphNetwork:
+        """Return the network, with weights from torch's generator.
+
+        Args:
+            features: number of features of a node.
+            edge_features: number of features of an edge; 0 for none.
+
+        Raises:
+            ValueError: for fewer than one feature of a node, or a negative number of features of an edge.
+        """
+        return GraphNetwork(self, features, edge_features)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +183,7 @@ class _GINELayer(nn.Module):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GATConfig(GraphNetworkConfig):
+class GATConfig(GraphNetworkConfig, AttentionSizes):
     """Settings of layers sum_j a_ij W h_j over a node and its neighbors, a_ij the softmax over j of scores.
 
     A score is LeakyReLU(a . W h_i + b . W h_j + c . e_ij), in each head for its own part of the channels; the
@@ -96,19 +201,13 @@ class GATConfig(GraphNetworkConfig):
         torch.Size([2, 8])
     """
 
-    heads: int = 4
-    """Number of attention heads."""
-
-    def __post_init__(self) -> None:
-        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout, heads=self.heads)
-
     @override
     def layer(self, edges: int | None) -> nn.Module:
         return GATConv(self.width, self.width // self.heads, heads=self.heads, edge_dim=edges)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparseTransformerConfig(GraphNetworkConfig):
+class SparseTransformerConfig(GraphNetworkConfig, AttentionSizes):
     """Settings of attention over neighbors, each layer followed by a two-layer network on each node.
 
     Raises:
@@ -122,12 +221,6 @@ class SparseTransformerConfig(GraphNetworkConfig):
         >>> network(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 8])
     """
-
-    heads: int = 4
-    """Number of attention heads."""
-
-    def __post_init__(self) -> None:
-        check_sizes(width=self.width, layers=self.layers, dropout=self.dropout, heads=self.heads)
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
@@ -197,10 +290,47 @@ def degree_counts(graphs: Iterable[Data]) -> tuple[int, ...]:
         >>> degree_counts([Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3)])
         (1, 2)
     """
-    counts = torch.zeros(1, dtype=torch.long)
-    for graph in graphs:
-        own = torch.bincount(torch.bincount(graph.edge_index[1], minlength=graph.num_nodes))
-        size = max(len(own), len(counts))
-        counts = nn.functional.pad(counts, (0, size - len(counts)))
-        counts += nn.functional.pad(own, (0, size - len(own)))
-    return tuple(counts.tolist())
+    return tuple(PNAConv.get_degree_histogram(graphs).tolist())
+
+
+class Readout(nn.Module):
+    """Perceptron on the mean, or the sum, of a graph's nodes.
+
+    Args:
+        inputs: channels of a node.
+        outputs: numbers of a graph.
+        layers: number of linear layers, each with half the channels of the one before.
+        sums: whether nodes are summed, instead of averaged.
+
+    Raises:
+        ValueError: for sizes below 1.
+
+    Example:
+        >>> import torch
+        >>> Readout(8, 1)(torch.ones(3, 8), torch.tensor([0, 0, 1])).shape
+        torch.Size([2, 1])
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, layers: int = 3, sums: bool = False) -> None:
+        super().__init__()
+        check_integer("layers", layers)
+        self.sums = sums
+        self.mlp = MLP([inputs, *(max(1, inputs // 2**i) for i in range(1, layers)), outputs])
+
+    def forward(
+        self, h: Float[Tensor, "nodes inputs"], batch: Int[Tensor, " nodes"], graphs: int | None = None
+    ) -> Float[Tensor, "graphs outputs"]:
+        """Return the numbers of each graph.
+
+        Args:
+            h: channels of the nodes.
+            batch: graph of each node, ascending.
+            graphs: number of graphs; left out, one more than the last number in `batch`.
+
+        Raises:
+            ValueError: where there is not one row for each node of the batch.
+        """
+        if len(h) != len(batch):
+            raise ValueError(f"expected a row for each of {len(batch)} nodes, got {len(h)}")
+        pool = global_add_pool if self.sums else global_mean_pool
+        return self.mlp(pool(h, batch, graphs))

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 
-from tammes.extensions.exact.integer_program import Answer, Program
+from tammes.extensions.integer_program import Answer, Program
 
 FEW = 24
 """Nodes among which all maximal cliques are listed, at most 3^(24 / 3) = 6,561 (Moon and Moser, 1965)."""

@@ -8,9 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tammes.checks import check_integer, check_number, check_shape
+from tammes.extensions.eigenpairs import Eigensolver, PowerIterations
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.ground_set import GroundSet
-from tammes.extensions.neural.eigenpairs import Eigensolver, PowerIterations
 from tammes.extensions.scalar.extension import Distribution, Extension, as_set_function, check_empty_set
 from tammes.extensions.scalar.lovasz import Lovasz
 

@@ -1,1 +1,0 @@
-"""Exact solutions by integer programming, and the file that caches them."""

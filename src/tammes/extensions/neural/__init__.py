@@ -1,1 +1,0 @@
-"""Extensions of a set function to matrices, by way of their leading eigenvectors."""
