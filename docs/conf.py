@@ -20,7 +20,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_design",
-    # "sphinx_gallery.gen_gallery",
+    "sphinx_gallery.gen_gallery",
     "docstrings",
     "project_files",
     "public_names",
@@ -57,7 +57,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
     "min_reported_time": 1,
-    "image_scrapers": ("matplotlib",),
+    "image_scrapers": ("figures.scrape", "matplotlib"),
     "matplotlib_animations": False,
 }
 

@@ -2,9 +2,9 @@
 Digits with hard negatives
 ==========================
 
-Which negatives of a handwritten digit count, and how much? A small network is trained on scikit-learn's scans in a
-plain loop of PyTorch. Then the weights that :class:`tammes.Uniform` and :class:`tammes.Hard` give to the negatives of
-one scan are set side by side.
+Which negatives of a handwritten digit count, and how much? A small network is trained on scikit-learn's scans
+in a plain loop of PyTorch. Then the weights that :class:`tammes.Uniform` and :class:`tammes.Hard` give to the
+negatives of one scan are set side by side.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ images = as_floats(train.batch(torch.arange(len(train))))
 augmentation = Handwriting()
 
 # %%
-# The loop is yours. The loss takes the embeddings of two views; the other rows of the batch are the negatives. A
-# tenth of them show the anchor's digit: ``class_prior`` tells the correction so.
+# The loop is yours. The loss takes the embeddings of two views; the other rows of the batch are the
+# negatives. A tenth of them show the anchor's digit: ``class_prior`` tells the correction so.
 
 encoder = ConvNetConfig(width=16).build(channels=train.channels, size=train.size)
 head = ProjectionHeadConfig(dim=64).build(features=encoder.features)
@@ -53,8 +53,8 @@ knn = KNN().accuracy(
 print(f"kNN {100 * knn:.1f} %")
 
 # %%
-# The heaviest negatives of one scan. Under uniform weights each has 1 / 510 of the weight; hard weights grow with the
-# similarity, so that the first ones look like the anchor, and some of them *are* the anchor's digit.
+# The heaviest negatives of one scan. Under uniform weights each has 1 / 510 of the weight; hard weights grow
+# with the similarity, so that the first ones look like the anchor, and some of them *are* the anchor's digit.
 
 rows = torch.arange(256)
 with torch.no_grad():
@@ -65,21 +65,23 @@ uniform = tammes.Objective(temperature=0.5).weights(*embeddings)
 
 anchor, views, labels = 3, torch.cat([view_a, view_b]), train.labels[rows].repeat(2)
 heaviest = hard[anchor].argsort(descending=True)[:9]
-figure, axes = plt.subplots(1, 10, figsize=(12, 1.9))
+figure, axes = plt.subplots(1, 10, figsize=(11, 1.8))
 axes[0].imshow(views[anchor, 0], cmap="gray")
-axes[0].set_title("anchor", fontsize=9)
+axes[0].set_title("anchor\n", fontsize=9)
 for place, row in zip(axes[1:], heaviest, strict=True):
     place.imshow(views[row, 0], cmap="gray")
     false = labels[row] == labels[anchor]
     times = hard[anchor, row] / uniform[anchor, row]
-    place.set_title(f"{times:.1f} times" + (", false" if false else ""), fontsize=9, color="C3" if false else "C0")
+    place.set_title(
+        f"{times:.0f} times" + ("\nfalse" if false else "\n"), fontsize=9, color="C3" if false else "C0"
+    )
 for place in axes:
     place.set_axis_off()
 figure.tight_layout()
 
 # %%
-# The share of the weight on false negatives says what a coupling costs: here it grows as the weights grow harder, which
-# is why ten digits gain less by hard negatives than data with many classes do.
+# The share of the weight on false negatives says what a coupling costs: here it grows as the weights grow
+# harder, which is why ten digits gain less by hard negatives than data with many classes do.
 
 betas = [0.0, 0.5, 1.0, 2.0, 5.0, 10.0]
 shares = []

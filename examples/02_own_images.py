@@ -2,8 +2,8 @@
 Your own images
 ===============
 
-A folder of image files, one folder a class if there are classes: that is all a training needs. Here the files are
-drawn first. The same from a shell is ``tammes train simclr --data photographs --temperature 0.2``.
+A folder of image files, one folder a class if there are classes: that is all a training needs. Here the files
+are drawn first. The same from a shell is ``tammes train simclr --data photographs --temperature 0.2``.
 """
 
 import tempfile
@@ -35,8 +35,8 @@ images = folder(work / "photographs", size=32)
 print(images)
 
 # %%
-# A run is a folder with its configuration, weights, checkpoints and metrics. The augmentation decides what the encoder
-# may ignore: these views are cropped, flipped and made brighter or darker, and keep their color.
+# A run is a folder with its configuration, weights, checkpoints and metrics. The augmentation decides what
+# the encoder may ignore: these views are cropped, flipped and made brighter or darker, and keep their color.
 
 config = TrainingConfig(
     objective=tammes.recipes.simclr(temperature=0.2),
@@ -49,9 +49,9 @@ run = train(config, images, source="photographs", folder=RunFolder(path=work / "
 print(*sorted(file.name for file in (work / "run").iterdir()))
 
 # %%
-# Later, and elsewhere, the encoder is loaded from the run and embeds whatever you hand it. The nearest neighbors show
-# what it calls similar: since no view changed the color, color is what it goes by first. With the usual strong changes
-# of hue it could not, and would have to look at texture and shape.
+# Later, and elsewhere, the encoder is loaded from the run and embeds whatever you hand it. The nearest
+# neighbors show what it calls similar: since no view changed the color, color is what it goes by first. With
+# the usual strong changes of hue it could not, and would have to look at texture and shape.
 
 encoder = tammes.load(work / "run")
 features = torch.nn.functional.normalize(encoder.embed(images))

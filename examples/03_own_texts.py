@@ -2,8 +2,9 @@
 Your own texts
 ==============
 
-Sentences need no augmentation: two sentences of one document are a pair. The documents are a folder of text files; here
-six are written first, with sentences made of each subject's own words and of words that all share.
+Sentences need no augmentation: two sentences of one document are a pair. The documents are a folder of text
+files; here six are written first, with sentences made of each subject's own words and of words that all
+share.
 """
 
 import random
@@ -22,7 +23,7 @@ from tammes.training import Adam, RunFolder, TrainingConfig, embed, train
 
 work = Path(tempfile.mkdtemp())
 draw = random.Random(0)
-SHARED = "the a of and with in on is was it this often never small large new old seen made found given kept".split()
+SHARED = "the a of and with in on is was it this often never small large new old seen made found given kept"
 SUBJECTS = {
     "rain": "rain cloud storm drizzle umbrella puddle thunder wind flood forecast",
     "bread": "flour yeast oven dough crust loaf knead bakery salt rye",
@@ -39,7 +40,9 @@ SUBJECTS = {
 for name, words in SUBJECTS.items():
     sentences = []
     for _ in range(120):
-        chosen = draw.sample(words.split(), draw.randint(2, 4)) + draw.choices(SHARED, k=draw.randint(8, 11))
+        chosen = draw.sample(words.split(), draw.randint(2, 4)) + draw.choices(
+            SHARED.split(), k=draw.randint(8, 11)
+        )
         draw.shuffle(chosen)
         sentences.append(" ".join(chosen).capitalize() + ".")
     (work / "articles" / f"{name}.txt").write_text("\n".join(sentences))
@@ -47,8 +50,8 @@ articles = texts(work / "articles")
 print(articles, "such as:", articles[0][0])
 
 # %%
-# A bag of words is an encoder, too. With raw inner products and the logistic loss this is the model of Ash et al.
-# (2022); each anchor has 40 negatives, drawn afresh.
+# A bag of words is an encoder, too. With raw inner products and the logistic loss this is the model of Ash et
+# al. (2022); each anchor has 40 negatives, drawn afresh.
 
 config = TrainingConfig(
     objective=tammes.recipes.logistic(selection=tammes.Subset(k=40)),
@@ -64,8 +67,8 @@ untrained = train(replace(config, epochs=1, optimizer=Adam(learning_rate=1e-9)),
 run = train(config, articles, source="articles", folder=RunFolder(path=work / "run"))
 
 # %%
-# The two directions of largest variance, before and after the training. Sentences of a document share few words, and
-# yet come together.
+# The two directions of largest variance, before and after the training. Sentences of a document share few
+# words, and yet come together.
 
 
 def plane(points):
@@ -88,7 +91,9 @@ figure.tight_layout()
 
 encoder = tammes.load(work / "run")
 query, *others = torch.nn.functional.normalize(
-    encoder.embed(["The yeast was kept in the oven.", "A loaf of rye.", "The bishop was never seen on this board."])
+    encoder.embed(
+        ["The yeast was kept in the oven.", "A loaf of rye.", "The bishop was never seen on this board."]
+    )
 )
 print([round(float(query @ other), 2) for other in others])
 plt.show()

@@ -2,8 +2,9 @@
 Graphs
 ======
 
-A graph is contrasted with the nodes of others (InfoGraph), without labels. The graphs are drawn with networkx: four
-ways in which a network can grow. No node has a feature; all that an encoder sees is who is joined to whom.
+A graph is contrasted with the nodes of others (InfoGraph), without labels. The graphs are drawn with
+networkx: four ways in which a network can grow. No node has a feature; all that an encoder sees is who is
+joined to whom.
 """
 
 import matplotlib.pyplot as plt
@@ -52,7 +53,8 @@ run = train(config, graphs)
 features = embed(run.model, graphs)[0]
 
 # %%
-# The kinds come apart, though nothing has named them. Features are sums over the nodes, so that the logarithm is drawn.
+# The kinds come apart, though nothing has named them. Features are sums over the nodes, so that the logarithm
+# is drawn.
 
 points = features.clamp(min=0).log1p()
 points = points - points.mean(0)
@@ -65,7 +67,14 @@ for label, kind in enumerate(KINDS):
     plane.scatter(own[:, 0], own[:, 1], s=14, color=f"C{label}", label=kind)
     place = figure.add_axes((0.2 * (label % 2), 0.5 - 0.5 * (label // 2), 0.2, 0.44))
     place.set_title(kind, fontsize=10, color=f"C{label}")
-    nx.draw(drawn[label][1], nx.kamada_kawai_layout(drawn[label][1]), ax=place, node_size=18, node_color=f"C{label}", edge_color="0.7")
+    nx.draw(
+        drawn[label][1],
+        nx.kamada_kawai_layout(drawn[label][1]),
+        ax=place,
+        node_size=18,
+        node_color=f"C{label}",
+        edge_color="0.7",
+    )
 plane.set(xticks=[], yticks=[])
 plane.legend(frameon=False)
 plt.show()

@@ -2,8 +2,9 @@
 Packings one can turn
 =====================
 
-How far apart can n points of a sphere be? The question is Tammes' (1930), and the package is named for it: an encoder
-that is trained against its hardest negatives solves it when it places its classes (Robinson, 2023, Theorem 3).
+How far apart can n points of a sphere be? The question is Tammes' (1930), and the package is named for it: an
+encoder that is trained against its hardest negatives solves it when it places its classes (Robinson, 2023,
+Theorem 3).
 """
 
 import html
@@ -14,12 +15,13 @@ from tammes.report.packing import packing_page
 from tammes.theory import pack
 
 # %%
-# :func:`tammes.theory.pack` returns points, the angle between the two nearest, the pairs that touch, and the name of
-# whoever proved that no points do better.
+# :func:`tammes.theory.pack` returns points, the angle between the two nearest, the pairs that touch, and the
+# name of whoever proved that no points do better.
 
 packings = {count: pack(count, 3) for count in (4, 6, 8, 10, 12, 24)}
 for count, packing in packings.items():
-    print(f"{count:3} points, {packing.angle_degrees:9.5f} degrees, {len(packing.contacts):2} contacts, {packing.proof}")
+    angle, contacts = packing.angle_degrees, len(packing.contacts)
+    print(f"{count:3} points, {angle:9.5f} degrees, {contacts:2} contacts, {packing.proof}")
 
 # %%
 # Points and contacts. Eight points are no cube: the square antiprism is better.
@@ -46,7 +48,8 @@ class Turned:
         self.page = packing_page(packing, ["The snub cube."])
 
     def _repr_html_(self):
-        return f'<iframe srcdoc="{html.escape(self.page)}" style="width: 100%; height: 34rem; border: 0"></iframe>'
+        style = "width: 100%; height: 34rem; border: 0"
+        return f'<iframe srcdoc="{html.escape(self.page)}" style="{style}"></iframe>'
 
 
 Turned(packings[24])

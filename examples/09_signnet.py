@@ -2,9 +2,9 @@
 SignNet on a molecule
 =====================
 
-Eigenvectors of a graph's Laplacian say where a node is, but each has two signs, and a solver returns either. SignNet
-makes positional encodings of them that do not depend on that choice. Here on caffeine, of which a table of bonds is all
-that is needed.
+Eigenvectors of a graph's Laplacian say where a node is, but each has two signs, and a solver returns either.
+SignNet makes positional encodings of them that do not depend on that choice. Here on caffeine, of which a
+table of bonds is all that is needed.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ edge_index, batch = torch.cat([bonds, bonds.flip(0)], dim=1), torch.zeros(14, dt
 pairs = eigenpairs(edge_index, batch, count=6)
 
 # %%
-# Two networks see the same eigenvectors with different signs, as two solvers might return them: one that takes them as
-# they are, and SignNet.
+# Two networks see the same eigenvectors with different signs, as two solvers might return them: one that
+# takes them as they are, and SignNet.
 
 torch.manual_seed(0)
 signnet = SignNet(dim=1, phi=GINConfig(width=16, layers=2)).eval()

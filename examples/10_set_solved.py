@@ -2,9 +2,9 @@
 A set solved
 ============
 
-The largest clique of a graph has no gradient: sets are all or nothing. An extension reads the outputs of a network as a
-distribution over a few sets, and its mean over them has one (Robinson, 2023, chapter 8). So a network can be trained to
-solve a problem without having seen a solution.
+The largest clique of a graph has no gradient: sets are all or nothing. An extension reads the outputs of a
+network as a distribution over a few sets, and its mean over them has one (Robinson, 2023, chapter 8). So a
+network can be trained to solve a problem without having seen a solution.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,8 @@ edges = torch.tensor(list(graph.edges)).T
 graphs = Graphs.of(edges, sizes=(60,))
 
 # %%
-# The objective that is descended on: of any set, the sum of an extension. Its gradient flows through the probabilities.
+# The objective that is descended on: of any set, the sum of an extension. Its gradient flows through the
+# probabilities.
 
 problem = maximum_clique(graphs)
 x = torch.rand(60, generator=torch.Generator().manual_seed(0), requires_grad=True)
@@ -40,10 +41,15 @@ network = SolverNetwork(
     NetworkConfig(width=32, layers=3, noise=8), scalar=False, generator=torch.Generator().manual_seed(0)
 )
 score, members = search(
-    network, ByNeural(neural=Neural()), maximum_clique, graphs, FitConfig(epochs=60, learning_rate=1e-3), on_step=history.append
+    network,
+    ByNeural(neural=Neural()),
+    maximum_clique,
+    graphs,
+    FitConfig(epochs=60, learning_rate=1e-3),
+    on_step=history.append,
 )
 answer = exact_answers(problem)[0]
-print(f"found a clique of {score:.0f} in {len(history)} steps; integer programming proves {answer.value:.0f}")
+print(f"found a clique of {score:.0f} in {len(history)} steps; integer programming proves {answer.score:.0f}")
 
 # %%
 # The clique that was found.
@@ -53,7 +59,9 @@ inside = members.nonzero()[:, 0].tolist()
 figure, axes = plt.subplots(figsize=(7, 6))
 nx.draw_networkx_edges(graph, places, ax=axes, edge_color="0.85")
 nx.draw_networkx_edges(graph.subgraph(inside), places, ax=axes, edge_color="C3", width=1.6)
-nx.draw_networkx_nodes(graph, places, ax=axes, node_size=60, node_color=["C3" if n in inside else "0.6" for n in graph])
+nx.draw_networkx_nodes(
+    graph, places, ax=axes, node_size=60, node_color=["C3" if n in inside else "0.6" for n in graph]
+)
 axes.set_axis_off()
 figure.tight_layout()
 plt.show()

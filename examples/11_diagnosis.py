@@ -2,8 +2,8 @@
 A diagnosis of an embeddings file
 =================================
 
-``tammes diagnose embeddings.parquet --labels label`` says of anyone's embeddings how many dimensions they use and which
-rows are duplicates, hubs or mislabeled. The file here is drawn, with faults that are known.
+``tammes diagnose embeddings.parquet --labels label`` says of anyone's embeddings how many dimensions they use
+and which rows are duplicates, hubs or mislabeled. The file here is drawn, with faults that are known.
 """
 
 import tempfile
@@ -18,12 +18,14 @@ import tammes
 
 generator = np.random.default_rng(0)
 labels = generator.integers(5, size=800)
-rows = 1.5 * generator.standard_normal((5, 32))[labels] + generator.standard_normal((800, 32))
+centers = 1.5 * generator.standard_normal((5, 32))
+rows = (centers - centers.mean(0))[labels] + generator.standard_normal((800, 32))
 
 # %%
-# The faults: twelve rows are copies of others, twenty have the wrong label, and half of the dimensions are nearly empty.
+# The faults: twelve rows are copies of others, twenty have the wrong label, and half of the dimensions are
+# nearly empty.
 
-rows[100:112] = rows[:12]
+rows[100:112], labels[100:112] = rows[:12], labels[:12]
 wrong = np.arange(300, 320)
 labels[wrong] = (labels[wrong] + 1) % 5
 rows[:, 16:] *= 0.01
@@ -32,8 +34,8 @@ file = Path(tempfile.mkdtemp()) / "embeddings.parquet"
 pq.write_table(pa.table({"embedding": list(rows.astype(np.float32)), "label": labels}), file)
 
 # %%
-# The command reads the file; in Python the rows are handed over. Every measure has an interval, the value of a Gaussian of
-# the same size, and a verdict.
+# The command reads the file; in Python the rows are handed over. Every measure has an interval, the value of
+# a Gaussian of the same size, and a verdict.
 
 found = tammes.diagnose(rows.astype(np.float32), labels=labels)
 print(found.verdict)
@@ -48,13 +50,13 @@ print("copies:", *np.flatnonzero(found.rows["exact_duplicate"])[:24])
 print("likely wrong labels:", *np.flatnonzero(found.rows["label_error"]))
 
 # %%
-# The spectrum beside that of a Gaussian, and a map of the rows with the flagged ones in another color. The same pictures
-# are on the page that the command writes.
+# The spectrum beside that of a Gaussian, and a map of the rows with the flagged ones in another color. The
+# same pictures are on the page that the command writes.
 
-found.plot_spectrum()
+spectrum = found.plot_spectrum()
 
 # %%
-found.plot_map()
+places = found.plot_map()
 
 # %%
 # As a check in a pipeline, ``--fail-on`` ends the command with exit code 1 if a condition holds.

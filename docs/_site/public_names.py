@@ -19,7 +19,7 @@ SENTENCE = re.compile(r".+?[.](?=\s+[A-Z]|\s*$)", re.DOTALL)
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """Return the names in `__all__`; for a module without one, the public classes and functions made there."""
+    """Return the names in `__all__`; for a module without one, the classes and functions it defines."""
     listed = getattr(module, "__all__", None)
     if listed is not None:
         return [name for name in listed if not isinstance(getattr(module, name), ModuleType)]
