@@ -61,8 +61,9 @@ def trained(weight):
 
 # %%
 # Where do the embeddings lie as a bump goes around the ring, and how far does a turn of 40 degrees move each
-# of them? If it acts as a rotation, the path is a circle and every embedding moves by the same angle. Wahba's
-# error is the squared distance from the nearest rotation.
+# of them? If it acts as a rotation, the path is a circle and every embedding moves by the same angle. Under
+# InfoNCE alone the path is a saddle, and the movement varies more. Wahba's error is the distance from the
+# nearest rotation.
 
 angle = torch.linspace(0, 2 * math.pi, 300)
 width = torch.full((300,), 0.3)
