@@ -9,10 +9,10 @@ import re
 from sphinx.application import Sphinx
 
 CODE = re.compile(r"(``.*?``|`[^`]*`)")
-LABELED = re.compile(r"^(Source|Differs|Example|Note): ")
+LABELED = re.compile(r"(?:^|(?<=\. ))(Source|Differs|Example|Note): ")
 SECTION = re.compile(r"^\s*[A-Z]\w+( \w+)?:\s*$")
 COLON = "\x02"
-EMPHASIS = re.compile(r"(?<![\w*])\*(\w[^*\n]*\w|\w)\*(?![\w*])")
+EMPHASIS = re.compile(r"(?<![\w*])\*(\w[^*\n]*[\w.]|\w)\*(?![\w*])")
 
 
 def escaped(text: str) -> str:
