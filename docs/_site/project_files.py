@@ -4,18 +4,22 @@ import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from studies import studies_page
 
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS.parent / "benchmarks/results"
 PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
-LINK = re.compile(r"\]\((?:\.\./|docs/)?(?P<file>[\w/.-]+\.md)(?P<part>#[^)]*)?\)")
+LINK = re.compile(r"\]\((?:\.\./)*(?:docs/)?(?P<file>\w[\w/.-]*\.md)(?P<part>#[^)]*)?\)")
 
 
 def page_of(match: re.Match[str]) -> str:
     """Return a link to a file of the project as a link to the page that shows it."""
-    file = match["file"].replace("benchmarks/results/README.md", "measured/gpu.md")
-    file = PAGES.get(file, file.replace("benchmarks/results/", "measured/"))
-    return f"]({file}{match['part'] or ''})"
+    file = match["file"].removeprefix("benchmarks/results/")
+    if file == "README.md" and file != match["file"]:
+        file = "measured/gpu.md"
+    elif (RESULTS / file).exists() and file != "README.md":
+        file = f"measured/{file}"
+    return f"](/{PAGES.get(file, file)}{match['part'] or ''})"
 
 
 def write_measured(app: Sphinx) -> None:
@@ -27,6 +31,7 @@ def write_measured(app: Sphinx) -> None:
     for file in sorted(RESULTS.glob("*.md")):
         name = "gpu.md" if file.name == "README.md" else file.name
         (folder / name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "studies.md").write_text(studies_page(RESULTS / "studies"), encoding="utf-8")
 
 
 def on_source(app: Sphinx, docname: str, source: list[str]) -> None:
