@@ -55,6 +55,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "write_computation_times": False,
     "remove_config_comments": True,
     "min_reported_time": 1,
     "image_scrapers": ("figures.scrape", "matplotlib"),

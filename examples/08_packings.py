@@ -48,7 +48,7 @@ class Turned:
         self.page = packing_page(packing, ["The snub cube."])
 
     def _repr_html_(self):
-        style = "width: 100%; height: 34rem; border: 0"
+        style = "width: 100%; height: 52rem; border: 0"
         return f'<iframe srcdoc="{html.escape(self.page)}" style="{style}"></iframe>'
 
 

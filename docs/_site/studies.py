@@ -26,7 +26,7 @@ def _section(file: Path) -> str:
     study = json.loads((file.parent / "study.json").read_text(encoding="utf-8"))
     findings = json.loads(file.read_text(encoding="utf-8"))
     lines = [
-        f"## {study['entry']}, data `{study['data']}`, budget {study['budget']}",
+        f"## {study['entry']}, data {study['data']}, budget {study['budget']}",
         "",
         f"Seeds {study['seeds']}. Measured on {study['measured on']}. Searched: {study['searched']}. "
         f"Controls: {study['controls']}.",
