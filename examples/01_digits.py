@@ -23,7 +23,7 @@ augmentation = Handwriting()
 
 # %%
 # The loop is yours. The loss takes the embeddings of two views; the other rows of the batch are the
-# negatives. A tenth of them show the anchor's digit: ``class_prior`` tells the correction so.
+# negatives. A tenth of them show the anchor's digit, which is the ``class_prior`` of the correction.
 
 encoder = ConvNetConfig(width=16).build(channels=train.channels, size=train.size)
 head = ProjectionHeadConfig(dim=64).build(features=encoder.features)

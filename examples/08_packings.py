@@ -15,8 +15,8 @@ from tammes.report.packing import packing_page
 from tammes.theory import pack
 
 # %%
-# :func:`tammes.theory.pack` returns points, the angle between the two nearest, the pairs that touch, and the
-# name of whoever proved that no points do better.
+# :func:`tammes.theory.pack` returns points, the angle between the two nearest, the pairs that touch, and who
+# proved that no points do better.
 
 packings = {count: pack(count, 3) for count in (4, 6, 8, 10, 12, 24)}
 for count, packing in packings.items():

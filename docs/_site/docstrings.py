@@ -63,7 +63,7 @@ def in_example(lines: list[str], place: int) -> bool:
 def rewrite(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """Rewrite a docstring in place, before napoleon reads its sections."""
     lines[:] = as_restructured_text(lines)
-    if what in ("attribute", "property", "data"):  # where napoleon takes what stands before a colon for a type
+    if what in ("attribute", "property", "data"):  # napoleon takes what stands before a colon for a type
         lines[:] = [line.replace(":", COLON) for line in lines]
 
 
