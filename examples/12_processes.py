@@ -30,18 +30,28 @@ if __name__ == "__main__":
 # %%
 # The gradient as a vector: its part along the right one, and the part across it.
 
-figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
-axes.annotate("", (1, 0), (0, 0), arrowprops={"arrowstyle": "->", "color": "0.75", "linewidth": 6})
-axes.plot([], [], color="0.75", linewidth=5, label="one process, whole batch")
-for color, (name, report) in zip(("C0", "C3"), reports.items(), strict=False):
-    across = report.factor * max(1 / report.cosine**2 - 1, 0) ** 0.5
-    axes.annotate(
-        "", (report.factor, across), (0, 0), arrowprops={"arrowstyle": "->", "color": color, "linewidth": 2}
-    )
-    axes.plot([], [], color=color, label=name)
-axes.set(xlim=(0, 1.3), ylim=(-0.1, 0.9), xlabel="along the right gradient", ylabel="across it")
-axes.legend(loc="upper left", frameon=False)
-plt.show()
+
+def picture():
+    """Draw the gradients of both reports beside the right one."""
+    axes = plt.figure(figsize=(7, 3.4), layout="constrained").subplots()
+    axes.annotate("", (1, 0), (0, 0), arrowprops={"arrowstyle": "->", "color": "0.75", "linewidth": 6})
+    axes.plot([], [], color="0.75", linewidth=5, label="one process, whole batch")
+    for color, (name, report) in zip(("C0", "C3"), reports.items(), strict=True):
+        across = report.factor * max(1 / report.cosine**2 - 1, 0) ** 0.5
+        axes.annotate(
+            "",
+            (report.factor, across),
+            (0, 0),
+            arrowprops={"arrowstyle": "->", "color": color, "linewidth": 2},
+        )
+        axes.plot([], [], color=color, label=name)
+    axes.set(xlim=(0, 1.3), ylim=(-0.1, 0.9), xlabel="along the right gradient", ylabel="across it")
+    axes.legend(loc="upper left", frameon=False)
+    plt.show()
+
+
+if __name__ == "__main__":
+    picture()
 
 # %%
 # In a loop under torchrun::
