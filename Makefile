@@ -11,10 +11,11 @@ OLDER := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
 # What every part leans on, with the versions of other packages that `lowest` and `newest` install.
 CORE := tests/test_*.py tests/reduce tests/coupling tests/contrast tests/data tests/encoders tests/training
 
-.PHONY: help setup demo test test-hosts lint attack lowest newest sbom package benchmark clean
+.PHONY: help setup demo docs test test-hosts lint attack lowest newest sbom package benchmark clean
 
 help:
 	@echo "make demo       compare objectives on ten digits and on 400 glyphs; writes demo/report.html and demo/glyphs.html"
+	@echo "make docs       build the site into docs/_build/html, and run its examples"
 	@echo "make test       the checks and the tests, as the continuous integration runs them"
 	@echo "make test-hosts the losses for lightly and open_clip, within them, in a separate environment"
 	@echo "make attack     an hour of random objectives, kills and damaged files"
@@ -36,6 +37,16 @@ demo: setup
 	$(BIN)/tammes compare simclr dcl hcl hcl-ot --data digits --seeds 3 --epochs 30 --report demo/report.html schedule:constant
 	$(BIN)/tammes compare simclr hcl --data glyphs --class-prior 0.0025 --seeds 5 --epochs 10 --batch-size 128 \
 		--learning-rate 0.0005 --report demo/glyphs.html schedule:constant encoder:convnet --encoder.width 16
+
+# Strict: a warning, a link that leads nowhere or an example that fails ends it.
+docs: $(VENV)-docs/ready
+	rm -rf docs/_build docs/gallery
+	OMP_NUM_THREADS=1 $(VENV)-docs/bin/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs docs/_build/html
+
+$(VENV)-docs/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	touch $@
 
 lint: setup
 	$(BIN)/ruff check .
@@ -100,5 +111,5 @@ benchmark: setup
 	$(BIN)/python benchmarks/cpu.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-hosts $(VENV)-lowest $(VENV)-newest $(VENV)-sbom $(VENV)-package \
-		$(VENV)-installed dist demo
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-hosts $(VENV)-lowest $(VENV)-newest $(VENV)-sbom $(VENV)-package \
+		$(VENV)-installed dist demo docs/_build docs/gallery docs/measured

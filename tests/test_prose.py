@@ -15,7 +15,11 @@ TEXTS = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
     *(ROOT / "docs").glob("*.md"),
 ]
-SOURCES = sorted((ROOT / "src").rglob("*.py"))
+SOURCES = [
+    *sorted((ROOT / "src").rglob("*.py")),
+    *sorted((ROOT / "examples").glob("*.py")),
+    *sorted((ROOT / "docs/_site").glob("*.py")),
+]
 
 ODD = (
     r"so many",

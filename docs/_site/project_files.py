@@ -1,0 +1,52 @@
+"""Files of the project beside docs/ as pages of the site, and the links that lead to them."""
+
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from studies import studies_page
+
+DOCS = Path(__file__).parents[1]
+RESULTS = DOCS.parent / "benchmarks/results"
+PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+LINK = re.compile(r"\]\((?:\.\./)*(?:docs/)?(?P<file>\w[\w/.-]*\.md)(?P<part>#[^)]*)?\)")
+
+
+def page_of(match: re.Match[str]) -> str:
+    """Return a link to a file of the project as a link to the page that shows it."""
+    file = match["file"].removeprefix("benchmarks/results/")
+    if file == "README.md" and file != match["file"]:
+        file = "measured/gpu.md"
+    elif (RESULTS / file).exists() and file != "README.md":
+        file = f"measured/{file}"
+    return f"](/{PAGES.get(file, file)}{match['part'] or ''})"
+
+
+def write_measured(app: Sphinx) -> None:
+    """Write the tables of benchmarks/results as pages in docs/measured, which git ignores."""
+    folder = DOCS / "measured"
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.md"):
+        old.unlink()
+    for file in sorted(RESULTS.glob("*.md")):
+        name = "gpu.md" if file.name == "README.md" else file.name
+        (folder / name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "studies.md").write_text(studies_page(RESULTS / "studies"), encoding="utf-8")
+
+
+def on_source(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Rewrite the links of a page that is read."""
+    source[0] = LINK.sub(page_of, source[0])
+
+
+def on_include(app: Sphinx, path: Path, parent: str, source: list[str]) -> None:
+    """Rewrite the links of a file of the project that a page includes."""
+    source[0] = LINK.sub(page_of, source[0])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect the extension."""
+    app.connect("builder-inited", write_measured)
+    app.connect("source-read", on_source)
+    app.connect("include-read", on_include)
+    return {"parallel_read_safe": True}
