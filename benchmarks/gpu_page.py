@@ -13,8 +13,9 @@ VALUES = re.compile(r"values, (?P<loss>.+), (?P<kind>\w+), d = (?P<dim>\d+)")
 
 
 WRITTEN = (
-    "Written by `python benchmarks/gpu.py --all`. In brackets: the time that the 8 units of work of symmetric "
-    "tiles, 8 * 2 N^2 d operations for N pairs, would take at the card's own rate of matrix products of that "
+    "Written by `python benchmarks/gpu.py --all`. In brackets: the time that the 8 units of work of "
+    "symmetric tiles, 8 * 2 N^2 d operations for N pairs, would take at the card's own rate of matrix "
+    "products of that "
     "type, as a share of the time measured. Inf-CL multiplies in TF32 whatever the type."
 )
 
