@@ -79,11 +79,12 @@ def main() -> None:
             if product is Product.BFLOAT16:
                 wide = Negatives(anchors=torch.eye(256, 512), ranges=negatives.ranges, bound=1.0)
                 wide.anchors.requires_grad_()
-                for value in engine.log_sum_exp(wide, hard):
+                for value in (*engine.log_sum_exp(wide, hard), *engine.log_sum_exp(wide, (weight,))):
                     value.sum().backward(retain_graph=True)
                 offsets = torch.zeros(256, 1)
-                mean = engine.expectation(negatives, weight, log_total.detach(), Softened(), 2.0, offsets)
-                mean.sum().backward()
+                for each in (negatives, wide):
+                    mean = engine.expectation(each, weight, log_total.detach(), Softened(), 2.0, offsets)
+                    mean.sum().backward()
                 engine.hardest(negatives)
                 last_winners(torch.arange(256), negatives.ranges, 3)
 

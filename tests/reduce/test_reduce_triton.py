@@ -177,15 +177,36 @@ def test_atomics_give_the_same_gradient(kind: str) -> None:
         assert_equals_dense(run, negatives_of(d), Triton(launch=SMALL, deterministic=False))
 
 
-@pytest.mark.parametrize("kind", ["logit", "hard", "transport"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("two_sets", "subset"), [(False, None), (False, 3), (True, None), (True, 3)], ids=str
+)
 @pytest.mark.parametrize("strip", [32, 64, 4096])
-def test_strips_give_the_same_gradient(kind: str, strip: int) -> None:
+def test_strips_give_the_same_gradient(kind: str, two_sets: bool, subset: int | None, strip: int) -> None:
     def run(engine: Engine, negatives: Negatives) -> list[Tensor]:
         return list(engine.log_sum_exp(negatives, exponents_of(kind, negatives)))
 
-    striped = Triton(launch=SMALL, backward=dataclasses.replace(SMALL, strip=strip))
-    for d in (17, 48):
-        assert_equals_dense(run, negatives_of(d, groups=40), striped)
+    negatives = negatives_of(33, two_sets=two_sets, subset=subset, groups=24)
+    assert_equals_dense(run, negatives, striped(strip))
+
+
+@pytest.mark.parametrize("wanted", [(True, False), (False, True)])
+def test_strips_give_one_gradient_of_two_sets(wanted: tuple[bool, bool]) -> None:
+    negatives = negatives_of(33, two_sets=True)
+    anchors, candidates = negatives.anchors, negatives.candidates
+    assert candidates is not None
+    anchors.requires_grad_(wanted[0])
+    candidates.requires_grad_(wanted[1])
+    given = anchors if wanted[0] else candidates
+    found = []
+    for engine in (striped(32), Dense()):
+        (sums,) = engine.log_sum_exp(negatives, exponents_of("logit", negatives))
+        found += torch.autograd.grad(sums.sum(), given)
+    torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-6)
+
+
+def striped(strip: int) -> Triton:
+    return Triton(launch=SMALL, backward=dataclasses.replace(SMALL, strip=strip))
 
 
 def test_strips_are_for_many_features() -> None:
@@ -238,7 +259,8 @@ def test_expectation(term: Term, kind: str, two_sets: bool, subset: int | None) 
         means = engine.expectation(negatives, weight, log_total.detach(), term, 2.0, moved)
         return [means, torch.autograd.grad(means.sum(), moved, retain_graph=True)[0]]
 
-    assert_equals_dense(run, negatives, Triton(launch=SMALL))
+    for engine in (Triton(launch=SMALL), striped(64)):
+        assert_equals_dense(run, negatives, engine)
 
 
 def test_steep_weights_sum_to_one() -> None:
@@ -490,7 +512,8 @@ def test_kernels_compile_without_a_gpu(tmp_path: Path) -> None:
     kernels = {line.split()[1] for line in done.stdout.splitlines()}
     assert kernels == {
         "triangle_sums", "shared_gradient", "strip_of_slopes", "row_log_sums", "log_sum_gradient",
-        "row_means", "mean_gradient", "row_hardest", "last_winners",
+        "strip_of_log_sum_slopes", "row_means", "mean_gradient", "strip_of_mean_slopes", "row_hardest",
+        "last_winners",
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.terms import Term
 from tammes.reduce.triton.operands import Operands, Sweep
-from tammes.reduce.triton.running_maximum import LOG2_E, bias, coded_tilt, total
+from tammes.reduce.triton.running_maximum import LOG2_E, bias, coded_tilt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +83,9 @@ def gradients(
     weight = mean.weight
     code, first, second = coded_tilt(weight.tilt)
 
-    def gradient(sweep: Sweep) -> Tensor:
-        out = sweep.empty(sweep.sizes[0], sweep.sizes[2])
-        kernels.mean_gradient[sweep.grid](
+    def run(sweep: Sweep, out: Tensor) -> None:
+        kernel = kernels.mean_gradient if sweep.gathers else kernels.strip_of_mean_slopes
+        kernel[sweep.grid](
             *sweep.tensors,
             mean.log_total * LOG2_E,
             offsets.contiguous(),
@@ -99,8 +99,8 @@ def gradients(
             mean.scale,
             *mean.term.parameters,
             out,
-            *sweep.sizes,
             offsets.shape[1],
+            *sweep.sizes,
             TILT=code,
             CURVED=weight.tilt_has_gradient,
             FLOWS=weight.has_gradient,
@@ -108,9 +108,8 @@ def gradients(
             TERM=mean.term.code,
             **sweep.constants,
         )
-        return total(out)
 
-    return operands.gradients(gradient, wanted=wanted)
+    return operands.gradients(run, wanted=wanted)
 
 
 def hardest(operands: Operands) -> Int[Tensor, " n"]:

@@ -17,9 +17,9 @@ from torch import Tensor
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
-from tammes.reduce.triton.operands import Operands
-from tammes.reduce.triton.running_maximum import LOG2_E, Coded, total
-from tammes.reduce.triton.strips import strip_gradients
+from tammes.reduce.triton.operands import Operands, total
+from tammes.reduce.triton.running_maximum import LOG2_E, Coded
+from tammes.reduce.triton.strips import Strip, strip_gradients
 
 _SAFE_RANGE = 60.0
 """How far apart slope * s + tilt(s) may lie, in units of log e: then 2^{x - largest} is at least 2^-87."""
@@ -227,11 +227,32 @@ def partial_gradients(
     from tammes.reduce.triton.kernels import fixed_shift as kernels
 
     constants = shifted.constants(exponents) | {"SQUARED": shifted.powers == (2, 1)}
-    strips = operands.strips()
-    if strips is not None:
-        return strip_gradients(operands, strips, shifted.arguments, constants, factors, lefts)
-    launch, mine = operands.launch_of(gathers=True), operands.anchors
+    mine, strips = operands.anchors, operands.strips()
     n, d = mine.embeddings.shape
+    if strips is not None:
+        constants |= operands.constants(strips, gathers=False)
+
+        def write(strip: Strip) -> None:
+            kernels.strip_of_slopes[strip.grid](
+                mine.embeddings,
+                mine.starts,
+                mine.stops,
+                lefts,
+                *shifted.arguments,
+                factors,
+                strip.slopes,
+                n,
+                d,
+                strip.top,
+                strip.blocks,
+                strip.stride,
+                **constants,
+            )
+
+        found, _ = strip_gradients(mine.embeddings, None, strips, write)
+        assert found is not None
+        return found[None]
+    launch = operands.launch_of(gathers=True)
     parts = -(-d // launch.width)
     splits = launch.splits(n, n, parts)
     out = mine.embeddings.new_empty(1 if mirrored else splits, n, d, dtype=torch.float32)

@@ -13,6 +13,7 @@ from torch import Tensor
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.subset_sampling import row_keys
 from tammes.reduce.triton.launch import Launch, Product, launch_for, strips_for
+from tammes.reduce.triton.strips import Strip, strip_gradients
 
 MOST = 2**31 - 2**16
 """Rows that a kernel numbers in 32 bits, with room for the last tile."""
@@ -140,29 +141,64 @@ class Operands:
         return self._sweep(True, False, gathers=False, parts=parts)
 
     def gradients(
-        self, gradient: Callable[[Sweep], Tensor], *, wanted: tuple[bool, ...]
+        self, run: Callable[[Sweep, Tensor], None], *, wanted: tuple[bool, ...]
     ) -> tuple[Tensor | None, Tensor | None]:
-        """Return the gradients in the anchors and in the candidates, from a backward sweep for each.
+        """Return the gradients in the anchors and in the candidates.
 
-        Where the candidates are the anchors, one sweep adds up both sides, and the second is None.
+        Where the candidates are the anchors, one gradient adds up both sides, and the second is None. Few
+        features are gathered in a sweep for each side, many from strips of slopes.
 
         Args:
-            gradient: function that computes d loss / d embeddings of the side whose rows a sweep owns.
+            run: function that launches a kernel: one that writes to its second argument d loss / d embeddings
+                of the side whose rows the sweep owns, or one that writes the slopes of the sweep's strip.
             wanted: whether the anchors, and the candidates, want a gradient.
         """
-        parts = -(-self.anchors.embeddings.shape[1] // self.launch_of(gathers=True).width)
-        if self.candidates is None:
-            return gradient(self._sweep(True, True, gathers=True, parts=parts)), None
-        by_anchors = gradient(self._sweep(True, False, gathers=True, parts=parts)) if wanted[0] else None
-        by_candidates = gradient(self._sweep(False, True, gathers=True, parts=parts)) if wanted[1] else None
-        return by_anchors, by_candidates
+        strips = self.strips()
+        if strips is not None:
+            return strip_gradients(
+                self.anchors.embeddings,
+                None if self.candidates is None else self.candidates.embeddings,
+                strips,
+                lambda strip: run(self._strip_sweep(strip, strips), strip.slopes),
+                wanted=wanted,
+            )
 
-    def _sweep(self, mine_are_anchors: bool, others_are_anchors: bool, *, gathers: bool, parts: int) -> Sweep:
+        def gradient(*, mine_are_anchors: bool, others_are_anchors: bool) -> Tensor:
+            d = self.anchors.embeddings.shape[1]
+            sweep = self._sweep(mine_are_anchors, others_are_anchors, gathers=True, parts=-(-d // width))
+            out = sweep.empty(sweep.sizes[0], d)
+            run(sweep, out)
+            return total(out)
+
+        width = self.launch_of(gathers=True).width
+        if self.candidates is None:
+            return gradient(mine_are_anchors=True, others_are_anchors=True), None
+        return (
+            gradient(mine_are_anchors=True, others_are_anchors=False) if wanted[0] else None,
+            gradient(mine_are_anchors=False, others_are_anchors=True) if wanted[1] else None,
+        )
+
+    def _strip_sweep(self, strip: Strip, launch: Launch) -> Sweep:
+        symmetric = self.candidates is None
+        whole = self._sweep(True, symmetric, gathers=False, parts=1, launch=launch)
+        constants = whole.constants | {"MINE_ARE_ANCHORS": True, "OTHER_ARE_ANCHORS": symmetric}
+        sizes = *whole.sizes[:3], strip.top, strip.left, strip.blocks, strip.stride
+        return Sweep(grid=strip.grid, tensors=whole.tensors, sizes=sizes, constants=constants)
+
+    def _sweep(
+        self,
+        mine_are_anchors: bool,
+        others_are_anchors: bool,
+        *,
+        gathers: bool,
+        parts: int,
+        launch: Launch | None = None,
+    ) -> Sweep:
         candidates = self.anchors if self.candidates is None else self.candidates
         mine = self.anchors if mine_are_anchors else candidates
         other = self.anchors if others_are_anchors else candidates
         (n, d), m = mine.embeddings.shape, len(other.embeddings)
-        launch = self.launch_of(gathers=gathers)
+        launch = launch or self.launch_of(gathers=gathers)
         splits = launch.splits(n, m, parts)
         drawn = self.keys is not None and self.winners is not None
         constants = self.constants(launch, gathers=gathers) | {"SUBSET": drawn}
@@ -179,25 +215,36 @@ class Operands:
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """One pass over all of S by a kernel: each program owns some rows, and walks along a part of the columns.
+    """One pass over S by a kernel: each program owns some rows, and walks along a part of the columns.
 
     Attributes:
-        grid: blocks of rows, splits of the columns, and parts (of the features, or numbers for each row).
+        grid: blocks of rows, splits of the columns, and parts (of the features, or numbers for each row); of
+            a strip its tiles.
         tensors: embeddings of the rows and of the columns, ranges, keys and winners, in the kernels' order.
-        sizes: n rows, m columns, d features, and the splits.
+        sizes: n rows, m columns, d features, and the splits; of a strip its place instead of the splits.
         constants: arguments with which the kernel is compiled.
     """
 
-    grid: tuple[int, int, int]
+    grid: tuple[int, ...]
     tensors: tuple[Tensor | None, ...]
-    sizes: tuple[int, int, int, int]
+    sizes: tuple[int, ...]
     constants: dict[str, Any]
+
+    @property
+    def gathers(self) -> bool:
+        """Whether it is a backward pass whose programs gather the gradient, and write no slopes."""
+        return "WIDTH" in self.constants
 
     def empty(self, *shape: int) -> Tensor:
         """Return room for float32 numbers of this shape from each split, to be added up."""
         embeddings = self.tensors[0]
         assert embeddings is not None
         return embeddings.new_empty(self.sizes[3], *shape, dtype=torch.float32)
+
+
+def total(out: Float[Tensor, "s n d"]) -> Float[Tensor, "n d"]:
+    """Return the sum over the splits."""
+    return out[0] if len(out) == 1 else out.sum(dim=0)
 
 
 def _side(negatives: Negatives, product: Product) -> Side:

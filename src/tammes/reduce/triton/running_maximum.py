@@ -92,11 +92,12 @@ def gradients(
     sums, by_sums = sums[live] * LOG2_E, by_sums[live].contiguous()
     coded = Coded.of(exponents)
 
-    def gradient(sweep: Sweep) -> Tensor:
-        out = sweep.empty(sweep.sizes[0], sweep.sizes[2])
+    def run(sweep: Sweep, out: Tensor) -> None:
         if not exponents:
-            return out[0].zero_()
-        kernels.log_sum_gradient[sweep.grid](
+            out.zero_()
+            return
+        kernel = kernels.log_sum_gradient if sweep.gathers else kernels.strip_of_log_sum_slopes
+        kernel[sweep.grid](
             *sweep.tensors,
             sums,
             by_sums,
@@ -113,11 +114,5 @@ def gradients(
             BIASED=tuple(each.column is not None for each in exponents),
             **sweep.constants,
         )
-        return total(out)
 
-    return operands.gradients(gradient, wanted=wanted)
-
-
-def total(out: Float[Tensor, "s n d"]) -> Float[Tensor, "n d"]:
-    """Return the sum over the splits."""
-    return out[0] if len(out) == 1 else out.sum(dim=0)
+    return operands.gradients(run, wanted=wanted)

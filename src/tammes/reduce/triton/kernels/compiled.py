@@ -11,7 +11,9 @@ except ImportError:  # the engine says so, in words, when it is made
     triton = tl = None
 
 
-SIZES = ("n", "m", "splits", "slots", "groups", "blocks_per_group", "p", "views", "k", "first")
+SIZES = (
+    "n", "m", "splits", "slots", "groups", "blocks_per_group", "p", "views", "k", "top", "left", "blocks"
+)  # fmt: skip
 """Names of the arguments that vary from batch to batch. Triton would compile a kernel once more for a size
 that is 1, and for one that 16 divides, in each combination. None of that makes the kernels quicker, whose
 rows are d numbers apart."""

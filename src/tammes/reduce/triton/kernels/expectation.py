@@ -16,9 +16,11 @@ from tammes.reduce.triton.kernels.tiles import (
     is_near,
     kept,
     owned_rows,
+    place_in_strip,
     product,
     similarity,
     store_gradient,
+    store_slopes,
     words,
 )
 
@@ -106,9 +108,41 @@ def mean_slopes(
 
 @kernel
 @no_type_check
+def slopes_of_both(
+    s, keys, winners, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale,
+    term_first, term_second, rows, n, columns, m, p, start, stop, near,
+    TILT: tl.constexpr, CURVED: tl.constexpr, FLOWS: tl.constexpr, BIASED: tl.constexpr, TERM: tl.constexpr,
+    SUBSET: tl.constexpr, MINE_ARE_ANCHORS: tl.constexpr, OTHER_ARE_ANCHORS: tl.constexpr,
+):  # fmt: skip
+    """Return d loss / d S on a tile, as the kernels of running maxima do."""
+    total = tl.zeros_like(s)
+    drawn = near
+    if MINE_ARE_ANCHORS:
+        if SUBSET:  # the anchors are the rows: tickets by row
+            key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
+            drawn = are_drawn(key, winner, columns[None, :])
+        total += mean_slopes(
+            s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale,
+            term_first, term_second, rows, n, columns, m, p, columns, m, start, stop, near, drawn,
+            TILT, CURVED, FLOWS, BIASED, TERM, SUBSET, True,
+        )  # fmt: skip
+    if OTHER_ARE_ANCHORS:
+        if SUBSET:  # the anchors are the columns: tickets by column
+            key, winner = words(keys, columns, m)[None, :], words(winners, columns, m)[None, :]
+            drawn = are_drawn(key, winner, rows[:, None])
+        total += mean_slopes(
+            s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale,
+            term_first, term_second, columns, m, rows, n, p, columns, m, start, stop, near, drawn,
+            TILT, CURVED, FLOWS, BIASED, TERM, SUBSET, False,
+        )  # fmt: skip
+    return total
+
+
+@kernel
+@no_type_check
 def mean_gradient(
     mine, other, starts, stops, keys, winners, log_totals, offsets, means, gradients, bias, slope,
-    inner_slope, first, second, scale, term_first, term_second, out, n, m, d, splits, p,
+    inner_slope, first, second, scale, term_first, term_second, out, p, n, m, d, splits,
     TILT: tl.constexpr, CURVED: tl.constexpr, FLOWS: tl.constexpr, BIASED: tl.constexpr, TERM: tl.constexpr,
     SUBSET: tl.constexpr, MINE_ARE_ANCHORS: tl.constexpr, OTHER_ARE_ANCHORS: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr, WIDTH: tl.constexpr,
@@ -126,30 +160,41 @@ def mean_gradient(
         begin = step * COLUMNS
         columns = begin + tl.arange(0, COLUMNS)
         s, theirs = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
-        near = is_near(begin, m, lowest, highest, COLUMNS)
-        total = tl.zeros_like(s)
-        drawn = near
-        if MINE_ARE_ANCHORS:
-            if SUBSET:  # the anchors are the rows: tickets by row
-                key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
-                drawn = are_drawn(key, winner, columns[None, :])
-            total += mean_slopes(
-                s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale,
-                term_first, term_second, rows, n, columns, m, p, columns, m, start, stop, near, drawn,
-                TILT, CURVED, FLOWS, BIASED, TERM, SUBSET, True,
-            )  # fmt: skip
-        if OTHER_ARE_ANCHORS:
-            if SUBSET:  # the anchors are the columns: tickets by column
-                key, winner = words(keys, columns, m)[None, :], words(winners, columns, m)[None, :]
-                drawn = are_drawn(key, winner, rows[:, None])
-            total += mean_slopes(
-                s, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second, scale,
-                term_first, term_second, columns, m, rows, n, p, columns, m, start, stop, near, drawn,
-                TILT, CURVED, FLOWS, BIASED, TERM, SUBSET, False,
-            )  # fmt: skip
-        # total is d loss / d S on the tile; what it adds to the gradient of the rows is its product with the
-        # columns' embeddings, on the features of this program.
+        total = slopes_of_both(
+            s, keys, winners, log_totals, offsets, means, gradients, bias, slope, inner_slope, first, second,
+            scale, term_first, term_second, rows, n, columns, m, p, start, stop,
+            is_near(begin, m, lowest, highest, COLUMNS),
+            TILT, CURVED, FLOWS, BIASED, TERM, SUBSET, MINE_ARE_ANCHORS, OTHER_ARE_ANCHORS,
+        )  # fmt: skip
+        # What the tile adds to the gradient of the rows is its product with the columns' embeddings, on the
+        # features of this program.
         if not WHOLE:
             theirs = embeddings(other, columns, m, width, d)
         gathered += product(total, theirs, PRECISION, ROUNDED)
     store_gradient(out, gathered, split, rows, n, width, d)
+
+
+@kernel
+@no_type_check
+def strip_of_mean_slopes(
+    mine, other, starts, stops, keys, winners, log_totals, offsets, means, gradients, bias, slope,
+    inner_slope, first, second, scale, term_first, term_second, out, p, n, m, d, top, left,
+    blocks, stride,
+    TILT: tl.constexpr, CURVED: tl.constexpr, FLOWS: tl.constexpr, BIASED: tl.constexpr, TERM: tl.constexpr,
+    SUBSET: tl.constexpr, MINE_ARE_ANCHORS: tl.constexpr, OTHER_ARE_ANCHORS: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr,
+    PRECISION: tl.constexpr,
+):  # fmt: skip
+    """Write d loss / d S of a strip of rows from `top` on, and of the columns from `left` on."""
+    block, begin = place_in_strip(top, left, blocks, ROWS, COLUMNS)
+    rows, start, stop, lowest, highest = owned_rows(block, starts, stops, n, m, ROWS)
+    columns = begin + tl.arange(0, COLUMNS)
+    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
+    s, _ = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
+    total = slopes_of_both(
+        s, keys, winners, log_totals, offsets, means, gradients, bias, slope, inner_slope, first,
+        second, scale, term_first, term_second, rows, n, columns, m, p, start, stop,
+        is_near(begin, m, lowest, highest, COLUMNS),
+        TILT, CURVED, FLOWS, BIASED, TERM, SUBSET, MINE_ARE_ANCHORS, OTHER_ARE_ANCHORS,
+    )  # fmt: skip
+    store_slopes(out, total, rows, columns, top, left, stride)

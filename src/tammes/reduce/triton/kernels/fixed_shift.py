@@ -14,9 +14,11 @@ from tammes.reduce.triton.kernels.tiles import (
     kept,
     kept_turned,
     owned_rows,
+    place_in_strip,
     product,
     similarity,
     store_gradient,
+    store_slopes,
     turned_similarity,
 )
 
@@ -224,22 +226,21 @@ def shared_gradient(
 @no_type_check
 def strip_of_slopes(
     mine, starts, stops, lefts, slopes, firsts, seconds, highest, base_slope, base_highest, factors, out,
-    n, d, first, stride,
+    n, d, top, blocks, stride,
     COUNT: tl.constexpr, TILTS: tl.constexpr, POWERS: tl.constexpr, SHARES: tl.constexpr,
     LISTED: tl.constexpr, SQUARED: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr,
     PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Write t_ij of a strip of rows, and of all columns, from `first` on, in the type of `out`.
+    """Write t_ij of a strip of rows, and of all columns, from `top` on, in the type of `out`.
 
-    `first` is a multiple of ROWS and of COLUMNS. `out` has `stride` numbers a row, and a row for each row of
+    `top` is a multiple of ROWS and of COLUMNS. `out` has `stride` numbers a row, and a row for each row of
     the strip, the last block's in full.
     """
-    block = first // ROWS + tl.program_id(0)
+    block, begin = place_in_strip(top, top, blocks, ROWS, COLUMNS)
     rows, start, stop, lowest, last = owned_rows(block, starts, stops, n, n, ROWS)
-    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
-    begin = first + tl.program_id(1) * COLUMNS
     columns = begin + tl.arange(0, COLUMNS)
+    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
     s, _ = similarity(mine, mine, held, rows, columns, n, n, d, DEPTH, WHOLE, PRECISION)
     near = is_near(begin, n, lowest, last, COLUMNS)
     total = symmetric_slopes(
@@ -247,5 +248,4 @@ def strip_of_slopes(
         COUNT, TILTS, POWERS, SHARES, LISTED, SQUARED,
     )  # fmt: skip
     total = kept(total, 0.0, columns, n, start, stop, near, 0, False)
-    here = out + (rows - first).to(tl.int64)[:, None] * stride + (columns - first)[None, :]
-    tl.store(here, total.to(out.dtype.element_ty), mask=(columns - first)[None, :] < stride)
+    store_slopes(out, total, rows, columns, top, top, stride)

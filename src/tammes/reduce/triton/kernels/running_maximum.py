@@ -16,9 +16,11 @@ from tammes.reduce.triton.kernels.tiles import (
     is_near,
     kept,
     owned_rows,
+    place_in_strip,
     product,
     similarity,
     store_gradient,
+    store_slopes,
     words,
 )
 
@@ -130,6 +132,39 @@ def log_sum_slopes(
 
 @kernel
 @no_type_check
+def slopes_of_both(
+    s, keys, winners, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, rows, n, columns, m,
+    start, stop, near,
+    COUNT: tl.constexpr, TILTS: tl.constexpr, CURVED: tl.constexpr, BIASED: tl.constexpr,
+    SUBSET: tl.constexpr, MINE_ARE_ANCHORS: tl.constexpr, OTHER_ARE_ANCHORS: tl.constexpr,
+):  # fmt: skip
+    """Return d loss / d S on a tile.
+
+    Where S is symmetric both sides are anchors, and the slopes of s_ij and s_ji are added up.
+    """
+    total = tl.zeros_like(s)
+    drawn = near
+    if MINE_ARE_ANCHORS:
+        if SUBSET:  # the anchors are the rows: tickets by row
+            key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
+            drawn = are_drawn(key, winner, columns[None, :])
+        total += log_sum_slopes(
+            s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, rows, n, columns, m,
+            columns, m, start, stop, near, drawn, COUNT, TILTS, CURVED, BIASED, SUBSET, True,
+        )  # fmt: skip
+    if OTHER_ARE_ANCHORS:
+        if SUBSET:  # the anchors are the columns: tickets by column
+            key, winner = words(keys, columns, m)[None, :], words(winners, columns, m)[None, :]
+            drawn = are_drawn(key, winner, rows[:, None])
+        total += log_sum_slopes(
+            s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, columns, m, rows, n,
+            columns, m, start, stop, near, drawn, COUNT, TILTS, CURVED, BIASED, SUBSET, False,
+        )  # fmt: skip
+    return total
+
+
+@kernel
+@no_type_check
 def log_sum_gradient(
     mine, other, starts, stops, keys, winners, sums, gradients, slopes, inner_slopes, firsts, seconds, biases,
     out, n, m, d, splits,
@@ -138,10 +173,7 @@ def log_sum_gradient(
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr, WIDTH: tl.constexpr,
     PRECISION: tl.constexpr, ROUNDED: tl.constexpr,
 ):  # fmt: skip
-    """Write out[split, i, :] = sum_j (d loss / d s_ij) other_j: a program for each row, no atomics.
-
-    Where S is symmetric both sides are anchors, and the slopes of s_ij and s_ji are added up.
-    """
+    """Write out[split, i, :] = sum_j (d loss / d s_ij) other_j: a program for each row, no atomics."""
     rows, start, stop, lowest, highest = owned_rows(tl.program_id(0), starts, stops, n, m, ROWS)
     split = tl.program_id(1)
     # The features of the gradient that this program gathers: registers hold no more than WIDTH of them.
@@ -153,28 +185,38 @@ def log_sum_gradient(
         begin = step * COLUMNS
         columns = begin + tl.arange(0, COLUMNS)
         s, theirs = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
-        near = is_near(begin, m, lowest, highest, COLUMNS)
-        total = tl.zeros_like(s)
-        drawn = near
-        if MINE_ARE_ANCHORS:
-            if SUBSET:  # the anchors are the rows: tickets by row
-                key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
-                drawn = are_drawn(key, winner, columns[None, :])
-            total += log_sum_slopes(
-                s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, rows, n, columns, m,
-                columns, m, start, stop, near, drawn, COUNT, TILTS, CURVED, BIASED, SUBSET, True,
-            )  # fmt: skip
-        if OTHER_ARE_ANCHORS:
-            if SUBSET:  # the anchors are the columns: tickets by column
-                key, winner = words(keys, columns, m)[None, :], words(winners, columns, m)[None, :]
-                drawn = are_drawn(key, winner, rows[:, None])
-            total += log_sum_slopes(
-                s, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, columns, m, rows, n,
-                columns, m, start, stop, near, drawn, COUNT, TILTS, CURVED, BIASED, SUBSET, False,
-            )  # fmt: skip
-        # total is d loss / d S on the tile; what it adds to the gradient of the rows is its product with the
-        # columns' embeddings, on the features of this program.
+        total = slopes_of_both(
+            s, keys, winners, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, rows, n,
+            columns, m, start, stop, is_near(begin, m, lowest, highest, COLUMNS),
+            COUNT, TILTS, CURVED, BIASED, SUBSET, MINE_ARE_ANCHORS, OTHER_ARE_ANCHORS,
+        )  # fmt: skip
+        # What the tile adds to the gradient of the rows is its product with the columns' embeddings, on the
+        # features of this program.
         if not WHOLE:
             theirs = embeddings(other, columns, m, width, d)
         gathered += product(total, theirs, PRECISION, ROUNDED)
     store_gradient(out, gathered, split, rows, n, width, d)
+
+
+@kernel
+@no_type_check
+def strip_of_log_sum_slopes(
+    mine, other, starts, stops, keys, winners, sums, gradients, slopes, inner_slopes, firsts, seconds, biases,
+    out, n, m, d, top, left, blocks, stride,
+    COUNT: tl.constexpr, TILTS: tl.constexpr, CURVED: tl.constexpr, BIASED: tl.constexpr,
+    SUBSET: tl.constexpr, MINE_ARE_ANCHORS: tl.constexpr, OTHER_ARE_ANCHORS: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, WHOLE: tl.constexpr,
+    PRECISION: tl.constexpr,
+):  # fmt: skip
+    """Write d loss / d S of a strip of rows from `top` on, and of the columns from `left` on."""
+    block, begin = place_in_strip(top, left, blocks, ROWS, COLUMNS)
+    rows, start, stop, lowest, highest = owned_rows(block, starts, stops, n, m, ROWS)
+    columns = begin + tl.arange(0, COLUMNS)
+    held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
+    s, _ = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
+    total = slopes_of_both(
+        s, keys, winners, sums, gradients, slopes, inner_slopes, firsts, seconds, biases, rows, n,
+        columns, m, start, stop, is_near(begin, m, lowest, highest, COLUMNS),
+        COUNT, TILTS, CURVED, BIASED, SUBSET, MINE_ARE_ANCHORS, OTHER_ARE_ANCHORS,
+    )  # fmt: skip
+    store_slopes(out, total, rows, columns, top, left, stride)

@@ -174,3 +174,22 @@ def store_gradient(out, gathered, split, rows, n, width, d):
     inside = (rows[:, None] < n) & (width[None, :] < d)
     here = out + (split.to(tl.int64) * n + rows.to(tl.int64))[:, None] * d + width[None, :]
     tl.store(here, gathered, mask=inside)
+
+
+@kernel
+@no_type_check
+def place_in_strip(top, left, blocks, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Return the block of rows of this program, and its first column, in a strip of `blocks` blocks.
+
+    Programs that run at the same time take the same columns: one axis, since others end at 65,535.
+    """
+    program = tl.program_id(0)
+    return top // ROWS + program % blocks, left + program // blocks * COLUMNS
+
+
+@kernel
+@no_type_check
+def store_slopes(out, slopes, rows, columns, top, left, stride):
+    """Write out[rows - top, columns - left], in the type of `out`, whose rows have `stride` numbers."""
+    here = out + (rows - top).to(tl.int64)[:, None] * stride + (columns - left)[None, :]
+    tl.store(here, slopes.to(out.dtype.element_ty), mask=(columns - left)[None, :] < stride)
