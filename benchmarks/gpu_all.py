@@ -2,7 +2,7 @@
 
 A row is written as soon as it is measured, and a run skips the rows that are there, so that an hour of a GPU
 may come in pieces of ten minutes. The order: whether the kernels are right, what the card can do, SignNet,
-small batches, the table, which launches are quick, and where the time of small batches goes.
+small batches and where their time goes, the table, and which launches are quick.
 """
 
 from __future__ import annotations
@@ -171,11 +171,13 @@ def not_tried(name: str, pairs: int, kind: Kind, device: torch.device) -> str:
 
 
 def table(sizes: Sizes, device: torch.device) -> Iterator[Row]:
-    """Yield the times of a step by type, dimension, pairs and method; the first pairs of all types first."""
+    """Yield the times of a step by type, dimension, pairs and method; what is most wanted first."""
     first, *others = sizes.pairs
-    cells = [(kind, first, dim) for kind in KINDS for dim in sizes.dims]
-    cells += [(kind, pairs, dim) for kind in KINDS for pairs in others for dim in sizes.dims]
-    for kind, pairs, dim in cells:
+    blocks = [(kind, first) for kind in KINDS]
+    largest = max(sizes.pairs)
+    blocks += [(kind, pairs) for pairs in others for kind in (KINDS[:1] if pairs == largest else KINDS)]
+    blocks += [(kind, largest) for kind in KINDS[1:] if others]  # a step takes seconds
+    for kind, pairs, dim in ((*block, dim) for block in blocks for dim in sizes.dims):
         torch.set_float32_matmul_precision(kind.precision)
         losses = methods(kind, small=device.type != "cuda") | one_way(kind, device)
         for name, loss in losses.items():
@@ -244,9 +246,9 @@ STAGES: Mapping[str, Callable[[Sizes, torch.device], Iterator[Row]]] = {
     "rates": rates,
     "SignNet": signnet,
     "small batches": small_batches,
+    "profiles": profiles,
     "table": table,
     "sweep": sweep,
-    "profiles": profiles,
 }
 
 
