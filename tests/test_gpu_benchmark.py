@@ -63,7 +63,7 @@ def test_all_rows_are_written_as_they_come_and_not_measured_again(tmp_path: Path
     assert [row["row"] for row in rows[: len(first)]] == [json.loads(line)["row"] for line in first]
     assert len({row["row"] for row in rows}) == len(rows)
     assert list(dict.fromkeys(row["stage"] for row in rows)) == [
-        "correctness", "rates", "SignNet", "small batches", "table", "sweep", "profiles",
+        "correctness", "rates", "SignNet", "small batches", "profiles", "table", "sweep",
     ]  # fmt: skip
     failed = {row["row"]: row["error"] for row in rows if "error" in row}
     assert not failed
