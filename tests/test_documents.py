@@ -46,7 +46,7 @@ def test_what_is_cited_is_in_the_bibliography() -> None:
     """An entry's key begins with its first author and its year."""
     sources = [*DOCUMENTS, *sorted((ROOT / "src").rglob("*.py"))]
     cited = {match for source in sources for match in CITED.findall(source.read_text())}
-    keys = re.findall(r"^@\w+\{(\w+),", (ROOT / "docs/references.bib").read_text(), re.MULTILINE)
+    keys = re.findall(r"^@\w+\{(\w+),", (ROOT / "src/tammes/references.bib").read_text(), re.MULTILINE)
     assert ("Robinson", "2023") in cited
     missing = [
         f"{author} ({year})"

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 import tammes.deferred as deferred
 from tammes.batch import Batch, batch_of
 from tammes.checks import is_finite
+from tammes.citation import citation_of
 from tammes.closed_form import closed_form
 from tammes.contrast import Contrast, InfoNCE, Sigmoid, SoftmaxContrast, Softplus
 from tammes.contrast.contrast import Shift
@@ -225,6 +226,18 @@ class Objective:
         if bias is not None:
             self._with_bias(bias)  # refuses another contrast
         return ObjectiveModule(self, temperature=temperature, bias=bias)
+
+    @property
+    def citation(self) -> str:
+        """BibTeX entries of the papers whose methods this objective is made of.
+
+        Example:
+            >>> from tammes import Hard
+            >>> print(Objective(temperature=0.5, coupling=Hard(beta=1.0)).citation.splitlines()[0])
+            @inproceedings{robinson2021hard,
+        """
+        parts = (self.coupling, self.selection, self.correction, self.perturbation, self.mixing)
+        return citation_of((*parts, self.contrast))
 
     def _with_bias(self, bias: Tensor) -> Objective:
         """Return this objective with a learned bias, which writes its numbers into the same `last`."""

@@ -513,6 +513,7 @@ def test_reproduce_lists_and_redoes(tmp_path: Path, capsys: pytest.CaptureFixtur
         "report",
         "reproduce",
         "theory",
+        "plan",
         "solve",
     ],
 )

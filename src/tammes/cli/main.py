@@ -55,13 +55,17 @@ def theory() -> None:
     """Compute how many negatives suit your classes, and what positives near a boundary save."""
 
 
+def plan() -> None:
+    """Predict what the loss will take on your data: time, memory and exchanges between devices."""
+
+
 def solve() -> None:
     """Find cliques, independent sets, cuts or covers in graphs, by networks trained without solutions."""
 
 
 COMMANDS = (
     *(train, embed, encode, evaluate, search, diagnose, export),
-    *(compare, report, reproduce, theory, solve),
+    *(compare, report, reproduce, theory, plan, solve),
 )
 
 
