@@ -61,3 +61,24 @@ def test_the_citation_is_of_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert (citation["version"], citation["license"]) == (project["version"], project["license"])
     assert citation["keywords"] == project["keywords"]
+
+
+def test_the_conda_recipe_asks_for_what_the_package_does() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    named = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
+    needed = []
+    for dependency in project["project"]["dependencies"]:
+        name, version = dependency.split(">=")
+        needed.append(f"{named.get(name, name)} >={version}")
+    recipe = yaml.safe_load((ROOT / "conda/recipe.yaml").read_text())
+    python, *others = recipe["requirements"]["run"]
+    assert others == needed
+    assert python == "python >=${{ python_min }}"
+    assert f">={recipe['context']['python_min']}" == project["project"]["requires-python"]
+    assert recipe["context"]["version"] == project["project"]["version"]
+    assert recipe["build"]["python"]["entry_points"] == [
+        f"{name} = {target}" for name, target in project["project"]["scripts"].items()
+    ]
+    assert recipe["about"]["summary"] == project["project"]["description"]
+    assert set(project["build-system"]["requires"]) == {"hatchling>=1.26"}
+    assert "hatchling >=1.26" in recipe["requirements"]["host"]
