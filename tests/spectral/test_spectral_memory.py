@@ -16,9 +16,11 @@ def step():
     torch.ones(2**24)  # 64 MiB
 for _ in range(3):
     step()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-step()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+def pages():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    step()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+print(min(pages() for _ in range(5)))  # a system that moves pages meanwhile makes a step fault, too
 """
 
 
