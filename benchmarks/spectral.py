@@ -1,21 +1,24 @@
 """Networks on eigenvectors on a CPU against the direct way, which is checked to compute the same.
 
-    python benchmarks/spectral.py                       # all three; about three minutes
+    python benchmarks/spectral.py                       # all three; about 20 minutes
     python benchmarks/spectral.py --only decomposition
+    python benchmarks/spectral.py --only signnet --batch 128 --vectors 8 all --threads 1
     python benchmarks/spectral.py --only basisnet --sides 16 32
 
 Graphs are as large as ZINC's molecules: 23 atoms and 25 bonds on average, with rings of five and six. SignNet
-does a forward and a backward pass on 128 of them with all eigenvectors; the direct ways are a loop over the
-eigenvectors, v and -v one after the other, and, as in the published code, all columns padded to the widest
-graph. Eigendecompositions are those of 10,000 of them. BasisNet takes a grid with all its eigenvectors; the
-direct way makes all projectors, and puts what each linear map gives side by side. Methods take turns; times
-are medians; memory is measured in a separate process.
+does a forward and a backward pass on 8 to 128 of them with 8 eigenvectors, 16 or all; the direct ways are a
+loop over the eigenvectors, v and -v one after the other; all columns padded to the widest graph, as in the
+published code; and one ragged batch of torch_geometric's layers. Eigendecompositions are those of 10,000 of
+them. BasisNet takes a grid with all its eigenvectors; the direct way makes all projectors, and puts what each
+linear map gives side by side. Methods take turns; times are medians, of the process with one thread and of
+the wall with more; memory is measured in a separate process.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import itertools
 import subprocess
 import sys
 import time
@@ -32,17 +35,20 @@ from torch_geometric.utils import get_laplacian, to_dense_adj
 
 from machine import description
 from memory import rise_of, whole_peak
-from spectral_direct import DirectBasisNet, DirectSignNet
+from spectral_direct import DirectBasisNet, DirectSignNet, RaggedSignNet
 from spectral_graphs import Arguments, grid, molecules, with_eigenpairs
+from stopwatch import clock_of
 from tammes.spectral import (
     BasisNet,
     EigenvectorSetsConfig,
     GINConfig,
     IGNConfig,
     SignNet,
+    keep_freed_memory,
 )
 from tammes.spectral.transform import AddEigenpairs
 from times_table import times_table
+from timing import side_by_side
 
 Works = dict[str, Callable[[], object]]
 OURS = "tammes"
@@ -80,8 +86,8 @@ def expect_same(networks: dict[str, nn.Module], arguments: Arguments) -> None:
             torch.testing.assert_close(mine, theirs, rtol=1e-6, atol=1e-9)
 
 
-def signnet_works(count: int, device: torch.device | None = None) -> Works:
-    """Phi of 8 GIN layers and all eigenvectors, as in the paper's experiments on molecules."""
+def signnet_works(count: int, device: torch.device | None = None, k: int | None = None) -> Works:
+    """Phi of 8 GIN layers and k eigenvectors or all, as in the paper's experiments on molecules."""
     torch.manual_seed(0)
     ours = SignNet(dim=64, phi=GINConfig(width=64, layers=8))
     for statistic in ours.buffers():
@@ -91,9 +97,10 @@ def signnet_works(count: int, device: torch.device | None = None) -> Works:
         OURS: ours,
         "a loop over eigenvectors, v and -v apart": DirectSignNet(ours, loop=True),
         "all columns padded, v and -v apart": DirectSignNet(ours, loop=False),
+        "one ragged batch by torch_geometric": RaggedSignNet(ours),
     }
-    expect_same(networks, with_eigenpairs(molecules(8)))
-    features, *tensors = with_eigenpairs(molecules(count))
+    expect_same(networks, with_eigenpairs(molecules(8), k))
+    features, *tensors = with_eigenpairs(molecules(count), k)
     arguments = features, *(tensor.to(device) for tensor in tensors)
     return {name: step(network.to(device), arguments) for name, network in networks.items()}
 
@@ -143,12 +150,42 @@ def needed(name: str, layers: str, side: int) -> float:
     return side**4 * (side**2 / 2) * tiles * 4 / 1e9
 
 
-def measured(name: str, layers: str, side: int, threads: int) -> str:
-    """Prints the peak of one forward and backward pass, in MB, beyond what was there and of the process."""
-    torch.set_num_threads(threads)
-    network = basisnets(layers)[name]
-    step(network, with_eigenpairs([grid(4)]))()  # what libraries allocate once is not the network's
-    run = step(network, with_eigenpairs([grid(side)]))
+def show_signnet(counts: list[int], vectors: list[int | None], threads: int, seconds: float) -> Table:
+    """One row for each method, number of graphs and of eigenvectors."""
+    table = Table(title="SignNet on molecules, forward and backward", title_justify="left")
+    for name in ("graphs", "eigenvectors", "", "milliseconds", "times ours", "rise, MB"):
+        table.add_column(name, justify="left" if not name else "right")
+    for count, k in itertools.product(counts, vectors):
+        times = side_by_side(signnet_works(count, k=k), seconds, clock_of(threads))
+        for name, found in times.items():
+            memory = in_a_process("signnet", name, str(count), str(k or 0), threads=threads)[0]
+            ratio = f"{found.over(times[OURS]):.2f}"
+            table.add_row(str(count), str(k or "all"), name, f"{1e3 * found.median:.4g}", ratio, memory)
+    return table
+
+
+def in_a_process(*order: str, threads: int) -> list[str]:
+    """What `measured` prints in a separate process."""
+    command = [sys.executable, str(Path(__file__)), "--threads", str(threads), "--measure", *order]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def measured(task: str, *order: str) -> str:
+    """The peak of one forward and backward pass, in MB, beyond what was there and of the process; seconds.
+
+    Args:
+        task: "signnet" or "basisnet".
+        order: the method; then the numbers of graphs and of eigenvectors (0 for all), or layers and side.
+    """
+    if task == "signnet":
+        name, count, k = order
+        first, run = (signnet_works(number, k=int(k) or None)[name] for number in (4, int(count)))
+    else:
+        name, layers, side = order
+        network = basisnets(layers)[name]
+        first, run = (step(network, with_eigenpairs([grid(number)])) for number in (4, int(side)))
+    first()  # what libraries allocate once is not the network's
     started = time.perf_counter()
     rise = rise_of(run)
     return f"{rise:.0f} {whole_peak():.0f} {time.perf_counter() - started:.2f}"
@@ -169,10 +206,7 @@ def show_memory(sides: list[int], threads: int, console: Console) -> None:
                 if (room := needed(name, layers, side)) > LARGEST:
                     cells = [f"not begun: one tensor of {room:,.0f} GB", "", ""]
                 else:
-                    order = ["--measure", name, layers, str(side), "--threads", str(threads)]
-                    command = [sys.executable, str(Path(__file__)), *order]
-                    done = subprocess.run(command, capture_output=True, text=True, check=True)
-                    cells = done.stdout.split()
+                    cells = in_a_process("basisnet", name, layers, str(side), threads=threads)
                 table.add_row(f"{side**2:,}", layers, name, *cells)
     console.print(table)
 
@@ -182,23 +216,26 @@ def main() -> None:
     tasks = ("signnet", "decomposition", "basisnet")
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="+", choices=tasks, default=tasks)
-    parser.add_argument("--batch", type=int, default=128, help="graphs of a step of SignNet")
+    parser.add_argument("--batch", type=int, nargs="+", default=(8, 32, 128), help="graphs of SignNet")
+    parser.add_argument("--vectors", nargs="+", default=("8", "16", "all"), help="eigenvectors of SignNet")
+    parser.add_argument("--keep-memory", action="store_true", help="keep freed memory between steps")
     parser.add_argument("--graphs", type=int, default=10_000, help="graphs that are decomposed")
     parser.add_argument("--sides", type=int, nargs="+", default=(16, 32), help="of BasisNet's grids")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--seconds", type=float, default=15.0, help="measuring time for each table")
-    parser.add_argument("--measure", nargs=3, metavar=("WAY", "LAYERS", "SIDE"), help="one row of memory")
+    parser.add_argument("--measure", nargs=4, metavar=("TASK", "WAY", "A", "B"), help="one row of memory")
     options = parser.parse_args()
-    if options.measure:
-        name, layers, side = options.measure
-        print(measured(name, layers, int(side), options.threads))
-        return
     torch.set_num_threads(options.threads)
+    if options.measure:
+        print(measured(*options.measure))
+        return
+    if options.keep_memory:
+        keep_freed_memory()
     console = Console(width=max(110, Console().width))
     console.print(description(), highlight=False)
     if "signnet" in options.only:
-        title = f"SignNet on {options.batch:,} molecules, all eigenvectors, forward and backward"
-        console.print(times_table(title, signnet_works(options.batch), options.seconds))
+        vectors = [None if each == "all" else int(each) for each in options.vectors]
+        console.print(show_signnet(options.batch, vectors, options.threads, options.seconds))
     if "decomposition" in options.only:
         title = f"All eigenpairs of {options.graphs:,} molecules"
         console.print(times_table(title, decomposition_works(options.graphs), options.seconds))

@@ -88,6 +88,37 @@ class DirectSignNet(nn.Module):
         return self.rho((both * exists[batch].T[..., None]).sum(0))
 
 
+class RaggedSignNet(nn.Module):
+    """rho(sum_i phi(v_i) + phi(-v_i)) in one pass, as a skilled user of torch_geometric would write it.
+
+    One disjoint copy of its graph for each eigenvector and sign, so that nothing is padded.
+
+    Args:
+        ours: whose weights are copied.
+    """
+
+    def __init__(self, ours: SignNet) -> None:
+        super().__init__()
+        self.phi, self.rho, self.outputs = DirectPhi(ours.phi), plain(ours.rho.mlp.layers), ours.phi.outputs
+
+    def forward(
+        self, x: None, edge_index: Tensor, batch: Tensor, eigenvectors: Tensor, eigenvalues: Tensor
+    ) -> Tensor:
+        """Node encodings."""
+        columns = torch.arange(eigenvectors.shape[1], device=batch.device)
+        exists = (columns < torch.bincount(batch)[:, None])[batch]
+        node, column = exists.nonzero(as_tuple=True)
+        row = (exists.flatten().cumsum(0) - 1).view_as(exists)
+        edge, of_edge = exists[edge_index[0]].nonzero(as_tuple=True)
+        edges = torch.stack([row[ends[edge], of_edge] for ends in edge_index])
+        vectors, values = eigenvectors[node, column], eigenvalues[batch[node], column].to(eigenvectors.dtype)
+        signals = torch.stack([torch.cat([vectors, -vectors]), values.repeat(2)], dim=1)
+        encoded = (
+            self.phi(signals, torch.cat([edges, edges + len(node)], dim=1)).view(2, len(node), -1).sum(0)
+        )
+        return self.rho(encoded.new_zeros(len(batch), self.outputs).index_add(0, node, encoded))
+
+
 class DirectBasisNet(nn.Module):
     """All projectors of one graph, and what every linear map makes of each side by side, in n by n tiles.
 

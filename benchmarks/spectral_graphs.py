@@ -36,10 +36,15 @@ Arguments = tuple[None, Tensor, Tensor, Tensor, Tensor]
 """What an encoding is called with."""
 
 
-def with_eigenpairs(graphs: list[Data]) -> Arguments:
-    """A batch with all eigenvectors, in single precision; eigenvalues in double, to tell which are equal."""
+def with_eigenpairs(graphs: list[Data], k: int | None = None) -> Arguments:
+    """A batch with k eigenvectors or all, in single precision; eigenvalues in double, to see which are equal.
+
+    Args:
+        graphs: graphs of the batch.
+        k: number of eigenvectors of a graph; None takes all.
+    """
     batch = Batch.from_data_list(graphs)
-    pairs = eigenpairs(batch.edge_index, batch.batch)
+    pairs = eigenpairs(batch.edge_index, batch.batch, count=k)
     return None, batch.edge_index, batch.batch, pairs.vectors.float(), pairs.values
 
 
