@@ -5,9 +5,9 @@
     python benchmarks/studies.py --data FOLDER --only geometry-bias sets-k-clique
 
 FOLDER holds the data by the names that `--list` shows; a study whose data are not there is left out, and
-named. A study writes into `benchmarks/results/studies`, goes on from its table after a stop, and stands on the
-site with what came out. `runs.json` beside a table says when, where and at which commit each of its pieces
-was measured, and the processor time of the piece.
+named. A study writes into `benchmarks/results/studies`, goes on from its table after a stop, and has a page
+on the site with what came out. `runs.json` beside a table says when, where and at which commit each of its
+pieces was measured, and the processor time of the piece.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
@@ -26,8 +27,8 @@ from tammes.atomic import write_atomically
 from tammes.training.environment import processor
 
 STUDIES = Path(__file__).parent / "results/studies"
-NOT_KEPT = ("report.html", "figure.svg")
-"""Made from the table by the same command."""
+NOT_KEPT = ("report.html", "figure.svg", "answers.jsonl", "curves", "fields")
+"""Pages and pictures, made from the table by the same command, and what a stopped study goes on from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +161,8 @@ def measured(study: Kept, data: Path, threads: int) -> int:
     write_atomically(file, (json.dumps([*known, asdict(piece)], indent=1) + "\n").encode("utf-8"))
     if status == 0:
         for name in NOT_KEPT:
-            (study.folder / name).unlink(missing_ok=True)
+            left = study.folder / name
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
     return status
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
-from studies import studies_page
+from study_pages import studies_page
 
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS.parent / "benchmarks/results"
