@@ -161,29 +161,32 @@ class Copies:
 
         Entry (r, s) counts the edges from row s to row r, which are in the same copy of a graph.
         """
-        nodes = torch.arange(self.batch.shape[0], device=self.batch.device)
-        source, target = torch.cat([self.edge_index, nodes.expand(2, -1)], dim=1)
-        return (*self._lists(source, target), *self._lists(target, source))
+        nodes = self.batch.shape[0]
+        loops = torch.arange(nodes, device=self.batch.device).expand(2, -1)
+        source, target = torch.cat([self.edge_index, loops], dim=1)
+        order, transposed = (target * nodes + source).sort().values, (source * nodes + target).sort().values
+        lists = self._lists(order)
+        if not torch.compiler.is_exporting() and torch.equal(order, transposed):  # an undirected graph
+            return (*lists, *(each.clone() for each in lists))  # the same tensors would break compiled graphs
+        return (*lists, *self._lists(transposed))
 
-    def _lists(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the CSR form of the edges of all copies.
+    def _lists(self, order: Int[Tensor, " edges"]) -> tuple[Tensor, Tensor]:
+        """Return the CSR form of the edges of all copies, from target * nodes + source of each, ascending.
 
         The edges are sorted once, for the graphs; the copies repeat them by index arithmetic. Row r of node i
         has the neighbors of i, in the same column of eigenvectors.
         """
         nodes = self.batch.shape[0]
-        source = source[(target * nodes + source).argsort()]  # by target, then source: CSR order
-        degree = counts_of(target, nodes)
+        source, degree = order % nodes, counts_of(order // nodes, nodes)
         begins = degree.cumsum(0) - degree
         of_row = degree[self.node]
         ends = torch.nn.functional.pad(of_row.cumsum(0), (1, 0))
         row = torch.arange(self.rows, device=source.device).repeat_interleave(of_row)
         # Entry number `within` of a row is edge number `within` of its node.
         within = torch.arange(row.shape[0], device=source.device) - ends[row]
-        edge = begins[self.node[row]] + within
-        return ends.int(), self.row[
-            source[edge], self.column[row]
-        ].int()  # MKL converts int64 at each product
+        neighbor = source[begins[self.node[row]] + within]
+        # MKL converts int64 at each product.
+        return ends.int(), self.row[neighbor, self.column[row]].int()
 
     def neighborhood_sum(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "rows ..."]:
         """Return the sum of `values` over each row and the rows of its node's neighbors in the same copy."""
@@ -221,17 +224,22 @@ class _NeighborhoodSum(torch.autograd.Function):
         return by_values, None, None, None, None
 
 
-@torch.library.custom_op("tammes::neighborhood_sum", mutates_args=())
-def _product(values: torch.Tensor, ends: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    # A separate operator, because compilers do not trace sparse tensors.
+def _sparse_product(values: torch.Tensor, ends: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
     full = values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
     with warnings.catch_warnings(), torch.autocast(values.device.type, enabled=False):
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
         ones, shape = full.new_ones(len(columns)), (len(values), len(values))
         matrix = torch.sparse_csr_tensor(ends, columns, ones, size=shape, check_invariants=False)
-        return (matrix @ full).to(values.dtype)  # torch has no sparse products in half precision
+        total = torch.empty_like(full)  # `matrix @ full` would fill a tensor with zeros and then copy it
+        torch.addmm(total, matrix, full, beta=0, out=total)
+        return total.to(values.dtype)  # torch has no sparse products in half precision
 
 
-@_product.register_fake
-def _(values: Tensor, ends: Tensor, columns: Tensor) -> Tensor:
-    return torch.empty_like(values)
+# As an operator, for compilers, which do not trace sparse tensors. A call of it takes twice the time.
+_traced_product = torch.library.custom_op("tammes::neighborhood_sum", _sparse_product, mutates_args=())
+_traced_product.register_fake(lambda values, ends, columns: torch.empty_like(values))
+
+
+def _product(values: Tensor, ends: Tensor, columns: Tensor) -> Tensor:
+    product = _traced_product if torch.compiler.is_compiling() else _sparse_product
+    return product(values, ends, columns)
