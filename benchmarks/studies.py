@@ -27,8 +27,8 @@ from tammes.atomic import write_atomically
 from tammes.training.environment import processor
 
 STUDIES = Path(__file__).parent / "results/studies"
-NOT_KEPT = ("report.html", "figure.svg", "answers.jsonl", "curves", "fields")
-"""Pages and pictures, made from the table by the same command, and what a stopped study goes on from."""
+NOT_KEPT = ("report.html", "fields")
+"""The page, made from the table by the same command, and pictures of spectral-texture, which are large."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,11 @@
 """Files of the project beside docs/ as pages of the site, and the links that lead to them."""
 
 import re
+import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
-from study_pages import studies_page
+from study_pages import study_pages
 
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS.parent / "benchmarks/results"
@@ -25,13 +26,15 @@ def page_of(match: re.Match[str]) -> str:
 def write_measured(app: Sphinx) -> None:
     """Write the tables of benchmarks/results as pages in docs/measured, which git ignores."""
     folder = DOCS / "measured"
-    folder.mkdir(exist_ok=True)
-    for old in folder.glob("*.md"):
-        old.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "studies").mkdir(parents=True)
     for file in sorted(RESULTS.glob("*.md")):
         name = "gpu.md" if file.name == "README.md" else file.name
         (folder / name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
-    (folder / "studies.md").write_text(studies_page(RESULTS / "studies"), encoding="utf-8")
+    for name, page in study_pages(RESULTS / "studies").items():
+        (folder / name).write_text(page, encoding="utf-8")
+    for figure in RESULTS.glob("studies/*/figure.svg"):
+        shutil.copy(figure, folder / "studies" / f"{figure.parent.name}.svg")
 
 
 def on_source(app: Sphinx, docname: str, source: list[str]) -> None:

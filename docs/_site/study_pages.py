@@ -1,59 +1,212 @@
-"""Page of the kept studies: verdicts of the entries of `tammes reproduce` in benchmarks/results/studies."""
+"""Pages of the kept studies: a table of all, and a page for each folder of benchmarks/results/studies."""
 
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-SHOWN = 6
+from tammes.papers.entry import Entry, entries
+
 HEAD = """\
-# Kept studies
+# Papers redone
 
-Results of `tammes reproduce` that the repository keeps, read from `benchmarks/results/studies`. Each
-statement of a paper has a verdict that follows from the 95 % intervals of its effects and controls alone
-([how](/papers.md)); a no is kept like a yes. Effects are differences that the statement says are above zero,
-as mean and interval over the seeds; of many, the first {shown} are shown. Their unit is that of the entry's
-table.
+What `tammes reproduce` has measured and the repository keeps, in `benchmarks/results/studies`. Each statement
+of a paper has a verdict that follows from the 95 % intervals of its effects and controls alone
+([how](/papers.md)); what did not come out is kept like the rest. Most are a small part of the papers' own
+work, as the budget says: a *no* there is a no at that size. Hours are processor time, of some studies beside
+other work. `python benchmarks/studies.py` runs them again.
 """
+HEADER = """\
+| study | source | data | budget | seeds | yes | no | undecided | checks | measured | hours |
+|---|---|---|---|---|---|---|---|---|---|---|"""
+YES, NO, PASSED, FAILED, UNDECIDED, REMARK = "yes", "no", "passed", "failed", "undecided", "remark"
+HEADINGS = {
+    YES: "Came out as stated",
+    NO: "Did not come out",
+    FAILED: "Checks that failed",
+    UNDECIDED: "Not decided here",
+    PASSED: "Checks that passed",
+    REMARK: "Beside the statements",
+}
 
 
-def studies_page(folder: Path) -> str:
-    """Return the page, in Markdown."""
-    files = sorted(folder.glob("**/findings.json"))
-    return "\n".join([HEAD.format(shown=SHOWN), *(_section(file) for file in files)])
+@dataclass(frozen=True, kw_only=True)
+class KeptStudy:
+    """A folder of benchmarks/results/studies whose study is whole."""
+
+    folder: Path
+    entry: Entry
+
+    def _read(self, name: str) -> Any:
+        return json.loads((self.folder / name).read_text(encoding="utf-8"))
+
+    @cached_property
+    def study(self) -> Mapping[str, str]:
+        """What was asked for."""
+        return self._read("study.json")
+
+    @cached_property
+    def findings(self) -> Sequence[Mapping]:
+        """Statements and verdicts."""
+        return self._read("findings.json")
+
+    @cached_property
+    def runs(self) -> Sequence[Mapping]:
+        """When and where it was measured; none for the first studies, of which this was not written down."""
+        return self._read("runs.json") if (self.folder / "runs.json").exists() else []
+
+    @property
+    def hours(self) -> str:
+        """Processor time of all runs."""
+        return f"{sum(run['seconds'] for run in self.runs) / 3600:.2f}" if self.runs else ""
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Number of statements by kind of verdict."""
+        return Counter(kind_of(finding) for finding in self.findings)
+
+    @property
+    def document(self) -> str:
+        """What the entry is from."""
+        package = self.entry.run.__module__.rpartition(".")[0]
+        return (sys.modules[package].__doc__ or "").splitlines()[0]
+
+    def row(self) -> str:
+        """Row of the table of all."""
+        counts, last = self.counts, max((run["date"] for run in self.runs), default="")
+        cells = (
+            f"[{self.folder.name}](studies/{self.folder.name}.md)",
+            self.entry.source,
+            self.study["data"] or "none",
+            self.study["budget"],
+            str(len(self.study["seeds"].split(","))),
+            *(str(counts[kind] or "") for kind in (YES, NO, UNDECIDED)),
+            ""
+            if not counts[PASSED] + counts[FAILED]
+            else f"{counts[PASSED]} of {counts[PASSED] + counts[FAILED]}",
+            last,
+            self.hours,
+        )
+        return table_row(cells)
+
+    def page(self) -> str:
+        """Its page, in Markdown."""
+        figure = self.folder / "figure.svg"
+        lines = [
+            f"# {self.folder.name}",
+            "",
+            f"{self.entry.statement} ({self.entry.source})",
+            "",
+            f"{self.document}",
+            "",
+            f"    {self._command()}",
+            "",
+            *(f"- **{name}:** {words}" for name, words in self._facts()),
+            "",
+            *([f"![Figure of {self.folder.name}]({self.folder.name}.svg)", ""] if figure.exists() else []),
+        ]
+        for kind, heading in HEADINGS.items():
+            chosen = [finding for finding in self.findings if kind_of(finding) == kind]
+            if chosen:
+                lines += [f"## {heading}", "", *(line for each in chosen for line in finding_lines(each))]
+        return "\n".join(lines)
+
+    def _command(self) -> str:
+        seeds = self.study["seeds"].split(", ")
+        data = f" --data {self.study['data']}" if self.study["data"] else ""
+        return (
+            f"tammes reproduce {self.study['entry']}{data} --budget {self.study['budget']} --seed {seeds[0]} "
+            f"--seeds {len(seeds)}"
+        )
+
+    def _facts(self) -> Iterable[tuple[str, str]]:
+        yield "Measured on", self.study["measured on"]
+        yield "Controls", self.study["controls"]
+        yield "Searched", self.study["searched"]
+        for run in self.runs:
+            yield (
+                f"Run of {run['date']}",
+                f"{run['seconds']:,.0f} s of processor time, {run['threads']} thread"
+                f"{'s' * (run['threads'] > 1)} of an {run['processor']}, torch {run['torch']}, commit "
+                f"{run['commit']}",
+            )
+        if not self.runs:
+            yield "Run", "its date, commit and time were not written down"
+        yield "Files", f"`benchmarks/results/studies/{self.folder.name}`"
 
 
-def _section(file: Path) -> str:
-    study = json.loads((file.parent / "study.json").read_text(encoding="utf-8"))
-    findings = json.loads(file.read_text(encoding="utf-8"))
-    lines = [
-        f"## {study['entry']}, data {study['data']}, budget {study['budget']}",
-        "",
-        f"Seeds {study['seeds']}. Measured on {study['measured on']}. Searched: {study['searched']}. "
-        f"Controls: {study['controls']}.",
-        "",
-        "| the paper states | verdict | effects |",
-        "|---|---|---|",
-        *(f"| {_cell(each['paper'])} | {_cell(each['verdict'])} | {_effects(each)} |" for each in findings),
-        "",
-    ]
-    return "\n".join(lines)
+def kind_of(finding: Mapping) -> str:
+    """Return the kind of a verdict."""
+    verdict = finding["verdict"]
+    fixed = {YES: YES, NO: NO, "check: passed": PASSED, "check: failed": FAILED, "–": REMARK}
+    return fixed.get(verdict, UNDECIDED)
 
 
-def _effects(finding: Mapping) -> str:
-    effects: Sequence[Mapping] = finding.get("effects", [])
-    shown = [_effect(effect) for effect in effects[:SHOWN]]
-    if len(effects) > SHOWN:
-        shown.append(f"and {len(effects) - SHOWN} more")
-    return _cell("; ".join(shown))
+def finding_lines(finding: Mapping) -> list[str]:
+    """Return a statement, what was measured, and the verdict."""
+    named = [("effect", each) for each in finding["effects"]]
+    named += [("control", each) for each in finding["controls"]]
+    verdict = "" if kind_of(finding) == REMARK else f" **{finding['verdict'].capitalize()}.**"
+    lines = [f"**{one_line(finding['paper'])}** {one_line(finding['ours'])}{verdict}".strip(), ""]
+    if named:
+        lines += ["| | | mean | 95 % interval |", "|---|---|---|---|"]
+        lines += [table_row((kind, each["name"], *numbers_of(each))) for kind, each in named]
+        lines.append("")
+    return lines
 
 
-def _effect(effect: Mapping) -> str:
-    numbers = [effect.get(key) for key in ("mean", "low", "high")]
-    if None in numbers:
-        return f"{effect['name']} not measured".strip()
-    mean, low, high = (f"{number:+.3g}".replace("-", "\N{MINUS SIGN}") for number in numbers)
-    return f"{effect['name']} {mean} [{low}, {high}]".strip()
+def numbers_of(effect: Mapping) -> tuple[str, str]:
+    """Return mean and interval of an effect."""
+    if effect["mean"] is None:
+        return "not measured", ""
+    mean = signed(effect["mean"])
+    return mean, "" if effect["low"] is None else f"{signed(effect['low'])} to {signed(effect['high'])}"
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def signed(number: float) -> str:
+    """Return a number with three digits, and its sign."""
+    return f"{number:+.3g}".replace("-", "\N{MINUS SIGN}")
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """Return a row of a table in Markdown."""
+    return f"| {' | '.join(one_line(cell).replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks."""
+    return " ".join(text.split())
+
+
+def kept_studies(results: Path) -> list[KeptStudy]:
+    """Return the studies that are whole, by name."""
+    by_name = {entry.name: entry for entry in entries()}
+    found = []
+    for file in sorted(results.glob("*/findings.json")):
+        study = json.loads((file.parent / "study.json").read_text(encoding="utf-8"))
+        found.append(KeptStudy(folder=file.parent, entry=by_name[study["entry"]]))
+    return found
+
+
+def study_pages(results: Path) -> dict[str, str]:
+    """Return the pages in Markdown by the name of their file: the table of all, and a page for each study."""
+    studies = kept_studies(results)
+    by_document: dict[str, list[KeptStudy]] = {}
+    for study in studies:
+        by_document.setdefault(study.document, []).append(study)
+    lines = [HEAD]
+    for document, group in sorted(by_document.items()):
+        lines += [f"## {document.rstrip('.')}", "", HEADER]
+        lines += [*(study.row() for study in group), ""]
+    without = sorted({entry.name for entry in entries()} - {study.entry.name for study in studies})
+    if without:
+        lines += ["## Without a kept result", "", f"{', '.join(without)}.", ""]
+    names = [study.folder.name for study in studies]
+    lines += ["```{toctree}", ":hidden:", "", *(f"studies/{name}" for name in names), "```", ""]
+    return {"studies.md": "\n".join(lines)} | {
+        f"studies/{study.folder.name}.md": study.page() for study in studies
+    }

@@ -19,7 +19,7 @@ from tammes.cli.outcome import write_report
 from tammes.cli.output import check_text
 from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, knn_of, score_table
 from tammes.report.evaluation import read_results, record
-from tammes.training import Data, ImagesSummary, Machine, Run, RunFolder, TrainingConfig, train
+from tammes.training import Data, FolderCopy, ImagesSummary, Machine, Run, RunFolder, TrainingConfig, train
 from tammes.training.command import Command
 from tammes.training.early_stop import early_stop
 from tammes.training.environment import is_quick_in_bfloat16
@@ -61,6 +61,7 @@ def main(choice: Train) -> None:
         overwrite=choice.overwrite,
         checkpoint_every=choice.checkpoint_every,
         command=Command(words=choice.words, folder=Path.cwd()),
+        copy=None if choice.copy_to is None else FolderCopy(choice.copy_to),
     )
     check_text(folder.path.resolve().name)  # of the report, and perhaps the name of the current folder
     training = _as_before(choice.training, folder)
@@ -82,6 +83,7 @@ def main(choice: Train) -> None:
         run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
         if machine.launch.rank == 0:
             _report(name, run, folder, command, data, held_out, measure, machine, said)
+            folder.finish_copy()
 
 
 def _report(

@@ -165,10 +165,11 @@ class Copies:
         loops = torch.arange(nodes, device=self.batch.device).expand(2, -1)
         source, target = torch.cat([self.edge_index, loops], dim=1)
         order, transposed = (target * nodes + source).sort().values, (source * nodes + target).sort().values
-        lists = self._lists(order)
+        ends, columns = self._lists(order)
         if not torch.compiler.is_exporting() and torch.equal(order, transposed):  # an undirected graph
-            return (*lists, *(each.clone() for each in lists))  # the same tensors would break compiled graphs
-        return (*lists, *self._lists(transposed))
+            # Copies, because the same tensors in two places break compiled graphs.
+            return ends, columns, ends.clone(), columns.clone()
+        return ends, columns, *self._lists(transposed)
 
     def _lists(self, order: Int[Tensor, " edges"]) -> tuple[Tensor, Tensor]:
         """Return the CSR form of the edges of all copies, from target * nodes + source of each, ascending.

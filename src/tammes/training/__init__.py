@@ -25,10 +25,12 @@ from tammes.training.summaries import (
 )
 
 if TYPE_CHECKING:
+    from tammes.training.folder_copy import FolderCopy
     from tammes.training.loop import train
     from tammes.training.machine import Machine
     from tammes.training.metrics import EpochMetrics, Monitor
-    from tammes.training.run_folder import Run, RunFolder, load_run
+    from tammes.training.run import Run, load_run
+    from tammes.training.run_folder import RunFolder
     from tammes.training.stop import Stopped
 else:
     # The modules of these names import lightning, which takes seconds: settings, networks and embeddings
@@ -37,10 +39,11 @@ else:
         "EpochMetrics": "metrics",
         "Machine": "machine",
         "Monitor": "metrics",
-        "Run": "run_folder",
+        "FolderCopy": "folder_copy",
+        "Run": "run",
         "RunFolder": "run_folder",
         "Stopped": "stop",
-        "load_run": "run_folder",
+        "load_run": "run",
         "train": "loop",
     }
 
@@ -62,6 +65,7 @@ __all__ = [
     "Data",
     "EpochMetrics",
     "Falling",
+    "FolderCopy",
     "GradientCache",
     "GraphsSummary",
     "ImagesSummary",

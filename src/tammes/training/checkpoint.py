@@ -3,7 +3,7 @@
 import io
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +74,20 @@ class SaveCheckpoint(Checkpoint):
         every: steps from one checkpoint to the next within an epoch.
         config: the run's configuration as YAML, stored in the checkpoint.
         request: signals of this process and the others.
+        saved: function that is called after each checkpoint, on the first process.
     """
 
-    def __init__(self, path: Path | None, *, every: int, config: str, request: StopRequest) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        every: int,
+        config: str,
+        request: StopRequest,
+        saved: Callable[[], None] = lambda: None,
+    ) -> None:
         self.path = path
+        self.saved = saved
         self.every = every
         self.config = config
         self.request = request
@@ -105,6 +115,8 @@ class SaveCheckpoint(Checkpoint):
     def _save(self, trainer: Trainer) -> None:
         if self.path is not None:
             trainer.save_checkpoint(self.path, weights_only=False)
+            if self.request.group.is_first:
+                self.saved()
         if self.request.is_recorded():
             raise StopAfterStep
 

@@ -21,6 +21,7 @@ from tammes.training.distributed.watchdog import watchdog
 from tammes.training.early_stop import EarlyStop
 from tammes.training.environment import EnvironmentRecorder, check_processes
 from tammes.training.examples import CutWarning, Data, Examples
+from tammes.training.folder_copy import CopyWarning
 from tammes.training.label_free import LabelFree
 from tammes.training.loader import pair_loader, plain_errors
 from tammes.training.log_filters import filtered_logs
@@ -31,7 +32,8 @@ from tammes.training.module import ContrastiveModule
 from tammes.training.pairing import Pairing, UnpairedWarning
 from tammes.training.pictures import PictureRecorder
 from tammes.training.progress import EpochProgressBar, progress_of
-from tammes.training.run_folder import Run, RunFolder
+from tammes.training.run import Run
+from tammes.training.run_folder import RunFolder
 from tammes.training.sampler import PairSampler, Shard
 from tammes.training.stop import Stopped, StopRequest
 from tammes.training.weights import save_weights
@@ -146,6 +148,7 @@ def _train(
             every=1 if folder is None else folder.checkpoint_every,
             config="" if folder is None else to_yaml(run_config),
             request=request,
+            saved=(lambda: None) if folder is None else folder.begin_copy,
         )
         trainer = _trainer(
             module,
@@ -159,12 +162,18 @@ def _train(
                 trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
         except StopAfterStep:
             assert request.signal_number is not None
+            if folder is not None and group.is_first:
+                try:
+                    folder.finish_copy()
+                except OSError as error:
+                    warnings.warn(str(error), CopyWarning, stacklevel=2)
             message = f"stopped after {trainer.global_step} steps: {_how_to_resume(folder)}"
             raise Stopped(message, request.signal_number) from None
         except SystemExit:  # lightning's answer to a second Ctrl-C
             raise KeyboardInterrupt from None
         if folder is not None:
             group.on_first(lambda: save_weights(folder.weights, module.trained, run_config))
+            group.on_first(folder.finish_copy)
     return Run(
         config=run_config,
         model=module.trained if module.average is None else module.trained.requires_grad_(True),

@@ -1,8 +1,8 @@
-"""The folder of a run: its files, when they may be written, and how a run is read back."""
+"""The folder of a run: its files, and when they may be written."""
 
 import warnings
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +12,16 @@ from tammes.atomic import partial_files, write_atomically
 from tammes.checks import check_file, check_integer
 from tammes.data.subwords import Subwords, Words
 from tammes.encoders import ModelDescription, SentenceEncoderConfig, TransformersConfig
-from tammes.training.assets import Assets, load_assets
+from tammes.training.assets import Assets
 from tammes.training.checkpoint import CONFIG, LAST, PREVIOUS, DamagedCheckpoint, load_checkpoint
 from tammes.training.command import Command
 from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.config_file import from_yaml, to_yaml
-from tammes.training.environment import FILE, Environment, read_environments
+from tammes.training.environment import FILE
+from tammes.training.folder_copy import FolderCopy
 from tammes.training.lock import LOCK, locked
-from tammes.training.metrics import EpochMetrics, read_csv
-from tammes.training.model import Model
 from tammes.training.pictures import FILE as RECONSTRUCTIONS
-from tammes.training.pictures import Reconstructions
 from tammes.training.same_run import check_same
-from tammes.training.weights import read_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +35,7 @@ class RunFolder:
         checkpoint_every: steps from one checkpoint to the next within an epoch; the end of an epoch has one
             as well.
         command: command that starts the run, kept in command.json of a new run; None for a run from Python.
+        copy: copy of the folder on an object store, which follows each checkpoint; None for none.
 
     Raises:
         ValueError: for both resume and overwrite, or a checkpoint_every below 1.
@@ -52,6 +50,7 @@ class RunFolder:
     overwrite: bool = False
     checkpoint_every: int = 500
     command: Command | None = None
+    copy: FolderCopy | None = None
 
     def __post_init__(self) -> None:
         if self.resume and self.overwrite:
@@ -126,6 +125,22 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{self.path} is a file: name a folder for the run")
 
+    def begin_copy(self) -> None:
+        """Bring the copy of the folder up to date, beside the training."""
+        if self.copy is not None:
+            self.copy.begin(self.path, self._in_order)
+
+    def finish_copy(self) -> None:
+        """Bring the copy of the folder up to date; `FolderCopy.finish` has the errors."""
+        if self.copy is not None:
+            self.copy.finish(self.path, self._in_order)
+
+    @property
+    def _in_order(self) -> tuple[Path, ...]:
+        """The files of a copy: what a checkpoint needs comes before it."""
+        others = [file for file in self._others if file not in (self.checkpoint, self.previous)]
+        return (self.config, *others, self.checkpoint)
+
     @property
     def _others(self) -> tuple[Path, ...]:
         """The files that a run writes, but for config.yaml."""
@@ -176,6 +191,9 @@ class RunFolder:
             self._delete()
         elif self.path.exists() and not self._is_empty():
             raise ValueError(f"{self.path} is not empty and holds no run: name another folder")
+        if self.copy is not None:
+            names = [file.relative_to(self.path).as_posix() for file in self._in_order]
+            self.copy.prepare(names, overwrite=self.overwrite)
         self._write(config)
         if self.command is not None:
             write_atomically(self.command_file, self.command.to_json().encode())
@@ -293,58 +311,3 @@ def read_config(path: Path) -> RunConfig:
         return from_yaml(RunConfig, check_file(path).read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Run:
-    """A trained run, in memory.
-
-    Args:
-        config: settings of the run, and the description of its data.
-        model: trained encoder and head, on the CPU.
-        metrics: metrics of each epoch.
-        seconds: wall-clock time of training, without measuring accuracies; None if it is not recorded.
-        environments: when and on which machine each part of the run was computed; empty if not recorded.
-        reconstructions: what its decoder made of a few images; None without a decoder.
-    """
-
-    config: RunConfig
-    model: Model = field(repr=False)
-    metrics: tuple[EpochMetrics, ...] = field(repr=False)
-    seconds: float | None = None
-    environments: tuple[Environment, ...] = ()
-    reconstructions: Reconstructions | None = field(default=None, repr=False)
-
-
-def load_run(path: Path, *, trust: bool = False) -> Run:
-    """Read a run back from its folder; nothing in the files is executed.
-
-    Args:
-        path: folder that training wrote.
-        trust: whether to build a network by the code that the configuration names (`ModuleConfig`).
-
-    Raises:
-        ValueError: for a folder without a run, a run that has not finished, files that do not fit together,
-            or a network that is built by named code, without trust.
-    """
-    folder = RunFolder(path=path)
-    if not folder.config.exists():
-        raise ValueError(f"there is no run in {path} (no config.yaml): name a folder that tammes train wrote")
-    config = read_config(folder.config)
-    if not folder.weights.exists():
-        raise ValueError(
-            f"the run in {path} has not finished (no model.safetensors): resume it with resume=True"
-        )
-    assets = load_assets(config, vocabulary=folder.vocabulary, description=folder.description)
-    model = read_model(folder.weights, config, assets, trust=trust)
-    metrics = read_csv(folder.metrics) if folder.metrics.exists() else ()
-    environments = read_environments(folder.environment)
-    seconds = environments[-1].seconds if environments else None
-    return Run(
-        config=config,
-        model=model,
-        metrics=metrics,
-        seconds=seconds,
-        environments=environments,
-        reconstructions=Reconstructions.load(folder.reconstructions),
-    )

@@ -29,7 +29,8 @@ from tammes.training.config import RunConfig
 from tammes.training.embedding import embed
 from tammes.training.examples import Data
 from tammes.training.model import Model
-from tammes.training.run_folder import RunFolder, load_run
+from tammes.training.run import load_run
+from tammes.training.run_folder import RunFolder
 from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, VolumesSummary
 from tammes.training.weights import read_metadata, read_model, save_weights
 

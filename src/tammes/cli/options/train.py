@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,10 +39,15 @@ class Train:
 
     tammes train --resume runs/FOLDER
 
+    tammes train --resume s3://BUCKET/FOLDER
+
     Args:
         out: Folder of the run: config.yaml, model.safetensors, checkpoints, metrics.csv, environment.yaml,
             report.html, and for texts vocabulary.json (by default runs/ and the name of the data).
-        resume: Resume the run in that folder; it ends as if it had never stopped.
+        copy_to: Address such as s3://BUCKET/FOLDER that gets a copy of the run, brought up to date after
+            each checkpoint (any that fsspec has; s3:// needs the package s3fs, gs:// gcsfs).
+        resume: Resume the run in that folder, or at the address of its copy; it ends as if it had never
+            stopped.
         overwrite: Replace the run in that folder.
         accelerator: Device to compute on; auto takes a GPU if there is one.
         workers: Processes that decode images, for each process that trains.
@@ -55,6 +60,7 @@ class Train:
     training: TrainingOptions
     source: Split
     out: Path | None = None
+    copy_to: str | None = None
     resume: bool = False
     overwrite: bool = False
     accelerator: Accelerator = "auto"
@@ -150,15 +156,21 @@ def changed(words: Sequence[str], added: Sequence[str], dropped: Sequence[str] =
 def resumed(arguments: Sequence[str]) -> list[str]:
     """Return the words that resume a run: for `--resume FOLDER` those that started it, and any that follow.
 
-    Their paths are relative to the folder where the run was started, so this becomes the current one.
+    Their paths are relative to the folder where the run was started, so this becomes the current one. A run
+    at an address is first copied into `--out`, by default runs/ and its name; its paths are relative to the
+    current folder, since that of the other machine may not exist.
 
     Raises:
-        ValueError: a folder without a run, or without the command of one.
+        ValueError: a folder or an address without a run, or without the command of one.
     """
     if len(arguments) < 2 or arguments[0] != "--resume" or arguments[1].startswith("-"):
         return list(arguments)
     from tammes.training import RunFolder  # with lightning, which is needed by now
 
+    if "://" in arguments[1]:
+        path = _fetched(arguments[1], arguments[2:])
+        command = Command.load(RunFolder(path=path).command_file)
+        return changed(command.words, [*arguments[2:], "--resume", "--out", str(path)], ("--overwrite",))
     path = Path(arguments[1]).resolve()
     if not RunFolder(path=path).config.exists():
         raise ValueError(f"there is no run to resume in {arguments[1]} (no config.yaml)")
@@ -171,3 +183,19 @@ def resumed(arguments: Sequence[str]) -> list[str]:
             f"entered ({error.strerror}): repeat the command that started the run and add --resume"
         ) from error
     return changed(command.words, [*arguments[2:], "--resume", "--out", str(path)], ("--overwrite",))
+
+
+def _fetched(address: str, words: Sequence[str]) -> Path:
+    """Copy the run at an address into the folder that the words name, and return it."""
+    from tammes.training import FolderCopy
+
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ValueError(
+            f"expected one process to copy a run from an address, got {os.environ['WORLD_SIZE']}: copy "
+            f"{address} into a folder first, then resume that folder"
+        )
+    copy = FolderCopy(address)
+    given = dict(pairwise(words)).get("--out")
+    path = Path(given or Path("runs") / address.rstrip("/").rpartition("/")[2]).resolve()
+    copy.fetch(path)
+    return path
