@@ -2,7 +2,7 @@
 
     python benchmarks/spectral.py                       # all three; about 20 minutes
     python benchmarks/spectral.py --only decomposition
-    python benchmarks/spectral.py --only signnet --batch 128 --vectors 8 all --threads 1
+    python benchmarks/spectral.py --only signnet --vectors 8 all --threads 1 --record
     python benchmarks/spectral.py --only basisnet --sides 16 32
 
 Graphs are as large as ZINC's molecules: 23 atoms and 25 bonds on average, with rings of five and six. SignNet
@@ -19,10 +19,12 @@ from __future__ import annotations
 import argparse
 import copy
 import itertools
+import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
@@ -33,7 +35,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import AddLaplacianEigenvectorPE
 from torch_geometric.utils import get_laplacian, to_dense_adj
 
-from machine import description
+from machine import description, instructions
 from memory import rise_of, whole_peak
 from spectral_direct import DirectBasisNet, DirectSignNet, RaggedSignNet
 from spectral_graphs import Arguments, grid, molecules, with_eigenpairs
@@ -54,6 +56,8 @@ Works = dict[str, Callable[[], object]]
 OURS = "tammes"
 LAYERS = {"vectors": IGNConfig(), "matrices": IGNConfig(matrix=(4,))}
 """The paper's IGN, and one with a layer from matrices to matrices."""
+SIGNNET = ("graphs", "eigenvectors", "tammes", "a loop", "columns padded", "a ragged batch", "memory, MB")
+RESULTS = Path(__file__).parent / "results"
 LARGEST = 14.0
 """GB; what would need more is not begun."""
 
@@ -150,17 +154,50 @@ def needed(name: str, layers: str, side: int) -> float:
     return side**4 * (side**2 / 2) * tiles * 4 / 1e9
 
 
-def show_signnet(counts: list[int], vectors: list[int | None], threads: int, seconds: float) -> Table:
-    """One row for each method, number of graphs and of eigenvectors."""
-    table = Table(title="SignNet on molecules, forward and backward", title_justify="left")
-    for name in ("graphs", "eigenvectors", "", "milliseconds", "times ours", "rise, MB"):
-        table.add_column(name, justify="left" if not name else "right")
+def signnet_rows(
+    counts: list[int], vectors: list[int | None], threads: int, seconds: float
+) -> list[tuple[str, ...]]:
+    """A row of cells for each number of graphs and of eigenvectors, with all methods side by side."""
+    rows = []
     for count, k in itertools.product(counts, vectors):
         times = side_by_side(signnet_works(count, k=k), seconds, clock_of(threads))
-        for name, found in times.items():
-            memory = in_a_process("signnet", name, str(count), str(k or 0), threads=threads)[0]
-            ratio = f"{found.over(times[OURS]):.2f}"
-            table.add_row(str(count), str(k or "all"), name, f"{1e3 * found.median:.4g}", ratio, memory)
+        memory = [
+            in_a_process("signnet", name, str(count), str(k or 0), threads=threads)[0] for name in times
+        ]
+        ours, *others = times.values()
+        ratios = [f"{other.over(ours):.2f}" for other in others]
+        rows.append((str(count), str(k or "all"), f"{1e3 * ours.median:.4g} ms", *ratios, ", ".join(memory)))
+    return rows
+
+
+def signnet_page(rows: list[tuple[str, ...]], words: list[str]) -> str:
+    """The page that `--record` writes."""
+    date = datetime.now(UTC).date().isoformat()
+    table = [SIGNNET, ("-:",) * len(SIGNNET), *rows]
+    return "\n".join(
+        [
+            f"# {date}, SignNet on a CPU",
+            "",
+            description(),
+            "",
+            f"    python benchmarks/spectral.py {shlex.join(words)}",
+            "",
+            "Forward and backward pass. Of the others: their time divided by ours, above 1 where ours is",
+            "quicker. Memory: the highest of a step beyond what was there, of all four in this order.",
+            "",
+            *(f"| {' | '.join(row)} |" for row in table),
+            "",
+        ]
+    )
+
+
+def show_signnet(rows: list[tuple[str, ...]]) -> Table:
+    """The rows, for the terminal."""
+    table = Table(title="SignNet on molecules, forward and backward", title_justify="left")
+    for name in SIGNNET:
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -223,6 +260,7 @@ def main() -> None:
     parser.add_argument("--sides", type=int, nargs="+", default=(16, 32), help="of BasisNet's grids")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--seconds", type=float, default=15.0, help="measuring time for each table")
+    parser.add_argument("--record", action="store_true", help="write SignNet's table to benchmarks/results")
     parser.add_argument("--measure", nargs=4, metavar=("TASK", "WAY", "A", "B"), help="one row of memory")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -235,7 +273,13 @@ def main() -> None:
     console.print(description(), highlight=False)
     if "signnet" in options.only:
         vectors = [None if each == "all" else int(each) for each in options.vectors]
-        console.print(show_signnet(options.batch, vectors, options.threads, options.seconds))
+        rows = signnet_rows(options.batch, vectors, options.threads, options.seconds)
+        console.print(show_signnet(rows))
+        if options.record:
+            today = datetime.now(UTC).date().isoformat()
+            path = RESULTS / f"{today}-signnet-{instructions().lower()}.md"
+            path.write_text(signnet_page(rows, sys.argv[1:]), encoding="utf-8")
+            console.print(f"Wrote {path}")
     if "decomposition" in options.only:
         title = f"All eigenpairs of {options.graphs:,} molecules"
         console.print(times_table(title, decomposition_works(options.graphs), options.seconds))

@@ -79,7 +79,7 @@ class KeptStudy:
         """Row of the table of all."""
         counts, last = self.counts, max((run["date"] for run in self.runs), default="")
         cells = (
-            f"[{self.folder.name}](studies/{self.folder.name}.md)",
+            f"[{self.folder.name}](/measured/studies/{self.folder.name}.md)",
             self.entry.source,
             self.study["data"] or "none",
             self.study["budget"],

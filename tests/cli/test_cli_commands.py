@@ -140,6 +140,27 @@ def test_a_run_resumes_by_its_folder_alone(
     assert "repeat that command and add --resume" in fails(capsys, f"train --resume {tmp_path / 'run'}")
 
 
+def test_a_run_goes_on_elsewhere_from_the_copy_at_an_address(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = f"file://{tmp_path}/bucket/pets"
+    words = f"train {SIMCLR} {NETWORK} --data {data} schedule:constant"
+    assert run(f"{words} --out here/run --copy-to {address}") == 0
+    (tmp_path / "here").rename(tmp_path / "a machine that is gone")
+    assert run(f"train --resume {address} --epochs 3") == 0
+    assert load_run(tmp_path / "runs/pets").metrics[-1].epoch == 3
+    copied, trained = (Path(place, "report.html").read_bytes() for place in ("bucket/pets", "runs/pets"))
+    assert copied == trained
+    assert "is not empty: resume the run that is there" in fails(capsys, f"train --resume {address}")
+    assert run(f"train --resume {address} --out again --epochs 4") == 0
+    assert load_run(tmp_path / "again").metrics[-1].epoch == 4
+    assert "already: resume it" in fails(capsys, f"{words} --out new --copy-to {address}")
+    assert "expected an address" in fails(capsys, f"{words} --out new --copy-to bucket/pets")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert "expected one process" in fails(capsys, f"train --resume {address} --out new")
+
+
 def test_images_without_labels_train_too(tmp_path: Path) -> None:
     flat = write_images(tmp_path / "flat", ".", count=9)
     assert run(f"train {SIMCLR} {NETWORK}", "--data", flat, "--out", tmp_path / "run") == 0

@@ -6,6 +6,7 @@ form one large graph, nothing is padded, and one sparse product passes all messa
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -223,6 +224,10 @@ class _NeighborhoodSum(torch.autograd.Function):
                 gradient, transposed_ends, transposed_columns, ends, columns
             )
         return by_values, None, None, None, None
+
+
+# torch takes the signature in every call, which is slow where it has to be made from the function.
+_NeighborhoodSum.forward.__signature__ = inspect.signature(_NeighborhoodSum.forward)  # type: ignore[attr-defined]
 
 
 def _sparse_product(values: torch.Tensor, ends: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
