@@ -71,6 +71,10 @@ def check_names_and_labels(
     check_indices("labels, indices into the classes,", labels, len(classes))
 
 
+NO_CLASS = -1
+"""In the place of a number: an item without a class."""
+
+
 def labels_of_names(
     found: Sequence[str | None], items: Sequence[str]
 ) -> tuple[tuple[str, ...] | None, Int64[Tensor, " n"] | None]:
@@ -92,20 +96,35 @@ def labels_of_names(
         >>> labels_of_names([None, None], ["a", "b"])
         (None, None)
     """
-    missing = [item for item, name in zip(items, found, strict=True) if name is None]
-    names = [name for name in found if name is not None]
-    if not names:
+    distinct = list(dict.fromkeys(name for name in found if name is not None))
+    number = {name: place for place, name in enumerate(distinct)}
+    return labels_of_numbers(
+        torch.tensor([NO_CLASS if name is None else number[name] for name in found]), distinct, items
+    )
+
+
+def labels_of_numbers(
+    found: Int64[Tensor, " n"], distinct: Sequence[str], items: Sequence[str]
+) -> tuple[tuple[str, ...] | None, Int64[Tensor, " n"] | None]:
+    """Return what `labels_of_names` returns, of the number of each item's class.
+
+    Args:
+        found: number of each item's class in `distinct`; `NO_CLASS` for an item without one.
+        distinct: names of classes, each once.
+        items: name of each item, for the message.
+    """
+    used = [distinct[number] for number in found.unique().tolist() if number != NO_CLASS]
+    if not used:
         return None, None
-    if missing:
+    if missing := (found == NO_CLASS).nonzero().flatten().tolist():
         raise ValueError(
             f"expected a label for every item or for none, got {len(missing)} of {len(items)} without one, "
-            f"first {missing[0]}"
+            f"first {items[missing[0]]}"
         )
-    distinct = set(names)
-    is_numbers = all(name.removeprefix("-").isdecimal() for name in distinct)
-    classes = tuple(sorted(distinct, key=int) if is_numbers else sorted(distinct))
+    is_numbers = all(name.removeprefix("-").isdecimal() for name in used)
+    classes = tuple(sorted(used, key=int) if is_numbers else sorted(used))
     index = {name: label for label, name in enumerate(classes)}
-    return classes, torch.tensor([index[name] for name in names])
+    return classes, torch.tensor([index.get(name, NO_CLASS) for name in distinct])[found]
 
 
 def at_least_two_classes(

@@ -141,4 +141,4 @@ def printable(names: Sequence[str]) -> tuple[str, ...]:
         >>> printable([os.fsdecode(b"caf\xe9")])
         ('caf�',)
     """
-    return tuple(os.fsencode(name).decode(errors="replace") for name in names)
+    return tuple(name if name.isascii() else os.fsencode(name).decode(errors="replace") for name in names)

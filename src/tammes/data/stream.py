@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from torch import Tensor
 from tammes.checks import check_integer
 from tammes.data.image_files import MAX_PIXELS, as_pixels, decode, decoded
 from tammes.data.images import Images
-from tammes.data.labels import labels_of_names
+from tammes.data.labels import NO_CLASS, labels_of_numbers
 from tammes.data.listing import listing, printable, warn_of_skipped
 from tammes.data.shards import BUFFER
 from tammes.data.stream_reader import Stored, StreamReader, is_damage, shard_of, stored_image, stored_image_of
@@ -133,80 +134,105 @@ def stream(
     dataset = encoded_images(dataset, image)
     shard_names = shard_names or [str(number) for number in range(dataset.num_shards)]
 
-    index, cut = _index(dataset, image, label, shard_names, unchecked=unchecked)
+    index = _Index()
+    cut = index.read(dataset, image, label, shard_names, unchecked=unchecked)
     message = f"{len(cut)} of {len(shard_names)} shards of the stream are cut short or damaged"
     warn_of_skipped(message, cut, strict=strict)
-    names = [f"{shard_names[row.shard]}:{row.position}" for row in index]
-    damaged = [name for name, row in zip(names, index, strict=True) if row.is_damaged]
+    damaged = [f"{shard_names[shard]}:{position}" for shard, position in index.damaged]
     message = (
-        f"{len(damaged)} of {len(index)} images of the stream cannot be read as images of at most "
+        f"{len(damaged)} of {sum(index.counts)} images of the stream cannot be read as images of at most "
         f"{MAX_PIXELS:,} pixels"
     )
     warn_of_skipped(message, damaged, strict=strict)
-    whole = [row for row in index if not row.is_damaged]
-    names = [name for name, row in zip(names, index, strict=True) if not row.is_damaged]
-    if not whole:
+    places, numbers = index.whole()
+    if not len(places):
         raise ValueError(f"expected images in the stream, found {listing(damaged) or 'none'}")
-    counts = np.bincount([row.shard for row in index], minlength=len(shard_names))
+    names = tuple(
+        f"{shard}:{position}"
+        for number, shard in enumerate(printable(shard_names))
+        for position in places[slice(*np.searchsorted(places[:, 0], (number, number + 1))), 1].tolist()
+    )
     reader = StreamReader(
         dataset=dataset.select_columns([image]),
         of_row=partial(stored_image_of, image),
         noun="images",
-        counts=tuple(counts.tolist()),
+        counts=tuple(index.counts),
         capacity=2 * buffer,
     )
-    classes, labels = labels_of_names([row.label for row in whole], names)
+    classes, labels = labels_of_numbers(numbers, list(index.classes), names)
     return Images(
         pixels=StreamPixels(
             reader=reader,
-            places=np.array([(row.shard, row.position) for row in whole], np.int64),
-            names=tuple(names),
+            places=places,
+            names=names,
             channels=channels,
             size=size,
             buffer=buffer,
         ),
-        names=printable(names),
+        names=names,
         labels=labels,
         classes=classes,
         skipped=printable([*cut, *damaged]),
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Row:
-    """Place of an image in the stream, its class, and whether it cannot be decoded."""
+@dataclass(kw_only=True)
+class _Index:
+    """What the first reading finds, in some bytes for each image.
 
-    shard: int
-    position: int
-    label: str | None
-    is_damaged: bool
+    Args:
+        counts: number of images of each shard; 0 for one that is not whole.
+        damaged: shard and position of the images that cannot be decoded.
+        numbers: number of the class of each image, in the order of the shards.
+        classes: number of each class by its name, in the order in which they are found.
+    """
 
+    counts: list[int] = field(default_factory=list)
+    damaged: list[tuple[int, int]] = field(default_factory=list)
+    numbers: array[int] = field(default_factory=lambda: array("q"))
+    classes: dict[str, int] = field(default_factory=dict)
 
-def _index(
-    dataset: Any, image: str, label: str | None, names: Sequence[str], *, unchecked: bool
-) -> tuple[list[_Row], list[str]]:
-    """Read the whole stream, and return its rows, and the names of the shards that are not whole."""
-    index: list[_Row] = []
-    cut: list[str] = []
-    needed = [*([] if unchecked and label is not None else [image]), *([] if label is None else [label])]
-    selected = dataset.select_columns(needed)
-    classes = getattr((dataset.features or {}).get(label), "names", None)
-    for shard, name in enumerate(names):
-        found: list[_Row] = []
-        try:
-            for position, row in enumerate(shard_of(selected, shard)):
-                where = f"{name}:{position}"
-                is_damaged = not unchecked and not _is_whole(row[image])
-                named = None if label is None else _class_name(row[label], classes, where)
-                found.append(_Row(shard=shard, position=position, label=named, is_damaged=is_damaged))
-        except Exception as error:
-            if not is_damage(error):
-                raise
-            images = "1 image" if len(found) == 1 else f"{len(found):,} images"
-            cut.append(f"{name} (with {images} before the damage)")
-            continue
-        index += found
-    return index, cut
+    def read(
+        self, dataset: Any, image: str, label: str | None, names: Sequence[str], *, unchecked: bool
+    ) -> list[str]:
+        """Read the whole stream, and return the names of the shards that are not whole."""
+        cut: list[str] = []
+        needed = [*([] if unchecked and label is not None else [image]), *([] if label is None else [label])]
+        selected = dataset.select_columns(needed)
+        classes = getattr((dataset.features or {}).get(label), "names", None)
+        for shard, name in enumerate(names):
+            numbers, damaged = array("q"), []
+            try:
+                for position, row in enumerate(shard_of(selected, shard)):
+                    if not unchecked and not _is_whole(row[image]):
+                        damaged.append((shard, position))
+                    where = f"{name}:{position}"
+                    named = None if label is None else _class_name(row[label], classes, where)
+                    numbers.append(NO_CLASS if named is None else self._number_of(named))
+            except Exception as error:
+                if not is_damage(error):
+                    raise
+                images = "1 image" if len(numbers) == 1 else f"{len(numbers):,} images"
+                cut.append(f"{name} (with {images} before the damage)")
+                self.counts.append(0)
+                continue
+            self.counts.append(len(numbers))
+            self.numbers.extend(numbers)
+            self.damaged += damaged
+        return cut
+
+    def _number_of(self, name: str) -> int:
+        return self.classes.setdefault(name, len(self.classes))
+
+    def whole(self) -> tuple[np.ndarray, Tensor]:
+        """Return shard and position, int64 (n, 2), and the class number of the images that are whole."""
+        shards = np.repeat(np.arange(len(self.counts)), self.counts)
+        starts = np.cumsum(self.counts) - self.counts
+        places = np.stack([shards, np.arange(len(shards)) - starts[shards]], axis=1)
+        is_whole = np.ones(len(shards), bool)
+        is_whole[[starts[shard] + position for shard, position in self.damaged]] = False
+        numbers = np.frombuffer(self.numbers, np.int64) if self.numbers else np.zeros(0, np.int64)
+        return places[is_whole], torch.from_numpy(numbers[is_whole])
 
 
 def column_names(dataset: Any) -> list[str]:
