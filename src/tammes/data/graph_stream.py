@@ -21,7 +21,7 @@ from tammes.data.graph_packing import GraphRow, class_names, graph_row, packed_r
 from tammes.data.graph_set import GraphSet, required_graph_labels, with_named_columns
 from tammes.data.labels import Rows, row_of
 from tammes.data.shards import BUFFER
-from tammes.data.stream_reader import StreamReader, is_damage, shard_of
+from tammes.data.stream_reader import StreamReader, is_damage, rows_of_shard
 
 _CHUNK = 256
 """Graphs that are checked at a time."""
@@ -234,7 +234,7 @@ def rows_of_shards(
         ValueError: If a shard is cut short, or a row is no graph.
     """
     for shard, shard_name in enumerate(shard_names):
-        rows, position = iter(shard_of(dataset, shard)), 0
+        rows, position = rows_of_shard(dataset, shard), 0
         while True:
             try:
                 raw = next(rows)

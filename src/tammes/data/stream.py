@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -20,11 +20,20 @@ from tammes.data.images import Images
 from tammes.data.labels import NO_CLASS, labels_of_numbers
 from tammes.data.listing import listing, printable, warn_of_skipped
 from tammes.data.shards import BUFFER
-from tammes.data.stream_reader import Stored, StreamReader, is_damage, shard_of, stored_image, stored_image_of
+from tammes.data.stream_reader import (
+    Stored,
+    StreamReader,
+    batches_of_shard,
+    is_damage,
+    rows_of_shard,
+    stored_image,
+    stored_image_of,
+)
 
 IMAGE_COLUMNS = ("image", "img")
 """Usual names of the column of images."""
 LABEL_COLUMN = "label"
+LABELS_AT_A_TIME = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -203,7 +212,8 @@ class _Index:
         for shard, name in enumerate(names):
             numbers, damaged = array("q"), []
             try:
-                for position, row in enumerate(shard_of(selected, shard)):
+                rows = _rows(selected, shard, alone=label if unchecked else None)
+                for position, row in enumerate(rows):
                     if not unchecked and not _is_whole(row[image]):
                         damaged.append((shard, position))
                     where = f"{name}:{position}"
@@ -233,6 +243,16 @@ class _Index:
         is_whole[[starts[shard] + position for shard, position in self.damaged]] = False
         numbers = np.frombuffer(self.numbers, np.int64) if self.numbers else np.zeros(0, np.int64)
         return places[is_whole], torch.from_numpy(numbers[is_whole])
+
+
+def _rows(dataset: Any, shard: int, *, alone: str | None) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a shard; those of one column `alone` are read many at a time."""
+    if alone is None:
+        yield from rows_of_shard(dataset, shard)
+    else:
+        for batch in batches_of_shard(dataset, shard, LABELS_AT_A_TIME):
+            for value in batch[alone]:
+                yield {alone: value}
 
 
 def column_names(dataset: Any) -> list[str]:

@@ -83,7 +83,7 @@ class StreamReader(Generic[Row]):
         shard, last = place
         rows, at = self.opened.pop(shard, (None, 0))
         if rows is None or at > last:
-            rows, at = iter(shard_of(self.dataset, shard)), 0
+            rows, at = rows_of_shard(self.dataset, shard), 0
         for passed in range(at, last + 1):
             stored = self._next(rows, shard, passed)
             self.kept[shard, passed] = stored
@@ -121,9 +121,19 @@ def is_damage(error: Exception) -> bool:
     return isinstance(error, OSError | EOFError | pa.ArrowException)
 
 
-def shard_of(dataset: Any, number: int) -> Any:
-    """Return one shard of a stream, as a stream."""
-    return dataset.shard(num_shards=dataset.num_shards, index=number)
+def rows_of_shard(dataset: Any, number: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one shard of a stream, in a worker of a DataLoader too.
+
+    There, iterating over the stream itself would deal its shards to the workers, and give none of this one to
+    all but the first. Its batches come without that.
+    """
+    for batch in batches_of_shard(dataset, number, 1):
+        yield {name: values[0] for name, values in batch.items()}
+
+
+def batches_of_shard(dataset: Any, number: int, size: int) -> Iterator[dict[str, Any]]:
+    """Return the rows of one shard of a stream, `size` at a time."""
+    return dataset.shard(num_shards=dataset.num_shards, index=number).iter(size)
 
 
 def stored_image_of(column: str, row: Any) -> Stored:
