@@ -1,6 +1,7 @@
 """Pages of the kept studies: a table of all, and a page for each folder of benchmarks/results/studies."""
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,8 +22,10 @@ work, as the budget says: a *no* there is a no at that size. Hours are processor
 other work. `python benchmarks/studies.py` runs them again.
 """
 HEADER = """\
-| study | source | data | budget | seeds | yes | no | undecided | checks | measured | hours |
-|---|---|---|---|---|---|---|---|---|---|---|"""
+| study | data | budget | seeds | verdicts | measured | hours |
+|---|---|---|---|---|---|---|"""
+CHAPTER = re.compile(r', "[^"]*", (?=chapter)')
+"""Title of a document, in front of its chapters."""
 YES, NO, PASSED, FAILED, UNDECIDED, REMARK = "yes", "no", "passed", "failed", "undecided", "remark"
 HEADINGS = {
     YES: "Came out as stated",
@@ -75,20 +78,24 @@ class KeptStudy:
         package = self.entry.run.__module__.rpartition(".")[0]
         return (sys.modules[package].__doc__ or "").splitlines()[0]
 
+    @property
+    def verdicts(self) -> str:
+        """The verdicts, counted."""
+        counts = self.counts
+        words = [f"{counts[kind]} {kind}" for kind in (YES, NO, UNDECIDED) if counts[kind]]
+        if checks := counts[PASSED] + counts[FAILED]:
+            words.append(f"{counts[PASSED]} of {checks} checks passed")
+        return ", ".join(words) or "no statement"
+
     def row(self) -> str:
         """Row of the table of all."""
-        counts, last = self.counts, max((run["date"] for run in self.runs), default="")
         cells = (
             f"[{self.folder.name}](/measured/studies/{self.folder.name}.md)",
-            self.entry.source,
             self.study["data"] or "none",
             self.study["budget"],
             str(len(self.study["seeds"].split(","))),
-            *(str(counts[kind] or "") for kind in (YES, NO, UNDECIDED)),
-            ""
-            if not counts[PASSED] + counts[FAILED]
-            else f"{counts[PASSED]} of {counts[PASSED] + counts[FAILED]}",
-            last,
+            self.verdicts,
+            max((run["date"] for run in self.runs), default=""),
             self.hours,
         )
         return table_row(cells)
@@ -200,7 +207,8 @@ def study_pages(results: Path) -> dict[str, str]:
         by_document.setdefault(study.document, []).append(study)
     lines = [HEAD]
     for document, group in sorted(by_document.items()):
-        lines += [f"## {document.rstrip('.')}", "", HEADER]
+        heading = CHAPTER.sub(", ", document).rstrip(".")
+        lines += [f"## {heading}", "", HEADER]
         lines += [*(study.row() for study in group), ""]
     without = sorted({entry.name for entry in entries()} - {study.entry.name for study in studies})
     if without:

@@ -25,7 +25,7 @@ def dots(
         ours: numbers by name, from top to bottom.
         paper: numbers of the paper; names may be missing.
         label: name of the axis.
-        limits: ends of the axis.
+        limits: ends of the axis, which is longer where a mean lies beyond them.
 
     Example:
         >>> drawn = dots({"a": Estimate.over_seeds([0.4, 0.5])}, {"a": 0.6}, label="accuracy", limits=(0, 1))
@@ -34,11 +34,13 @@ def dots(
     """
     figure, axes = canvas(width=4.2, height=0.5 + 0.26 * len(ours))
     places = list(range(len(ours)))
-    axes.hlines(places, *limits, color=MUTED, linewidth=0.3)
     low, middle, high = zip(*map(_ends, ours.values()), strict=True)
+    drawn = [number for number in (*middle, *paper.values()) if math.isfinite(number)]
+    limits = min(limits[0], *drawn), max(limits[1], *drawn)
+    axes.hlines(places, *limits, color=MUTED, linewidth=0.3)
     color = objective_color(0)
     axes.hlines(places, low, high, color=color, linewidth=1.4)
-    axes.plot(middle, places, "o", color=color, markersize=5)
+    axes.plot(middle, places, "o", color=color, markersize=5, clip_on=False)  # whole at the ends of the axis
     rings = [(paper[name], place) for place, name in enumerate(ours) if name in paper]
     if rings:
         axes.plot(*zip(*rings, strict=True), "o", mfc="none", mec=INK, markersize=7.5)
