@@ -18,6 +18,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 from torch import multiprocessing
@@ -83,7 +84,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    table = Table(title=f"{options.pairs:,} pairs of {options.dim} dimensions, one thread a process")
+    table = Table(
+        title=f"{options.pairs:,} pairs of {options.dim} dimensions, one thread a process",
+        title_justify="left",
+        box=MARKDOWN,
+    )
     for column in ("loss", "processes", "ms", "speed-up", "processor ms of each", "speed-up", "products"):
         table.add_column(column, justify="left" if column == "loss" else "right")
     with tempfile.TemporaryDirectory() as folder:
@@ -103,7 +108,7 @@ def main() -> None:
                     f"{alone[1] / own:.2f}",
                     f"{flops / product:.2f}",
                 )
-    console = Console(width=110)
+    console = Console(width=max(110, Console().width))
     console.print(description(), highlight=False)
     console.print(table)
 

@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 
+from machine import description
 from tammes.theory import fejes_toth_bound, pack
 
 # N. J. A. Sloane, with the collaboration of R. H. Hardin, W. D. Smith and others, Tables of Spherical Codes:
@@ -52,6 +53,7 @@ def main(words: list[str]) -> None:
     """Print the table of docs/geometry.md, or the row of one number of points."""
     counts = [int(words[0])] if words else [*range(4, 31), 100]
     restarts = int(words[1]) if len(words) > 1 else RESTARTS
+    print(description() + "\n")
     print("| points | angle | best published | at most | contacts | free | proved optimal | seconds |")
     print("|---|---|---|---|---|---|---|---|")
     for count in counts:

@@ -15,6 +15,7 @@ import statistics
 import time
 from pathlib import Path
 
+from machine import description
 from tammes.data import texts
 from tammes.diagnostics.nearest import largest_products
 from tammes.training import load_run
@@ -30,6 +31,7 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--repeat", type=int, default=50)
     choice = parser.parse_args()
+    print(description())
     begun = time.perf_counter()
     run, sentences = load_run(choice.run), texts(choice.data)
     read = time.perf_counter() - begun

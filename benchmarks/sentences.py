@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import torch
+from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
@@ -152,7 +153,14 @@ def main() -> None:
     }
     batches = [tokens.take(torch.arange(SENTENCES) + SENTENCES * step) for step in range(steps)]
     found = measured(ways, batches)
-    table = Table("way", *(f"{part}, ms" for part in PARTS), "step, ms", "sentences/s", "ours is quicker by")
+    table = Table(
+        "way",
+        *(f"{part}, ms" for part in PARTS),
+        "step, ms",
+        "sentences/s",
+        "ours is quicker by",
+        box=MARKDOWN,
+    )
     totals = {
         name: [sum(each) for each in zip(*parts.values(), strict=True)] for name, parts in found.items()
     }

@@ -2,7 +2,7 @@
 
     python benchmarks/spectral.py                       # all three; about 20 minutes
     python benchmarks/spectral.py --only decomposition
-    python benchmarks/spectral.py --only signnet --vectors 8 all --threads 1 --record
+    python benchmarks/spectral.py --only signnet --vectors 8 all --threads 1
     python benchmarks/spectral.py --only basisnet --sides 16 32
 
 Graphs are as large as ZINC's molecules: 23 atoms and 25 bonds on average, with rings of five and six. SignNet
@@ -19,15 +19,14 @@ from __future__ import annotations
 import argparse
 import copy
 import itertools
-import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
+from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
@@ -35,7 +34,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import AddLaplacianEigenvectorPE
 from torch_geometric.utils import get_laplacian, to_dense_adj
 
-from machine import description, instructions
+from machine import description
 from memory import rise_of, whole_peak
 from spectral_direct import DirectBasisNet, DirectSignNet, RaggedSignNet
 from spectral_graphs import Arguments, grid, molecules, with_eigenpairs
@@ -56,8 +55,15 @@ Works = dict[str, Callable[[], object]]
 OURS = "tammes"
 LAYERS = {"vectors": IGNConfig(), "matrices": IGNConfig(matrix=(4,))}
 """The paper's IGN, and one with a layer from matrices to matrices."""
-SIGNNET = ("graphs", "eigenvectors", "tammes", "a loop", "columns padded", "a ragged batch", "memory, MB")
-RESULTS = Path(__file__).parent / "results"
+SIGNNET = (
+    "graphs",
+    "eigenvectors",
+    "tammes",
+    "a loop",
+    "columns padded",
+    "a ragged batch",
+    "memory, MB in this order",
+)
 LARGEST = 14.0
 """GB; what would need more is not begun."""
 
@@ -170,30 +176,10 @@ def signnet_rows(
     return rows
 
 
-def signnet_page(rows: list[tuple[str, ...]], words: list[str]) -> str:
-    """The page that `--record` writes."""
-    date = datetime.now(UTC).date().isoformat()
-    table = [SIGNNET, ("-:",) * len(SIGNNET), *rows]
-    return "\n".join(
-        [
-            f"# {date}, SignNet on a CPU",
-            "",
-            description(),
-            "",
-            f"    python benchmarks/spectral.py {shlex.join(words)}",
-            "",
-            "Forward and backward pass. Of the others: their time divided by ours, above 1 where ours is",
-            "quicker. Memory: the highest of a step beyond what was there, of all four in this order.",
-            "",
-            *(f"| {' | '.join(row)} |" for row in table),
-            "",
-        ]
-    )
-
-
 def show_signnet(rows: list[tuple[str, ...]]) -> Table:
     """The rows, for the terminal."""
-    table = Table(title="SignNet on molecules, forward and backward", title_justify="left")
+    title = "SignNet on molecules, forward and backward; of the others their time divided by ours"
+    table = Table(title=title, title_justify="left", box=MARKDOWN)
     for name in SIGNNET:
         table.add_column(name, justify="right")
     for row in rows:
@@ -231,7 +217,9 @@ def measured(task: str, *order: str) -> str:
 def show_memory(sides: list[int], threads: int, console: Console) -> None:
     """One table of memory, each row from a separate process."""
     table = Table(
-        title="BasisNet on a grid with all eigenvectors, forward and backward", title_justify="left"
+        title="BasisNet on a grid with all eigenvectors, forward and backward",
+        title_justify="left",
+        box=MARKDOWN,
     )
     for name in ("nodes", "layers on", "", "rise, MB", "process, MB", "seconds"):
         table.add_column(name, justify="left" if name in ("", "layers on") else "right")
@@ -260,7 +248,6 @@ def main() -> None:
     parser.add_argument("--sides", type=int, nargs="+", default=(16, 32), help="of BasisNet's grids")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--seconds", type=float, default=15.0, help="measuring time for each table")
-    parser.add_argument("--record", action="store_true", help="write SignNet's table to benchmarks/results")
     parser.add_argument("--measure", nargs=4, metavar=("TASK", "WAY", "A", "B"), help="one row of memory")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -275,11 +262,6 @@ def main() -> None:
         vectors = [None if each == "all" else int(each) for each in options.vectors]
         rows = signnet_rows(options.batch, vectors, options.threads, options.seconds)
         console.print(show_signnet(rows))
-        if options.record:
-            today = datetime.now(UTC).date().isoformat()
-            path = RESULTS / f"{today}-signnet-{instructions().lower()}.md"
-            path.write_text(signnet_page(rows, sys.argv[1:]), encoding="utf-8")
-            console.print(f"Wrote {path}")
     if "decomposition" in options.only:
         title = f"All eigenpairs of {options.graphs:,} molecules"
         console.print(times_table(title, decomposition_works(options.graphs), options.seconds))

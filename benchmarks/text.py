@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import torch
+from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
@@ -283,14 +284,17 @@ def main() -> None:
     console = Console(width=max(150, Console().width))
     console.print(description(), highlight=False)
     assert_same_training()
-    table = Table(title=f"A step of {options.pairs:,} pairs, {options.dim} dimensions", title_justify="left")
+    table = Table(
+        title=f"A step of {options.pairs:,} pairs, {options.dim} dimensions",
+        title_justify="left",
+        box=MARKDOWN,
+    )
     for heading in ("k", "way", "ms", "pairs a second", "times ours", "shares of the step"):
         table.add_column(heading, justify="left" if heading in ("way", "shares of the step") else "right")
     for k in [256] if options.quick else options.negatives:
         setting = Setting(pairs=options.pairs, dim=options.dim, k=k, vocabulary=options.vocabulary)
         for row in measure(setting, 1.0 if options.quick else options.seconds, console):
             table.add_row(*row)
-        table.add_section()
     console.print(table)
 
 

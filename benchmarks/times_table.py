@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rich.box import MARKDOWN
 from rich.table import Table
 
 from method import Work
@@ -20,7 +21,7 @@ def times_table(title: str, works: Mapping[str, Work], seconds: float) -> Table:
     """
     times = side_by_side(works, seconds)
     first = next(iter(times.values()))
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=MARKDOWN)
     for heading in ("", "milliseconds", "times ours"):
         table.add_column(heading, justify="right" if heading else "left")
     for name, found in times.items():

@@ -15,6 +15,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from machine import description
 from tammes.encoders import ResNet3DConfig
 from tammes.positives import Scans
 
@@ -33,6 +34,8 @@ def step(network: nn.Module, volumes: Tensor) -> Callable[[], object]:
 
 def main() -> None:
     torch.set_num_threads(1)
+    print(description())
+    print("| volume | width | channels last, s | channels first, s | ratio |\n|---|---|---|---|---|")
     for side in (16, 24, 32):
         volumes = torch.rand(BATCH, 1, side, side, side)
         for width in (8, 16):
@@ -44,10 +47,9 @@ def main() -> None:
             )
             times = [[seconds(each) for each in steps] for _ in range(ROUNDS)]
             last, first = (statistics.median(each) for each in zip(*times, strict=True))
-            words = f"channels last {last:.3f} s, first {first:.3f} s, {last / first:.2f}"
-            print(f"{side}^3, width {width}: {words}")
+            print(f"| {side}^3 | {width} | {last:.3f} | {first:.3f} | {last / first:.2f} |")
         views = statistics.median(seconds(partial(Scans(), volumes, 0)) for _ in range(ROUNDS))
-        print(f"{side}^3: views of {BATCH} volumes {views:.3f} s")
+        print(f"| {side}^3 | views of {BATCH} | {views:.3f} | | |")
 
 
 if __name__ == "__main__":

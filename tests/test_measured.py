@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import itertools
+import json
 import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from tammes.estimate import Estimate
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks/results"
@@ -45,6 +52,16 @@ def test_the_table_of_signnet_is_the_recorded_one() -> None:
     assert len(shown) == 9
 
 
+def test_a_record_keeps_tables_and_the_lines_around_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    page = import_module("record").page
+    output = "EPYC, 1 threads\ntimes\n| | ms |\n|---|---|\n| ours | 3 |\n\n\nours is quicker\n"
+    assert page("speed", ["speed.py", "--data", "a b"], output, "2026-11-27") == (
+        "# 2026-11-27, speed\n\n    python benchmarks/speed.py --data 'a b'\n\nEPYC, 1 threads\n\ntimes\n\n"
+        "| | ms |\n|---|---|\n| ours | 3 |\n\nours is quicker\n"
+    )
+
+
 def ratios_of(section: str) -> dict[str, dict[str, str]]:
     """Times ours by number of pairs and method."""
     found: dict[str, dict[str, str]] = {}
@@ -68,3 +85,59 @@ def test_the_speeds_of_the_readme_are_the_recorded_ones(column: int) -> None:
         shown = row[1 + column]
         decimals = len(shown.partition(".")[2])
         assert abs(float(shown) - min(ratios)) <= 0.5 * 10**-decimals + 1e-9, (row[0], shown, min(ratios))
+
+
+# A page, the beginning of a table's first line, and the kept study that the table shows.
+STUDIES = (
+    ("geometry.md", "| | neighbors that stay", "geometry-retrieval"),
+    ("geometry.md", "| | untrained | uniform negatives |", "geometry-packing"),
+    ("papers.md", "| trained against | loss", "transport-degeneracy"),
+    ("papers.md", "| | MR | CR", "sentences-quick-thoughts"),
+)
+NUMBER = r"([+−]?\d[\d.]*)"
+INTERVAL = re.compile(rf"{NUMBER} \[{NUMBER}, {NUMBER}\]")
+
+
+def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
+    """Means with their 95 % intervals: those of the findings, and of each column over the seeds of an arm."""
+    for finding in json.loads((folder / "findings.json").read_text()):
+        for effect in [*finding["effects"], *finding["controls"]]:
+            yield effect["mean"], effect["low"], effect["high"]
+    with (folder / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    columns = list(rows[0])
+    settings, measured = columns[: columns.index("seed")], columns[columns.index("seed") + 1 :]
+    arms: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in rows:
+        arms.setdefault(tuple(row[name] for name in settings), []).append(row)
+    for cells, column in itertools.product(arms.values(), measured):
+        numbers = [float(cell[column]) for cell in cells if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell[column])]
+        if len(numbers) == len(cells) > 1:
+            found = Estimate.over_seeds(numbers)
+            yield found.mean, found.low, found.high
+
+
+def is_rounded(shown: tuple[str, ...], exact: tuple[float, ...]) -> bool:
+    """Whether the numbers are shown, as they are or in percent."""
+    for scale in (1, 100):
+        pairs = [(text.replace("−", "-"), scale * number) for text, number in zip(shown, exact, strict=True)]
+        if all(
+            abs(float(text) - number) <= 0.5001 * 10.0 ** -len(text.partition(".")[2])
+            for text, number in pairs
+        ):
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("page", "head", "study"), STUDIES)
+def test_the_intervals_of_a_study_are_the_kept_ones(page: str, head: str, study: str) -> None:
+    kept = list(intervals_of(RESULTS / "studies" / study))
+    text = (ROOT / "docs" / page).read_text()
+    shown = [found for table in tables_of(text, head) for found in INTERVAL.findall(table)]
+    assert len(shown) > 10
+    assert [each for each in shown if not any(is_rounded(each, exact) for exact in kept)] == []
+
+
+def tables_of(text: str, head: str) -> list[str]:
+    """The tables whose first line begins so."""
+    return [table for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE) if table.startswith(head)]
