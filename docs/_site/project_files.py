@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -10,6 +11,14 @@ from study_pages import study_pages
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS.parent / "benchmarks/results"
 PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+RECORDS = """\
+# Records
+
+What benchmarks have measured, a page for each day and machine as the benchmark wrote it. The other pages
+quote these, and a test compares. [Benchmarks](/benchmarks.md) says what each one measures.
+
+"""
+COMMAND = re.compile(r"python benchmarks/[^\n`]*")
 LINK = re.compile(r"\]\((?:\.\./)*(?:docs/)?(?P<file>\w[\w/.-]*\.md)(?P<part>#[^)]*)?\)")
 
 
@@ -28,13 +37,29 @@ def write_measured(app: Sphinx) -> None:
     folder = DOCS / "measured"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "studies").mkdir(parents=True)
-    for file in sorted(RESULTS.glob("*.md")):
-        name = "gpu.md" if file.name == "README.md" else file.name
-        (folder / name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    texts = {
+        "gpu.md" if file.name == "README.md" else file.name: file.read_text(encoding="utf-8")
+        for file in sorted(RESULTS.glob("*.md"), reverse=True)
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "records.md").write_text(records_page(texts), encoding="utf-8")
     for name, page in study_pages(RESULTS / "studies").items():
         (folder / name).write_text(page, encoding="utf-8")
     for figure in RESULTS.glob("studies/*/figure.svg"):
         shutil.copy(figure, folder / "studies" / f"{figure.parent.name}.svg")
+
+
+def records_page(texts: Mapping[str, str]) -> str:
+    """Return the page that lists the records, given the text of each by name, those of the last day first."""
+    listed = "\n".join(name.removesuffix(".md") for name in texts if name != "gpu.md")
+    lines = [
+        f"| [{name.removesuffix('.md')}]({name}) | `{found[0] if (found := COMMAND.search(text)) else ''}` |"
+        for name, text in texts.items()
+        if name != "gpu.md"
+    ]
+    table = "\n".join(["| record | command |", "|---|---|", *lines])
+    return f"{RECORDS}{table}\n\n```{{toctree}}\n:hidden:\n\n{listed}\ngpu\n```\n"
 
 
 def on_source(app: Sphinx, docname: str, source: list[str]) -> None:
