@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -69,13 +70,9 @@ class MatrixToMatrix(nn.Module):
         if constants is not None:
             scalars = scalars + torch.einsum("poc,bc->pbo", self.constants, constants)
         diagonal, rows, columns = vectors
-        return _spread(
-            x.mixed(self.entries[0], self.entries[1]),
-            diagonal + scalars[0, ..., None],
-            rows + scalars[1, ..., None],
-            columns,
-            nodes,
-        )
+        on_diagonal, on_all = scalars[..., None]
+        entries = x.mixed(self.entries[0], self.entries[1])
+        return nodes.masked(_spread(entries, diagonal + on_diagonal, rows + on_all, columns))
 
 
 class VectorToMatrix(nn.Module):
@@ -111,8 +108,8 @@ class VectorToMatrix(nn.Module):
     ) -> Float[Tensor, "batch outputs n n"]:
         # The sum of all maps is added to `matrices` in place.
         diagonal, rows, columns = torch.einsum("poc,bcn->pbon", self.vectors, x)
-        scalars = torch.einsum("poc,bc->pbo", self.scalars, nodes.mean(x, dim=2))[..., None]
-        return _spread(matrices, diagonal + scalars[0], rows + scalars[1], columns, nodes)
+        on_diagonal, on_all = torch.einsum("poc,bc->pbo", self.scalars, nodes.mean(x, dim=2))[..., None]
+        return nodes.masked(_spread(matrices, diagonal + on_diagonal, rows + on_all, columns))
 
 
 class MatrixToVector(nn.Module):
@@ -194,19 +191,8 @@ class VectorToVector(nn.Module):
         return nodes.masked(mixed.add_(scalars[..., None]))
 
 
-def _spread(
-    entries: Float[Tensor, "batch channels n n"],
-    diagonal: Float[Tensor, "batch channels n"],
-    rows: Float[Tensor, "batch channels n"],
-    columns: Float[Tensor, "batch channels n"],
-    nodes: Nodes,
-) -> Float[Tensor, "batch channels n n"]:
-    """Add rows_i + columns_j + [i = j] diagonal_i to entries_ij, in place; zeros in the padding."""
-    return nodes.masked(_Spread.apply(entries, diagonal, rows, columns))  # type: ignore[no-untyped-call]
-
-
 class _Spread(torch.autograd.Function):
-    """Sum of a matrix, rows, columns and a diagonal, in place.
+    """entries_ij + rows_i + columns_j + [i = j] diagonal_i, added to the entries in place.
 
     Autograd's own backward of an in-place addition to a diagonal copies the whole n-by-n gradient. Here the
     gradient of the matrix is passed on as it is, and the others are its diagonal and its sums.
@@ -222,6 +208,9 @@ class _Spread(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         return gradient, gradient.diagonal(dim1=2, dim2=3), gradient.sum(3), gradient.sum(2)
+
+
+_spread: Callable[..., Tensor] = _Spread.apply
 
 
 def _check(inputs: int, outputs: int, constants: int) -> None:
@@ -290,8 +279,6 @@ class IGN(nn.Module):
 
     def __init__(self, config: IGNConfig, *, inputs: int, constants: int = 0, features: int = 0) -> None:
         super().__init__()
-        check_integer("inputs", inputs)
-        check_integer("constants", constants, minimum=0)
         check_integer("features", features, minimum=0)
         self.config = config
         widths = (inputs, *config.matrix)
