@@ -16,8 +16,7 @@ from tammes.spectral.copies import Copies
 from tammes.spectral.eigen.eigenspaces import Projectors, RelativeGap
 from tammes.spectral.equivariant.ign import IGN, IGNConfig
 from tammes.spectral.equivariant.matrices import Dense, Nodes
-from tammes.spectral.perceptron import SummedConfig
-from tammes.spectral.phi import RhoConfig
+from tammes.spectral.phi import RhoConfig, SummedConfig
 
 
 class BasisNet(nn.Module):

@@ -90,8 +90,8 @@ class EigenvectorSetsConfig(Sizes, RhoConfig):
         ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
 
     Example:
-        >>> EigenvectorSetsConfig(width=8).build(4, 2).outputs
-        2
+        >>> EigenvectorSetsConfig(width=8).build(4, 2).last
+        Linear(in_features=8, out_features=2, bias=True)
     """
 
     layers: int = 2
@@ -100,7 +100,7 @@ class EigenvectorSetsConfig(Sizes, RhoConfig):
     @override
     def build(self, inputs: int, outputs: int) -> EigenvectorLayers:
         sets = SetLayers(self, inputs, ends_with_relu=True)
-        return EigenvectorLayers(sets, nn.Linear(self.width, outputs), outputs)
+        return EigenvectorLayers(sets, nn.Linear(self.width, outputs))
 
 
 class SetAttention(nn.Module):
@@ -202,8 +202,8 @@ class EigenvectorTransformerConfig(AttentionSizes, RhoConfig):
         ValueError: for sizes below 1, a share outside [0, 1), or a width that is no multiple of the heads.
 
     Example:
-        >>> EigenvectorTransformerConfig(width=8).build(4, 2).outputs
-        2
+        >>> EigenvectorTransformerConfig(width=8).build(4, 2).last[1]
+        Linear(in_features=8, out_features=2, bias=True)
     """
 
     layers: int = 1
@@ -212,4 +212,4 @@ class EigenvectorTransformerConfig(AttentionSizes, RhoConfig):
     @override
     def build(self, inputs: int, outputs: int) -> EigenvectorLayers:
         last = nn.Sequential(nn.LayerNorm(self.width), nn.Linear(self.width, outputs))
-        return EigenvectorLayers(TransformerLayers(self, inputs), last, outputs)
+        return EigenvectorLayers(TransformerLayers(self, inputs), last)
