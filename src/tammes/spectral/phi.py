@@ -15,6 +15,9 @@ from tammes.spectral.batches import check_columns
 from tammes.spectral.copies import Copies, Groups
 from tammes.spectral.layers import MLP, NormalizedReLU, PerceptronSizes, SharedDropout, Sizes
 
+Signals = Float[Tensor, "rows signs _"]
+"""Channels of each row of `Copies`, for v and, where `signs` is 2, for -v."""
+
 
 class Phi(nn.Module):
     """phi: a network on signals on graphs that treats eigenvectors one by one, and all nodes alike.
@@ -25,13 +28,11 @@ class Phi(nn.Module):
 
     outputs: int
 
-    def forward(
-        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
-    ) -> Float[Tensor, "rows signs outputs"]:
+    def forward(self, signals: Signals, copies: Copies) -> Signals:
         """Return phi(v) and phi(-v), which must not depend on each other.
 
         Args:
-            signals: channels of each row of `copies`, for v and, where `signs` is 2, for -v.
+            signals: input channels of each row of `copies`.
             copies: eigenvector and neighbors of each row.
         """
         raise NotImplementedError
@@ -51,9 +52,7 @@ class NodeLayers(Phi):
         self.layers = layers
 
     @override
-    def forward(
-        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
-    ) -> Float[Tensor, "rows signs outputs"]:
+    def forward(self, signals: Signals, copies: Copies) -> Signals:
         return self.layers(signals, _sets(copies))
 
 
@@ -65,9 +64,7 @@ def _sets(copies: Copies) -> Groups:
 class Rho(nn.Module):
     """rho: a network on phi's outputs for all eigenvectors of a node."""
 
-    def forward(
-        self, encoded: Float[Tensor, "rows inputs"], copies: Copies
-    ) -> Float[Tensor, "nodes outputs"]:
+    def forward(self, encoded: Float[Tensor, "rows inputs"], copies: Copies) -> Float[Tensor, "nodes dim"]:
         """Return the encoding of each node.
 
         Args:
@@ -82,7 +79,7 @@ class EigenvectorLayers(Rho):
 
     Args:
         layers: network from `(rows, inputs)` values and their groups to `(rows, width)`.
-        last: map of the means, from `(nodes, width)` to `(nodes, outputs)`.
+        last: map of the means, from `(nodes, width)` to `(nodes, dim)`.
     """
 
     def __init__(self, layers: nn.Module, last: nn.Module) -> None:
@@ -90,9 +87,7 @@ class EigenvectorLayers(Rho):
         self.layers, self.last = layers, last
 
     @override
-    def forward(
-        self, encoded: Float[Tensor, "rows inputs"], copies: Copies
-    ) -> Float[Tensor, "nodes outputs"]:
+    def forward(self, encoded: Float[Tensor, "rows inputs"], copies: Copies) -> Float[Tensor, "nodes dim"]:
         groups = copies.by_node
         return self.last(groups.mean(self.layers(encoded, groups)))
 
@@ -133,9 +128,7 @@ class GIN(Phi):
         )
 
     @override
-    def forward(
-        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
-    ) -> Float[Tensor, "rows signs outputs"]:
+    def forward(self, signals: Signals, copies: Copies) -> Signals:
         for layer in self.layers:
             signals = layer(signals, copies)
         return signals
@@ -195,9 +188,7 @@ class Elementwise(Phi):
         self.mlp = config.perceptron(inputs, config.width)
 
     @override
-    def forward(
-        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
-    ) -> Float[Tensor, "rows signs outputs"]:
+    def forward(self, signals: Signals, copies: Copies) -> Signals:
         return self.mlp(signals)
 
 
@@ -242,9 +233,7 @@ class Concatenated(Rho):
         self.mlp = config.perceptron(config.eigenvectors * inputs, outputs)
 
     @override
-    def forward(
-        self, encoded: Float[Tensor, "rows inputs"], copies: Copies
-    ) -> Float[Tensor, "nodes outputs"]:
+    def forward(self, encoded: Float[Tensor, "rows inputs"], copies: Copies) -> Float[Tensor, "nodes dim"]:
         nodes, columns = copies.row.shape
         check_columns(columns, self.eigenvectors)
         empty = encoded.new_zeros(nodes * columns, encoded.shape[1])
@@ -290,9 +279,7 @@ class Summed(Rho):
         self.mlp = config.perceptron(inputs, outputs)
 
     @override
-    def forward(
-        self, encoded: Float[Tensor, "rows inputs"], copies: Copies
-    ) -> Float[Tensor, "nodes outputs"]:
+    def forward(self, encoded: Float[Tensor, "rows inputs"], copies: Copies) -> Float[Tensor, "nodes dim"]:
         return self.mlp(copies.by_node.sum(encoded))
 
 
