@@ -72,22 +72,18 @@ class GraphNetwork(nn.Module):
             raise ValueError(
                 f"expected node features of shape (nodes, {self.features}), got {tuple(x.shape)}"
             )
-        edges = self._edges(edge_index, edge_attr)
+        expected = (edge_index.shape[1], self.edge_features)
+        if not self.edge_features:
+            edge_attr = None
+        elif edge_attr is None or edge_attr.shape != expected:
+            came = "none" if edge_attr is None else str(tuple(edge_attr.shape))
+            raise ValueError(f"expected edge features of shape {expected}, got {came}")
         h = self.first(x)
         for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
-            h = h + self.dropout(norm(layer(h, edge_index, edges)).relu())
+            h = h + self.dropout(norm(layer(h, edge_index, edge_attr)).relu())
             if self.feed_forward:
                 h = self.feed_norms[number](h + self.dropout(self.feed_forward[number](h)))
         return h
-
-    def _edges(self, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor | None:
-        if not self.edge_features:
-            return None
-        expected = (edge_index.shape[1], self.edge_features)
-        if edge_attr is None or edge_attr.shape != expected:
-            came = "none" if edge_attr is None else str(tuple(edge_attr.shape))
-            raise ValueError(f"expected edge features of shape {expected}, got {came}")
-        return edge_attr
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,16 +155,15 @@ class GINEConfig(GraphNetworkConfig):
         mlp = nn.Sequential(
             nn.Linear(width, width), nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width)
         )
-        return _GINELayer(GINEConv(mlp, train_eps=True, edge_dim=edges), width)
+        return _GINELayer(GINEConv(mlp, train_eps=True, edge_dim=edges))
 
 
 class _GINELayer(nn.Module):
     """torch_geometric's layer, which requires edge features: zeros where a graph has none."""
 
-    def __init__(self, convolution: nn.Module, width: int) -> None:
+    def __init__(self, convolution: nn.Module) -> None:
         super().__init__()
         self.convolution = convolution
-        self.width = width
 
     def forward(
         self,
@@ -177,8 +172,7 @@ class _GINELayer(nn.Module):
         edge_attr: Float[Tensor, "m edge_features"] | None,
     ) -> Float[Tensor, "nodes width"]:
         if edge_attr is None:
-            edge_attr = torch.zeros(1, self.width, dtype=h.dtype, device=h.device)
-            edge_attr = edge_attr.expand(edge_index.shape[1], -1)
+            edge_attr = h.new_zeros(1, h.shape[1]).expand(edge_index.shape[1], -1)
         return self.convolution(h, edge_index, edge_attr)
 
 
