@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -116,16 +117,12 @@ class BasisNet(nn.Module):
             for ign, members in zip(self.igns, bases.by_multiplicity(self.multiplicities), strict=True)
             for chunk in self._chunks(bases, members)
         ]
+        # The backward pass computes a chunk again: only its own matrices are in memory at that time.
+        twice = partial(checkpoint, _encoded, use_reentrant=False, preserve_rng_state=False)
+        encode = twice if len(chunks) > 1 and torch.is_grad_enabled() else _encoded
         parts, places = [], []
         for ign, members in chunks:
-            if len(chunks) > 1 and torch.is_grad_enabled():
-                # The backward pass computes a chunk again: only its own matrices are in memory at that time.
-                part = checkpoint(
-                    _encoded, ign, bases, members, x, use_reentrant=False, preserve_rng_state=False
-                )
-            else:
-                part = _encoded(ign, bases, members, x)
-            parts.append(part)
+            parts.append(encode(ign, bases, members, x))
             number = bases.number[members].to(copies.row.device)
             places.append(copies.row[bases.rows(members), number[:, None]][bases.nodes(members).mask])
         result = bases.vectors.new_zeros(copies.rows, self.ign.dim)

@@ -15,16 +15,8 @@ from tammes.checks import check_integer, check_multiple
 from tammes.spectral.layers import MLP, AttentionSizes, Sizes
 
 try:
+    import torch_geometric.nn as pyg_nn
     from torch_geometric.data import Data
-    from torch_geometric.nn import (
-        GATConv,
-        GINEConv,
-        PNAConv,
-        ResGatedGraphConv,
-        TransformerConv,
-        global_add_pool,
-        global_mean_pool,
-    )
 except ImportError as error:
     raise ImportError('networks on graphs need torch_geometric: pip install "tammes[graphs]"') from error
 
@@ -134,7 +126,7 @@ class GatedGCNConfig(GraphNetworkConfig):
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
-        return ResGatedGraphConv(self.width, self.width, edge_dim=edges)
+        return pyg_nn.ResGatedGraphConv(self.width, self.width, edge_dim=edges)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +147,7 @@ class GINEConfig(GraphNetworkConfig):
         mlp = nn.Sequential(
             nn.Linear(width, width), nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width)
         )
-        return _GINELayer(GINEConv(mlp, train_eps=True, edge_dim=edges))
+        return _GINELayer(pyg_nn.GINEConv(mlp, train_eps=True, edge_dim=edges))
 
 
 class _GINELayer(nn.Module):
@@ -197,7 +189,7 @@ class GATConfig(GraphNetworkConfig, AttentionSizes):
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
-        return GATConv(self.width, self.width // self.heads, heads=self.heads, edge_dim=edges)
+        return pyg_nn.GATConv(self.width, self.width // self.heads, heads=self.heads, edge_dim=edges)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +210,7 @@ class SparseTransformerConfig(GraphNetworkConfig, AttentionSizes):
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
-        return TransformerConv(self.width, self.width // self.heads, heads=self.heads, edge_dim=edges)
+        return pyg_nn.TransformerConv(self.width, self.width // self.heads, heads=self.heads, edge_dim=edges)
 
     @override
     def feed_forward(self) -> list[nn.Module]:
@@ -265,7 +257,7 @@ class PNAConfig(GraphNetworkConfig):
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
-        return PNAConv(
+        return pyg_nn.PNAConv(
             self.width,
             self.width,
             aggregators=["mean", "min", "max", "std"],
@@ -284,7 +276,7 @@ def degree_counts(graphs: Iterable[Data]) -> tuple[int, ...]:
         >>> degree_counts([Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3)])
         (1, 2)
     """
-    return tuple(PNAConv.get_degree_histogram(graphs).tolist())
+    return tuple(pyg_nn.PNAConv.get_degree_histogram(graphs).tolist())
 
 
 class Readout(nn.Module):
@@ -326,5 +318,5 @@ class Readout(nn.Module):
         """
         if len(h) != len(batch):
             raise ValueError(f"expected a row for each of {len(batch)} nodes, got {len(h)}")
-        pool = global_add_pool if self.sums else global_mean_pool
+        pool = pyg_nn.global_add_pool if self.sums else pyg_nn.global_mean_pool
         return self.mlp(pool(h, batch, graphs))
