@@ -142,8 +142,8 @@ class _Solver:
         self.graphs, self.count = graphs, count
         self.off, self.diagonal = laplacian.symmetric(graphs)
         self.scale = laplacian.scale(graphs.degrees)
-        vectors = self.off.new_zeros(len(graphs.batch), count)
-        self.pairs = Eigenpairs(vectors=vectors, values=self.off.new_zeros(len(graphs.sizes), count))
+        vectors = graphs.weights.new_zeros(len(graphs.batch), count)
+        self.pairs = Eigenpairs(vectors=vectors, values=graphs.weights.new_zeros(len(graphs.sizes), count))
 
     def dense(self, members: Int[Tensor, " some"]) -> None:
         """Decompose some graphs; those of equal size are stacked.
@@ -160,7 +160,7 @@ class _Solver:
         rank[order] = torch.arange(len(order), device=order.device)
         degrees = torch.bincount(graphs.owner, minlength=len(rank))
         lengths = [int(degrees[stack].sum()) for stack in stacks]
-        *edges, _ = rank[graphs.owner].argsort().split([*lengths, len(graphs.owner) - sum(lengths)])
+        *edges_of_stacks, _ = rank[graphs.owner].argsort().split([*lengths, len(graphs.owner) - sum(lengths)])
 
         def decompose(stack: Int[Tensor, " some"], edges: Int[Tensor, " some_edges"]) -> None:
             size = int(graphs.sizes[stack[0]])
@@ -176,7 +176,7 @@ class _Solver:
         # LAPACK decomposes the matrices of a stack one by one. Threads take one stack each and write to
         # disjoint rows, so no lock is needed.
         with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-            list(threads.map(decompose, stacks, edges))
+            list(threads.map(decompose, stacks, edges_of_stacks))
 
     def sparse(self, member: int) -> None:
         """Decompose one large graph, by Lanczos iterations.
@@ -200,13 +200,13 @@ class _Solver:
         self, members: Tensor | int, rows: Int[Tensor, "some n"], values: Tensor, vectors: Tensor
     ) -> None:
         """Write the first pairs of some graphs of equal size, as those of L, to their rows."""
-        width = min(values.shape[1], self.count)
-        values, vectors = values[:, :width].to(self.off), vectors[:, :, :width].to(self.off)
+        found, width = self.pairs, min(values.shape[1], self.count)
+        values, vectors = values[:, :width].to(found.values), vectors[:, :, :width].to(found.vectors)
         if self.scale is not None:  # the eigenvectors D^{-1/2} u of L, orthonormal within each eigenspace
             spaces = RelativeGap(warn=False)(values, torch.ones_like(values, dtype=torch.bool))
             vectors = orthonormal_within(vectors * self.scale[rows][..., None], spaces)
-        self.pairs.values[members, :width] = values
-        self.pairs.vectors[rows, :width] = vectors
+        found.values[members, :width] = values
+        found.vectors[rows, :width] = vectors
 
 
 LAYOUT = "tammes eigenpairs 2"

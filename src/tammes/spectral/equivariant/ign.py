@@ -23,6 +23,13 @@ def uniform_weights(*shape: int, terms: int) -> nn.Parameter:
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
 
 
+def check_channels(inputs: int, outputs: int, constants: int = 0) -> None:
+    """Raise ValueError for fewer than one input or output channel, or a negative number of constants."""
+    check_integer("inputs", inputs)
+    check_integer("outputs", outputs)
+    check_integer("constants", constants, minimum=0)
+
+
 class MatrixToMatrix(nn.Module):
     """The 15 linear equivariant maps of a matrix to a matrix, and 2 biases.
 
@@ -52,7 +59,7 @@ class MatrixToMatrix(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, constants: int = 0) -> None:
         super().__init__()
-        _check(inputs, outputs, constants)
+        check_channels(inputs, outputs, constants)
         terms = 15 * inputs + 2 * constants
         self.entries = uniform_weights(2, outputs, inputs, terms=terms)
         self.vectors = uniform_weights(3, outputs, 3, inputs, terms=terms)  # to the diagonal, rows, columns
@@ -98,7 +105,7 @@ class VectorToMatrix(nn.Module):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        _check(inputs, outputs, 0)
+        check_channels(inputs, outputs)
         self.vectors = uniform_weights(3, outputs, inputs, terms=5 * inputs)
         self.scalars = uniform_weights(2, outputs, inputs, terms=5 * inputs)
 
@@ -137,7 +144,7 @@ class MatrixToVector(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, constants: int = 0) -> None:
         super().__init__()
-        _check(inputs, outputs, constants)
+        check_channels(inputs, outputs, constants)
         terms = 5 * inputs + constants
         self.vectors = uniform_weights(outputs, 3, inputs, terms=terms)
         self.scalars = uniform_weights(outputs, 2, inputs, terms=terms)
@@ -178,7 +185,7 @@ class VectorToVector(nn.Module):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        _check(inputs, outputs, 0)
+        check_channels(inputs, outputs)
         terms = 2 * inputs
         self.vectors = uniform_weights(outputs, inputs, terms=terms)
         self.scalars = uniform_weights(outputs, inputs, terms=terms)
@@ -211,12 +218,6 @@ class _Spread(torch.autograd.Function):
 
 
 _spread: Callable[..., Tensor] = _Spread.apply
-
-
-def _check(inputs: int, outputs: int, constants: int) -> None:
-    check_integer("inputs", inputs)
-    check_integer("outputs", outputs)
-    check_integer("constants", constants, minimum=0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.equivariant.ign import uniform_weights
+from tammes.spectral.equivariant.ign import check_channels, uniform_weights
 from tammes.spectral.equivariant.matrices import Nodes
 
 
@@ -127,9 +127,7 @@ class TensorToTensor(nn.Module):
         super().__init__()
         for order in orders:
             check_integer("each order", order)
-        check_integer("inputs", inputs)
-        check_integer("outputs", outputs)
-        check_integer("constants", constants, minimum=0)
+        check_channels(inputs, outputs, constants)
         self.orders, self.outputs = orders, outputs
         self.terms = tuple(Term.of(blocks, orders[0]) for blocks in set_partitions(sum(orders)))
         self.patterns = tuple(set_partitions(orders[1]))
