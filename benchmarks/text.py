@@ -19,9 +19,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import torch
-from rich.box import MARKDOWN
 from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -30,6 +28,7 @@ from tammes import recipes
 from tammes.data.tokens import Tokens
 from tammes.encoders.bag_of_words import BagOfWords
 from tammes.selection import Subset
+from times_table import markdown_table
 from timing import side_by_side
 
 LEARNING_RATE, CLIP = 0.01, 2.5
@@ -284,11 +283,7 @@ def main() -> None:
     console = Console(width=max(150, Console().width))
     console.print(description(), highlight=False)
     assert_same_training()
-    table = Table(
-        title=f"A step of {options.pairs:,} pairs, {options.dim} dimensions",
-        title_justify="left",
-        box=MARKDOWN,
-    )
+    table = markdown_table(f"A step of {options.pairs:,} pairs, {options.dim} dimensions")
     for heading in ("k", "way", "ms", "pairs a second", "times ours", "shares of the step"):
         table.add_column(heading, justify="left" if heading in ("way", "shares of the step") else "right")
     for k in [256] if options.quick else options.negatives:
