@@ -104,6 +104,8 @@ RECORDS = (
     ("benchmarks.md", "|  | processor seconds, median", "2026-11-27-graphs-avx2.md"),
     ("benchmarks.md", "|  | 5,000 nodes", "2026-11-27-graphs-avx2.md"),
     ("benchmarks.md", "|  | milliseconds, median of five", "2026-11-27-graphs-parts-avx2.md"),
+    ("benchmarks.md", "|  | milliseconds | times ours", "2026-11-27-spectral-others-avx2.md"),
+    ("benchmarks.md", "| nodes | layers on", "2026-11-27-spectral-others-avx2.md"),
     ("design.md", "| pairs | epsilon | averaged", "2026-11-27-sinkhorn_updates-avx2.md"),
     ("diagnostics.md", "| planted |", "2026-11-27-diagnose-planted-avx2.md"),
     ("features.md", "| method | step, ms", "2026-11-27-features-classification-avx2.md"),
