@@ -233,7 +233,7 @@ def assert_same_training() -> None:
         raise RuntimeError("the losses of the same subset differ")
 
 
-def measure(setting: Setting, seconds: float, console: Console) -> list[tuple[str, ...]]:
+def measure(setting: Setting, seconds: float) -> list[tuple[str, ...]]:
     """Pairs a second of each way, and how many times the last of them; then the shares of a step."""
     every, batches = ways(setting), sentences(setting, 4)
     turns: dict[str, int] = defaultdict(int)
@@ -264,7 +264,6 @@ def measure(setting: Setting, seconds: float, console: Console) -> list[tuple[st
                 shares,
             )
         )
-    console.print(f"[dim]k = {setting.k:,} done[/dim]")
     return rows
 
 
@@ -288,7 +287,7 @@ def main() -> None:
         table.add_column(heading, justify="left" if heading in ("way", "shares of the step") else "right")
     for k in [256] if options.quick else options.negatives:
         setting = Setting(pairs=options.pairs, dim=options.dim, k=k, vocabulary=options.vocabulary)
-        for row in measure(setting, 1.0 if options.quick else options.seconds, console):
+        for row in measure(setting, 1.0 if options.quick else options.seconds):
             table.add_row(*row)
     console.print(table)
 
