@@ -107,6 +107,7 @@ RECORDS = (
     ("benchmarks.md", "|  | milliseconds | times ours", "2026-11-27-spectral-others-avx2.md"),
     ("benchmarks.md", "| nodes | layers on", "2026-11-27-spectral-others-avx2.md"),
     ("benchmarks.md", "| k | way", "2026-11-27-text-avx2.md"),
+    ("benchmarks.md", "| rows |  | wall, s", "2026-11-27-diagnose-size-avx2.md"),
     ("design.md", "| pairs | epsilon | averaged", "2026-11-27-sinkhorn_updates-avx2.md"),
     ("diagnostics.md", "| planted |", "2026-11-27-diagnose-planted-avx2.md"),
     ("extensions.md", "|  | milliseconds | times ours", "2026-11-27-extensions-avx2.md"),
