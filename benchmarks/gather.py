@@ -18,15 +18,14 @@ import time
 
 import torch
 import torch.distributed as dist
-from rich.box import MARKDOWN
 from rich.console import Console
-from rich.table import Table
 from torch import multiprocessing
 from torch.utils.flop_counter import FlopCounterMode
 
 from machine import description
 from method import BETA, CLASS_PRIOR, TEMPERATURE
 from tammes import Gather, InBatch, Objective, recipes
+from times_table import markdown_table
 
 OBJECTIVES = {
     "simclr": recipes.simclr(temperature=TEMPERATURE),
@@ -84,11 +83,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    table = Table(
-        title=f"{options.pairs:,} pairs of {options.dim} dimensions, one thread a process",
-        title_justify="left",
-        box=MARKDOWN,
-    )
+    table = markdown_table(f"{options.pairs:,} pairs of {options.dim} dimensions, one thread a process")
     for column in ("loss", "processes", "ms", "speed-up", "processor ms of each", "speed-up", "products"):
         table.add_column(column, justify="left" if column == "loss" else "right")
     with tempfile.TemporaryDirectory() as folder:

@@ -23,9 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from rich.box import MARKDOWN
 from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 from torch.nn.functional import one_hot, softplus
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -39,6 +37,7 @@ from tammes.data import GraphBatch, GraphSet, graphs_of, tu_set
 from tammes.encoders import GINEncoderConfig, ShortcutHead, ShortcutHeadConfig
 from tammes.encoders.gin_layer import NeighborSums
 from tammes.training import Model
+from times_table import markdown_table
 from timing import side_by_side
 
 BATCH, WIDTH, LAYERS = 128, 32, 3
@@ -237,7 +236,7 @@ def print_parts(console: Console, graphs: GraphSet, orders: list[Tensor]) -> Non
         "Adam": steps(False),
         "Adam, fused": steps(True),
     }
-    table = Table(title="processor time of an epoch", title_justify="left", box=MARKDOWN)
+    table = markdown_table("processor time of an epoch")
     for title in ("", "milliseconds, median of five"):
         table.add_column(title)
     for name, work in works.items():
@@ -292,18 +291,14 @@ def main() -> None:
     if peer is not None:
         works["PyGCL's loss, torch_geometric"] = of_published(graphs, orders, peer)
     times = side_by_side(works, budget=5.0 if choice.quick else 120.0, clock=time.process_time)
-    table = Table(
-        title=f"an epoch of {len(orders)} batches of {BATCH} graphs, {len(graphs.features):,} nodes",
-        title_justify="left",
-        box=MARKDOWN,
+    table = markdown_table(
+        f"an epoch of {len(orders)} batches of {BATCH} graphs, {len(graphs.features):,} nodes"
     )
     for title in ("", "processor seconds, median", "times as long as tammes"):
         table.add_column(title)
     for name, each in times.items():
         table.add_row(name, f"{each.median:.3f}", f"{each.over(times['tammes']):.2f}")
-    memory = Table(
-        title="largest tensor of the loss and its gradient, in MB", title_justify="left", box=MARKDOWN
-    )
+    memory = markdown_table("largest tensor of the loss and its gradient, in MB")
     sizes = (5_000, 20_000) if choice.quick else (5_000, 20_000, 100_000)
     for title in ("", *(f"{nodes:,} nodes of {nodes // 40:,} graphs" for nodes in sizes)):
         memory.add_column(title)

@@ -15,6 +15,7 @@ import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 from machine import instructions
@@ -27,10 +28,11 @@ WIDTH = "300"
 def page(name: str, words: list[str], output: str, day: str) -> str:
     """Return the page of an output: its tables, and a paragraph for each line that is none."""
     parts = [f"# {day}, {name}", f"    python benchmarks/{shlex.join(words)}"]
-    for line in filter(None, map(str.strip, output.splitlines())):
-        if line.startswith("|") and parts[-1].startswith("|"):
+    lines = [line.strip() for line in output.splitlines()]
+    for before, line in pairwise(["", *lines]):
+        if line.startswith("|") and before.startswith("|"):
             parts[-1] += f"\n{line}"
-        else:
+        elif line:
             parts.append(line)
     return "\n\n".join(parts) + "\n"
 

@@ -20,9 +20,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import torch
-from rich.box import MARKDOWN
 from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
@@ -31,6 +29,7 @@ from tammes import ContextWindow
 from tammes.data import Texts, Tokens, Words, texts
 from tammes.encoders import GRUConfig, SentenceEncoder, TwoTowersConfig
 from tammes.training.quick_thoughts import quick_thoughts
+from times_table import markdown_table
 
 LONGEST, SENTENCES, RATE = 32, 256, 1e-3
 VOCABULARY, MEAN = 22_000, 18.3
@@ -153,13 +152,8 @@ def main() -> None:
     }
     batches = [tokens.take(torch.arange(SENTENCES) + SENTENCES * step) for step in range(steps)]
     found = measured(ways, batches)
-    table = Table(
-        "way",
-        *(f"{part}, ms" for part in PARTS),
-        "step, ms",
-        "sentences/s",
-        "ours is quicker by",
-        box=MARKDOWN,
+    table = markdown_table(
+        "", "way", *(f"{part}, ms" for part in PARTS), "step, ms", "sentences/s", "ours is quicker by"
     )
     totals = {
         name: [sum(each) for each in zip(*parts.values(), strict=True)] for name, parts in found.items()

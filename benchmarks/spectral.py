@@ -26,7 +26,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
@@ -48,7 +47,7 @@ from tammes.spectral import (
     keep_freed_memory,
 )
 from tammes.spectral.transform import AddEigenpairs
-from times_table import times_table
+from times_table import markdown_table, times_table
 from timing import side_by_side
 
 Works = dict[str, Callable[[], object]]
@@ -179,7 +178,7 @@ def signnet_rows(
 def show_signnet(rows: list[tuple[str, ...]]) -> Table:
     """The rows, for the terminal."""
     title = "SignNet on molecules, forward and backward; of the others their time divided by ours"
-    table = Table(title=title, title_justify="left", box=MARKDOWN)
+    table = markdown_table(title)
     for name in SIGNNET:
         table.add_column(name, justify="right")
     for row in rows:
@@ -216,11 +215,7 @@ def measured(task: str, *order: str) -> str:
 
 def show_memory(sides: list[int], threads: int, console: Console) -> None:
     """One table of memory, each row from a separate process."""
-    table = Table(
-        title="BasisNet on a grid with all eigenvectors, forward and backward",
-        title_justify="left",
-        box=MARKDOWN,
-    )
+    table = markdown_table("BasisNet on a grid with all eigenvectors, forward and backward")
     for name in ("nodes", "layers on", "", "rise, MB", "process, MB", "seconds"):
         table.add_column(name, justify="left" if name in ("", "layers on") else "right")
     for layers in LAYERS:

@@ -19,9 +19,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import torch
-from rich.box import MARKDOWN
 from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -30,6 +28,7 @@ from tammes import recipes
 from tammes.data.tokens import Tokens
 from tammes.encoders.bag_of_words import BagOfWords
 from tammes.selection import Subset
+from times_table import markdown_table
 from timing import side_by_side
 
 LEARNING_RATE, CLIP = 0.01, 2.5
@@ -234,7 +233,7 @@ def assert_same_training() -> None:
         raise RuntimeError("the losses of the same subset differ")
 
 
-def measure(setting: Setting, seconds: float, console: Console) -> list[tuple[str, ...]]:
+def measure(setting: Setting, seconds: float) -> list[tuple[str, ...]]:
     """Pairs a second of each way, and how many times the last of them; then the shares of a step."""
     every, batches = ways(setting), sentences(setting, 4)
     turns: dict[str, int] = defaultdict(int)
@@ -265,7 +264,6 @@ def measure(setting: Setting, seconds: float, console: Console) -> list[tuple[st
                 shares,
             )
         )
-    console.print(f"[dim]k = {setting.k:,} done[/dim]")
     return rows
 
 
@@ -284,16 +282,12 @@ def main() -> None:
     console = Console(width=max(150, Console().width))
     console.print(description(), highlight=False)
     assert_same_training()
-    table = Table(
-        title=f"A step of {options.pairs:,} pairs, {options.dim} dimensions",
-        title_justify="left",
-        box=MARKDOWN,
-    )
+    table = markdown_table(f"A step of {options.pairs:,} pairs, {options.dim} dimensions")
     for heading in ("k", "way", "ms", "pairs a second", "times ours", "shares of the step"):
         table.add_column(heading, justify="left" if heading in ("way", "shares of the step") else "right")
     for k in [256] if options.quick else options.negatives:
         setting = Setting(pairs=options.pairs, dim=options.dim, k=k, vocabulary=options.vocabulary)
-        for row in measure(setting, 1.0 if options.quick else options.seconds, console):
+        for row in measure(setting, 1.0 if options.quick else options.seconds):
             table.add_row(*row)
     console.print(table)
 

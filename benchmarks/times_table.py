@@ -1,4 +1,4 @@
-"""A table of equivalent works, timed side by side."""
+"""Tables in Markdown, for the terminal and for a record, and one of works that are timed side by side."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from collections.abc import Mapping
 
 from rich.box import MARKDOWN
 from rich.table import Table
+from rich.text import Text
 
 from method import Work
 from timing import side_by_side
+
+
+def markdown_table(title: str = "", *headings: str) -> Table:
+    """Return an empty table under a title, which stays on one line however narrow the table is."""
+    line = Text(title, no_wrap=True, overflow="ignore") if title else None
+    return Table(*headings, title=line, title_justify="left", box=MARKDOWN)
 
 
 def times_table(title: str, works: Mapping[str, Work], seconds: float) -> Table:
@@ -21,7 +28,7 @@ def times_table(title: str, works: Mapping[str, Work], seconds: float) -> Table:
     """
     times = side_by_side(works, seconds)
     first = next(iter(times.values()))
-    table = Table(title=title, title_justify="left", box=MARKDOWN)
+    table = markdown_table(title)
     for heading in ("", "milliseconds", "times ours"):
         table.add_column(heading, justify="right" if heading else "left")
     for name, found in times.items():

@@ -55,10 +55,10 @@ def test_the_table_of_signnet_is_the_recorded_one() -> None:
 def test_a_record_keeps_tables_and_the_lines_around_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     page = import_module("record").page
-    output = "EPYC, 1 threads\ntimes\n| | ms |\n|---|---|\n| ours | 3 |\n\n\nours is quicker\n"
+    output = "EPYC\ntimes\n| | ms |\n|---|---|\n| ours | 3 |\n\n| a |\n|---|\n| b |\n\nours is quicker\n"
     assert page("speed", ["speed.py", "--data", "a b"], output, "2026-11-27") == (
-        "# 2026-11-27, speed\n\n    python benchmarks/speed.py --data 'a b'\n\nEPYC, 1 threads\n\ntimes\n\n"
-        "| | ms |\n|---|---|\n| ours | 3 |\n\nours is quicker\n"
+        "# 2026-11-27, speed\n\n    python benchmarks/speed.py --data 'a b'\n\nEPYC\n\ntimes\n\n"
+        "| | ms |\n|---|---|\n| ours | 3 |\n\n| a |\n|---|\n| b |\n\nours is quicker\n"
     )
 
 
@@ -85,6 +85,48 @@ def test_the_speeds_of_the_readme_are_the_recorded_ones(column: int) -> None:
         shown = row[1 + column]
         decimals = len(shown.partition(".")[2])
         assert abs(float(shown) - min(ratios)) <= 0.5 * 10**-decimals + 1e-9, (row[0], shown, min(ratios))
+
+
+# A page, the beginning of a table's first line, and the record whose rows the table shows, whole or in part.
+RECORDS = (
+    (
+        "benchmarks.md",
+        "| method | step, ms | overhead | loss alone, ms |\n",
+        "2026-11-27-equivariance-avx2.md",
+    ),
+    (
+        "benchmarks.md",
+        "| method | step, ms | overhead | loss alone, ms | over",
+        "2026-11-27-features-avx2.md",
+    ),
+    ("benchmarks.md", "| augmentation | ms", "2026-11-27-images-avx2.md"),
+    ("benchmarks.md", "| network, forward and backward | ms", "2026-11-27-images-avx2.md"),
+    ("benchmarks.md", "|  | processor seconds, median", "2026-11-27-graphs-avx2.md"),
+    ("benchmarks.md", "|  | 5,000 nodes", "2026-11-27-graphs-avx2.md"),
+    ("benchmarks.md", "|  | milliseconds, median of five", "2026-11-27-graphs-parts-avx2.md"),
+    ("benchmarks.md", "|  | milliseconds | times ours", "2026-11-27-spectral-others-avx2.md"),
+    ("benchmarks.md", "| nodes | layers on", "2026-11-27-spectral-others-avx2.md"),
+    ("benchmarks.md", "| k | way", "2026-11-27-text-avx2.md"),
+    ("benchmarks.md", "| rows |  | wall, s", "2026-11-27-diagnose-size-avx2.md"),
+    ("design.md", "| pairs | epsilon | averaged", "2026-11-27-sinkhorn_updates-avx2.md"),
+    ("diagnostics.md", "| planted |", "2026-11-27-diagnose-planted-avx2.md"),
+    ("extensions.md", "|  | milliseconds | times ours", "2026-11-27-extensions-avx2.md"),
+    ("features.md", "| method | step, ms", "2026-11-27-features-classification-avx2.md"),
+    ("geometry.md", "| points | angle | best", "2026-11-27-packings-avx2.md"),
+    ("latent.md", "|  | milliseconds | times ours", "2026-11-27-latent-avx2.md"),
+    ("masked.md", "| method | step, ms", "2026-11-27-masked-avx2.md"),
+    ("text.md", "| way | forward, ms", "2026-11-27-sentences-avx2.md"),
+)
+
+
+@pytest.mark.parametrize(("page", "head", "record"), RECORDS)
+def test_the_rows_of_a_benchmark_are_the_recorded_ones(page: str, head: str, record: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
+    kept = [set(row) for row in rows_of((RESULTS / record).read_text())]
+    shown = [row for table in tables_of(text, head) for row in rows_of(table)]
+    assert len(shown) > 2
+    assert [row for row in shown if not any(set(row) <= each for each in kept)] == []
+    assert record in text
 
 
 # A page, the beginning of a table's first line, and the kept study that the table shows.

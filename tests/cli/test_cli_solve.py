@@ -13,8 +13,8 @@ import torch
 from tammes.cli import solve
 from tammes.cli.main import main
 from tammes.cli.options.solve import Solve
-from tammes.cli.solver_choice import approach_of
-from tammes.extensions import Answer, clique_penalty
+from tammes.cli.solver_choice import method_of, problem_constructor
+from tammes.extensions import Answer, GraphFunction, clique_penalty, edge_list
 from tammes.extensions.solvers import FitConfig
 
 QUICK = ("--epochs", "2", "--width", "8", "--layers", "1")
@@ -93,9 +93,10 @@ def test_one_graph_of_the_user_s_own(
     file = tmp_path / "friends.edgelist"
     file.write_text("ann bob\nbob cy\nann cy\ncy dan\ndan eve\n")
     words = ["solve", "max-clique", "--graph", str(file), "--epochs", "60", "--width", "16", *answers]
-    assert approach_of(Solve(problem="max-clique", graph=file, exact_objective=True), "lovasz").clique == (
-        clique_penalty()
-    )
+    choice = Solve(problem="max-clique", graph=file, exact_objective=True)
+    problem = problem_constructor(choice, method_of(choice, "lovasz"))(edge_list(file)[0])
+    assert isinstance(problem.objective, GraphFunction)
+    assert problem.objective.formula == clique_penalty()
     assert main([*words, "--extension", "lovasz", "erdos", "--json", "--exact-objective"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     exact = rows[-1].pop("seconds")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -30,22 +31,33 @@ def test_tu_graphs_are_found_and_split(tmp_path: Path, below: str) -> None:
     assert len(tu_graphs(tmp_path, most=2)) == 2
 
 
+def test_an_archive_is_read_and_one_of_several_data_sets_is_not_guessed(tmp_path: Path) -> None:
+    for name in ("ONE", "TWO"):
+        write_tu(tmp_path / "sets" / name, EDGES, INDICATOR, name=name)
+    archive = shutil.make_archive(str(tmp_path / "ONE"), "zip", tmp_path / "sets", "ONE")
+    assert [graph.ground.sizes for graph in tu_graphs(archive)] == [(3,), (2,), (1,)]
+    with pytest.raises(ValueError, match=r"found 2 \(ONE, TWO\): name one of their folders"):
+        tu_graphs(tmp_path / "sets")
+
+
 def test_folders_that_hold_no_such_graphs(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"expected NAME_A\.txt and NAME_graph_indicator\.txt in"):
+    with pytest.raises(
+        ValueError, match=r"expected NAME_A\.txt and NAME_graph.* of a data set .*, found none"
+    ):
         tu_graphs(tmp_path)
     with pytest.raises(ValueError, match=r"expected a folder or the name of a TU data set, got \./nowhere"):
         tu_graphs("./nowhere")
     write_tu(tmp_path, EDGES, "1\n2\n1\n")
-    with pytest.raises(ValueError, match="to number the graphs of the nodes in order"):
+    with pytest.raises(ValueError, match="number of each node's graph, from 1 and never falling"):
         tu_graphs(tmp_path)
     write_tu(tmp_path, EDGES, "1\n1\n1\n")
     with pytest.raises(ValueError, match="nodes of edges must be from 0 to 2, got 0 to 4"):
         tu_graphs(tmp_path)
     write_tu(tmp_path, "1, x\n", INDICATOR)
-    with pytest.raises(ValueError, match=r"2 integers in every line of .*TOY_A.txt, got something else"):
+    with pytest.raises(ValueError, match=r"expected numbers in every line of .*TOY_A\.txt"):
         tu_graphs(tmp_path)
     write_tu(tmp_path, "1, 2, 3\n", INDICATOR)
-    with pytest.raises(ValueError, match="2 integers in every line"):
+    with pytest.raises(ValueError, match=r"expected 2 integers in each line of .*TOY_A\.txt, got 3"):
         tu_graphs(tmp_path)
 
 

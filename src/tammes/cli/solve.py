@@ -16,10 +16,10 @@ from rich.table import Table
 from tammes.cli.options.solve import ApproachName, Solve
 from tammes.cli.output import counted
 from tammes.cli.solver_choice import (
-    approach_of,
     cache_of,
     fit_config,
     is_rising,
+    method_of,
     network_config,
     network_of,
     problem_constructor,
@@ -27,9 +27,9 @@ from tammes.cli.solver_choice import (
 from tammes.estimate import Estimate
 from tammes.extensions import Answer, Graphs, edge_list, exact_answers, tu_graphs
 from tammes.extensions.solvers import (
+    ByScalar,
     FitConfig,
     SolverNetwork,
-    approaches,
     approximation_ratios,
     fit,
     greedy_by_degree,
@@ -64,7 +64,7 @@ def _solve_many(choice: Solve) -> None:
     except ImportError as error:
         raise ValueError(str(error)) from error
     train, test, validation = split(graphs, seed=choice.seed)
-    plain = problem_constructor(choice, approaches.lovasz())
+    plain = problem_constructor(choice, ByScalar())
     answers = exact_answers(plain(Graphs.join(test)), cache=cache_of(choice), seconds=choice.seconds)
     optima = torch.tensor([answer.score for answer in answers], dtype=torch.float64)
     exact = _total_seconds(answers)
@@ -72,20 +72,20 @@ def _solve_many(choice: Solve) -> None:
     unproved = sum(answer.bound > answer.score for answer in answers)
 
     def trained(name: ApproachName, config: FitConfig, done: OnEpoch | None = None) -> SolverNetwork:
-        approach = approach_of(choice, name)
-        network, make_problem = network_of(choice, approach), problem_constructor(choice, approach)
-        fit(network, approach.method, make_problem, train, validation, config, optima=known, on_epoch=done)
+        method = method_of(choice, name)
+        network, make_problem = network_of(choice, method), problem_constructor(choice, method)
+        fit(network, method, make_problem, train, validation, config, optima=known, on_epoch=done)
         return network
 
     rows = [_result(GREEDY, greedy_scores(plain, test, rising=is_rising(choice)), optima, None)]
     left_out = _left_out(choice, None if unproved else exact, trained)
     for name in () if left_out else choice.methods:
-        approach, started = approach_of(choice, name), time.perf_counter()
+        method, started = method_of(choice, name), time.perf_counter()
         with _steps(choice, name) as done:
             network = trained(name, fit_config(choice), done)
         spent = time.perf_counter() - started
-        make_problem = problem_constructor(choice, approach)
-        scores = solve(network, approach.method, make_problem, test, batch_size=choice.batch_size)
+        make_problem = problem_constructor(choice, method)
+        scores = solve(network, method, make_problem, test, batch_size=choice.batch_size)
         rows.append(_result(name, scores, optima, spent))
     if choice.json:
         counts = {"test_graphs": len(test), "unproved": unproved, "exact_seconds": exact}
@@ -208,7 +208,7 @@ def _show(
 
 def _solve_one(choice: Solve, path: Path) -> None:
     graph, names = edge_list(path)
-    plain = problem_constructor(choice, approaches.lovasz())
+    plain = problem_constructor(choice, ByScalar())
     (answer,) = exact_answers(plain(graph), cache=cache_of(choice), seconds=choice.seconds)
     rows: list[dict[str, Any]] = []
 
@@ -222,9 +222,9 @@ def _solve_one(choice: Solve, path: Path) -> None:
     def searched(
         name: ApproachName, config: FitConfig, done: OnEpoch | None = None
     ) -> tuple[float, torch.Tensor]:
-        approach = approach_of(choice, name)
-        network, make_problem = network_of(choice, approach), problem_constructor(choice, approach)
-        return search(network, approach.method, make_problem, graph, config, on_step=done)
+        method = method_of(choice, name)
+        network, make_problem = network_of(choice, method), problem_constructor(choice, method)
+        return search(network, method, make_problem, graph, config, on_step=done)
 
     known = answer.seconds if answer.proved else None
     left_out = _left_out(choice, known, searched)

@@ -1,22 +1,40 @@
 """What the options of `tammes solve` choose: networks, how they are trained, and the problem."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from tammes.cli.options.solve import ApproachName, ProblemName, Solve
 from tammes.extensions import (
+    BoundedLovasz,
     Covers,
     Graphs,
+    Neural,
+    Peak,
     Problem,
     SolutionCache,
     clique_of_size,
+    clique_penalty,
+    independence_penalty,
+    maximum_clique,
     maximum_coverage,
     maximum_cut,
+    maximum_independent_set,
 )
-from tammes.extensions.solvers import FitConfig, NetworkConfig, SolverNetwork, approaches
-from tammes.extensions.solvers.approaches import Approach
+from tammes.extensions.solvers import (
+    ByColumns,
+    ByNeural,
+    ByScalar,
+    Erdos,
+    FitConfig,
+    Method,
+    NetworkConfig,
+    Reinforce,
+    SolverNetwork,
+    StraightThrough,
+)
 
 
 def fit_config(choice: Solve) -> FitConfig:
@@ -42,38 +60,40 @@ def is_rising(choice: Solve) -> bool:
     return choice.problem == "max-independent-set"
 
 
-def approach_of(choice: Solve, name: ApproachName) -> Approach:
-    """Return the approach of a name, with its options."""
-    constructors: dict[ApproachName, Callable[[], Approach]] = {
-        "neural-lovasz": lambda: approaches.neural_lovasz(choice.eigenvectors),
-        "neural-lovasz-peak": lambda: approaches.neural_lovasz_peak(choice.eigenvectors),
-        "lovasz": approaches.lovasz,
-        "lovasz-columns": approaches.lovasz_columns,
-        "bounded-lovasz": lambda: approaches.bounded_lovasz(choice.k or 1),
-        "straight-through": approaches.straight_through,
-        "reinforce": lambda: approaches.reinforce(_generator(choice), choice.samples),
-        "erdos": approaches.erdos,
+def method_of(choice: Solve, name: ApproachName) -> Method:
+    """Return the method of a name, with its options."""
+    k, eigenvectors = choice.k or 1, choice.eigenvectors
+    constructors: dict[ApproachName, Callable[[], Method]] = {
+        "neural-lovasz": lambda: ByNeural(neural=Neural(eigenvectors=eigenvectors)),
+        "neural-lovasz-peak": lambda: ByNeural(neural=Neural(eigenvectors=eigenvectors, squash=Peak())),
+        "lovasz": ByScalar,
+        "lovasz-columns": ByColumns,
+        "bounded-lovasz": lambda: ByScalar(extension=BoundedLovasz(k=k)),
+        "straight-through": StraightThrough,
+        "reinforce": lambda: Reinforce(generator=_generator(choice), samples=choice.samples),
+        "erdos": Erdos,
     }
-    approach = constructors[name]()
-    return approach.with_exact_objectives() if choice.exact_objective else approach
+    return constructors[name]()
 
 
-def problem_constructor(choice: Solve, approach: Approach) -> Callable[[Graphs], Problem]:
-    """Return the constructor of the problem, with the objective that the approach minimizes."""
+def problem_constructor(choice: Solve, method: Method) -> Callable[[Graphs], Problem]:
+    """Return the constructor of the problem, with the objective that the method minimizes."""
+    clique = clique_penalty() if choice.exact_objective else method.clique
+    independent = independence_penalty() if choice.exact_objective else method.independent
     constructors: dict[ProblemName, Callable[[Graphs], Problem]] = {
-        "max-clique": approach.cliques,
-        "max-independent-set": approach.independent_sets,
-        "k-clique": lambda graphs: clique_of_size(graphs, k=choice.k or 1, formula=approach.clique),
+        "max-clique": partial(maximum_clique, formula=clique),
+        "max-independent-set": partial(maximum_independent_set, formula=independent),
+        "k-clique": lambda graphs: clique_of_size(graphs, k=choice.k or 1, formula=clique),
         "max-cut": maximum_cut,
         "max-coverage": lambda graphs: maximum_coverage(Covers.neighborhoods(graphs), k=choice.k or 1),
     }
     return constructors[choice.problem]
 
 
-def network_of(choice: Solve, approach: Approach) -> SolverNetwork:
+def network_of(choice: Solve, method: Method) -> SolverNetwork:
     """Return a network with initial weights."""
     torch.manual_seed(choice.seed)
-    return SolverNetwork(network_config(choice), scalar=approach.method.scalar, generator=_generator(choice))
+    return SolverNetwork(network_config(choice), scalar=method.scalar, generator=_generator(choice))
 
 
 def cache_of(choice: Solve) -> SolutionCache:

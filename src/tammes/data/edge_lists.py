@@ -97,7 +97,7 @@ def lines_of(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
 
     Args:
         path: file.
-        fewest: words that a line needs, 2 or 3.
+        fewest: words that a line needs, from 1 to 3.
 
     Raises:
         ValueError: If a line has fewer words, or the file is no text in UTF-8.

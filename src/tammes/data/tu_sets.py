@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -77,14 +77,37 @@ class TUFiles:
                 f"({error})"
             ) from error
 
-    def column(self, part: str) -> NDArray[np.int64]:
-        """Return the integers of a file with one in each line."""
+    def integers(self, part: str, *, columns: int = 1) -> Int64[Tensor, "lines columns"]:
+        """Return the integers of a file, one row for each line.
+
+        Raises:
+            ValueError: If a line holds more or fewer integers, or anything else.
+        """
         rows = self.numbers(part, np.int64)
-        if rows.size and rows.shape[1] != 1:
+        if rows.size and rows.shape[1] != columns:
+            expected = "one integer" if columns == 1 else f"{columns} integers"
             raise ValueError(
-                f"expected one integer in each line of {self.root / self.members[part]}, got {rows.shape[1]}"
+                f"expected {expected} in each line of {self.root / self.members[part]}, got {rows.shape[1]}"
             )
-        return rows.reshape(-1)
+        return torch.from_numpy(rows.reshape(-1, columns))
+
+    def owner(self) -> Int64[Tensor, " nodes"]:
+        """Return the graph of each node, numbered from 0.
+
+        Raises:
+            ValueError: If there are no nodes, or the numbers of their graphs fall.
+        """
+        owner = self.integers(INDICATOR)[:, 0] - 1
+        if len(owner) == 0 or int(owner[0]) < 0 or bool((owner.diff() < 0).any()):
+            raise ValueError(
+                f"expected the number of each node's graph, from 1 and never falling, in "
+                f"{self.root / self.members[INDICATOR]}"
+            )
+        return owner
+
+    def pairs(self) -> Int64[Tensor, "2 pairs"]:
+        """Return the nodes that each edge joins, numbered from 0 through all graphs."""
+        return self.integers(EDGES, columns=2).T - 1
 
 
 def tu_files(path: Path) -> tuple[TUFiles, ...]:
@@ -166,7 +189,19 @@ def tu_set(path: Path | str, *, name: str | None = None, attributes: bool = Fals
         ValueError: If there is no such set or more than one, a file is cut short or contradicts another, an
             edge leaves its graph, or a graph has no nodes, no edges or no label.
     """
-    path = Path(path)
+    return _read(only_set(Path(path), name=name), attributes=attributes)
+
+
+def only_set(path: Path, *, name: str | None = None) -> TUFiles:
+    """Return the files of the one data set in a folder or an archive.
+
+    Args:
+        path: folder or zip archive.
+        name: name of the set; needed where there are several.
+
+    Raises:
+        ValueError: If there is no such set or more than one.
+    """
     found = tu_files(path)
     if name is not None:
         found = tuple(each for each in found if each.name == name)
@@ -177,33 +212,23 @@ def tu_set(path: Path | str, *, name: str | None = None, attributes: bool = Fals
             f"expected NAME_A.txt and NAME_graph_indicator.txt of a data set of the TU collection in {path}, "
             f"found {which}"
         )
-    return _read(found[0], attributes=attributes)
+    return found[0]
 
 
 def _read(files: TUFiles, *, attributes: bool) -> GraphSet:
     where = str(files.root / files.members[EDGES])
-    owner = torch.from_numpy(files.column(INDICATOR)) - 1
-    if len(owner) == 0 or int(owner[0]) < 0 or bool((owner.diff() < 0).any()):
-        raise ValueError(
-            f"expected the number of each node's graph, from 1 and never falling, in "
-            f"{files.root / files.members[INDICATOR]}"
-        )
+    owner = files.owner()
     graphs = int(owner[-1]) + 1
     labels = None
     if "graph_labels" in files.members:
-        labels = [str(label) for label in files.column("graph_labels").tolist()]
+        labels = [str(label) for label in files.integers("graph_labels")[:, 0].tolist()]
         if len(labels) != graphs:
             raise ValueError(
                 f"expected a label for each of the {graphs} graphs in "
                 f"{files.root / files.members['graph_labels']}, got {len(labels)}: graph "
                 f"{min(graphs, len(labels)) + 1} is the first without a partner"
             )
-    rows = (
-        files.numbers(EDGES, np.int64).reshape(-1, 2)
-        if files.text(EDGES).strip()
-        else np.zeros((0, 2), np.int64)
-    )
-    pairs = torch.from_numpy(rows).T - 1
+    pairs = files.pairs()
     outside = ((pairs < 0) | (pairs >= len(owner))).any(0)
     if bool(outside.any()):
         line = int(outside.nonzero()[0])

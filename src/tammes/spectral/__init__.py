@@ -22,15 +22,20 @@ from tammes.spectral.equivariant.ign import (
 )
 from tammes.spectral.equivariant.matrices import Dense, Factored, Matrices, Nodes
 from tammes.spectral.equivariant.tensors import TensorToTensor, bell_number, set_partitions
-from tammes.spectral.perceptron import (
+from tammes.spectral.phi import (
+    GIN,
     Concatenated,
     ConcatenatedConfig,
     Elementwise,
     ElementwiseConfig,
+    GINConfig,
+    Phi,
+    PhiConfig,
+    Rho,
+    RhoConfig,
     Summed,
     SummedConfig,
 )
-from tammes.spectral.phi import GIN, GINConfig, Phi, PhiConfig, Rho, RhoConfig
 from tammes.spectral.sets import (
     EigenvectorSetsConfig,
     EigenvectorTransformerConfig,

@@ -12,7 +12,7 @@ from typing_extensions import override
 from tammes.checks import check_integer
 from tammes.spectral.batches import batch_of, check_columns, check_eigenpairs
 from tammes.spectral.copies import Copies
-from tammes.spectral.phi import Phi, PhiConfig
+from tammes.spectral.phi import Phi, PhiConfig, Signals
 
 ROUNDING = 1e-5
 """Entries below this fraction of the largest entry of their vector have no sign."""
@@ -173,9 +173,7 @@ class OneSign(Phi):
         self.outputs = phi.outputs
 
     @override
-    def forward(
-        self, signals: Float[Tensor, "rows 2 inputs"], copies: Copies
-    ) -> Float[Tensor, "rows 2 outputs"]:
+    def forward(self, signals: Signals, copies: Copies) -> Signals:
         encoded = self.phi(signals[:, :1].contiguous(), copies)
         return torch.cat([encoded, torch.zeros_like(encoded)], dim=1)
 

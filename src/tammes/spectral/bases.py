@@ -24,7 +24,7 @@ class Bases:
     """The bases V_i of all eigenspaces of a batch, graph by graph; built by `Bases.of`.
 
     Eigenspaces are numbered through the batch, and methods take the numbers of some of them, `members`.
-    Index tensors are kept on the CPU, where chunks of eigenspaces are formed.
+    Index tensors but `batch` are kept on the CPU, where chunks of eigenspaces are formed.
 
     Args:
         vectors: eigenvectors, orthonormal within an eigenspace.
@@ -33,6 +33,7 @@ class Bases:
         number: number of each eigenspace within its graph.
         column: first column of each basis.
         dimension: number of columns of each basis, d_i.
+        batch: graph of each node.
         starts: first node of each graph.
         sizes: number of nodes of each graph.
     """
@@ -43,6 +44,7 @@ class Bases:
     number: Int[Tensor, " spaces"]
     column: Int[Tensor, " spaces"]
     dimension: Int[Tensor, " spaces"]
+    batch: Int[Tensor, " nodes"]
     starts: Int[Tensor, " graphs"]
     sizes: Int[Tensor, " graphs"]
 
@@ -88,6 +90,7 @@ class Bases:
             number=found.number[graph, column].cpu(),
             column=column.cpu(),
             dimension=dimension.cpu(),
+            batch=batch,
             starts=sizes.cumsum(0) - sizes,
             sizes=sizes,
         )
@@ -119,7 +122,8 @@ class Bases:
     def copies(self, edge_index: Int[Tensor, "2 m"] | None) -> Copies:
         """Return the graphs with one copy for each of their eigenspaces, as rho sees them."""
         counts = torch.bincount(self.graph, minlength=len(self.sizes))
-        return copies_of_spaces(self.sizes, counts, self.vectors.shape[1], edge_index, self.vectors.device)
+        present = torch.arange(self.vectors.shape[1]) < counts[:, None]
+        return Copies.where(present.to(self.batch.device), self.batch, edge_index)
 
     def nodes(self, members: Int[Tensor, " some"]) -> Nodes:
         """Return the sizes of the graphs of some eigenspaces, to pad them to the largest."""
@@ -153,8 +157,8 @@ class Bases:
         return torch.cat((self.values[members.to(self.values.device)][:, None], others), dim=1)
 
 
-def check_multiplicities(known: tuple[int, ...] | None) -> None:
-    """Raise ValueError unless `known` is None or a tuple of different integers of at least 1.
+def check_multiplicities(known: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """Return `known`, None or a tuple of different integers of at least 1; anything else raises ValueError.
 
     Example:
         >>> check_multiplicities((1, 1))
@@ -162,31 +166,11 @@ def check_multiplicities(known: tuple[int, ...] | None) -> None:
             ...
         ValueError: multiplicities must be a tuple of different integers, at least one, got (1, 1)
     """
-    if known is None:
-        return
-    if not isinstance(known, tuple) or not known or len(set(known)) < len(known):
-        raise ValueError(f"multiplicities must be a tuple of different integers, at least one, got {known!r}")
-    for each in known:
-        check_integer("each of multiplicities", each)
-
-
-def copies_of_spaces(
-    sizes: Int[Tensor, " graphs"],
-    counts: Int[Tensor, " graphs"],
-    columns: int,
-    edge_index: Int[Tensor, "2 m"] | None,
-    device: torch.device,
-) -> Copies:
-    """Return graphs with one copy for each eigenspace, in place of one for each eigenvector.
-
-    Args:
-        sizes: number of nodes of each graph, on the CPU.
-        counts: number of eigenspaces of each graph, on the CPU.
-        columns: largest possible number of eigenspaces.
-        edge_index: edges of the graphs, or None.
-        device: device of the result.
-    """
-    batch = torch.arange(len(sizes)).repeat_interleave(sizes).to(device)
-    present = torch.arange(columns, device=device) < counts.to(device)[:, None]
-    edges = batch.new_zeros(2, 0) if edge_index is None else edge_index
-    return Copies.where(present, batch, edges)
+    if known is not None:
+        if not isinstance(known, tuple) or not known or len(set(known)) < len(known):
+            raise ValueError(
+                f"multiplicities must be a tuple of different integers, at least one, got {known!r}"
+            )
+        for each in known:
+            check_integer("each of multiplicities", each)
+    return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -10,14 +11,13 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from tammes.checks import check_integer
-from tammes.spectral.bases import CONSTANTS, Bases, check_multiplicities, copies_of_spaces
+from tammes.spectral.bases import CONSTANTS, Bases, check_multiplicities
 from tammes.spectral.batches import batch_of, check_features
 from tammes.spectral.copies import Copies
 from tammes.spectral.eigen.eigenspaces import Projectors, RelativeGap
 from tammes.spectral.equivariant.ign import IGN, IGNConfig
 from tammes.spectral.equivariant.matrices import Dense, Nodes
-from tammes.spectral.perceptron import SummedConfig
-from tammes.spectral.phi import RhoConfig
+from tammes.spectral.phi import RhoConfig, SummedConfig
 
 
 class BasisNet(nn.Module):
@@ -69,11 +69,10 @@ class BasisNet(nn.Module):
         at_once: int = 2**23,
     ) -> None:
         super().__init__()
-        check_multiplicities(multiplicities)
         self.dim = check_integer("dim", dim)
         self.features = check_integer("features", features, minimum=0)
         self.at_once = check_integer("at_once", at_once)
-        self.multiplicities = multiplicities
+        self.multiplicities = check_multiplicities(multiplicities)
         self.gap = gap or RelativeGap()
         self.ign = ign or IGNConfig()
         self.igns = nn.ModuleList(
@@ -118,16 +117,12 @@ class BasisNet(nn.Module):
             for ign, members in zip(self.igns, bases.by_multiplicity(self.multiplicities), strict=True)
             for chunk in self._chunks(bases, members)
         ]
+        # The backward pass computes a chunk again: only its own matrices are in memory at that time.
+        twice = partial(checkpoint, _encoded, use_reentrant=False, preserve_rng_state=False)
+        encode = twice if len(chunks) > 1 and torch.is_grad_enabled() else _encoded
         parts, places = [], []
         for ign, members in chunks:
-            if len(chunks) > 1 and torch.is_grad_enabled():
-                # The backward pass computes a chunk again: only its own matrices are in memory at that time.
-                part = checkpoint(
-                    _encoded, ign, bases, members, x, use_reentrant=False, preserve_rng_state=False
-                )
-            else:
-                part = _encoded(ign, bases, members, x)
-            parts.append(part)
+            parts.append(encode(ign, bases, members, x))
             number = bases.number[members].to(copies.row.device)
             places.append(copies.row[bases.rows(members), number[:, None]][bases.nodes(members).mask])
         result = bases.vectors.new_zeros(copies.rows, self.ign.dim)
@@ -212,10 +207,10 @@ class ProjectorBasisNet(nn.Module):
             raise ValueError("expected the projectors of at least one graph, got none")
         dtype = next(self.parameters()).dtype
         encoded = torch.cat([self._encoded(each, dtype) for each in graphs])
-        shapes = torch.tensor([each.matrices.shape[:2] for each in graphs])  # eigenspaces, nodes
-        counts, sizes = shapes.T
-        copies = copies_of_spaces(sizes, counts, int(sizes.max()), edge_index, encoded.device)
-        return self.rho(encoded, copies)
+        counts, sizes = torch.tensor([each.matrices.shape[:2] for each in graphs], device=encoded.device).T
+        present = torch.arange(int(sizes.max()), device=encoded.device) < counts[:, None]
+        batch = torch.arange(len(graphs), device=encoded.device).repeat_interleave(sizes)
+        return self.rho(encoded, Copies.where(present, batch, edge_index))
 
     def _encoded(self, spaces: Projectors, dtype: torch.dtype) -> Float[Tensor, "rows channels"]:
         """Return a row for each node and eigenspace of one graph."""

@@ -54,7 +54,7 @@ def check_rows(eigenvectors: Tensor, batch: Int[Tensor, " nodes"]) -> None:
         )
 
 
-def check_eigenpairs(batch: Tensor | None, eigenvectors: Tensor, eigenvalues: Tensor) -> None:
+def check_eigenpairs(batch: Int[Tensor, " nodes"], eigenvectors: Tensor, eigenvalues: Tensor) -> None:
     """Raise ValueError unless the eigenpairs are real, finite, and fit the nodes and graphs of `batch`.
 
     Args:
@@ -63,7 +63,6 @@ def check_eigenpairs(batch: Tensor | None, eigenvectors: Tensor, eigenvalues: Te
         eigenvalues: matrix of shape (graphs, k).
     """
     check_batch(batch)
-    assert batch is not None
     check_rows(eigenvectors, batch)
     graphs, columns = int(batch[-1]) + 1 if len(batch) else 0, eigenvectors.shape[1]
     fits = eigenvalues.dim() == 2 and len(eigenvalues) >= graphs and eigenvalues.shape[1] == columns

@@ -114,20 +114,24 @@ class Copies:
 
     @classmethod
     def where(
-        cls, present: Bool[Tensor, "graphs k"], batch: Int[Tensor, " nodes"], edge_index: Int[Tensor, "2 m"]
+        cls,
+        present: Bool[Tensor, "graphs k"],
+        batch: Int[Tensor, " nodes"],
+        edge_index: Int[Tensor, "2 m"] | None,
     ) -> Copies:
         """Return one copy of a graph for each column that `present` marks.
 
         Args:
             present: whether a graph has a column.
             batch: graph of each node, ascending.
-            edge_index: edges of the graphs, already checked.
+            edge_index: edges of the graphs, already checked; None for graphs without edges.
 
         Example:
             >>> columns, batch = torch.tensor([[True, True], [True, False]]), torch.tensor([0, 0, 1])
             >>> Copies.where(columns, batch, torch.tensor([[0, 1], [1, 0]])).row.tolist()
             [[0, 1], [2, 3], [4, -1]]
         """
+        edge_index = batch.new_zeros(2, 0) if edge_index is None else edge_index
         of_node = present[batch]
         row = (of_node.flatten().cumsum(0) - 1).view_as(of_node).where(of_node, -1)
         node, column = of_node.nonzero(as_tuple=True)

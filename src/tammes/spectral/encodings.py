@@ -75,7 +75,9 @@ def random_walk_encoding(
         [[0.0, 0.5], [0.0, 1.0], [0.0, 0.5]]
     """
     check_integer("steps", steps)
-    _check_all(pairs, batch)
+    check_eigenpairs(batch, pairs.vectors, pairs.values)
+    if not _are_all(pairs, batch):
+        raise ValueError("expected all eigenpairs of every graph, got fewer; leave count out of eigenpairs")
     squares = pairs.vectors.square()
     # L_uu is 0 at a node without neighbors, and 1 elsewhere.
     has_neighbors = (squares * pairs.values[batch]).sum(1, keepdim=True) > 0.5
@@ -200,9 +202,3 @@ def _are_all(pairs: Eigenpairs, batch: Tensor) -> bool:
     """Return whether every graph has as many eigenvectors as nodes."""
     found = eigenvector_mask(pairs.vectors, batch, len(pairs.values)).sum(1)
     return bool((found == torch.bincount(batch, minlength=len(pairs.values))).all())
-
-
-def _check_all(pairs: Eigenpairs, batch: Tensor) -> None:
-    check_eigenpairs(batch, pairs.vectors, pairs.values)
-    if not _are_all(pairs, batch):
-        raise ValueError("expected all eigenpairs of every graph, got fewer; leave count out of eigenpairs")

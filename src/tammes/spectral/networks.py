@@ -15,16 +15,8 @@ from tammes.checks import check_integer, check_multiple
 from tammes.spectral.layers import MLP, AttentionSizes, Sizes
 
 try:
+    import torch_geometric.nn as pyg_nn
     from torch_geometric.data import Data
-    from torch_geometric.nn import (
-        GATConv,
-        GINEConv,
-        PNAConv,
-        ResGatedGraphConv,
-        TransformerConv,
-        global_add_pool,
-        global_mean_pool,
-    )
 except ImportError as error:
     raise ImportError('networks on graphs need torch_geometric: pip install "tammes[graphs]"') from error
 
@@ -72,22 +64,18 @@ class GraphNetwork(nn.Module):
             raise ValueError(
                 f"expected node features of shape (nodes, {self.features}), got {tuple(x.shape)}"
             )
-        edges = self._edges(edge_index, edge_attr)
+        expected = (edge_index.shape[1], self.edge_features)
+        if not self.edge_features:
+            edge_attr = None
+        elif edge_attr is None or edge_attr.shape != expected:
+            came = "none" if edge_attr is None else str(tuple(edge_attr.shape))
+            raise ValueError(f"expected edge features of shape {expected}, got {came}")
         h = self.first(x)
         for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
-            h = h + self.dropout(norm(layer(h, edge_index, edges)).relu())
+            h = h + self.dropout(norm(layer(h, edge_index, edge_attr)).relu())
             if self.feed_forward:
                 h = self.feed_norms[number](h + self.dropout(self.feed_forward[number](h)))
         return h
-
-    def _edges(self, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor | None:
-        if not self.edge_features:
-            return None
-        expected = (edge_index.shape[1], self.edge_features)
-        if edge_attr is None or edge_attr.shape != expected:
-            came = "none" if edge_attr is None else str(tuple(edge_attr.shape))
-            raise ValueError(f"expected edge features of shape {expected}, got {came}")
-        return edge_attr
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +126,7 @@ class GatedGCNConfig(GraphNetworkConfig):
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
-        return ResGatedGraphConv(self.width, self.width, edge_dim=edges)
+        return pyg_nn.ResGatedGraphConv(self.width, self.width, edge_dim=edges)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,16 +147,15 @@ class GINEConfig(GraphNetworkConfig):
         mlp = nn.Sequential(
             nn.Linear(width, width), nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width)
         )
-        return _GINELayer(GINEConv(mlp, train_eps=True, edge_dim=edges), width)
+        return _GINELayer(pyg_nn.GINEConv(mlp, train_eps=True, edge_dim=edges))
 
 
 class _GINELayer(nn.Module):
     """torch_geometric's layer, which requires edge features: zeros where a graph has none."""
 
-    def __init__(self, convolution: nn.Module, width: int) -> None:
+    def __init__(self, convolution: nn.Module) -> None:
         super().__init__()
         self.convolution = convolution
-        self.width = width
 
     def forward(
         self,
@@ -177,8 +164,7 @@ class _GINELayer(nn.Module):
         edge_attr: Float[Tensor, "m edge_features"] | None,
     ) -> Float[Tensor, "nodes width"]:
         if edge_attr is None:
-            edge_attr = torch.zeros(1, self.width, dtype=h.dtype, device=h.device)
-            edge_attr = edge_attr.expand(edge_index.shape[1], -1)
+            edge_attr = h.new_zeros(1, h.shape[1]).expand(edge_index.shape[1], -1)
         return self.convolution(h, edge_index, edge_attr)
 
 
@@ -203,7 +189,7 @@ class GATConfig(GraphNetworkConfig, AttentionSizes):
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
-        return GATConv(self.width, self.width // self.heads, heads=self.heads, edge_dim=edges)
+        return pyg_nn.GATConv(self.width, self.width // self.heads, heads=self.heads, edge_dim=edges)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +210,7 @@ class SparseTransformerConfig(GraphNetworkConfig, AttentionSizes):
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
-        return TransformerConv(self.width, self.width // self.heads, heads=self.heads, edge_dim=edges)
+        return pyg_nn.TransformerConv(self.width, self.width // self.heads, heads=self.heads, edge_dim=edges)
 
     @override
     def feed_forward(self) -> list[nn.Module]:
@@ -271,7 +257,7 @@ class PNAConfig(GraphNetworkConfig):
 
     @override
     def layer(self, edges: int | None) -> nn.Module:
-        return PNAConv(
+        return pyg_nn.PNAConv(
             self.width,
             self.width,
             aggregators=["mean", "min", "max", "std"],
@@ -290,7 +276,7 @@ def degree_counts(graphs: Iterable[Data]) -> tuple[int, ...]:
         >>> degree_counts([Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3)])
         (1, 2)
     """
-    return tuple(PNAConv.get_degree_histogram(graphs).tolist())
+    return tuple(pyg_nn.PNAConv.get_degree_histogram(graphs).tolist())
 
 
 class Readout(nn.Module):
@@ -332,5 +318,5 @@ class Readout(nn.Module):
         """
         if len(h) != len(batch):
             raise ValueError(f"expected a row for each of {len(batch)} nodes, got {len(h)}")
-        pool = global_add_pool if self.sums else global_mean_pool
+        pool = pyg_nn.global_add_pool if self.sums else pyg_nn.global_mean_pool
         return self.mlp(pool(h, batch, graphs))

@@ -1,4 +1,4 @@
-"""phi, on signals on graphs, and rho, on the eigenvectors of a node: the parts of a SignNet."""
+"""The parts of a SignNet: phi, on signals on graphs, and rho, on the eigenvectors of a node."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
+from tammes.checks import check_integer
+from tammes.spectral.batches import check_columns
 from tammes.spectral.copies import Copies, Groups
-from tammes.spectral.layers import MLP, NormalizedReLU, SharedDropout, Sizes
+from tammes.spectral.layers import MLP, NormalizedReLU, PerceptronSizes, SharedDropout, Sizes
+
+Signals = Float[Tensor, "rows signs _"]
+"""Channels of each row of `Copies`, for v and, where `signs` is 2, for -v."""
 
 
 class Phi(nn.Module):
@@ -23,13 +28,11 @@ class Phi(nn.Module):
 
     outputs: int
 
-    def forward(
-        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
-    ) -> Float[Tensor, "rows signs outputs"]:
+    def forward(self, signals: Signals, copies: Copies) -> Signals:
         """Return phi(v) and phi(-v), which must not depend on each other.
 
         Args:
-            signals: channels of each row of `copies`, for v and, where `signs` is 2, for -v.
+            signals: input channels of each row of `copies`.
             copies: eigenvector and neighbors of each row.
         """
         raise NotImplementedError
@@ -49,9 +52,7 @@ class NodeLayers(Phi):
         self.layers = layers
 
     @override
-    def forward(
-        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
-    ) -> Float[Tensor, "rows signs outputs"]:
+    def forward(self, signals: Signals, copies: Copies) -> Signals:
         return self.layers(signals, _sets(copies))
 
 
@@ -61,13 +62,9 @@ def _sets(copies: Copies) -> Groups:
 
 
 class Rho(nn.Module):
-    """rho: a network on phi's outputs for all eigenvectors of a node. A subclass sets `outputs`."""
+    """rho: a network on phi's outputs for all eigenvectors of a node."""
 
-    outputs: int
-
-    def forward(
-        self, encoded: Float[Tensor, "rows inputs"], copies: Copies
-    ) -> Float[Tensor, "nodes outputs"]:
+    def forward(self, encoded: Float[Tensor, "rows inputs"], copies: Copies) -> Float[Tensor, "nodes dim"]:
         """Return the encoding of each node.
 
         Args:
@@ -82,19 +79,15 @@ class EigenvectorLayers(Rho):
 
     Args:
         layers: network from `(rows, inputs)` values and their groups to `(rows, width)`.
-        last: map of the means, from `(nodes, width)` to `(nodes, outputs)`.
-        outputs: channels of an encoding.
+        last: map of the means, from `(nodes, width)` to `(nodes, dim)`.
     """
 
-    def __init__(self, layers: nn.Module, last: nn.Module, outputs: int) -> None:
+    def __init__(self, layers: nn.Module, last: nn.Module) -> None:
         super().__init__()
-        self.outputs = outputs
         self.layers, self.last = layers, last
 
     @override
-    def forward(
-        self, encoded: Float[Tensor, "rows inputs"], copies: Copies
-    ) -> Float[Tensor, "nodes outputs"]:
+    def forward(self, encoded: Float[Tensor, "rows inputs"], copies: Copies) -> Float[Tensor, "nodes dim"]:
         groups = copies.by_node
         return self.last(groups.mean(self.layers(encoded, groups)))
 
@@ -135,9 +128,7 @@ class GIN(Phi):
         )
 
     @override
-    def forward(
-        self, signals: Float[Tensor, "rows signs inputs"], copies: Copies
-    ) -> Float[Tensor, "rows signs outputs"]:
+    def forward(self, signals: Signals, copies: Copies) -> Signals:
         for layer in self.layers:
             signals = layer(signals, copies)
         return signals
@@ -179,3 +170,131 @@ class GINConfig(Sizes, PhiConfig):
     @override
     def build(self, inputs: int) -> GIN:
         return GIN(self, inputs)
+
+
+class Elementwise(Phi):
+    """phi(v)_j = MLP(v_j).
+
+    A SignNet with it can do no more than a network on |v_1|, ..., |v_k| (Robinson, 2023, E.2.3).
+
+    Args:
+        config: settings.
+        inputs: channels of a signal.
+    """
+
+    def __init__(self, config: ElementwiseConfig, inputs: int) -> None:
+        super().__init__()
+        self.outputs = config.width
+        self.mlp = config.perceptron(inputs, config.width)
+
+    @override
+    def forward(self, signals: Signals, copies: Copies) -> Signals:
+        return self.mlp(signals)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementwiseConfig(PerceptronSizes, PhiConfig):
+    """Settings of an `Elementwise`.
+
+    Raises:
+        ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
+
+    Example:
+        >>> ElementwiseConfig(width=8).build(1).outputs
+        8
+    """
+
+    layers: int = 2
+    """Number of linear layers."""
+
+    normalize: bool = False
+    """Whether hidden layers are normalized by the batch."""
+
+    @override
+    def build(self, inputs: int) -> Elementwise:
+        return Elementwise(self, inputs)
+
+
+class Concatenated(Rho):
+    """MLP([h_1, ..., h_k]), with zeros for the eigenvectors that a graph lacks.
+
+    Args:
+        config: settings.
+        inputs: channels of one eigenvector.
+        outputs: channels of an encoding.
+
+    Raises:
+        ValueError: when called with another number of columns than `config.eigenvectors`.
+    """
+
+    def __init__(self, config: ConcatenatedConfig, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.eigenvectors = config.eigenvectors
+        self.mlp = config.perceptron(config.eigenvectors * inputs, outputs)
+
+    @override
+    def forward(self, encoded: Float[Tensor, "rows inputs"], copies: Copies) -> Float[Tensor, "nodes dim"]:
+        nodes, columns = copies.row.shape
+        check_columns(columns, self.eigenvectors)
+        empty = encoded.new_zeros(nodes * columns, encoded.shape[1])
+        side_by_side = empty.index_copy(0, copies.node * columns + copies.column, encoded)
+        return self.mlp(side_by_side.view(nodes, -1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConcatenatedConfig(PerceptronSizes, RhoConfig):
+    """Settings of a `Concatenated`. The thesis uses 8 layers on molecules, for a fixed k.
+
+    Raises:
+        ValueError: for sizes below 1, or a share outside [0, 1).
+
+    Example:
+        >>> len(ConcatenatedConfig(eigenvectors=3, layers=8, normalize=False).build(4, 2).mlp.layers)
+        15
+    """
+
+    eigenvectors: int
+    """Number of columns of eigenvectors, k."""
+
+    def __post_init__(self) -> None:
+        check_integer("eigenvectors", self.eigenvectors)
+        super().__post_init__()
+
+    @override
+    def build(self, inputs: int, outputs: int) -> Concatenated:
+        return Concatenated(self, inputs, outputs)
+
+
+class Summed(Rho):
+    """MLP(h_1 + ... + h_k), for any number of eigenvectors.
+
+    Args:
+        config: settings.
+        inputs: channels of one eigenvector.
+        outputs: channels of an encoding.
+    """
+
+    def __init__(self, config: SummedConfig, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.mlp = config.perceptron(inputs, outputs)
+
+    @override
+    def forward(self, encoded: Float[Tensor, "rows inputs"], copies: Copies) -> Float[Tensor, "nodes dim"]:
+        return self.mlp(copies.by_node.sum(encoded))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummedConfig(PerceptronSizes, RhoConfig):
+    """Settings of a `Summed`, which the thesis uses on molecules for all eigenvectors (E.11.2).
+
+    Raises:
+        ValueError: for sizes below 1, or a share outside [0, 1).
+
+    Example:
+        >>> SummedConfig(width=8).build(4, 2).mlp.layers[0]
+        Linear(in_features=4, out_features=8, bias=False)
+    """
+
+    @override
+    def build(self, inputs: int, outputs: int) -> Summed:
+        return Summed(self, inputs, outputs)

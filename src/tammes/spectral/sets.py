@@ -14,6 +14,9 @@ from tammes.spectral.copies import Groups
 from tammes.spectral.layers import MLP, AttentionSizes, SharedDropout, Sizes
 from tammes.spectral.phi import EigenvectorLayers, NodeLayers, PhiConfig, RhoConfig
 
+Elements = Float[Tensor, "rows *any _"]
+"""Channels of the elements of all sets, a row for each; axes between, such as signs, are treated alike."""
+
 
 class SetLayer(nn.Module):
     """h_j := A h_j + B mean(h) + c: the linear maps of sets.
@@ -31,9 +34,7 @@ class SetLayer(nn.Module):
         self.all = nn.Linear(inputs, outputs, bias=False)
 
     @override
-    def forward(
-        self, values: Float[Tensor, "rows *any inputs"], groups: Groups
-    ) -> Float[Tensor, "rows *any outputs"]:
+    def forward(self, values: Elements, groups: Groups) -> Elements:
         return self.own(values) + self.all(groups.mean(values))[groups.of]
 
 
@@ -56,9 +57,7 @@ class SetLayers(nn.Module):
         self.dropout = SharedDropout(config.dropout)
 
     @override
-    def forward(
-        self, values: Float[Tensor, "rows *any inputs"], groups: Groups
-    ) -> Float[Tensor, "rows *any outputs"]:
+    def forward(self, values: Elements, groups: Groups) -> Elements:
         values = self.layers[0](values, groups)
         for layer in self.layers[1:]:
             values = layer(self.dropout(values.relu()), groups)
@@ -90,8 +89,8 @@ class EigenvectorSetsConfig(Sizes, RhoConfig):
         ValueError: for a width or a number of layers below 1, or a share outside [0, 1).
 
     Example:
-        >>> EigenvectorSetsConfig(width=8).build(4, 2).outputs
-        2
+        >>> EigenvectorSetsConfig(width=8).build(4, 2).last
+        Linear(in_features=8, out_features=2, bias=True)
     """
 
     layers: int = 2
@@ -100,7 +99,7 @@ class EigenvectorSetsConfig(Sizes, RhoConfig):
     @override
     def build(self, inputs: int, outputs: int) -> EigenvectorLayers:
         sets = SetLayers(self, inputs, ends_with_relu=True)
-        return EigenvectorLayers(sets, nn.Linear(self.width, outputs), outputs)
+        return EigenvectorLayers(sets, nn.Linear(self.width, outputs))
 
 
 class SetAttention(nn.Module):
@@ -118,9 +117,7 @@ class SetAttention(nn.Module):
         self.join = nn.Linear(width, width)
 
     @override
-    def forward(
-        self, values: Float[Tensor, "rows *any width"], groups: Groups
-    ) -> Float[Tensor, "rows *any width"]:
+    def forward(self, values: Elements, groups: Groups) -> Elements:
         if values.shape[0] == 0:
             return values
         three = self.project(values).unflatten(-1, (3, self.heads, -1))
@@ -147,9 +144,7 @@ class TransformerLayer(nn.Module):
         self.dropout = SharedDropout(dropout)
 
     @override
-    def forward(
-        self, values: Float[Tensor, "rows *any width"], groups: Groups
-    ) -> Float[Tensor, "rows *any width"]:
+    def forward(self, values: Elements, groups: Groups) -> Elements:
         values = values + self.dropout(self.attention(self.before_attention(values), groups))
         return values + self.dropout(self.mlp(self.before_mlp(values)))
 
@@ -165,9 +160,7 @@ class TransformerLayers(nn.Module):
         )
 
     @override
-    def forward(
-        self, values: Float[Tensor, "rows *any inputs"], groups: Groups
-    ) -> Float[Tensor, "rows *any width"]:
+    def forward(self, values: Elements, groups: Groups) -> Elements:
         values = self.first(values)
         for layer in self.layers:
             values = layer(values, groups)
@@ -202,8 +195,8 @@ class EigenvectorTransformerConfig(AttentionSizes, RhoConfig):
         ValueError: for sizes below 1, a share outside [0, 1), or a width that is no multiple of the heads.
 
     Example:
-        >>> EigenvectorTransformerConfig(width=8).build(4, 2).outputs
-        2
+        >>> EigenvectorTransformerConfig(width=8).build(4, 2).last[1]
+        Linear(in_features=8, out_features=2, bias=True)
     """
 
     layers: int = 1
@@ -212,4 +205,4 @@ class EigenvectorTransformerConfig(AttentionSizes, RhoConfig):
     @override
     def build(self, inputs: int, outputs: int) -> EigenvectorLayers:
         last = nn.Sequential(nn.LayerNorm(self.width), nn.Linear(self.width, outputs))
-        return EigenvectorLayers(TransformerLayers(self, inputs), last, outputs)
+        return EigenvectorLayers(TransformerLayers(self, inputs), last)

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from tammes.checks import check_integer
 from tammes.spectral.batches import batch_of, check_eigenpairs, check_features
 from tammes.spectral.copies import Copies
-from tammes.spectral.perceptron import SummedConfig
-from tammes.spectral.phi import GINConfig, Phi, PhiConfig, RhoConfig
+from tammes.spectral.phi import GINConfig, Phi, PhiConfig, RhoConfig, SummedConfig
 
 
 class SignNet(nn.Module):

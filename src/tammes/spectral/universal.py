@@ -14,7 +14,7 @@ from tammes.spectral.eigen.eigenpairs import eigenvector_mask
 from tammes.spectral.eigen.eigenspaces import RelativeGap
 from tammes.spectral.equivariant.matrices import Nodes
 from tammes.spectral.equivariant.tensors import TensorToTensor
-from tammes.spectral.layers import MLP
+from tammes.spectral.layers import PerceptronSizes
 
 
 class Unconstrained(nn.Module):
@@ -27,9 +27,6 @@ class Unconstrained(nn.Module):
         dim: channels of a node's encoding.
         nodes: number of nodes of every graph, n.
         eigenvectors: number of columns of eigenvectors, k; columns that a graph lacks count as zeros.
-        width: channels of the hidden layers, and of each h_i.
-        layers: number of linear layers of phi, and of rho.
-        normalize: whether hidden layers are normalized by the batch.
 
     Raises:
         ValueError: for sizes that are not integers of at least 1.
@@ -38,26 +35,13 @@ class Unconstrained(nn.Module):
     network interchangeable with `SignNet` and `BasisNet`.
     """
 
-    rho: MLP
+    rho: nn.Module
 
-    def __init__(
-        self, *, dim: int, nodes: int, eigenvectors: int, width: int, layers: int, normalize: bool
-    ) -> None:
+    def __init__(self, *, dim: int, nodes: int, eigenvectors: int) -> None:
         super().__init__()
         self.dim = check_integer("dim", dim)
         self.nodes = check_integer("nodes", nodes)
         self.eigenvectors = check_integer("eigenvectors", eigenvectors)
-        self.width = check_integer("width", width)
-        self.layers = check_integer("layers", layers)
-        self.normalize = normalize
-
-    def perceptron(self, inputs: int, outputs: int) -> MLP:
-        """Return a perceptron with the hidden layers of the settings."""
-        return MLP([inputs] + [self.width] * (self.layers - 1) + [outputs], normalize=self.normalize)
-
-    def joining_perceptron(self) -> MLP:
-        """Return rho."""
-        return self.perceptron(self.eigenvectors * self.width, self.nodes * self.dim)
 
     @override
     def forward(
@@ -112,11 +96,10 @@ class UnconstrainedSignNet(Unconstrained):
         layers: int = 3,
         normalize: bool = False,
     ) -> None:
-        super().__init__(
-            dim=dim, nodes=nodes, eigenvectors=eigenvectors, width=width, layers=layers, normalize=normalize
-        )
-        self.phi = self.perceptron(self.nodes + 1, self.width)
-        self.rho = self.joining_perceptron()
+        super().__init__(dim=dim, nodes=nodes, eigenvectors=eigenvectors)
+        sizes = PerceptronSizes(width=width, layers=layers, normalize=normalize)
+        self.phi = sizes.perceptron(nodes + 1, width)
+        self.rho = sizes.perceptron(eigenvectors * width, nodes * dim)
 
     @override
     def encoded(
@@ -165,16 +148,15 @@ class UnconstrainedBasisNet(Unconstrained):
         multiplicities: tuple[int, ...] | None = None,
         gap: RelativeGap | None = None,
     ) -> None:
-        super().__init__(
-            dim=dim, nodes=nodes, eigenvectors=eigenvectors, width=width, layers=layers, normalize=False
-        )
-        check_multiplicities(multiplicities)
-        self.multiplicities = multiplicities
+        super().__init__(dim=dim, nodes=nodes, eigenvectors=eigenvectors)
+        sizes = PerceptronSizes(width=width, layers=layers, normalize=False)
+        self.width = width
         self.gap = gap or RelativeGap()
+        self.multiplicities = check_multiplicities(multiplicities)
         self.phis = nn.ModuleList(
-            self.perceptron(self.nodes**2 + CONSTANTS, self.width) for _ in multiplicities or (None,)
+            sizes.perceptron(nodes**2 + CONSTANTS, width) for _ in multiplicities or (None,)
         )
-        self.rho = self.joining_perceptron()
+        self.rho = sizes.perceptron(eigenvectors * width, nodes * dim)
 
     @override
     def encoded(
@@ -238,14 +220,13 @@ class ExpressiveBasisNet(nn.Module):
         gigabytes: float = 4.0,
     ) -> None:
         super().__init__()
-        check_multiplicities(multiplicities)
         self.dim = check_integer("dim", dim)
         self.order = check_integer("order", order)
         self.width = check_integer("width", width)
         self.layers = check_integer("layers", layers)
         self.gigabytes = check_number("gigabytes", gigabytes, above=0)
-        self.multiplicities = multiplicities
         self.gap = gap or RelativeGap()
+        self.multiplicities = check_multiplicities(multiplicities)
         inner = [(order, order, width, width)] * (layers - 1)
         self.igns = nn.ModuleList(_layers([(2, order, 1, width), *inner]) for _ in multiplicities or (None,))
         self.rho = _layers([*inner, (order, 1, width, dim)])
@@ -267,25 +248,21 @@ class ExpressiveBasisNet(nn.Module):
         place = (occupied.cumsum(0) - 1)[bases.graph].to(eigenvectors.device)
         total = bases.vectors.new_zeros(len(nodes.sizes), self.width, *[nodes.width] * self.order)
         for ign, members in zip(self.igns, bases.by_multiplicity(self.multiplicities), strict=True):
-            if len(members):
-                own = self._tensors(ign, bases, members, nodes.width)
-                total = total.index_add(0, place[members], own.to(total.dtype))
+            if not len(members):
+                continue
+            projectors, constants = bases.projectors(members), bases.constants(members)
+            tensors = projectors.entries()
+            for layer in ign.children():
+                tensors = torch.relu(layer(tensors, projectors.nodes, constants))
+            beyond = nodes.width - projectors.nodes.width
+            padded = nn.functional.pad(tensors, (0, beyond) * self.order)
+            total = total.index_add(0, place[members], padded.to(total.dtype))
         # 1/n takes the place that it has among the constants of an eigenspace.
         constants = nn.functional.pad(nodes.counts.reciprocal()[:, None].to(total), (CONSTANTS - 1, 0))
         for layer in self.rho[:-1]:
             total = torch.relu(layer(total, nodes, constants))
         result: Tensor = self.rho[-1](total, nodes, constants)
         return result.mT[nodes.mask]
-
-    def _tensors(
-        self, ign: nn.Module, bases: Bases, members: Int[Tensor, " some"], width: int
-    ) -> Float[Tensor, "some channels *widths"]:
-        """Return the IGN's tensors for some eigenspaces, padded to the largest graph of the batch."""
-        projectors = bases.projectors(members)
-        nodes, tensors, constants = projectors.nodes, projectors.entries(), bases.constants(members)
-        for layer in ign.children():
-            tensors = torch.relu(layer(tensors, nodes, constants))
-        return nn.functional.pad(tensors, (0, width - nodes.width) * self.order)
 
     def _check_memory(self, bases: Bases) -> None:
         n, spaces = int(bases.sizes.max()), len(bases.values)

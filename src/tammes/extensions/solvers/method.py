@@ -11,7 +11,12 @@ from typing_extensions import override
 
 from tammes.checks import check_integer
 from tammes.extensions.functions.formulas import (
+    CliqueDensity,
     GraphFunction,
+    IndependenceDensity,
+    LinearFormula,
+    clique_erdos,
+    independence_penalty,
 )
 from tammes.extensions.ground_set import GroundSet, ScoredSets, Sweep
 from tammes.extensions.neural import Neural
@@ -22,10 +27,17 @@ from tammes.extensions.scalar.multilinear import Multilinear
 
 
 class Method(ABC):
-    """Loss with which a network learns to solve problems without solutions, and a decoder of its outputs."""
+    """Loss with which a network learns to solve problems without solutions, and a decoder of its outputs.
+
+    Not every objective suits every method: `clique` and `independent` are those of the paper.
+    """
 
     scalar: ClassVar[bool] = True
     """Whether the network gives a node one number; otherwise it gives an embedding."""
+    clique: ClassVar[CliqueDensity | LinearFormula] = CliqueDensity()
+    """Objective for cliques."""
+    independent: ClassVar[IndependenceDensity | LinearFormula] = IndependenceDensity()
+    """Objective for independent sets."""
 
     @abstractmethod
     def loss(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> Float[Tensor, " inputs"]:
@@ -125,6 +137,9 @@ class Erdos(Method):
     the pairs of the last graph of a batch for all of them.
     """
 
+    clique: ClassVar[CliqueDensity | LinearFormula] = clique_erdos()
+    independent: ClassVar[IndependenceDensity | LinearFormula] = independence_penalty()
+
     @override
     def loss(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> Float[Tensor, " inputs"]:
         return Multilinear()(torch.sigmoid(outputs[:, 0]), problem.objective)
@@ -185,6 +200,7 @@ class Reinforce(Method):
     Source: Robinson (2023), F.6.3. Differs: the text does not say how a set is decoded.
     """
 
+    clique: ClassVar[CliqueDensity | LinearFormula] = CliqueDensity(exponent=4.0)
     generator: torch.Generator = field(repr=False)
     samples: int = 250
     better_only: bool = False

@@ -3,18 +3,36 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import torch
 
-from tammes.extensions import Graphs, Problem, SolutionCache, clique_of_size, tu_graphs
+from tammes.extensions import (
+    BoundedLovasz,
+    Graphs,
+    Neural,
+    Peak,
+    Problem,
+    SolutionCache,
+    clique_of_size,
+    clique_penalty,
+    independence_penalty,
+    maximum_clique,
+    maximum_independent_set,
+    tu_graphs,
+)
 from tammes.extensions.solvers import (
+    ByColumns,
     ByNeural,
+    ByScalar,
+    Erdos,
     FitConfig,
+    Method,
     NetworkConfig,
+    Reinforce,
     SolverNetwork,
-    approaches,
+    StraightThrough,
     approximation_ratios,
     fit,
     greedy_scores,
@@ -22,7 +40,6 @@ from tammes.extensions.solvers import (
     solve,
     split,
 )
-from tammes.extensions.solvers.approaches import Approach
 from tammes.papers.entry import Request
 
 EPOCHS, SEEDS, RATE = 200, 3, 1e-4
@@ -35,25 +52,23 @@ SECONDS = 60.0
 """Time limit for the exact answer of a graph; after that, ratios are to the best set found."""
 CLIQUE, INDEPENDENT, OF_SIZE = "clique", "independent set", "clique of size"
 GREEDY, RANDOM = "greedy, by degree", "greedy, random scores"
-UNTRAINED = ", untrained"
+EXACT, UNTRAINED = ", exact", ", untrained"
 
-APPROACHES: dict[str, Callable[["GraphTraining"], Approach]] = {
-    "straight-through": lambda cell: approaches.straight_through(),
-    "Erdős": lambda cell: approaches.erdos(),
-    "REINFORCE": lambda cell: approaches.reinforce(
-        torch.Generator().manual_seed(cell.seed), better_only=cell.problem == INDEPENDENT
+METHODS: dict[str, Callable[["GraphTraining"], Method]] = {
+    "straight-through": lambda cell: StraightThrough(),
+    "Erdős": lambda cell: Erdos(),
+    "REINFORCE": lambda cell: Reinforce(
+        generator=torch.Generator().manual_seed(cell.seed), better_only=cell.problem == INDEPENDENT
     ),
-    "Lovász": lambda cell: approaches.lovasz(),
-    "neural Lovász": lambda cell: approaches.neural_lovasz(cell.eigenvectors),
-    "neural Lovász, peak": lambda cell: approaches.neural_lovasz_peak(cell.eigenvectors),
-    "Lovász, exact": lambda cell: approaches.lovasz().with_exact_objectives(),
-    "neural Lovász, exact": lambda cell: approaches.neural_lovasz(cell.eigenvectors).with_exact_objectives(),
-    "neural Lovász, peak, exact": lambda cell: approaches.neural_lovasz_peak(
-        cell.eigenvectors
-    ).with_exact_objectives(),
-    "Lovász of columns": lambda cell: approaches.lovasz_columns(),
-    "bounded Lovász": lambda cell: approaches.bounded_lovasz(cell.k),
+    "Lovász": lambda cell: ByScalar(),
+    "neural Lovász": lambda cell: ByNeural(neural=Neural(eigenvectors=cell.eigenvectors)),
+    "neural Lovász, peak": lambda cell: ByNeural(
+        neural=Neural(eigenvectors=cell.eigenvectors, squash=Peak())
+    ),
+    "Lovász of columns": lambda cell: ByColumns(),
+    "bounded Lovász": lambda cell: ByScalar(extension=BoundedLovasz(k=cell.k)),
 }
+"""Methods by their names, which end in `EXACT` where an exact objective replaces the paper's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +98,7 @@ class GraphTraining:
     @property
     def untrained(self) -> "GraphTraining":
         """The same network without training; objectives make no difference then."""
-        return replace(self, method=self.method.removesuffix(", exact"), epochs=0)
+        return replace(self, method=self.method.removesuffix(EXACT), epochs=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,14 +158,14 @@ class GraphData:
     def measure(self, cell: GraphTraining) -> GraphScore:
         """Train one network, or leave it untrained, and return its score."""
         train, test, validation = self._parts(cell.data)
-        plain = _problem(cell, approaches.lovasz())
+        plain = _problem(cell, ByScalar())
         optima, _ = optimal_scores(plain, test, cache=self._answers, seconds=SECONDS)
         if cell.method == GREEDY:
             return _score(greedy_scores(plain, test, rising=cell.problem == INDEPENDENT), optima)
         if cell.method == RANDOM:
             return _score(_random_scores(plain, test, seed=cell.seed), optima)
-        approach = APPROACHES[cell.method](cell)
-        method, make_problem = approach.method, _problem(cell, approach)
+        method = METHODS[cell.method.removesuffix(EXACT)](cell)
+        make_problem = _problem(cell, method)
         torch.manual_seed(cell.seed)
         network = SolverNetwork(NetworkConfig(width=cell.width, layers=cell.layers), scalar=method.scalar)
         best_epoch, best, seconds = 0, 0.0, 0.0
@@ -216,11 +231,16 @@ def settings(results: Mapping[GraphTraining, GraphScore]) -> dict[str, str]:
     }
 
 
-def _problem(cell: GraphTraining, approach: Approach) -> Callable[[Graphs], Problem]:
-    """Return the constructor of the problem of a training, with the objective of an approach."""
-    if cell.problem == OF_SIZE:
-        return lambda graphs: clique_of_size(graphs, k=cell.k, formula=approach.clique)
-    return {CLIQUE: approach.cliques, INDEPENDENT: approach.independent_sets}[cell.problem]
+def _problem(cell: GraphTraining, method: Method) -> Callable[[Graphs], Problem]:
+    """Return the constructor of the problem of a training, with the objective of a method."""
+    exact = cell.method.endswith(EXACT)
+    clique = clique_penalty() if exact else method.clique
+    independent = independence_penalty() if exact else method.independent
+    return {
+        CLIQUE: partial(maximum_clique, formula=clique),
+        INDEPENDENT: partial(maximum_independent_set, formula=independent),
+        OF_SIZE: partial(clique_of_size, k=cell.k, formula=clique),
+    }[cell.problem]
 
 
 def _score(scores: torch.Tensor, optima: torch.Tensor) -> GraphScore:

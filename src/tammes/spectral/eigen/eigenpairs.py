@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,15 +86,14 @@ def eigenpairs(
     laplacian = Symmetric() if laplacian is None else laplacian
     if not isinstance(laplacian, Laplacian):
         raise ValueError(f"laplacian must be a Laplacian, such as Symmetric(), got {laplacian!r}")
-    widest = int(graphs.sizes.max()) if len(graphs.sizes) else 0
-    width = widest if count is None else count
-    vectors = torch.zeros(len(batch), width, dtype=torch.float64, device=batch.device)
-    values = torch.zeros(len(graphs.sizes), width, dtype=torch.float64, device=batch.device)
-    large = (graphs.sizes > DENSE) & (graphs.sizes > 4 * width)  # Lanczos needs more vectors than it finds
-    pairs = Eigenpairs(vectors=vectors, values=values)
-    dense_eigenpairs(graphs, (~large).nonzero().flatten(), laplacian, pairs)
-    sparse_eigenpairs(graphs, large.nonzero().flatten(), laplacian, pairs)
-    return pairs
+    if count is None:
+        count = int(graphs.sizes.max()) if len(graphs.sizes) else 0
+    solver = _Solver(graphs=graphs, laplacian=laplacian, count=count)
+    large = (graphs.sizes > DENSE) & (graphs.sizes > 4 * count)  # Lanczos needs more vectors than it finds
+    solver.dense((~large & (graphs.sizes > 0)).nonzero().flatten())
+    for graph in large.nonzero().flatten().tolist():
+        solver.sparse(graph)
+    return solver.pairs
 
 
 def _without_cut(pairs: Eigenpairs, batch: Int[Tensor, " nodes"]) -> Eigenpairs:
@@ -138,94 +135,78 @@ MATRIX_ENTRIES = 2**23
 """Entries of the dense matrices that are in memory at once: 64 MiB of float64."""
 
 
-def dense_eigenpairs(
-    graphs: Adjacency, members: Int[Tensor, " some"], laplacian: Laplacian, pairs: Eigenpairs
-) -> None:
-    """Write the first k eigenpairs of the graphs `members` to their rows of `pairs`.
+class _Solver:
+    """The first `count` eigenpairs of graphs, as dense or sparse matrices."""
 
-    Graphs of equal size are stacked and decomposed together.
+    def __init__(self, *, graphs: Adjacency, laplacian: Laplacian, count: int) -> None:
+        self.graphs, self.count = graphs, count
+        self.off, self.diagonal = laplacian.symmetric(graphs)
+        self.scale = laplacian.scale(graphs.degrees)
+        vectors = graphs.weights.new_zeros(len(graphs.batch), count)
+        self.pairs = Eigenpairs(vectors=vectors, values=graphs.weights.new_zeros(len(graphs.sizes), count))
 
-    Raises:
-        ValueError: where the weights of the two directions of an edge differ.
-    """
-    off, diagonal = laplacian.symmetric(graphs)
-    scale, values, vectors = laplacian.scale(graphs.degrees), pairs.values, pairs.vectors
-    order = members[graphs.sizes[members].argsort(stable=True)]
-    rank = torch.full_like(graphs.sizes, len(graphs.sizes))
-    rank[order] = torch.arange(len(order), device=order.device)
-    by_rank = rank[graphs.owner].argsort()
-    ends = [0, *torch.bincount(graphs.owner, minlength=len(rank))[order].cumsum(0).tolist()]
+    def dense(self, members: Int[Tensor, " some"]) -> None:
+        """Decompose some graphs; those of equal size are stacked.
 
-    def decompose(stack: tuple[int, int, int]) -> None:
-        begin, end, size = stack
-        edges = by_rank[ends[begin] : ends[end]]
-        place = rank[graphs.owner[edges]] - begin
-        first, second = graphs.edges[:, edges] - graphs.starts[order[begin + place]]
-        matrix = off.new_zeros(end - begin, size, size)
-        matrix.index_put_((place, first, second), off[edges], accumulate=True)
-        check_symmetric(float((matrix - matrix.mT).abs().max()), float(matrix.abs().max()))
-        rows = graphs.starts[order[begin:end], None] + torch.arange(size, device=order.device)
-        matrix.diagonal(dim1=1, dim2=2).add_(diagonal[rows])
-        found, columns = torch.linalg.eigh(matrix)
-        width = min(size, values.shape[1])
-        found, columns = found[:, :width], columns[:, :, :width]
-        if scale is not None:
-            columns = _rescaled(found, columns, scale[rows])
-        values[order[begin:end], :width] = found
-        vectors[rows, :width] = columns
+        Raises:
+            ValueError: where the weights of the two directions of an edge differ.
+        """
+        graphs = self.graphs
+        order = members[graphs.sizes[members].argsort(stable=True)]
+        sizes, counts = graphs.sizes[order].unique_consecutive(return_counts=True)
+        runs = zip(sizes.tolist(), order.split(counts.tolist()), strict=True)
+        stacks = [stack for size, run in runs for stack in run.split(max(1, MATRIX_ENTRIES // size**2))]
+        rank = torch.full_like(graphs.sizes, len(graphs.sizes))
+        rank[order] = torch.arange(len(order), device=order.device)
+        degrees = torch.bincount(graphs.owner, minlength=len(rank))
+        lengths = [int(degrees[stack].sum()) for stack in stacks]
+        *edges_of_stacks, _ = rank[graphs.owner].argsort().split([*lengths, len(graphs.owner) - sum(lengths)])
 
-    # LAPACK decomposes the matrices of a stack one by one. Threads take one size each and write to disjoint
-    # rows, so no lock is needed.
-    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-        list(threads.map(decompose, _stacks(graphs.sizes[order].tolist())))
+        def decompose(stack: Int[Tensor, " some"], edges: Int[Tensor, " some_edges"]) -> None:
+            size = int(graphs.sizes[stack[0]])
+            place = rank[graphs.owner[edges]] - rank[stack[0]]
+            first, second = graphs.edges[:, edges] - graphs.starts[stack[place]]
+            matrix = self.off.new_zeros(len(stack), size, size)
+            matrix.index_put_((place, first, second), self.off[edges], accumulate=True)
+            check_symmetric(float((matrix - matrix.mT).abs().max()), float(matrix.abs().max()))
+            rows = graphs.starts[stack, None] + torch.arange(size, device=stack.device)
+            matrix.diagonal(dim1=1, dim2=2).add_(self.diagonal[rows])
+            self._keep(stack, rows, *torch.linalg.eigh(matrix))
 
+        # LAPACK decomposes the matrices of a stack one by one. Threads take one stack each and write to
+        # disjoint rows, so no lock is needed.
+        with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+            list(threads.map(decompose, stacks, edges_of_stacks))
 
-def sparse_eigenpairs(
-    graphs: Adjacency, members: Int[Tensor, " some"], laplacian: Laplacian, pairs: Eigenpairs
-) -> None:
-    """Write the first k eigenpairs of the large graphs `members`, as `dense_eigenpairs` does for small ones.
+    def sparse(self, member: int) -> None:
+        """Decompose one large graph, by Lanczos iterations.
 
-    Raises:
-        ValueError: where the weights of the two directions of an edge differ.
-    """
-    off, diagonal = laplacian.symmetric(graphs)
-    scale, values, vectors = laplacian.scale(graphs.degrees), pairs.values, pairs.vectors
-    signed = bool((graphs.weights < 0).any())
-    for member in members.tolist():
-        start, size = int(graphs.starts[member]), int(graphs.sizes[member])
-        rows = slice(start, start + size)
-        own = (graphs.owner == member).nonzero().flatten()
-        first, second = (graphs.edges[:, own] - start).cpu().numpy()
-        matrix = scipy.sparse.coo_array((off[own].cpu().numpy(), (first, second)), shape=(size, size)).tocsr()
+        Raises:
+            ValueError: where the weights of the two directions of an edge differ.
+        """
+        start, size = int(self.graphs.starts[member]), int(self.graphs.sizes[member])
+        edges = (self.graphs.owner == member).nonzero().flatten()
+        first, second = (self.graphs.edges[:, edges] - start).cpu().numpy()
+        entries = self.off[edges].cpu().numpy()
+        matrix = scipy.sparse.coo_array((entries, (first, second)), shape=(size, size)).tocsr()
         check_symmetric(float(abs(matrix - matrix.T).max()), float(abs(matrix).max()))
-        matrix = (matrix + scipy.sparse.diags_array(diagonal[rows].cpu().numpy())).tocsr()
-        lower = lower_bound(matrix) if signed else 0.0
-        found, columns = map(
-            torch.from_numpy, smallest_eigenpairs(matrix, min(size, values.shape[1]), lower=lower)
-        )
-        if scale is not None:
-            columns = _rescaled(found[None], columns[None], scale[rows].cpu()[None])[0]
-        values[member, : len(found)] = found.to(values)
-        vectors[rows, : len(found)] = columns.to(vectors)
+        rows = torch.arange(start, start + size, device=self.diagonal.device)
+        matrix = (matrix + scipy.sparse.diags_array(self.diagonal[rows].cpu().numpy())).tocsr()
+        lower = lower_bound(matrix) if bool((self.graphs.weights < 0).any()) else 0.0
+        found, columns = smallest_eigenpairs(matrix, min(size, self.count), lower=lower)
+        self._keep(member, rows[None], torch.from_numpy(found)[None], torch.from_numpy(columns)[None])
 
-
-def _rescaled(
-    values: Float[Tensor, "graphs k"], columns: Float[Tensor, "graphs n k"], scale: Float[Tensor, "graphs n"]
-) -> Float[Tensor, "graphs n k"]:
-    """Return eigenvectors D^{-1/2} u of L, orthonormal within each eigenspace."""
-    spaces = RelativeGap(warn=False)(values, torch.ones_like(values, dtype=torch.bool))
-    return orthonormal_within(columns * scale[..., None], spaces)
-
-
-def _stacks(sizes: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield ranges of graphs of equal size that fit the memory: begin, end, size."""
-    begin = 0
-    for size, group in itertools.groupby(sizes):
-        end = begin + len(list(group))
-        if size:
-            for first in range(begin, end, max(1, MATRIX_ENTRIES // size**2)):
-                yield first, min(end, first + max(1, MATRIX_ENTRIES // size**2)), size
-        begin = end
+    def _keep(
+        self, members: Tensor | int, rows: Int[Tensor, "some n"], values: Tensor, vectors: Tensor
+    ) -> None:
+        """Write the first pairs of some graphs of equal size, as those of L, to their rows."""
+        found, width = self.pairs, min(values.shape[1], self.count)
+        values, vectors = values[:, :width].to(found.values), vectors[:, :, :width].to(found.vectors)
+        if self.scale is not None:  # the eigenvectors D^{-1/2} u of L, orthonormal within each eigenspace
+            spaces = RelativeGap(warn=False)(values, torch.ones_like(values, dtype=torch.bool))
+            vectors = orthonormal_within(vectors * self.scale[rows][..., None], spaces)
+        found.values[members, :width] = values
+        found.vectors[rows, :width] = vectors
 
 
 LAYOUT = "tammes eigenpairs 2"

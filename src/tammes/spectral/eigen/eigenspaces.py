@@ -91,23 +91,19 @@ class RelativeGap:
         """
         _check(eigenvalues, mask)
         values = eigenvalues.detach()
-        tolerance = self._tolerance(values.dtype)
+        tolerance = self.tolerance or max(1e-8, 128 * torch.finfo(values.dtype).eps)
         norm = values.abs().where(mask, 0.0).amax(1, keepdim=True).clamp(min=self.norm)
         gaps = values.diff(dim=1) / norm
         between = mask[:, 1:]
         opens = torch.cat([mask[:, :1], between & (gaps > tolerance)], dim=1)
         number = (opens.cumsum(1) - 1).where(mask, -1)
-        margin = self._margin(gaps, between, tolerance)
         sizes = torch.zeros_like(number).scatter_add_(1, number.clamp(min=0), mask.long())
         return Eigenspaces(
             number=number,
             dimension=sizes.gather(1, number.clamp(min=0)).where(mask, 0),
             count=opens.sum(1),
-            margin=margin,
+            margin=self._margin(gaps, between, tolerance),
         )
-
-    def _tolerance(self, dtype: torch.dtype) -> float:
-        return max(1e-8, 128 * torch.finfo(dtype).eps) if self.tolerance is None else self.tolerance
 
     def _margin(self, gaps: Tensor, between: Tensor, tolerance: float) -> Tensor:
         decades = (gaps.clamp(min=0).log10() - math.log10(tolerance)).abs().where(between, math.inf)

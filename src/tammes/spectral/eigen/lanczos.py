@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -38,35 +39,21 @@ def smallest_eigenpairs(
         ([1.0, 2.0], [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     """
     parts, part_of = connected_components(matrix, directed=False)
-    order = np.argsort(part_of, kind="stable")
     ends = np.cumsum(np.bincount(part_of, minlength=parts))
-    values, columns, owners = [], [], []
-    for begin, end in zip(np.r_[0, ends[:-1]], ends, strict=True):
-        nodes = order[begin:end]
+    pairs: list[tuple[float, NDArray[Any], NDArray[Any]]] = []  # eigenvalue, nodes of the component, vector
+    for nodes in np.split(np.argsort(part_of, kind="stable"), ends[:-1]):
         own = matrix[nodes][:, nodes] if parts > 1 else matrix
         wanted = min(count, len(nodes))
         if len(nodes) <= max(DENSE_COMPONENT, 4 * wanted):
-            found, vectors = np.linalg.eigh(own.toarray())
+            found, columns = np.linalg.eigh(own.toarray())
         else:
-            found, vectors = _by_lanczos(own, wanted, lower)
-        values.append(found[:wanted])
-        columns.append(vectors[:, :wanted])
-        owners.append(nodes)
-    return _merged(values, columns, owners, count, matrix.shape[0])
-
-
-def _merged(
-    values: list[NDArray[Any]], columns: list[NDArray[Any]], owners: list[NDArray[Any]], count: int, size: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the smallest eigenvalues of all components, with eigenvectors on all nodes."""
-    flat = np.concatenate(values)
-    part = np.repeat(np.arange(len(values)), [len(found) for found in values])
-    column = np.concatenate([np.arange(len(found)) for found in values])
-    chosen = np.argsort(flat, kind="stable")[:count]
-    vectors = np.zeros((size, len(chosen)))
-    for place, index in enumerate(chosen):
-        vectors[owners[part[index]], place] = columns[part[index]][:, column[index]]
-    return flat[chosen], vectors
+            found, columns = _by_lanczos(own, wanted, lower)
+        pairs += zip(found[:wanted], itertools.repeat(nodes), columns.T, strict=False)
+    pairs.sort(key=lambda pair: pair[0])
+    values, vectors = np.array([value for value, _, _ in pairs[:count]]), np.zeros((matrix.shape[0], count))
+    for column, (_, nodes, vector) in enumerate(pairs[:count]):
+        vectors[nodes, column] = vector
+    return values, vectors
 
 
 def _by_lanczos(

@@ -42,10 +42,17 @@ class Adjacency:
         """
         check_batch(batch)
         check_edges(edge_index, batch)
+        edges = edge_index.shape[1]
         if edge_weight is None:
-            weights = torch.ones(edge_index.shape[1], dtype=torch.float64, device=edge_index.device)
-        else:
-            weights = _checked_weights(edge_weight, edge_index.shape[1])
+            edge_weight = torch.ones(edges, device=edge_index.device)
+        if edge_weight.shape != (edges,) or edge_weight.is_complex():
+            raise ValueError(
+                f"expected edge_weight as {edges} real numbers, one for each edge, got {edge_weight.dtype} "
+                f"{tuple(edge_weight.shape)}"
+            )
+        weights = edge_weight.double()
+        if not bool((2 * weights.abs().sum()).isfinite()):  # an upper bound of all eigenvalues
+            raise ValueError("expected finite edge weights, got infinities, NaN, or a sum that overflows")
         between = edge_index[0] != edge_index[1]
         return cls(
             edges=edge_index[:, between],
@@ -83,18 +90,6 @@ def check_symmetric(difference: float, largest: float) -> None:
             f"(entries differ by up to {difference:.3g}); make it symmetric (torch_geometric.transforms."
             "ToUndirected), or use Projectors.of its laplacian_matrix"
         )
-
-
-def _checked_weights(weights: Tensor, edges: int) -> Float[Tensor, " m"]:
-    if weights.shape != (edges,) or weights.is_complex():
-        raise ValueError(
-            f"expected edge_weight as {edges} real numbers, one for each edge, got {weights.dtype} "
-            f"{tuple(weights.shape)}"
-        )
-    weights = weights.double()
-    if not bool((2 * weights.abs().sum()).isfinite()):  # an upper bound of all eigenvalues
-        raise ValueError("expected finite edge weights, got infinities, NaN, or a sum that overflows")
-    return weights
 
 
 class Laplacian(ABC):

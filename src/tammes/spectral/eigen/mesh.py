@@ -52,7 +52,6 @@ class MeshLaplacian:
             (1.0, [1.0, -0.5, 0.0, -0.5])
         """
         corners, triangles = _checked(vertices, faces)
-        count = len(corners)
         # (faces, 3, 3): the corner, and the two edges that leave it
         own = corners[triangles]
         one, other = np.roll(own, -1, axis=1) - own, np.roll(own, 1, axis=1) - own
@@ -66,11 +65,11 @@ class MeshLaplacian:
         # corner and the one after it.
         half_cot = (one * other).sum(2) / double_area[:, None] / 2  # (faces, 3)
         first, second = np.roll(triangles, -1, axis=1).ravel(), np.roll(triangles, 1, axis=1).ravel()
-        shape = (count, count)
+        shape = (len(corners), len(corners))
         off = scipy.sparse.coo_array((half_cot.ravel(), (first, second)), shape=shape).tocsr()
         off = off + off.T
         stiffness = (scipy.sparse.diags_array(off.sum(1)) - off).tocsr()
-        areas = np.bincount(triangles.ravel(), np.repeat(double_area / 6, 3), count)
+        areas = np.bincount(triangles.ravel(), np.repeat(double_area / 6, 3), len(corners))
         if not (areas > 0).all():
             raise ValueError(f"expected every vertex in a triangle, got none of vertex {int(areas.argmin())}")
         return cls(stiffness=stiffness, areas=torch.from_numpy(areas))
@@ -96,11 +95,11 @@ class MeshLaplacian:
         root = scipy.sparse.diags_array(1 / np.sqrt(self.areas.numpy()))
         matrix = (root @ self.stiffness @ root).tocsr()
         values, vectors = smallest_eigenpairs(matrix, min(count, len(self.areas)))
-        found = torch.zeros(1, count, dtype=torch.float64)
-        columns = torch.zeros(len(self.areas), count, dtype=torch.float64)
-        found[0, : len(values)] = torch.from_numpy(values)
-        columns[:, : len(values)] = torch.from_numpy(root @ vectors)
-        return Eigenpairs(vectors=columns, values=found)
+        missing = (0, count - len(values))
+        return Eigenpairs(
+            vectors=torch.nn.functional.pad(torch.from_numpy(root @ vectors), missing),
+            values=torch.nn.functional.pad(torch.from_numpy(values)[None], missing),
+        )
 
 
 def _checked(vertices: Tensor, faces: Tensor) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,13 @@ def uniform_weights(*shape: int, terms: int) -> nn.Parameter:
     """Return weights of a sum of `terms` terms, from U(-1 / sqrt(terms), 1 / sqrt(terms)) as in nn.Linear."""
     bound = 1 / math.sqrt(max(1, terms))
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
+
+
+def check_channels(inputs: int, outputs: int, constants: int = 0) -> None:
+    """Raise ValueError for fewer than one input or output channel, or a negative number of constants."""
+    check_integer("inputs", inputs)
+    check_integer("outputs", outputs)
+    check_integer("constants", constants, minimum=0)
 
 
 class MatrixToMatrix(nn.Module):
@@ -51,7 +59,7 @@ class MatrixToMatrix(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, constants: int = 0) -> None:
         super().__init__()
-        _check(inputs, outputs, constants)
+        check_channels(inputs, outputs, constants)
         terms = 15 * inputs + 2 * constants
         self.entries = uniform_weights(2, outputs, inputs, terms=terms)
         self.vectors = uniform_weights(3, outputs, 3, inputs, terms=terms)  # to the diagonal, rows, columns
@@ -69,13 +77,9 @@ class MatrixToMatrix(nn.Module):
         if constants is not None:
             scalars = scalars + torch.einsum("poc,bc->pbo", self.constants, constants)
         diagonal, rows, columns = vectors
-        return _spread(
-            x.mixed(self.entries[0], self.entries[1]),
-            diagonal + scalars[0, ..., None],
-            rows + scalars[1, ..., None],
-            columns,
-            nodes,
-        )
+        on_diagonal, on_all = scalars[..., None]
+        entries = x.mixed(self.entries[0], self.entries[1])
+        return nodes.masked(_spread(entries, diagonal + on_diagonal, rows + on_all, columns))
 
 
 class VectorToMatrix(nn.Module):
@@ -101,7 +105,7 @@ class VectorToMatrix(nn.Module):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        _check(inputs, outputs, 0)
+        check_channels(inputs, outputs)
         self.vectors = uniform_weights(3, outputs, inputs, terms=5 * inputs)
         self.scalars = uniform_weights(2, outputs, inputs, terms=5 * inputs)
 
@@ -111,8 +115,8 @@ class VectorToMatrix(nn.Module):
     ) -> Float[Tensor, "batch outputs n n"]:
         # The sum of all maps is added to `matrices` in place.
         diagonal, rows, columns = torch.einsum("poc,bcn->pbon", self.vectors, x)
-        scalars = torch.einsum("poc,bc->pbo", self.scalars, nodes.mean(x, dim=2))[..., None]
-        return _spread(matrices, diagonal + scalars[0], rows + scalars[1], columns, nodes)
+        on_diagonal, on_all = torch.einsum("poc,bc->pbo", self.scalars, nodes.mean(x, dim=2))[..., None]
+        return nodes.masked(_spread(matrices, diagonal + on_diagonal, rows + on_all, columns))
 
 
 class MatrixToVector(nn.Module):
@@ -140,7 +144,7 @@ class MatrixToVector(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, constants: int = 0) -> None:
         super().__init__()
-        _check(inputs, outputs, constants)
+        check_channels(inputs, outputs, constants)
         terms = 5 * inputs + constants
         self.vectors = uniform_weights(outputs, 3, inputs, terms=terms)
         self.scalars = uniform_weights(outputs, 2, inputs, terms=terms)
@@ -181,7 +185,7 @@ class VectorToVector(nn.Module):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        _check(inputs, outputs, 0)
+        check_channels(inputs, outputs)
         terms = 2 * inputs
         self.vectors = uniform_weights(outputs, inputs, terms=terms)
         self.scalars = uniform_weights(outputs, inputs, terms=terms)
@@ -194,19 +198,8 @@ class VectorToVector(nn.Module):
         return nodes.masked(mixed.add_(scalars[..., None]))
 
 
-def _spread(
-    entries: Float[Tensor, "batch channels n n"],
-    diagonal: Float[Tensor, "batch channels n"],
-    rows: Float[Tensor, "batch channels n"],
-    columns: Float[Tensor, "batch channels n"],
-    nodes: Nodes,
-) -> Float[Tensor, "batch channels n n"]:
-    """Add rows_i + columns_j + [i = j] diagonal_i to entries_ij, in place; zeros in the padding."""
-    return nodes.masked(_Spread.apply(entries, diagonal, rows, columns))  # type: ignore[no-untyped-call]
-
-
 class _Spread(torch.autograd.Function):
-    """Sum of a matrix, rows, columns and a diagonal, in place.
+    """entries_ij + rows_i + columns_j + [i = j] diagonal_i, added to the entries in place.
 
     Autograd's own backward of an in-place addition to a diagonal copies the whole n-by-n gradient. Here the
     gradient of the matrix is passed on as it is, and the others are its diagonal and its sums.
@@ -224,10 +217,7 @@ class _Spread(torch.autograd.Function):
         return gradient, gradient.diagonal(dim1=2, dim2=3), gradient.sum(3), gradient.sum(2)
 
 
-def _check(inputs: int, outputs: int, constants: int) -> None:
-    check_integer("inputs", inputs)
-    check_integer("outputs", outputs)
-    check_integer("constants", constants, minimum=0)
+_spread: Callable[..., Tensor] = _Spread.apply
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,8 +280,6 @@ class IGN(nn.Module):
 
     def __init__(self, config: IGNConfig, *, inputs: int, constants: int = 0, features: int = 0) -> None:
         super().__init__()
-        check_integer("inputs", inputs)
-        check_integer("constants", constants, minimum=0)
         check_integer("features", features, minimum=0)
         self.config = config
         widths = (inputs, *config.matrix)

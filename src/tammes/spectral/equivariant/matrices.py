@@ -79,7 +79,8 @@ class Dense:
         diagonal = self.entries.diagonal(dim1=2, dim2=3)
         rows = self.nodes.mean(self.entries, dim=3)
         columns = self.nodes.mean(self.entries, dim=2)
-        return _stacked(self.nodes, diagonal, rows, columns)
+        means = self.nodes.mean(diagonal, dim=2), self.nodes.mean(rows, dim=2)
+        return torch.stack((diagonal, rows, columns), 1), torch.stack(means, 1)
 
     def mixed(
         self, weight: Float[Tensor, "outputs channels"], transposed: Float[Tensor, "outputs channels"]
@@ -127,7 +128,8 @@ class Factored:
             columns = rows
         else:
             columns = (right @ self.nodes.mean(self.left, dim=2)[..., None])[..., 0]
-        return _stacked(self.nodes, diagonal, rows, columns)
+        means = self.nodes.mean(diagonal, dim=2), self.nodes.mean(rows, dim=2)
+        return torch.stack((diagonal, rows, columns), 1), torch.stack(means, 1)
 
     def entries(self) -> Float[Tensor, "batch channels n n"]:
         """Return the matrices entry by entry."""
@@ -146,13 +148,3 @@ class Factored:
 
 Matrices = Dense | Factored
 """A batch of n-by-n matrices with channels, as the linear equivariant maps see them."""
-
-
-def _stacked(
-    nodes: Nodes,
-    diagonal: Float[Tensor, "batch channels n"],
-    rows: Float[Tensor, "batch channels n"],
-    columns: Float[Tensor, "batch channels n"],
-) -> tuple[Float[Tensor, "batch 3 channels n"], Float[Tensor, "batch 2 channels"]]:
-    means = nodes.mean(diagonal, dim=2), nodes.mean(rows, dim=2)
-    return torch.stack((diagonal, rows, columns), 1), torch.stack(means, 1)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.equivariant.ign import uniform_weights
+from tammes.spectral.equivariant.ign import check_channels, uniform_weights
 from tammes.spectral.equivariant.matrices import Nodes
 
 
@@ -33,15 +33,12 @@ def set_partitions(size: int) -> Iterator[tuple[int, ...]]:
         [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 2)]
     """
     check_integer("size", size, minimum=0)
-    return _extended((), size)
-
-
-def _extended(blocks: tuple[int, ...], missing: int) -> Iterator[tuple[int, ...]]:
-    if missing == 0:
-        yield blocks
+    if size == 0:
+        yield ()
         return
-    for block in range(max(blocks, default=-1) + 2):  # the next element joins a block, or opens a new one
-        yield from _extended((*blocks, block), missing - 1)
+    for blocks in set_partitions(size - 1):
+        for block in range(max(blocks, default=-1) + 2):  # the last element joins a block, or opens a new one
+            yield (*blocks, block)
 
 
 def bell_number(size: int) -> int:
@@ -98,29 +95,16 @@ class Term:
         )
 
 
-def terms_between(inputs: int, outputs: int) -> tuple[Term, ...]:
-    """Return a basis of the linear equivariant maps from tensors of order `inputs` to order `outputs`.
-
-    It has Bell(inputs + outputs) elements, which are independent on graphs with at least as many nodes as
-    indices.
-
-    Source: Maron et al. (2019), Proposition 2.
-
-    Example:
-        >>> len(terms_between(2, 2)), len(terms_between(2, 1)), len(terms_between(3, 3))
-        (15, 5, 203)
-    """
-    return tuple(Term.of(blocks, inputs) for blocks in set_partitions(inputs + outputs))
-
-
 class TensorToTensor(nn.Module):
     """All linear equivariant maps between tensors of given orders, and all constant ones as biases.
 
-    Each map works on the smallest tensor possible: the input is reduced to the blocks that the output has,
-    channels are mixed there, and the results of one output pattern are summed before they are broadcast.
+    There is one map for each partition of the indices of input and output together, Bell(p + q) in all; they
+    are independent on graphs with at least p + q nodes. Each map works on the smallest tensor possible: the
+    input is reduced to the blocks that the output has, channels are mixed there, and the results of one
+    output pattern are summed before they are broadcast.
 
     Args:
-        orders: number of indices of the input and of the output.
+        orders: number of indices of the input, p, and of the output, q.
         inputs: channels of the input.
         outputs: channels of the output.
         constants: numbers given with each tensor, which enter as the biases do.
@@ -128,24 +112,24 @@ class TensorToTensor(nn.Module):
     Raises:
         ValueError: for orders or channels below 1, or a negative number of constants.
 
-    Source: Maron et al. (2019). Differs: means over a graph's own nodes, not sums.
+    Source: Maron et al. (2019), Proposition 2. Differs: means over a graph's own nodes, not sums.
 
     Example:
         >>> from tammes.spectral import Nodes
         >>> layer = TensorToTensor((3, 1), 2, 5)
         >>> layer(torch.ones(1, 2, 4, 4, 4), Nodes(sizes=(4,))).shape
         torch.Size([1, 5, 4])
+        >>> [len(TensorToTensor(orders, 1, 1).terms) for orders in ((2, 2), (2, 1), (3, 3))]
+        [15, 5, 203]
     """
 
     def __init__(self, orders: tuple[int, int], inputs: int, outputs: int, constants: int = 0) -> None:
         super().__init__()
         for order in orders:
             check_integer("each order", order)
-        check_integer("inputs", inputs)
-        check_integer("outputs", outputs)
-        check_integer("constants", constants, minimum=0)
+        check_channels(inputs, outputs, constants)
         self.orders, self.outputs = orders, outputs
-        self.terms = terms_between(*orders)
+        self.terms = tuple(Term.of(blocks, orders[0]) for blocks in set_partitions(sum(orders)))
         self.patterns = tuple(set_partitions(orders[1]))
         number = len(self.terms) * inputs + bell_number(orders[1]) * constants
         self.weight = uniform_weights(len(self.terms), outputs, inputs, terms=number)
@@ -181,22 +165,11 @@ class TensorToTensor(nn.Module):
 
 def _diagonal(x: Tensor, blocks: tuple[int, ...]) -> Tensor:
     """Return the entries whose indices are equal within blocks, with one index for each block, as a view."""
-    labels = list(blocks)
-    while len(set(labels)) < len(labels):
-        first = next(place for place, label in enumerate(labels) if labels.count(label) > 1)
-        label = labels.pop(first)
-        second = labels.index(label)
-        x = x.diagonal(dim1=2 + first, dim2=3 + second)
-        labels.append(labels.pop(second))
-    return x.permute(0, 1, *(2 + labels.index(label) for label in range(len(labels))))
+    return torch.einsum(x, [..., *blocks], [..., *range(max(blocks) + 1)])
 
 
 def _reduced(x: Tensor, term: Term, nodes: Nodes) -> Tensor:
     """Return the input on the kept blocks, in their order; means over the others."""
-    x = _diagonal(x, term.source)
-    labels = list(range(x.dim() - 2))
-    for label in labels[::-1]:
-        if label not in term.kept:
-            x = nodes.mean(x, dim=2 + label)
-            labels.remove(label)
-    return x.permute(0, 1, *(2 + labels.index(label) for label in term.kept))
+    total = torch.einsum(x, [..., *term.source], [..., *term.kept])
+    lost = max(term.source) + 1 - len(term.kept)
+    return total / nodes.counts.to(total.dtype).pow(lost).view(-1, *[1] * (total.dim() - 1))
