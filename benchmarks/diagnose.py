@@ -24,6 +24,8 @@ from pathlib import Path
 
 import numpy as np
 
+from machine import description
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "diagnosis"))
 
 ALONE = "import resource, sys, time; start = time.perf_counter(); {code}; \
@@ -134,6 +136,7 @@ def main() -> None:
     )
     chosen = parser.parse_args()
     start = time.perf_counter()
+    print(description())
     if chosen.seeds:
         planted_table(chosen.seeds)
     if chosen.rows:

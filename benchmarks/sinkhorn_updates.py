@@ -14,6 +14,7 @@ from unittest import mock
 import torch
 from torch import Tensor
 
+from machine import description
 from method import Size
 from tammes.coupling.sinkhorn import loop, scaling, sinkhorn
 from tammes.reduce import Exponent, Negatives, choose
@@ -53,6 +54,7 @@ def updates(negatives: Negatives, epsilon: float) -> dict[str, int]:
 def main() -> None:
     """Print the table of docs/design.md: spread vectors / clustered ones."""
     torch.set_num_threads(1)
+    print(description())
     print("| pairs | epsilon | averaged | relaxed scaling | mixing |\n|---|---|---|---|---|")
     for pairs in (64, 128, 256, 512, 1024):
         for epsilon in (0.3, 0.1, 0.05):

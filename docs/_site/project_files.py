@@ -52,14 +52,15 @@ def write_measured(app: Sphinx) -> None:
 
 def records_page(texts: Mapping[str, str]) -> str:
     """Return the page that lists the records, given the text of each by name, those of the last day first."""
-    listed = "\n".join(name.removesuffix(".md") for name in texts if name != "gpu.md")
-    lines = [
-        f"| [{name.removesuffix('.md')}]({name}) | `{found[0] if (found := COMMAND.search(text)) else ''}` |"
+    commands = {
+        name.removesuffix(".md"): f"`{found[0]}`" if (found := COMMAND.search(text)) else ""
         for name, text in texts.items()
         if name != "gpu.md"
-    ]
-    table = "\n".join(["| record | command |", "|---|---|", *lines])
-    return f"{RECORDS}{table}\n\n```{{toctree}}\n:hidden:\n\n{listed}\ngpu\n```\n"
+    }
+    rows = [f"| [{name}]({name}.md) | {command} |" for name, command in commands.items()]
+    table = "\n".join(["| record | command |", "|---|---|", *rows])
+    pages = "\n".join([*commands, "gpu"])
+    return f"{RECORDS}{table}\n\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
 
 
 def on_source(app: Sphinx, docname: str, source: list[str]) -> None:
