@@ -123,13 +123,13 @@ def test_the_anchor_and_its_positive_are_made_by_two_augmentations(
 ) -> None:
     config = CHOSEN["targeted"]
     seen: list[tuple[Handwriting, int]] = []
-    make = Handwriting.__call__
+    make = Handwriting.view
 
     def spy(self: Handwriting, images: Tensor, seed: int, **place: int) -> Tensor:
         seen.append((self, seed))
         return make(self, images, seed, **place)
 
-    monkeypatch.setattr(Handwriting, "__call__", spy)
+    monkeypatch.setattr(Handwriting, "view", spy)
     go(replace(config, epochs=1))
     anchor, positive = config.augmentations
     assert anchor != positive

@@ -135,7 +135,9 @@ def test_the_loss_is_the_mean_of_both_streams(monkeypatch: pytest.MonkeyPatch) -
 
     def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> Tensor:
         loss = begin(module, batch, index)
-        seen.append((float(loss.detach()), module.objective.last["loss"], module.terms["attacked_loss"]))
+        seen.append(
+            (float(loss.detach()), module.objective.last["loss"], float(module.terms["attacked_loss"]))
+        )
         return loss
 
     monkeypatch.setattr(ContrastiveModule, "training_step", training_step)

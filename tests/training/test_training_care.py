@@ -82,14 +82,14 @@ def test_other_forms_take_embeddings_as_they_are_made(form: Any) -> None:
 def spied(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Images, seed and groups of each augmentation."""
     calls: list[dict[str, Any]] = []
-    call = Augmentation.__call__
+    call = Augmentation.view
 
     def spy(self: Augmentation, images: Tensor, seed: int, **how: Any) -> Tensor:
         views = call(self, images, seed, **how)
         calls.append({"augmentation": self, "images": images, "views": views, "seed": seed, **how})
         return views
 
-    monkeypatch.setattr(Augmentation, "__call__", spy)
+    monkeypatch.setattr(Augmentation, "view", spy)
     return calls
 
 
@@ -132,7 +132,8 @@ def test_a_step_adds_the_weighted_terms_to_the_objective(monkeypatch: pytest.Mon
 
     def spy(self: ContrastiveModule, batch: PairBatch, index: int) -> Tensor:
         loss = step(self, batch, index)
-        losses.append((loss.item(), dict(self.terms), objectives[-1]))
+        terms = {name: float(term) for name, term in self.terms.items()}
+        losses.append((loss.item(), terms, objectives[-1]))
         return loss
 
     monkeypatch.setattr(ContrastiveModule, "training_step", spy)

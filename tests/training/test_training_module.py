@@ -1,6 +1,7 @@
 """What a step may be made of beyond the usual: chunks, a queue, a beta or a temperature that changes."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import yaml
 
 from killed import assert_resumes
 from tammes import Objective, recipes
+from tammes.data import Texts
 from tammes.encoders import ResNetConfig
 from tammes.positives import Active, SameClass
 from tammes.sources import Queue
@@ -344,3 +346,29 @@ def test_crops_are_views_of_one_image() -> None:
             replace(make_config(), crops=3, **settings)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="several crops are views of one image"):
         replace(make_text_config(), crops=3)
+
+
+@pytest.mark.parametrize("chunk", [None, 2])
+def test_a_compiled_network_trains_alike(monkeypatch: pytest.MonkeyPatch, chunk: int | None) -> None:
+    graphs: list[object] = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: object) -> object:
+        graphs.append(graph)
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=backend))
+    torch.compiler.reset()
+    config = replace(make_config(), epochs=2, chunk=chunk)
+    plain = go(config)
+    assert not graphs
+    compiled = train(config, random_images(22), machine=Machine(accelerator="cpu", compile=True))
+    assert graphs
+    assert distance(plain, compiled) < 1e-5
+    assert plain.model.state_dict().keys() == compiled.model.state_dict().keys()
+    assert plain.metrics[-1].last["flops"] == compiled.metrics[-1].last["flops"]
+
+
+def test_only_networks_of_images_and_volumes_are_compiled() -> None:
+    texts = Texts(sentences=("a cat", "a dog") * 4, names=tuple("12345678"))
+    with pytest.raises(ValueError, match="compile is for networks of images and volumes, but the data are"):
+        train(make_text_config(), texts, machine=Machine(accelerator="cpu", compile=True))

@@ -53,7 +53,11 @@ def precision_hint(config: TrainingConfig, machine: Machine, *, is_quick: bool) 
 def main(choice: Train) -> None:
     """Train, measure, and write the page."""
     machine = Machine(
-        accelerator=choice.accelerator, workers=choice.workers, progress=True, patience=choice.patience
+        accelerator=choice.accelerator,
+        workers=choice.workers,
+        progress=True,
+        compile=choice.compile,
+        patience=choice.patience,
     )
     folder = RunFolder(
         path=choice.out or Path("runs") / Path(choice.source.data.removeprefix(NODES)).resolve().name,

@@ -53,7 +53,10 @@ class Corrupted:
         first_row: int = 0,
         batch_size: int | None = None,
     ) -> Corrupted:
-        """Draw masks and noise, on the CPU, so that a seed gives the same on every device.
+        """Draw masks and noise.
+
+        Masks and levels are drawn on the CPU, so that a seed gives the same on every device; the noise of the
+        pixels is drawn where they are.
 
         Args:
             patches: pixels of the patches of each image.
@@ -72,10 +75,10 @@ class Corrupted:
         if not noise:
             return cls(patches, patches, mask, None)
         levels = noise * torch.rand(count, generator=generator)
-        normal = torch.randn(count, *patches.shape[1:], generator=generator)
-        added = levels[rows, None, None] * normal[rows]
-        noisy = patches + added.to(patches.device, patches.dtype)
-        return cls(patches, noisy, mask, levels[rows].to(patches.device))
+        normal = _normal((count, *patches.shape[1:]), patches.device, generator)[rows]
+        of_rows = levels[rows].to(patches.device, non_blocking=True)
+        noisy = patches + (of_rows[:, None, None] * normal).to(patches.dtype)
+        return cls(patches, noisy, mask, of_rows)
 
     @property
     def seen(self) -> Float[Tensor, "batch kept pixels"]:
@@ -100,17 +103,20 @@ class Corrupted:
         return torch.cat(columns, dim=2)
 
     @classmethod
-    def of_rows(cls, rows: Float[Tensor, "batch patches columns"], *, pixels: int) -> Corrupted:
+    def of_rows(
+        cls, rows: Float[Tensor, "batch patches columns"], *, pixels: int, hidden: int | None = None
+    ) -> Corrupted:
         """Return what `rows` packed; all images have equally many hidden patches.
 
         Args:
             rows: the packed tensor.
             pixels: numbers of a patch.
+            hidden: number of hidden patches of an image; None to read it from `rows`.
         """
         patches, flag, others = rows.split([pixels, 1, rows.shape[2] - pixels - 1], dim=2)
         # Stable, so that both parts stay ascending.
         order = flag[..., 0].argsort(dim=1, stable=True)
-        hidden = int(flag[0].sum())
+        hidden = int(flag[0].sum()) if hidden is None else hidden
         visible, hidden_places = order.split([order.shape[1] - hidden, hidden], dim=1)
         mask = Mask(visible=visible, hidden=hidden_places)
         if not others.shape[2]:
@@ -141,6 +147,16 @@ class Corrupted:
     ) -> Float[Tensor, "batch patches pixels"]:
         """Return the decoder's pixels of all patches, which gets the level of the noise or not."""
         return decoder(tokens, self.mask, self.levels if tell_noise else None)
+
+
+def _normal(
+    shape: tuple[int, ...], device: torch.device, generator: Generator | None
+) -> Float[Tensor, "batch patches pixels"]:
+    """Return standard normal numbers on a device, which follow from the state of a generator on the CPU."""
+    if device.type == "cpu":
+        return torch.randn(shape, generator=generator)
+    seed = int(torch.randint(2**62, (), generator=generator))
+    return torch.randn(shape, generator=Generator(device).manual_seed(seed), device=device)
 
 
 def standardized(patches: Float[Tensor, "batch some pixels"]) -> Float[Tensor, "batch some pixels"]:

@@ -33,7 +33,7 @@ class Mask:
 
     def to(self, device: torch.device) -> Mask:
         """Return the mask on a device."""
-        return Mask(self.visible.to(device), self.hidden.to(device))
+        return Mask(self.visible.to(device, non_blocking=True), self.hidden.to(device, non_blocking=True))
 
 
 def draw_mask(batch: int, patches: int, rate: float, *, generator: Generator | None = None) -> Mask:

@@ -6,6 +6,7 @@ The functions that need kornia import it: a list of augmentations and their sett
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -48,7 +49,6 @@ class Augmentation(ABC):
         """Value at which each strength among the settings changes nothing, by name."""
         return {}
 
-    @torch.no_grad()
     def __call__(
         self,
         images: Float[Tensor, "rows channels size size"],
@@ -76,6 +76,22 @@ class Augmentation(ABC):
                 divide the batch.
         """
         _check(images)
+        return self.view(images, seed, first_row=first_row, batch_size=batch_size, groups=groups)
+
+    @torch.no_grad()
+    def view(
+        self,
+        images: Float[Tensor, "rows channels size size"],
+        seed: int,
+        *,
+        first_row: int = 0,
+        batch_size: int | None = None,
+        groups: int | None = None,
+    ) -> Float[Tensor, "rows channels size size"]:
+        """Return what a call returns, of images that are known to be right, such as floats made of bytes.
+
+        To read the range of the images, a call waits for all that a GPU has been given to do.
+        """
         rows = slice(first_row, first_row + len(images))
         whole = rows.stop if batch_size is None else batch_size
         if first_row < 0 or rows.stop > whole:
@@ -84,11 +100,24 @@ class Augmentation(ABC):
         # kornia draws on the CPU for all devices, so that only the CPU's generator needs restoring.
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
-            for step in self.steps(images.shape[1], images.shape[2]):
+            for step in _steps(self, images.shape[1], images.shape[2]):
                 drawn = step.forward_parameters(torch.Size((count, *images.shape[1:])))
                 images = step(images, params={name: _part(name, drawn[name], drawn_rows) for name in drawn})
         # Noise leaves the range of an image, and the rounding of a blur may leave it.
         return images.clamp(0, 1)
+
+
+def _steps(augmentation: Augmentation, channels: int, size: int) -> tuple[Any, ...]:
+    """Return the kornia modules of an augmentation; those of settings that cannot change are made once."""
+    parameters = getattr(augmentation, "__dataclass_params__", None)
+    if parameters is None or not parameters.frozen:
+        return augmentation.steps(channels, size)
+    return _kept_steps(augmentation, channels, size)
+
+
+@lru_cache(maxsize=32)
+def _kept_steps(augmentation: Augmentation, channels: int, size: int) -> tuple[Any, ...]:
+    return augmentation.steps(channels, size)
 
 
 def rows_of_groups(rows: slice, whole: int, groups: int | None) -> tuple[slice | Tensor, int]:

@@ -34,7 +34,7 @@ class Blur(kornia.RandomGaussianBlur):
         transform: Tensor | None = None,
     ) -> Tensor:
         images = input.to(torch.promote_types(input.dtype, torch.float32))
-        weights = params["weights"].to(images)
+        weights = params["weights"].to(images, non_blocking=True)
         # Pieces of about a megabyte stay in the processor's cache from one pass to the next.
         rows = max(1, 2**18 // images[0].numel()) if images.device.type == "cpu" else len(images)
         pieces = zip(images.split(rows), weights.split(rows), strict=True)

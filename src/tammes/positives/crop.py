@@ -21,6 +21,13 @@ class Crop(kornia.RandomResizedCrop):
     """
 
     @override
+    def compute_transformation(
+        self, input: Tensor, params: dict[str, Tensor], flags: dict[str, Any]
+    ) -> Tensor:
+        # kornia's solves a system of equations for each image, for a matrix that is not used here.
+        return torch.eye(3, device=input.device, dtype=input.dtype).expand(len(input), 3, 3)
+
+    @override
     def apply_transform(
         self,
         input: Tensor,
@@ -31,7 +38,7 @@ class Crop(kornia.RandomResizedCrop):
         images = input.to(torch.promote_types(input.dtype, torch.float32))
         height, width = flags["size"]
         # (rows, corner, 2): corner 0 is the first pixel (x, y) that a crop keeps, corner 2 the last.
-        corners = params["src"].to(images.device)
+        corners = params["src"].to(images.device, non_blocking=True)
         first, last = corners[:, 0], corners[:, 2]
         of_rows = taps(first[:, 1], last[:, 1], height)
         of_columns = taps(first[:, 0], last[:, 0], width)

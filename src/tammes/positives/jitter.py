@@ -47,7 +47,7 @@ class Jitter(kornia.ColorJitter):
         ordered = [changes[int(place)] for place in params["order"]]
         images = input.to(torch.promote_types(input.dtype, torch.float32))
         drawn = {
-            name: params[name].to(images)[:, None]
+            name: params[name].to(images, non_blocking=True)[:, None]
             for _, name, neutral in ordered
             if (params[name] != neutral).any()
         }

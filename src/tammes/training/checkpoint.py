@@ -239,7 +239,7 @@ def _check_metrics(callbacks: dict[str, Any], step: int) -> None:
     if recorder.state_key not in callbacks:
         raise ValueError(f"callbacks lacks the state of {recorder.state_key}")
     recorder.load_state_dict(callbacks[recorder.state_key])
-    check_number("loss_sum", recorder.loss_sum)
+    check_number("loss_sum", callbacks[recorder.state_key]["loss_sum"])
     if not math.isnan(recorder.gradient_norm_sum):  # NaN: part of the epoch was not recorded
         check_number("gradient_norm_sum", recorder.gradient_norm_sum, minimum=0)
     check_integer("steps", recorder.steps, minimum=0)

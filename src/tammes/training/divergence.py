@@ -2,29 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from tammes.deferred import waits
+
 if TYPE_CHECKING:
     from tammes.training.distributed.group import ProcessGroup
 
 
-def check_finite(name: str, values: Tensor, step: int) -> None:
-    """Raise ValueError if a value is NaN or infinite.
+class FiniteChecks:
+    """Checks of a step for NaN and infinity, which on a GPU are read together, before the weights change.
+
+    Each read waits until the GPU has done all that it was given, and leaves it without work meanwhile.
 
     Args:
-        name: name of the values, for the message.
-        values: the values.
-        step: number of steps taken before.
+        at_once: whether to read every check when it is made, as several processes must, which all fail if
+            one does.
 
     Example:
-        >>> check_finite("loss", torch.tensor(1.0), 0)
+        >>> checks = FiniteChecks(at_once=False)
+        >>> checks.add("loss", torch.tensor(1.0), 0)
+        >>> checks.norm([torch.tensor([3.0, 4.0])], 0)
+        5.0
     """
-    if not torch.isfinite(values).all():
-        raise not_finite(name, step)
+
+    def __init__(self, *, at_once: bool) -> None:
+        self.at_once = at_once
+        self._unread: list[tuple[str, Tensor]] = []
+
+    def add(self, name: str, values: Tensor, step: int) -> None:
+        """Check values: raise ValueError for NaN or infinity, or leave that to `norm`.
+
+        Args:
+            name: name of the values, for the message.
+            values: the values.
+            step: number of steps taken before.
+        """
+        finite = torch.isfinite(values).all()
+        if waits(values.device) and not self.at_once:
+            self._unread.append((name, finite))
+        elif not finite:
+            raise not_finite(name, step)
+
+    def norm(self, gradients: Sequence[Tensor], step: int) -> float:
+        """Return the Euclidean norm of all gradients together, which may be NaN or infinite.
+
+        Raises:
+            ValueError: for a check that was left unread and failed.
+        """
+        norm = torch.nn.utils.get_total_norm(gradients)
+        unread, self._unread = self._unread, []
+        *were_finite, found = torch.stack([*(finite.to(norm) for _, finite in unread), norm]).tolist()
+        for (name, _), finite in zip(unread, were_finite, strict=True):
+            if not finite:
+                raise not_finite(name, step)
+        return float(found)
 
 
 def not_finite(name: str, step: int) -> ValueError:

@@ -206,7 +206,8 @@ def changed(
         assert isinstance(inputs, GraphBatch)  # the configuration refuses other kinds
         return augmentation(inputs, seed, first_row=first_row, batch_size=batch_size)
     assert isinstance(inputs, Tensor)
-    return augmentation(inputs, seed, first_row=first_row, batch_size=batch_size, groups=groups)
+    change = augmentation.view if isinstance(augmentation, Augmentation) else augmentation
+    return change(inputs, seed, first_row=first_row, batch_size=batch_size, groups=groups)
 
 
 def concatenate(first: Inputs, second: Inputs) -> Inputs:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lightning.pytorch import Callback, Trainer
 
-from tammes.data import NodeSet
+from tammes.data import Images, NodeSet, Volumes
 from tammes.positives import Active
 from tammes.sources import LostProcessError
 from tammes.training.active_views import check_active
@@ -119,6 +119,8 @@ def _train(
     config, group = run_config.training, request.group
     if isinstance(examples.data, NodeSet) and not group.is_single:
         raise ValueError("nodes of one graph are trained on in one process, got several: start one")
+    if machine.compile and not isinstance(examples.data, Images | Volumes):
+        raise ValueError(f"compile is for networks of images and volumes, but the data are {examples.data!r}")
     shard = Shard(batch_size=config.batch_size, rank=group.launch.rank, processes=group.launch.count)
     pairing = Pairing.of(examples.data, config.positives, seed=config.seed, batch_size=config.batch_size)
     steps_per_epoch = len(PairSampler(pairing, shard))  # refuses a batch larger than the data
@@ -131,7 +133,13 @@ def _train(
     if not group.is_single:
         with_global_batch_norm(model, on_gpu=machine.device_type == "gpu")
     module = ContrastiveModule(
-        config, model, examples=examples, steps_per_epoch=steps_per_epoch, shard=shard, group=group
+        config,
+        model,
+        examples=examples,
+        steps_per_epoch=steps_per_epoch,
+        shard=shard,
+        group=group,
+        compiled=machine.compile,
     )
     with _open(folder, run_config, steps_per_epoch, module) as checkpoint:
         first_step = checkpoint["global_step"] if checkpoint else 0

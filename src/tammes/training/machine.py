@@ -28,6 +28,8 @@ class Machine:
         accelerator: type of device; "auto" takes a GPU if there is one.
         workers: number of processes that decode images; 0 decodes them in the training process.
         progress: whether to show a progress bar.
+        compile: whether `torch.compile` makes the network's kernels: of images and volumes, and worth its
+            minute where trainings are long, above all on a GPU. Sums are rounded otherwise.
         patience: seconds to wait, at the start and within a step, for another process of the run.
         launch: rank of this process and number of processes; by default, read from torchrun's environment.
 
@@ -43,6 +45,7 @@ class Machine:
     accelerator: Accelerator = "auto"
     workers: int = 0
     progress: bool = False
+    compile: bool = False
     patience: float = 600.0
     launch: Launch = field(default_factory=Launch.of)
 

@@ -14,6 +14,7 @@ from tammes.checks import check_number
 from tammes.encoders import VisionTransformer
 from tammes.group import Group
 from tammes.masked import Corrupted, Decoder, DecoderConfig, Weights
+from tammes.masked.masking import hidden_count
 from tammes.training.seeds import Purpose, derive
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ class MaskedNetwork(nn.Module):
     def forward(self, rows: Float[Tensor, "batch patches columns"]) -> Float[Tensor, "batch outputs"]:
         """Return embeddings and errors of packed images."""
         masked = self.masked
-        drawn = Corrupted.of_rows(rows, pixels=self.encoder.embedding.in_features)
+        hidden = hidden_count(rows.shape[1], masked.rate)
+        drawn = Corrupted.of_rows(rows, pixels=self.encoder.embedding.in_features, hidden=hidden)
         tokens = drawn.tokens(self.encoder)
         columns = [] if self.head is None else [self.head(tokens.mean(dim=1))]
         if self.decoder is not None:

@@ -138,9 +138,9 @@ class MetricsRecorder(Callback):
         self.label_free = label_free
         self.group = group or ProcessGroup()
         self.rows: list[EpochMetrics] = []
-        self.loss_sum = 0.0
+        self.loss_sum: float | Tensor = 0.0  # in double precision, on the device of the training
         self.gradient_norm_sum = 0.0
-        self.term_sums: dict[str, float] = {}
+        self.term_sums: dict[str, float | Tensor] = {}
         self.flops: int | None = None
         self.steps = 0
         self.seconds_before = 0.0
@@ -174,10 +174,10 @@ class MetricsRecorder(Callback):
         assert isinstance(pl_module, ContrastiveModule)
         loss = outputs["loss"]
         assert isinstance(loss, Tensor)
-        self.loss_sum += loss.item()
+        self.loss_sum = self.loss_sum + loss.detach().double()
         self.gradient_norm_sum += pl_module.gradient_norm
         for name, value in pl_module.means.items():
-            self.term_sums[name] = self.term_sums.get(name, 0.0) + value
+            self.term_sums[name] = self.term_sums.get(name, 0.0) + value.double()
         self.steps += 1
         self.flops = pl_module.flops
 
@@ -186,7 +186,7 @@ class MetricsRecorder(Callback):
         assert isinstance(pl_module, ContrastiveModule)
         epoch = trainer.current_epoch + 1
         last = self.group.means(pl_module.numbers(), weight=pl_module.shard.size)
-        last |= {name: total / self.steps for name, total in self.term_sums.items()}
+        last |= {name: float(total) / self.steps for name, total in self.term_sums.items()}
         assert self.flops is not None
         processes = self.group.launch.count
         flops = processes * self.group.means({"flops": float(self.flops)}, weight=1)["flops"]
@@ -195,7 +195,7 @@ class MetricsRecorder(Callback):
         row = EpochMetrics(
             epoch=epoch,
             step=trainer.global_step,
-            loss=self.loss_sum / self.steps,
+            loss=float(self.loss_sum) / self.steps,
             knn=self._measure(pl_module, epoch),
             learning_rate=pl_module.learning_rate,
             gradient_norm=None if math.isnan(gradient_norm) else gradient_norm,
@@ -214,9 +214,9 @@ class MetricsRecorder(Callback):
         rows = [[*(vars(row)[name] for name in LEADING_COLUMNS), dict(row.last)] for row in self.rows]
         return {
             "rows": rows,
-            "loss_sum": self.loss_sum,
+            "loss_sum": float(self.loss_sum),
             "gradient_norm_sum": self.gradient_norm_sum,
-            "term_sums": dict(self.term_sums),
+            "term_sums": {name: float(total) for name, total in self.term_sums.items()},
             "flops": self.flops,
             "steps": self.steps,
             "seconds": self.seconds,

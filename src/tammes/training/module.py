@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import torch
 from lightning.pytorch import LightningModule
@@ -31,7 +31,7 @@ from tammes.training.config import TrainingConfig
 from tammes.training.distributed.batch_norm import check_chunks, has_global_batch_norm
 from tammes.training.distributed.group import ProcessGroup
 from tammes.training.distributed.strategy import GradientMaxima
-from tammes.training.divergence import check_finite, raise_for_gradient
+from tammes.training.divergence import FiniteChecks, raise_for_gradient
 from tammes.training.examples import Examples, FromRows, Inputs, concatenate, to_inputs, to_rows
 from tammes.training.flops import counted
 from tammes.training.loader import PairBatch
@@ -57,6 +57,7 @@ class ContrastiveModule(LightningModule):
         steps_per_epoch: number of steps in an epoch.
         shard: part of each batch that this process handles; None for the whole batch.
         group: processes of the run; None for one process.
+        compiled: whether `torch.compile` makes the network's kernels, from the second step on.
 
     Attributes:
         objective: objective of the current epoch.
@@ -87,6 +88,7 @@ class ContrastiveModule(LightningModule):
         steps_per_epoch: int,
         shard: Shard | None = None,
         group: ProcessGroup | None = None,
+        compiled: bool = False,
     ) -> None:
         super().__init__()
         self.config = config
@@ -107,16 +109,21 @@ class ContrastiveModule(LightningModule):
         if self.care is not None:
             self.care.check(batch_size=self.shard.batch_size, processes=self.shard.processes)
         self.adversarial = AdversarialStream.of(config.attack, model, processes=self.shard.processes)
-        self.terms: dict[str, float] = {}
-        self.means: dict[str, float] = {}
+        self.terms: dict[str, Tensor] = {}
+        self.means: dict[str, Tensor] = {}
+        self.compiled = compiled
+        self._compiled: dict[int, nn.Module] = {}  # no modules of this one: their weights are the model's
         self.flops: int | None = None
         self.local_maxima: GradientMaxima = {}
+        self.finite = FiniteChecks(at_once=not self.group.is_single)
+        self.labels = examples.labels
         self.learning_rate = self.gradient_norm = 0.0
         initial = config.objective.temperature
         self.temperature = LearnedTemperature(initial=initial) if config.learn_temperature else None
 
     @override
     def on_fit_start(self) -> None:
+        self.labels = None if self.labels is None else self.labels.to(self.device)
         if self.config.chunk is not None and has_global_batch_norm(self.model):
             check_chunks(self.config.chunk, pairs=self.shard.batch_size, processes=self.shard.processes)
 
@@ -139,7 +146,7 @@ class ContrastiveModule(LightningModule):
                 embeddings = self._embed(views)
                 shared = None if self.care is None else self._embed_shared(batch, self.care, embeddings)
             for each in (*embeddings, *(shared or ())):
-                check_finite("embeddings", each, step)
+                self.finite.add("embeddings", each, step)
         if self.active is not None:
             self.active.count_choices()
         self._anneal(step)
@@ -154,8 +161,7 @@ class ContrastiveModule(LightningModule):
                 loss = loss.lerp(attacked, self.adversarial.attack.weight)
             if self.care is not None and shared is not None:
                 loss = self._with_terms(self.care, loss, embeddings, shared, pairs.group)
-        check_finite("loss", loss, step)
-        self.log("loss", loss.detach(), prog_bar=True, batch_size=len(rows))
+        self.finite.add("loss", loss, step)
         return loss
 
     def _loss(self, pairs: Pairs) -> Tensor:
@@ -172,7 +178,7 @@ class ContrastiveModule(LightningModule):
         embeddings, errors = masked.split(outputs)
         contrast = self._loss(self._pairs(embeddings, first, rows)) if masked.masked.contrast else None
         loss, terms = masked.losses(contrast, errors, group=self.group.step_group or Single())
-        self.means = {name: float(term.detach()) for name, term in terms.items()}
+        self.means = {name: term.detach() for name, term in terms.items()}
         return loss
 
     def _attacked_loss(self, stream: AdversarialStream, views: tuple[Inputs, ...], rows: Tensor) -> Tensor:
@@ -184,8 +190,8 @@ class ContrastiveModule(LightningModule):
             lambda embeddings: self._loss(InBatch()(*embeddings, labels=self._labels(rows))),
             seed=self._seed(Purpose.ATTACK),
         )
-        check_finite("loss of attacked images", loss, self.global_step)
-        self.terms["attacked_loss"] = float(loss.detach())
+        self.finite.add("loss of attacked images", loss, self.global_step)
+        self.terms["attacked_loss"] = loss.detach()
         return loss
 
     def _embed_shared(self, batch: PairBatch, care: Care, views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -207,7 +213,7 @@ class ContrastiveModule(LightningModule):
         """Return the weighted sum of the objective and the terms beside it, and remember these."""
         groups = care.groups // self.shard.processes
         losses = care.losses((views[0], views[1]), (shared[0], shared[1]), group=group, groups=groups)
-        self.terms = {f"{name}_loss": float(each.detach()) for name, each in losses.items()}
+        self.terms = {f"{name}_loss": each.detach() for name, each in losses.items()}
         return care.total(loss, losses)
 
     def _embed(self, views: tuple[Inputs, ...]) -> tuple[Tensor, ...]:
@@ -228,9 +234,14 @@ class ContrastiveModule(LightningModule):
 
     def _network(self, model: Model) -> nn.Module:
         """Return the network from inputs to embeddings, which with masks are followed by errors."""
+        network: nn.Module = nn.Sequential(model.encoder, model.head)
         if self.masked is not None:
-            return MaskedNetwork(self.masked.masked, model, with_errors=model is self.model)
-        return nn.Sequential(model.encoder, model.head)
+            network = MaskedNetwork(self.masked.masked, model, with_errors=model is self.model)
+        if not self.compiled or self.flops is None:  # the operations of a compiled step cannot be counted
+            return network
+        if id(model) not in self._compiled:
+            self._compiled[id(model)] = cast(nn.Module, torch.compile(network))
+        return self._compiled[id(model)]
 
     def _embed_by(self, model: Model, *views: Inputs) -> tuple[Tensor, ...]:
         """Embed each view in a separate pass, in chunks if the configuration sets `chunk`."""
@@ -261,8 +272,7 @@ class ContrastiveModule(LightningModule):
         return self.source(*embeddings, labels=labels)
 
     def _labels(self, rows: Tensor) -> Tensor | None:
-        labels = self.examples.labels
-        return None if labels is None else labels[rows.cpu()].to(rows.device)
+        return None if self.labels is None else self.labels[rows]
 
     def _anneal(self, step: int) -> None:
         """Set the annealed objective, which changes only between epochs."""
@@ -289,14 +299,14 @@ class ContrastiveModule(LightningModule):
             numbers["temperature"] = float(self.temperature().detach())
         if self.active is not None:
             numbers |= self.active.numbers()
-        return numbers | self.terms
+        return numbers | {name: float(term) for name, term in self.terms.items()}
 
     @override
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         gradients = [p.grad for p in self.parameters() if p.grad is not None]
         # The check needs this number on the host before the weights change, so recording it costs no further
         # synchronization.
-        norm = torch.nn.utils.get_total_norm(gradients).item()
+        norm = self.finite.norm(gradients, self.global_step)
         if not math.isfinite(norm):
             raise_for_gradient(self.global_step, self.group, self.local_maxima)
         self.gradient_norm = norm

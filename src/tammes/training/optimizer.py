@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -109,8 +109,10 @@ class Adam(Optimizer):
     def build(
         self, parameters: Iterable[nn.Parameter], *, undecayed: Iterable[nn.Parameter] = ()
     ) -> torch.optim.Adam:
-        optimizer = torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
-        others = list(undecayed)
+        given, others = list(parameters), list(undecayed)
+        optimizer = torch.optim.Adam(
+            given, lr=self.learning_rate, weight_decay=self.weight_decay, fused=fused([*given, *others])
+        )
         if others:
             optimizer.add_param_group({"params": others, "weight_decay": 0.0})
         return optimizer
@@ -158,7 +160,7 @@ class AdamW(Optimizer):
     def build(
         self, parameters: Iterable[nn.Parameter], *, undecayed: Iterable[nn.Parameter] = ()
     ) -> torch.optim.AdamW:
-        given = list(parameters)
+        given, undecayed = list(parameters), list(undecayed)
         decayed = [each for each in given if each.ndim > 1]
         others = [*(each for each in given if each.ndim <= 1), *undecayed]
         groups = [
@@ -166,4 +168,15 @@ class AdamW(Optimizer):
             {"params": others, "weight_decay": 0.0},
         ]
         groups = [group for group in groups if group["params"]]
-        return torch.optim.AdamW(groups, lr=self.learning_rate, betas=self.betas)
+        is_fused = fused([*given, *undecayed])
+        return torch.optim.AdamW(groups, lr=self.learning_rate, betas=self.betas, fused=is_fused)
+
+
+def fused(parameters: Sequence[nn.Parameter]) -> bool | None:
+    """Return whether torch is to change all weights in a few kernels; None, off a GPU, for its own choice.
+
+    Example:
+        >>> fused([nn.Parameter(torch.zeros(1))]) is None
+        True
+    """
+    return True if all(each.is_cuda for each in parameters) else None

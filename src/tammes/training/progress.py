@@ -1,6 +1,8 @@
 """What a training shows while it runs: a bar in a terminal, elsewhere a line for each epoch."""
 
+import math
 import time
+from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import RichProgressBar
@@ -20,10 +22,27 @@ def progress_of(recorder: MetricsRecorder) -> Callback:
 
 
 class EpochProgressBar(RichProgressBar):
-    """Lightning's progress bar with epochs counted from 1, as in metrics.csv: the last of three is 3/3."""
+    """Lightning's progress bar with epochs counted from 1, as in metrics.csv: the last of three is 3/3.
+
+    It shows the loss of each step. To read that from a GPU takes time, which no training without a bar loses.
+    """
 
     def __init__(self) -> None:
         super().__init__(leave=False)
+        self.loss = math.nan
+
+    @override
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        self.loss = outputs["loss"].item()
+        super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
+
+    @override
+    def get_metrics(
+        self, trainer: Trainer, pl_module: LightningModule
+    ) -> dict[str, int | str | float | dict[str, float]]:
+        return {**super().get_metrics(trainer, pl_module), "loss": self.loss}
 
     # Lightning has no public way to change the text; without this method it counts from 0.
     def _get_train_description(self, current_epoch: int) -> str:

@@ -51,6 +51,8 @@ class Train:
         overwrite: Replace the run in that folder.
         accelerator: Device to compute on; auto takes a GPU if there is one.
         workers: Processes that decode images, for each process that trains.
+        compile: Compile the network, of images or volumes, by torch.compile: worth its minute in a long
+            training, above all on a GPU.
         patience: Seconds to wait for another of several processes that train together (see torchrun).
         checkpoint_every: Steps between checkpoints within an epoch.
         measure_every: Epochs between measurements of the nearest-neighbor accuracy (by default, so that
@@ -65,6 +67,7 @@ class Train:
     overwrite: bool = False
     accelerator: Accelerator = "auto"
     workers: int = 0
+    compile: bool = False
     patience: float = 600.0
     checkpoint_every: int = 500
     measure_every: int | None = None
@@ -75,7 +78,7 @@ class Train:
             check_integer("--measure-every", self.measure_every)
 
 
-FEW_NEED = frozenset({"overwrite", "patience", "checkpoint_every", "measure_every"})
+FEW_NEED = frozenset({"overwrite", "compile", "patience", "checkpoint_every", "measure_every"})
 
 
 def parse(words: Sequence[str]) -> Train:
