@@ -30,6 +30,7 @@ def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
         ("encoders.py", "| ResNet9, width 16 |"),
         ("equivariance.py", "| CARE, 4 groups |"),
         ("features.py", "| IFM-SimCLR |"),
+        ("gpu_training.py", "| MAE, ViT "),
         ("images.py", "| colors by kornia |"),
         ("masked.py", "| CAN, half hidden |"),
         ("training.py --alone", "| 1 | bf16-mixed | tammes |"),
