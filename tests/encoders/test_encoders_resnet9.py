@@ -47,6 +47,16 @@ def test_gradients_reach_every_weight_after_the_first_step() -> None:
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in encoder.parameters())
 
 
+def test_after_sixteen_steps_images_alone_have_the_features_that_they_have_in_a_batch() -> None:
+    """An epoch of 4,096 images; with a tenth of each batch, 0.6 of the features would be wrong."""
+    encoder, images = ResNet9Config(width=8).build(channels=3, size=16), torch.rand(64, 3, 16, 16)
+    with torch.no_grad():
+        for _ in range(16):
+            in_batch = encoder(images)
+        alone = encoder.eval()(images)
+    assert (alone - in_batch).norm() < 0.1 * in_batch.norm()
+
+
 def test_impossible_settings_are_refused() -> None:
     with pytest.raises(ValueError, match="multiple of the numbers of a product, got 12 and 8"):
         ResNet9Config(width=12)

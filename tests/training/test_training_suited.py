@@ -129,11 +129,13 @@ def test_photographs_have_a_larger_network_with_larger_steps(rows: int, epochs: 
     assert config.epochs == epochs
     assert config.encoder == ResNet9Config(width=32)
     assert config.optimizer == Adam(learning_rate=3e-3, schedule=Cosine(warmup_epochs=1))
+    assert config.head == ProjectionHeadConfig(batch_norm=True)
 
 
-def test_another_network_has_the_usual_learning_rate_and_epochs() -> None:
+def test_another_network_has_the_usual_head_learning_rate_and_epochs() -> None:
     photographs = images_of(torch.randint(256, (1, 3, 8, 8), dtype=torch.uint8).expand(5_000, 3, 8, 8))
     config = suited(OBJECTIVE, photographs, encoder=ConvNetConfig())
+    assert config.head == ProjectionHeadConfig()
     assert config.optimizer.learning_rate == 1e-3
     assert config.epochs == 40
 
@@ -141,3 +143,10 @@ def test_another_network_has_the_usual_learning_rate_and_epochs() -> None:
 def test_large_images_have_a_residual_network() -> None:
     images = images_of(torch.zeros(10, 1, 65, 65, dtype=torch.uint8))
     assert suited(OBJECTIVE, images).encoder == ResNetConfig(small_image_stem=False)
+
+
+def test_normalization_in_the_head_needs_two_rows() -> None:
+    photographs = images_of(torch.randint(256, (1, 3, 8, 8), dtype=torch.uint8).expand(100, 3, 8, 8))
+    with pytest.raises(ValueError, match="chunk must be an integer of at least 2, got 1"):
+        replace(suited(OBJECTIVE, photographs), chunk=1)
+    assert replace(suited(OBJECTIVE, photographs, encoder=ConvNetConfig()), chunk=1).chunk == 1

@@ -176,7 +176,8 @@ class TrainingConfig:
         check_integer("epochs", self.epochs)
         check_seed("seed", self.seed)
         if self.chunk is not None:
-            check_integer("chunk", self.chunk, reason="it counts views; None takes the whole batch")
+            fewest = 2 if isinstance(self.head, ProjectionHeadConfig) and self.head.batch_norm else 1
+            check_integer("chunk", self.chunk, minimum=fewest, reason="it counts views; None takes the batch")
         if not isinstance(self.negatives, InBatch | KeysConfig):
             raise ValueError(
                 "negatives must be InBatch() or a QueueConfig(...) or LearnedNegativesConfig(...), got "

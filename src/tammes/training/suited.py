@@ -19,6 +19,7 @@ from tammes.encoders import (
     GCNEncoderConfig,
     GINEncoderConfig,
     GraphEncoderConfig,
+    ProjectionHeadConfig,
     ResNet3DConfig,
     ResNet9Config,
     ResNetConfig,
@@ -90,9 +91,9 @@ def suited(
     falls along half a cosine: the embeddings of words start from a standard normal distribution, and the
     compared sentences have unit length, so that Adam's steps of 1e-3 would hardly turn them. Gray images on
     an even background are distorted as handwriting is, others as photographs; their learning rate falls
-    along half a cosine after one epoch of warm-up, from 3e-3 for a `ResNet9` and from 1e-3 otherwise. A
-    training visits about 200,000 rows, or 100,000 with a `ResNet9`, in at most 100 epochs. Small sets have
-    smaller batches.
+    along half a cosine after one epoch of warm-up, from 3e-3 for a `ResNet9` and from 1e-3 otherwise. The
+    head of a `ResNet9` has batch normalization. A training visits about 200,000 rows, or 100,000 with a
+    `ResNet9`, in at most 100 epochs. Small sets have smaller batches.
 
     Graphs have InfoGraph's settings: three layers of an isomorphism network, nodes compared with graphs by
     two heads, batches of at most 128, a constant learning rate of 1e-3. Nodes of one graph have GRACE's: two
@@ -211,6 +212,7 @@ def _suited_to_data(
     return TrainingConfig(
         objective=objective,
         encoder=encoder,
+        head=ProjectionHeadConfig(batch_norm=is_small),
         augmentation=augmentation,
         optimizer=replace(adam, learning_rate=RATE_OF_SMALL) if is_small else adam,
         batch_size=_batch_size(rows),

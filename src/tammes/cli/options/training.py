@@ -12,8 +12,9 @@ from tammes.cli.graph_data import are_nodes
 from tammes.cli.images import mirrors, size_and_channels
 from tammes.cli.loading import find_in_current_folder, kind_of, load_split
 from tammes.cli.options.data import Split
+from tammes.cli.options.head import HeadOptions, head_option
 from tammes.cli.options.optimizer import OPTIMIZER, OptimizerChoice
-from tammes.cli.options.parsing import Option, constructor_of, fields_of
+from tammes.cli.options.parsing import Option, fields_of
 from tammes.cli.options.parts import NAMES, choice_of, options_of
 from tammes.cli.texts import in_reading_order, of_given_pairs
 from tammes.cli.volumes import VolumeShape
@@ -21,7 +22,6 @@ from tammes.data import GraphSet, GraphStream
 from tammes.encoders import (
     GraphEncoderConfig,
     ModuleConfig,
-    ProjectionHeadConfig,
     ResNet3DConfig,
     TextEncoderConfig,
     TransformersConfig,
@@ -103,23 +103,6 @@ RARE = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeadOptions:
-    """Settings of the projection head that were chosen.
-
-    Args:
-        dim: Width of the embeddings (by default 128).
-        hidden: Width of the hidden layers (by default that of the features).
-        layers: Number of linear layers; 1 is a linear map (by default 2).
-        batch_norm: Normalize the output of each linear layer over the batch.
-    """
-
-    dim: int | None = None
-    hidden: int | None = None
-    layers: int | None = None
-    batch_norm: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class ImageOptions:
     """Options of images and of the head that are no fields of `TrainingConfig`.
 
@@ -146,6 +129,7 @@ class TrainingOptions:
     Args:
         settings: fields of `TrainingConfig` that were chosen; the data decide the others.
         optimizer: fields of the optimizer that were chosen.
+        head: fields of the head that were chosen.
         size: height and width of images in pixels, or of volumes in voxels, or None.
         channels: channels of images, or None.
         window: values of volumes that become 0 and 1, or None.
@@ -154,6 +138,7 @@ class TrainingOptions:
 
     settings: Mapping[str, Any]
     optimizer: OptimizerChoice
+    head: HeadOptions
     size: int | None
     channels: Literal[1, 3] | None
     window: tuple[float, float] | None = None
@@ -264,7 +249,8 @@ class TrainingOptions:
         )
         if self.adjacent:
             usual = with_adjacent_sentences(usual, len(data))
-        return replace(usual, optimizer=self.optimizer.completed(usual.optimizer), **chosen)
+        optimizer, head = self.optimizer.completed(usual.optimizer), self.head.completed(usual.head)
+        return replace(usual, **{"optimizer": optimizer, "head": head, **chosen})
 
 
 def training_options() -> dict[str, Option]:
@@ -278,13 +264,7 @@ def training_options() -> dict[str, Option]:
         name: (Annotated[choice_of(kind, none=USUAL), tyro.conf.arg(help=text)], None)
         for name, (kind, text) in {**FROM_DATA, **OPTIMIZER}.items()
     }
-    return {**options, "head": _head(), **fields_of(ImageOptions)}
-
-
-def _head() -> Option:
-    text = "Small network between the features and the embeddings that are compared."
-    constructor = constructor_of(HeadOptions, fields_of(HeadOptions), text)
-    return Annotated[HeadOptions, tyro.conf.arg(constructor=constructor)], HeadOptions()
+    return {**options, "head": head_option(), **fields_of(ImageOptions)}
 
 
 def made_training(
@@ -314,13 +294,10 @@ def made_training(
     check_seed("seed", settings["seed"])
     chosen = {name: value for name, value in settings.items() if name not in FROM_DATA or value is not None}
     optimizer = OptimizerChoice.of({name: chosen.pop(name) for name in OPTIMIZER})
-    of_head = {name: value for name, value in vars(head).items() if value not in (None, False)}
-    if no_head and of_head:
-        raise ValueError(
-            f"--no-head leaves the head out, but --head.{next(iter(of_head)).replace('_', '-')} was given too"
-        )
-    if no_head or of_head:
-        chosen["head"] = None if no_head else ProjectionHeadConfig(**of_head)
+    if no_head and head.flag is not None:
+        raise ValueError(f"--no-head leaves the head out, but {head.flag} was given too")
+    if no_head:
+        chosen["head"] = None
     if size is not None:
         check_integer("--size", size, reason="it is the height and width in pixels")
     # The numbers are refused before the data are read, which may take long.
@@ -330,6 +307,7 @@ def made_training(
     return TrainingOptions(
         settings=chosen,
         optimizer=optimizer,
+        head=head,
         size=size,
         channels=channels,
         window=window,
