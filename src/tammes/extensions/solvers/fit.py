@@ -93,13 +93,8 @@ def fit(
         order = torch.randperm(len(train), generator=generator).tolist()
         losses = []
         for batch in _batches([train[each] for each in order], config.batch_size):
-            optimizer.zero_grad()
             loss = method.loss(network(batch), make_problem(batch)).mean()
-            if not bool(loss.isfinite()):
-                raise ValueError(f"the loss became {loss.item()} in epoch {epoch}; lower the learning rate")
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
-            optimizer.step()
+            _descend(network, optimizer, loss, clip=config.clip, moment=f"epoch {epoch}")
             losses.append(loss.item())
         scores = solve(network, method, make_problem, validation, batch_size=config.batch_size)
         ratio = approximation_ratios(scores, optima).mean().item()
@@ -135,10 +130,8 @@ def optimal_scores(
 ) -> tuple[Float[Tensor, " graphs"], Float[Tensor, " graphs"]]:
     """Return the best known score of each graph, and its bound, which is higher if a proof took too long."""
     answers = exact_answers(make_problem(Graphs.join(graphs)), cache=cache, seconds=seconds)
-    return (
-        torch.tensor([answer.score for answer in answers], dtype=torch.float64),
-        torch.tensor([answer.bound for answer in answers], dtype=torch.float64),
-    )
+    pairs = torch.tensor([(answer.score, answer.bound) for answer in answers], dtype=torch.float64)
+    return pairs[:, 0], pairs[:, 1]
 
 
 def approximation_ratios(
@@ -153,7 +146,7 @@ def approximation_ratios(
 
 
 def greedy_scores(
-    make_problem: MakeProblem, graphs: Sequence[Graphs], *, rising: bool, batch_size: int = 32
+    make_problem: MakeProblem, graphs: Sequence[Graphs], *, rising: bool
 ) -> Float[Tensor, " graphs"]:
     """Return the score of the greedy baseline in each graph; see `greedy_by_degree`.
 
@@ -162,8 +155,8 @@ def greedy_scores(
     >>> greedy_scores(maximum_independent_set, [star], rising=True).tolist()
     [2.0]
     """
-    found = [greedy_by_degree(make_problem, batch, rising=rising) for batch in _batches(graphs, batch_size)]
-    return torch.cat([scores.double() for scores, _ in found])
+    scores, _ = greedy_by_degree(make_problem, Graphs.join(graphs), rising=rising)
+    return scores.double()
 
 
 def greedy_by_degree(make_problem: MakeProblem, graphs: Graphs, *, rising: bool) -> ScoredSets:
@@ -201,6 +194,18 @@ def split(graphs: Sequence[Graphs], *, seed: int) -> tuple[list[Graphs], list[Gr
 def _batches(graphs: Sequence[Graphs], size: int) -> Iterator[Graphs]:
     for first in range(0, len(graphs), size):
         yield Graphs.join(graphs[first : first + size])
+
+
+def _descend(
+    network: SolverNetwork, optimizer: torch.optim.Optimizer, loss: Tensor, *, clip: float, moment: str
+) -> None:
+    """Take one step down the gradient of a loss, with the norm clipped."""
+    if not bool(loss.isfinite()):
+        raise ValueError(f"the loss became {loss.item()} in {moment}; lower the learning rate")
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(network.parameters(), clip)
+    optimizer.step()
 
 
 GROWN_NODES = 500
@@ -251,14 +256,9 @@ def search(
     every = math.ceil(nodes / GROWN_NODES)
     network.train()
     for step in range(1, config.epochs + 1):
-        optimizer.zero_grad()
         outputs = network(graph)
         loss = method.loss(outputs, problem).sum()
-        if not bool(loss.isfinite()):
-            raise ValueError(f"the loss became {loss.item()} in step {step}; lower the learning rate")
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
-        optimizer.step()
+        _descend(network, optimizer, loss, clip=config.clip, moment=f"step {step}")
         with torch.no_grad():
             _, found = method.decode(outputs, problem)
             if step % every == 0:
