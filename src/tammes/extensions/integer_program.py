@@ -69,8 +69,8 @@ class Program:
     limits: Sequence[float]
     elements: int
 
-    def solve(self, seconds: float = math.inf) -> Answer | None:
-        """Return the best set found within the time limit, with a bound, or None if none was found.
+    def solve(self, seconds: float = math.inf) -> Answer:
+        """Return the best set found within the time limit, with a bound; the empty set if none was found.
 
         Raises:
             ValueError: if HiGHS reports anything but success or the end of its time.
@@ -93,15 +93,10 @@ class Program:
         if found.status not in (0, 1):
             raise ValueError(f"HiGHS could not solve an integer program: {found.message}")
         if found.x is None:
-            return None
+            return Answer(score=0.0, bound=self._bound(None), members=())
         bound = -found.fun if found.status == 0 else self._bound(found.mip_dual_bound)
         members = tuple(int(each) for each in np.flatnonzero(found.x[: self.elements] > 0.5))
         return Answer(score=float(-found.fun), bound=float(bound), members=members)
-
-    def answer(self, seconds: float = math.inf) -> Answer:
-        """Return the answer in integers; the empty set and the trivial bound if no set was found in time."""
-        found = self.solve(seconds)
-        return Answer(score=0.0, bound=self._bound(None), members=()) if found is None else found.rounded()
 
     def _bound(self, dual: float | None) -> float:
         """Return the bound of HiGHS, or the sum of all positive gains if HiGHS has no bound yet."""

@@ -224,7 +224,7 @@ def maximum_cut(graphs: Graphs) -> Problem:
             rows.append([(nodes + edge, 1.0), (first, 1.0), (second, 1.0)])
             limits += [0.0, 2.0]
         gain = [0.0] * nodes + [1.0] * len(pairs)
-        return Program(gain=gain, rows=rows, limits=limits, elements=nodes).answer(seconds)
+        return Program(gain=gain, rows=rows, limits=limits, elements=nodes).solve(seconds).rounded()
 
     return Problem(
         objective=GraphFunction(graphs=graphs, formula=cut_size(-1.0)),
@@ -279,7 +279,7 @@ def maximum_coverage(covers: Covers, k: int) -> Problem:
             rows.append([(elements + place, 1.0), *((element, -1.0) for element in members)])
         limits = [float(k)] + [0.0] * len(covering)
         gain = [0.0] * elements + [1.0] * len(covering)
-        return Program(gain=gain, rows=rows, limits=limits, elements=elements).answer(seconds)
+        return Program(gain=gain, rows=rows, limits=limits, elements=elements).solve(seconds).rounded()
 
     return Problem(
         objective=Coverage(covers=covers, score=loss),
