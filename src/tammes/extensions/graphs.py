@@ -227,10 +227,7 @@ class Graphs:
         >>> graphs.sum_over_edges(torch.tensor([1.0, 2.0, 4.0])).tolist()
         [3.0, 4.0]
         """
-        if self.ground.inputs == 1:
-            return values.sum(-1, keepdim=True)
-        zeros = values.new_zeros(*values.shape[:-1], self.ground.inputs)
-        return zeros.index_add(-1, self.owner, values)
+        return self.ground.sum(values, self.owner)
 
     def neighbors(self, index: int) -> list[set[int]]:
         """Return the neighbors of each node of one graph, with nodes counted from 0 in it.

@@ -69,7 +69,9 @@ class SetFunction(ABC):
         """
         members = self.ground.empty_sets if members is None else members
         best = self.values(members)
-        for element, has_turn in self.ground.turns(order):
+        for place in range(self.ground.widest):
+            has_turn = self.ground.size > place
+            element = order[self.ground.offsets + has_turn * place]
             candidate = members.clone()
             candidate[element] = members[element] | has_turn
             found = self.values(candidate)

@@ -63,13 +63,8 @@ class Distribution:
             score: set function, higher is better; minus infinity for sets that are not allowed.
         """
         found = [support.best(score.on(support).detach()) for support in self.supports]
-        rows = [row for scores, members in found for row in zip(scores, members, strict=True)]
-        best, members = rows[0]
-        for other, candidate in rows[1:]:
-            better = other > best
-            members = candidate.where(better[self.ground.owner], members)
-            best = other.where(better, best)
-        return best, members
+        scores, members = zip(*found, strict=True)
+        return self.ground.best(torch.cat(scores), torch.cat(members))
 
     def _parts(self) -> Iterator[tuple[Support, Tensor]]:
         return zip(self.supports, self.probabilities, strict=True)
