@@ -53,9 +53,8 @@ class Covers:
     def neighborhoods(cls, graphs: Graphs) -> "Covers":
         """Return the covers of graphs in which every node covers itself and its neighbors."""
         nodes = torch.arange(graphs.ground.total, device=graphs.edges.device)
-        element = torch.cat([nodes, graphs.edges[0], graphs.edges[1]])
-        item = torch.cat([nodes, graphs.edges[1], graphs.edges[0]])
-        return cls(ground=graphs.ground, items=graphs.ground.total, incidence=torch.stack([element, item]))
+        incidence = torch.cat([nodes.expand(2, -1), graphs.arcs], dim=1)
+        return cls(ground=graphs.ground, items=graphs.ground.total, incidence=incidence)
 
     @cached_property
     def owner(self) -> Int[Tensor, " items"]:
@@ -66,7 +65,7 @@ class Covers:
     @cached_property
     def largest(self) -> int:
         """Number of items that the element with the most of them covers."""
-        return int(torch.bincount(self.incidence[0], minlength=1).max()) if self.incidence.numel() else 0
+        return int(torch.bincount(self.incidence[0], minlength=1).max())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

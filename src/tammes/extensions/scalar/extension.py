@@ -97,13 +97,15 @@ class Extension(ABC):
             ValueError: for an x outside the extension's domain.
         """
 
-    @abstractmethod
     def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """Return the distribution of the intersection of two independent draws from p_x.
+
+        It is p at x^2 where sets are nested, or elements independent; all other extensions override it.
 
         Raises:
             ValueError: for an x outside the extension's domain.
         """
+        return self.distribution(x.square(), ground)
 
     def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
         """Return x in [0, 1], scaled down differentiably where it lies outside the extension's domain."""
@@ -137,8 +139,7 @@ class Extension(ABC):
         function = as_set_function(f, x)
         check_vectors(x, function.ground)
         check_empty_set(function)
-        value = self.value(x if x.dim() == 2 else x[None], function)
-        return value if x.dim() == 2 else value[0]
+        return self.value(torch.atleast_2d(x), function).reshape(*x.shape[:-1], function.ground.inputs)
 
 
 def as_set_function(f: SetFunction | Callable[[Tensor], Tensor], x: Tensor) -> SetFunction:
