@@ -7,6 +7,15 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
+Members = Bool[Tensor, " total"]
+"""A set of each input, as one indicator vector."""
+
+Order = Int[Tensor, " total"]
+"""The elements of each input in some order, as indices into all elements."""
+
+ScoredSets = tuple[Float[Tensor, " inputs"], Members]
+"""Score of one set of each input, and these sets."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class GroundSet:
@@ -79,8 +88,8 @@ class GroundSet:
         return self.owner * self.widest + self.position
 
     @property
-    def empty_sets(self) -> Bool[Tensor, " total"]:
-        """The empty set of each input, as one indicator vector."""
+    def empty_sets(self) -> Members:
+        """The empty set of each input."""
         return torch.zeros(self.total, dtype=torch.bool, device=self.device)
 
     def sum(
@@ -99,8 +108,6 @@ class GroundSet:
     def cumsum(self, counts: Int[Tensor, "*rows total"]) -> Int[Tensor, "*rows total"]:
         """Return the cumulative sums of integers within each input."""
         sums = counts.cumsum(-1)
-        if self.inputs == 1:
-            return sums
         # One pass over all inputs, less what the earlier inputs add up to; exact, since these are integers.
         before = (sums - counts).index_select(-1, self.offsets)
         return sums - before.index_select(-1, self.owner)
@@ -290,9 +297,6 @@ class Sweep:
         inside = rank <= end
         return inside if self.width is None else inside & (rank > end - self.width)
 
-
-ScoredSets = tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]
-"""Score of one set of each input, and these sets as one indicator vector."""
 
 Support = Listed | Sweep
 """Sets of every input, for each of several rows, with a number (a probability, a value) for each set."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.checks import check_integer
@@ -24,7 +24,7 @@ from tammes.extensions.functions.formulas import (
 )
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.ground_set import GroundSet, Members, Order
 from tammes.extensions.integer_program import Answer, Program, SolutionCache, key_of
 
 
@@ -65,13 +65,11 @@ class Problem:
         """Ground sets of the inputs."""
         return self.score.ground
 
-    def grow(
-        self, order: Int[Tensor, " total"], members: Bool[Tensor, " total"] | None = None
-    ) -> Bool[Tensor, " total"]:
+    def grow(self, order: Order, members: Members | None = None) -> Members:
         """Return sets grown greedily: each element in its turn is added if the guide is higher with it.
 
         Args:
-            order: elements of each input in their order, as indices into all elements.
+            order: elements of each input in their order.
             members: sets to begin with, which must be allowed; the empty sets unless given.
 
         Source: Robinson (2023), F.6.3: how Erdős goes neural decodes, in order of falling probability.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 from typing_extensions import override
 
@@ -12,7 +12,7 @@ from tammes.checks import check_number
 from tammes.extensions.functions.counts import Counts, counts_along, expected_counts
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground_set import GroundSet, Sweep
+from tammes.extensions.ground_set import GroundSet, Members, Order, Sweep
 
 Formula = Callable[[Counts], Float[Tensor, "..."]]
 """f(S) from the counts of S, in their shape, and 0 for the empty set. A problem of yours needs no more."""
@@ -56,9 +56,7 @@ class GraphFunction(SetFunction):
         return self.relaxed(x) if isinstance(self.formula, LinearFormula) else None
 
     @override
-    def grow(
-        self, order: Int[Tensor, " total"], members: Bool[Tensor, " total"] | None = None
-    ) -> Bool[Tensor, " total"]:
+    def grow(self, order: Order, members: Members | None = None) -> Members:
         # The counts of each set are kept, and for each node the number of its neighbors in the set, which is
         # the number of edges that it adds. One call of the formula then tells of all nodes whether the set is
         # better with them. The first of these in the order joins: until its turn nothing changes. So there

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.checks import check_integer, check_number, check_seed
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground_set import ScoredSets
+from tammes.extensions.ground_set import Members, ScoredSets
 from tammes.extensions.integer_program import SolutionCache
 from tammes.extensions.problems import Problem, exact_answers
 from tammes.extensions.solvers.method import Method
@@ -220,7 +220,7 @@ def search(
     config: FitConfig,
     *,
     on_step: Callable[[int], None] | None = None,
-) -> tuple[float, Bool[Tensor, " total"]]:
+) -> tuple[float, Members]:
     """Return the score and the members of the best set that a network finds while it descends on one graph.
 
     The set that is decoded at a step is grown: further nodes are added greedily, in the order of falling
@@ -251,9 +251,8 @@ def search(
     problem = make_problem(graph)
     guide = problem.guide or problem.score
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
-    nodes, device = graph.ground.total, graph.edges.device
-    best, members = -torch.inf, torch.zeros(nodes, dtype=torch.bool, device=device)
-    every = math.ceil(nodes / GROWN_NODES)
+    best, members = -math.inf, graph.ground.empty_sets
+    every = math.ceil(graph.ground.total / GROWN_NODES)
     network.train()
     for step in range(1, config.epochs + 1):
         outputs = network(graph)
@@ -269,5 +268,5 @@ def search(
             best, members = value.item(), found
         if on_step is not None:
             on_step(step)
-    members = problem.grow(torch.arange(nodes, device=device), members)
+    members = problem.grow(torch.arange(graph.ground.total, device=members.device), members)
     return problem.score.values(members).item(), members
