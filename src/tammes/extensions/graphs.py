@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 import torch
 from jaxtyping import Float, Int
@@ -51,8 +52,9 @@ class EquitablePartition:
             >>> star.cell.tolist(), star.links.T.tolist(), star.count.tolist()
             ([0, 1, 1, 1], [[0, 1], [1, 0]], [3, 1])
         """
+        others = iter(arcs[1].tolist())
         degrees = torch.bincount(arcs[0], minlength=len(colors)).tolist()
-        neighbors = [others.tolist() for others in arcs[1].split(degrees)]
+        neighbors = [list(islice(others, degree)) for degree in degrees]
         cell = torch.tensor(_refined(neighbors, colors.tolist()), device=arcs.device)
         nodes = torch.arange(len(cell), device=arcs.device)
         representative = nodes.new_full((int(cell.max()) + 1,), len(cell))

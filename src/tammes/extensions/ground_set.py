@@ -105,18 +105,12 @@ class GroundSet:
         zeros = values.new_zeros(*values.shape[:-1], self.inputs)
         return zeros.index_add(-1, self.owner if owner is None else owner, values)
 
-    def cumsum(self, counts: Int[Tensor, "*rows total"]) -> Int[Tensor, "*rows total"]:
-        """Return the cumulative sums of integers within each input."""
-        sums = counts.cumsum(-1)
-        # One pass over all inputs, less what the earlier inputs add up to; exact, since these are integers.
-        before = (sums - counts).index_select(-1, self.offsets)
-        return sums - before.index_select(-1, self.owner)
+    def cumsum(self, values: Shaped[Tensor, "*rows total"]) -> Shaped[Tensor, "*rows total"]:
+        """Return the cumulative sums within each input."""
+        return self.unpad(self.pad(values, 0).cumsum(-1))
 
     def overlaps(
-        self,
-        owner: Int[Tensor, " m"],
-        begin: Int[Tensor, "rows m"],
-        end: Int[Tensor, "rows m"] | None = None,
+        self, owner: Int[Tensor, " m"], begin: Int[Tensor, "rows m"], end: Int[Tensor, "rows m"] | None = None
     ) -> Int[Tensor, "rows total"]:
         """Count at each place the intervals that it lies in: places begin, ..., end - 1 of an input.
 

@@ -166,9 +166,7 @@ def clique_of_size(graphs: Graphs, k: int, formula: Formula | None = None) -> Pr
 
     def solve(index: int, seconds: float) -> Answer:
         largest = largest_clique(graphs.neighbors(index), seconds)
-        return Answer(
-            score=float(largest.score >= k), bound=float(largest.bound >= k), members=largest.members
-        )
+        return replace(largest, score=float(largest.score >= k), bound=float(largest.bound >= k))
 
     return Problem(
         objective=GraphFunction(graphs=graphs, formula=formula or CliqueDensity()),
@@ -214,14 +212,13 @@ def maximum_cut(graphs: Graphs) -> Problem:
 
     def solve(index: int, seconds: float) -> Answer:
         pairs, nodes = graphs.pairs(index), graphs.ground.sizes[index]
-        rows: list[list[tuple[int, float]]] = []
-        limits = []
-        for edge, (first, second) in enumerate(pairs):
-            # An edge (u, v) is cut: z <= x_u + x_v and z <= 2 - x_u - x_v.
-            rows.append([(nodes + edge, 1.0), (first, -1.0), (second, -1.0)])
-            rows.append([(nodes + edge, 1.0), (first, 1.0), (second, 1.0)])
-            limits += [0.0, 2.0]
-        gain = [0.0] * nodes + [1.0] * len(pairs)
+        # An edge (u, v) is cut: z <= x_u + x_v and z <= 2 - x_u - x_v.
+        rows = [
+            [(nodes + edge, 1.0), (first, sign), (second, sign)]
+            for edge, (first, second) in enumerate(pairs)
+            for sign in (-1.0, 1.0)
+        ]
+        gain, limits = [0.0] * nodes + [1.0] * len(pairs), [0.0, 2.0] * len(pairs)
         return Program(gain=gain, rows=rows, limits=limits, elements=nodes).solve(seconds).rounded()
 
     return Problem(
