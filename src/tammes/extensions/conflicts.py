@@ -8,7 +8,7 @@ from itertools import combinations
 from tammes.extensions.integer_program import Answer, Program
 
 FEW = 24
-"""Nodes among which all maximal cliques are listed, at most 3^(24 / 3) = 6,561 (Moon and Moser, 1965)."""
+"""Nodes among which cliques are enumerated, at most 3^(24 / 3) = 6,561 maximal ones (Moon, Moser, 1965)."""
 
 
 def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) -> Answer:
@@ -51,9 +51,7 @@ def greedy_without(conflicts: Sequence[set[int]]) -> list[int]:
         element = min(left, key=lambda each: (len(left[each]), each))
         chosen.append(element)
         for gone in (*left[element], element):
-            for other in left.pop(gone):
-                if other in left:
-                    left[other].discard(gone)
+            _remove(left, gone)
     return sorted(chosen)
 
 
@@ -116,10 +114,16 @@ def _later(neighbors: Sequence[set[int]]) -> dict[int, set[int]]:
     later = {}
     while left:
         node = min(left, key=lambda each: (len(left[each]), each))
-        later[node] = left.pop(node)
-        for other in later[node]:
-            left[other].discard(node)
+        later[node] = _remove(left, node)
     return later
+
+
+def _remove(left: dict[int, set[int]], node: int) -> set[int]:
+    """Remove a node, and return its remaining neighbors."""
+    others = left.pop(node)
+    for other in others:
+        left[other].discard(node)
+    return others
 
 
 def _answer(chosen: Sequence[int], bound: int | float) -> Answer:
