@@ -2,12 +2,13 @@
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import combinations
 
 from tammes.extensions.integer_program import Answer, Program
 
 FEW = 24
-"""Nodes among which all maximal cliques are listed, at most 3^(24 / 3) = 6,561 (Moon and Moser, 1965)."""
+"""Nodes among which cliques are enumerated, at most 3^(24 / 3) = 6,561 maximal ones (Moon, Moser, 1965)."""
 
 
 def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) -> Answer:
@@ -28,19 +29,14 @@ def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) ->
     if seconds <= 0:
         return _answer(greedy, len(conflicts))
     cliques = _clique_cover(conflicts)
-    if all(len(each) == 0 for each in conflicts):
-        return _answer(greedy, len(greedy))
     program = Program(
         gain=[1.0] * len(conflicts),
         rows=[[(element, 1.0) for element in clique] for clique in cliques],
         limits=[1.0] * len(cliques),
         elements=len(conflicts),
     )
-    found = program.solve(seconds)
-    if found is None:
-        return _answer(greedy, len(conflicts))
-    chosen = found.members if len(found.members) >= len(greedy) else tuple(greedy)
-    return _answer(chosen, found.rounded().bound)
+    found = program.solve(seconds).rounded()
+    return _answer(max(found.members, greedy, key=len), found.bound)
 
 
 def greedy_without(conflicts: Sequence[set[int]]) -> list[int]:
@@ -55,9 +51,7 @@ def greedy_without(conflicts: Sequence[set[int]]) -> list[int]:
         element = min(left, key=lambda each: (len(left[each]), each))
         chosen.append(element)
         for gone in (*left[element], element):
-            for other in left.pop(gone):
-                if other in left:
-                    left[other].discard(gone)
+            _remove(left, gone)
     return sorted(chosen)
 
 
@@ -76,50 +70,42 @@ def largest_clique(neighbors: Sequence[set[int]], seconds: float = math.inf) -> 
         Answer(score=3.0, bound=3.0, members=(0, 1, 2))
     """
     ends = time.monotonic() + seconds
-    best: tuple[int, ...] = ()
+    best: set[int] = set()
     bound = 0.0
     later = sorted(_later(neighbors).items(), key=lambda each: -len(each[1]))
     for node, others in later:  # the largest neighborhoods first: the rest cannot hold a larger clique
         if len(others) < len(best):
             break
-        members = sorted(others)
-        if (
-            len(members) <= FEW and time.monotonic() < ends
-        ):  # as in molecules: quicker than to set up a program
-            clique = max(_maximal_cliques(neighbors, others), key=len)
-            bound = max(bound, len(clique) + 1)
-            if len(clique) + 1 > len(best):
-                best = tuple(sorted([node, *clique]))
-            continue
-        conflicts = [
-            {place for place, other in enumerate(members) if other != each and other not in neighbors[each]}
-            for each in members
-        ]
-        found = largest_without(conflicts, max(0.0, ends - time.monotonic()))
-        bound = max(bound, found.bound + 1)
-        if len(found.members) + 1 > len(best):
-            best = tuple(sorted([node, *(members[place] for place in found.members)]))
-    return _answer(best, max(bound, len(best)))
+        left = max(0.0, ends - time.monotonic())
+        if len(others) <= FEW and left:  # as in molecules: quicker than to set up a program
+            clique = _largest_among(neighbors, others)
+            most: float = len(clique)
+        else:
+            members = sorted(others)
+            conflicts = [
+                {place for place, other in enumerate(members) if other not in neighbors[each] | {each}}
+                for each in members
+            ]
+            found = largest_without(conflicts, left)
+            clique, most = {members[place] for place in found.members}, found.bound
+        best, bound = max(best, {node, *clique}, key=len), max(bound, most + 1)
+    return _answer(sorted(best), bound)
 
 
-def _maximal_cliques(neighbors: Sequence[set[int]], nodes: set[int]) -> Iterator[set[int]]:
-    """Yield the maximal cliques among some nodes.
+def _largest_among(neighbors: Sequence[set[int]], nodes: set[int]) -> set[int]:
+    """Return a largest clique among some nodes.
 
     Source: Bron and Kerbosch, Algorithm 457, 1973, with a pivot: a maximal clique has the pivot, or a node
     that is not its neighbor.
     """
-
-    def grown(clique: set[int], open_nodes: set[int], closed: set[int]) -> Iterator[set[int]]:
-        if not open_nodes and not closed:
-            yield clique
-            return
-        pivot = max(open_nodes | closed, key=lambda each: len(neighbors[each] & open_nodes))
-        for node in sorted(open_nodes - neighbors[pivot]):
-            yield from grown(clique | {node}, open_nodes & neighbors[node], closed & neighbors[node])
-            open_nodes = open_nodes - {node}
-            closed = closed | {node}
-
-    yield from grown(set(), nodes, set())
+    if not nodes:
+        return set()
+    best: set[int] = set()
+    pivot = max(nodes, key=lambda each: len(neighbors[each] & nodes))
+    for node in sorted(nodes - neighbors[pivot]):
+        best = max(best, {node} | _largest_among(neighbors, nodes & neighbors[node]), key=len)
+        nodes = nodes - {node}
+    return best
 
 
 def _later(neighbors: Sequence[set[int]]) -> dict[int, set[int]]:
@@ -128,10 +114,16 @@ def _later(neighbors: Sequence[set[int]]) -> dict[int, set[int]]:
     later = {}
     while left:
         node = min(left, key=lambda each: (len(left[each]), each))
-        later[node] = left.pop(node)
-        for other in later[node]:
-            left[other].discard(node)
+        later[node] = _remove(left, node)
     return later
+
+
+def _remove(left: dict[int, set[int]], node: int) -> set[int]:
+    """Remove a node, and return its remaining neighbors."""
+    others = left.pop(node)
+    for other in others:
+        left[other].discard(node)
+    return others
 
 
 def _answer(chosen: Sequence[int], bound: int | float) -> Answer:
@@ -140,12 +132,10 @@ def _answer(chosen: Sequence[int], bound: int | float) -> Answer:
 
 def _clique_cover(conflicts: Sequence[set[int]]) -> list[list[int]]:
     """Return cliques of conflicts that together contain every conflict, built greedily."""
-    open_conflicts = {
-        (element, other) for element, others in enumerate(conflicts) for other in others if element < other
-    }
-    cover = []
-    for first, second in sorted(open_conflicts):
-        if (first, second) not in open_conflicts:
+    cover: list[list[int]] = []
+    covered: set[tuple[int, int]] = set()
+    for first, second in sorted((first, other) for first, others in enumerate(conflicts) for other in others):
+        if first > second or (first, second) in covered:
             continue
         clique = [first, second]
         common = conflicts[first] & conflicts[second]
@@ -153,8 +143,6 @@ def _clique_cover(conflicts: Sequence[set[int]]) -> list[list[int]]:
             element = max(common, key=lambda each: (len(conflicts[each] & common), -each))
             clique.append(element)
             common = common & conflicts[element]
-        for element in clique:
-            for other in clique:
-                open_conflicts.discard((element, other))
+        covered.update(combinations(sorted(clique), 2))
         cover.append(clique)
     return cover

@@ -126,8 +126,8 @@ class _Deflated(torch.autograd.Function):
 
 
 def _trace(gram: Tensor) -> Tensor:
-    """Return the traces as constants, `(inputs, 1, 1)`."""
-    return gram.detach().diagonal(dim1=1, dim2=2).sum(1)[:, None, None]
+    """Return the traces, `(inputs, 1, 1)`."""
+    return gram.diagonal(dim1=1, dim2=2).sum(1)[:, None, None]
 
 
 @dataclass(frozen=True, kw_only=True)

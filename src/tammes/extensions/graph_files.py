@@ -27,8 +27,7 @@ def tu_graphs(data: Path | str, *, cache: Path | None = None, most: int | None =
     """
     path = Path(data)
     if not path.exists():
-        root = cache or Path.home() / ".cache" / "tammes" / "tu"
-        path = _downloaded(root, str(data))
+        path = _downloaded(cache or Path.home() / ".cache" / "tammes" / "tu", str(data))
     files = only_set(path)
     owner, pairs = files.owner(), files.pairs()
     if most is not None:  # nodes are numbered in the order of the graphs

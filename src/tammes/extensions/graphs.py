@@ -1,10 +1,10 @@
 """Graphs of different sizes in one batch, and their equitable partitions."""
 
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import islice
 
 import torch
 from jaxtyping import Float, Int
@@ -38,38 +38,30 @@ class EquitablePartition:
     count: Int[Tensor, " m"]
 
     @classmethod
-    def coarsest(
-        cls, neighbors: Sequence[set[int]], colors: Sequence[int], device: torch.device | None = None
-    ) -> "EquitablePartition":
+    def coarsest(cls, arcs: Int[Tensor, "2 m"], colors: Int[Tensor, " total"]) -> "EquitablePartition":
         """Return the equitable partition with the fewest cells, among those that do not mix colors.
 
         If refinement is not done after `ROUNDS` rounds, every node is a cell: equitable, but not coarse.
 
         Args:
-            neighbors: neighbors of each node.
+            arcs: both directions of each edge, sorted.
             colors: initial color of each node.
-            device: device of the partition; the CPU unless given.
 
         Example:
-            >>> star = EquitablePartition.coarsest([{1, 2, 3}, {0}, {0}, {0}], [0, 0, 0, 0])
+            >>> star = Graphs.of(torch.tensor([[0, 0, 0], [1, 2, 3]]), sizes=(4,)).partition
             >>> star.cell.tolist(), star.links.T.tolist(), star.count.tolist()
             ([0, 1, 1, 1], [[0, 1], [1, 0]], [3, 1])
         """
-        cells = _refined(neighbors, colors)
-        first: dict[int, int] = {}
-        for node, cell in enumerate(cells):
-            first.setdefault(cell, node)
-        counts = [
-            sorted(Counter(cells[other] for other in neighbors[node]).items()) for node in first.values()
-        ]
-        links = [(cell, other) for cell, row in zip(first, counts, strict=True) for other, _ in row]
-        integers = partial(torch.tensor, dtype=torch.long, device=device)
-        return cls(
-            cell=integers(cells),
-            representative=integers(list(first.values())),
-            links=integers(links).reshape(-1, 2).T,
-            count=integers([count for row in counts for _, count in row]),
-        )
+        others = iter(arcs[1].tolist())
+        degrees = torch.bincount(arcs[0], minlength=len(colors)).tolist()
+        neighbors = [list(islice(others, degree)) for degree in degrees]
+        cell = torch.tensor(_refined(neighbors, colors.tolist()), device=arcs.device)
+        nodes = torch.arange(len(cell), device=arcs.device)
+        representative = nodes.new_full((int(cell.max()) + 1,), len(cell))
+        representative.scatter_reduce_(0, cell, nodes, "amin")
+        of_representatives = (representative[cell] == nodes)[arcs[0]]
+        links, count = cell[arcs[:, of_representatives]].unique(dim=1, return_counts=True)
+        return cls(cell=cell, representative=representative, links=links, count=count)
 
     @classmethod
     def join(cls, parts: Sequence["EquitablePartition"]) -> "EquitablePartition":
@@ -113,7 +105,7 @@ def shifted(parts: Sequence[Int[Tensor, "..."]], sizes: Sequence[int]) -> Int[Te
     return together + (size.cumsum(0) - size).repeat_interleave(count)
 
 
-def _refined(neighbors: Sequence[set[int]], colors: Sequence[int]) -> list[int]:
+def _refined(neighbors: Sequence[list[int]], colors: list[int]) -> list[int]:
     """Return the stable colors of color refinement, counted from 0."""
     for _ in range(ROUNDS):
         seen: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -200,7 +192,7 @@ class Graphs:
         """Coarsest equitable partition of the nodes of each graph."""
         if self.parts:
             return EquitablePartition.join([part.partition for part in self.parts])
-        return EquitablePartition.coarsest(self._neighbors, self.ground.owner.tolist(), self.edges.device)
+        return EquitablePartition.coarsest(self.arcs, self.ground.owner)
 
     @cached_property
     def singletons(self) -> EquitablePartition:
@@ -227,10 +219,7 @@ class Graphs:
         >>> graphs.sum_over_edges(torch.tensor([1.0, 2.0, 4.0])).tolist()
         [3.0, 4.0]
         """
-        if self.ground.inputs == 1:
-            return values.sum(-1, keepdim=True)
-        zeros = values.new_zeros(*values.shape[:-1], self.ground.inputs)
-        return zeros.index_add(-1, self.owner, values)
+        return self.ground.sum(values, self.owner)
 
     def neighbors(self, index: int) -> list[set[int]]:
         """Return the neighbors of each node of one graph, with nodes counted from 0 in it.
@@ -238,14 +227,8 @@ class Graphs:
         >>> Graphs.of(torch.tensor([[0, 2], [1, 3]]), sizes=(2, 2)).neighbors(1)
         [{1}, {0}]
         """
-        start = int(self.ground.offsets[index])
-        own = self._neighbors[start : start + self.ground.sizes[index]]
-        return [{other - start for other in others} for others in own]
-
-    @cached_property
-    def _neighbors(self) -> list[set[int]]:
-        found: list[set[int]] = [set() for _ in range(self.ground.total)]
-        for first, second in self.edges.T.tolist():
+        found: list[set[int]] = [set() for _ in range(self.ground.sizes[index])]
+        for first, second in self.pairs(index):
             found[first].add(second)
             found[second].add(first)
         return found

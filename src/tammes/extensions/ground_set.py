@@ -1,12 +1,20 @@
 """Ground sets of different sizes, one after the other in one flat vector, and families of sets in them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
+
+Members = Bool[Tensor, " total"]
+"""A set of each input, as one indicator vector."""
+
+Order = Int[Tensor, " total"]
+"""The elements of each input in some order, as indices into all elements."""
+
+ScoredSets = tuple[Float[Tensor, " inputs"], Members]
+"""Score of one set of each input, and these sets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,24 +88,14 @@ class GroundSet:
         return self.owner * self.widest + self.position
 
     @property
-    def empty_sets(self) -> Bool[Tensor, " total"]:
-        """The empty set of each input, as one indicator vector."""
+    def empty_sets(self) -> Members:
+        """The empty set of each input."""
         return torch.zeros(self.total, dtype=torch.bool, device=self.device)
 
-    def turns(
-        self, order: Int[Tensor, " total"]
-    ) -> Iterator[tuple[Int[Tensor, " inputs"], Bool[Tensor, " inputs"]]]:
-        """Yield the element of each input at each place of its order, and whether the input has that many.
-
-        >>> [element.tolist() for element, _ in GroundSet(sizes=(2, 1)).turns(torch.tensor([1, 0, 2]))]
-        [[1, 2], [0, 2]]
-        """
-        for place in range(self.widest):
-            has_turn = self.size > place
-            yield order[(self.offsets + place).where(has_turn, self.offsets)], has_turn
-
-    def sum(self, values: Shaped[Tensor, "*rows total"]) -> Shaped[Tensor, "*rows inputs"]:
-        """Sum the values of each input's elements.
+    def sum(
+        self, values: Shaped[Tensor, "*rows m"], owner: Int[Tensor, " m"] | None = None
+    ) -> Shaped[Tensor, "*rows inputs"]:
+        """Sum the values of each input's elements, or of other things, with the input of each as `owner`.
 
         >>> GroundSet(sizes=(2, 1)).sum(torch.tensor([1.0, 2.0, 3.0])).tolist()
         [3.0, 3.0]
@@ -105,16 +103,35 @@ class GroundSet:
         if self.inputs == 1:
             return values.sum(-1, keepdim=True)
         zeros = values.new_zeros(*values.shape[:-1], self.inputs)
-        return zeros.index_add(-1, self.owner, values)
+        return zeros.index_add(-1, self.owner if owner is None else owner, values)
 
-    def cumsum(self, counts: Int[Tensor, "*rows total"]) -> Int[Tensor, "*rows total"]:
-        """Return the cumulative sums of integers within each input."""
-        sums = counts.cumsum(-1)
-        if self.inputs == 1:
-            return sums
-        # One pass over all inputs, less what the earlier inputs add up to; exact, since these are integers.
-        before = (sums - counts).index_select(-1, self.offsets)
-        return sums - before.index_select(-1, self.owner)
+    def cumsum(self, values: Shaped[Tensor, "*rows total"]) -> Shaped[Tensor, "*rows total"]:
+        """Return the cumulative sums within each input."""
+        return self.unpad(self.pad(values, 0).cumsum(-1))
+
+    def overlaps(
+        self, owner: Int[Tensor, " m"], begin: Int[Tensor, "rows m"], end: Int[Tensor, "rows m"] | None = None
+    ) -> Int[Tensor, "rows total"]:
+        """Count at each place the intervals that it lies in: places begin, ..., end - 1 of an input.
+
+        Args:
+            owner: input of each interval.
+            begin: first place of each interval.
+            end: place after its last one; an interval with an end of at most `begin` is empty, one with an
+                end beyond the input, or all without `end`, reach to the last place.
+
+        >>> ends = torch.tensor([[2, 9]])
+        >>> GroundSet(sizes=(4,)).overlaps(torch.tensor([0, 0]), torch.tensor([[0, 1]]), ends).tolist()
+        [[1, 2, 1, 1]]
+        """
+        # Writing +1 at each begin and -1 at each end, the counts are the cumulative sums.
+        start = self.offsets.index_select(0, owner)
+        some = torch.ones_like(begin) if end is None else (begin < end).long()
+        changes = begin.new_zeros(len(begin), self.total).scatter_add_(1, begin + start, some)
+        if end is not None:
+            ends = (begin < end) & (end < self.size[owner])
+            changes.scatter_add_(1, end.where(ends, 0) + start, -ends.long())
+        return self.cumsum(changes)
 
     def pad(
         self, values: Shaped[Tensor, "*rows total"], fill: float
@@ -138,6 +155,14 @@ class GroundSet:
         """
         places = self.pad(x.detach(), -torch.inf).argsort(dim=-1, descending=True, stable=True)
         return self.unpad(places) + self.offsets.index_select(0, self.owner)
+
+    def best(
+        self, scores: Float[Tensor, "*rows sets inputs"], members: Bool[Tensor, "*rows sets total"]
+    ) -> tuple[Float[Tensor, "*rows inputs"], Bool[Tensor, "*rows total"]]:
+        """Return the highest score of each input, and the first set that has it."""
+        best = scores.max(dim=-2)
+        chosen = best.indices[..., None, self.owner]
+        return best.values, members.gather(-2, chosen).squeeze(-2)
 
     def describe(self, members: Shaped[Tensor, " total"], index: int) -> str:
         """Return the set of one input in words, for error messages.
@@ -186,9 +211,7 @@ class Listed:
         self, scores: Float[Tensor, "rows sets inputs"]
     ) -> tuple[Float[Tensor, "rows inputs"], Bool[Tensor, "rows total"]]:
         """Return the highest score of each row and input, and the first set that has it."""
-        best = scores.max(dim=1)
-        chosen = best.indices[:, self.ground.owner]  # (rows, total)
-        return best.values, self.members.gather(1, chosen[:, None]).squeeze(1)
+        return self.ground.best(scores, self.members)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -268,9 +291,6 @@ class Sweep:
         inside = rank <= end
         return inside if self.width is None else inside & (rank > end - self.width)
 
-
-ScoredSets = tuple[Float[Tensor, " inputs"], Bool[Tensor, " total"]]
-"""Score of one set of each input, and these sets as one indicator vector."""
 
 Support = Listed | Sweep
 """Sets of every input, for each of several rows, with a number (a probability, a value) for each set."""

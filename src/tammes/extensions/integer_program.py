@@ -69,8 +69,8 @@ class Program:
     limits: Sequence[float]
     elements: int
 
-    def solve(self, seconds: float = math.inf) -> Answer | None:
-        """Return the best set found within the time limit, with a bound, or None if none was found.
+    def solve(self, seconds: float = math.inf) -> Answer:
+        """Return the best set found within the time limit, with a bound; the empty set if none was found.
 
         Raises:
             ValueError: if HiGHS reports anything but success or the end of its time.
@@ -79,41 +79,31 @@ class Program:
             >>> Program(gain=[2.0, 1.0], rows=[[(0, 1.0), (1, 1.0)]], limits=[1.0], elements=2).solve()
             Answer(score=2.0, bound=2.0, members=(0,))
         """
-        count = len(self.gain)
-        integral = np.zeros(count)
-        integral[: self.elements] = 1
-        options = {} if math.isinf(seconds) else {"time_limit": seconds}
         found = milp(
             -np.asarray(self.gain, dtype=float),
-            integrality=integral,
+            integrality=np.arange(len(self.gain)) < self.elements,
             bounds=Bounds(0, 1),
-            constraints=self._constraints(count),
-            options=options,
+            constraints=self._constraints(),
+            options={"time_limit": seconds},
         )
         if found.status not in (0, 1):
             raise ValueError(f"HiGHS could not solve an integer program: {found.message}")
+        # Out of time, HiGHS may have no bound yet: then it is the sum of all positive gains.
+        bound = sum(max(0.0, gain) for gain in self.gain)
+        dual = found.fun if found.status == 0 else found.mip_dual_bound
+        if dual is not None:
+            bound = min(bound, -float(dual))
         if found.x is None:
-            return None
-        bound = -found.fun if found.status == 0 else self._bound(found.mip_dual_bound)
-        members = tuple(int(each) for each in np.flatnonzero(found.x[: self.elements] > 0.5))
-        return Answer(score=float(-found.fun), bound=float(bound), members=members)
+            return Answer(score=0.0, bound=bound, members=())
+        members = tuple(np.flatnonzero(found.x[: self.elements] > 0.5).tolist())
+        return Answer(score=-float(found.fun), bound=bound, members=members)
 
-    def answer(self, seconds: float = math.inf) -> Answer:
-        """Return the answer in integers; the empty set and the trivial bound if no set was found in time."""
-        found = self.solve(seconds)
-        return Answer(score=0.0, bound=self._bound(None), members=()) if found is None else found.rounded()
-
-    def _bound(self, dual: float | None) -> float:
-        """Return the bound of HiGHS, or the sum of all positive gains if HiGHS has no bound yet."""
-        most = sum(max(0.0, gain) for gain in self.gain)
-        return most if dual is None else min(most, -dual)
-
-    def _constraints(self, count: int) -> list[LinearConstraint]:
+    def _constraints(self) -> list[LinearConstraint]:
         if not self.rows:
             return []
         entries = [(row, column, value) for row, each in enumerate(self.rows) for column, value in each]
         row, column, value = zip(*entries, strict=True)
-        matrix = csr_array((value, (row, column)), shape=(len(self.rows), count))
+        matrix = csr_array((value, (row, column)), shape=(len(self.rows), len(self.gain)))
         return [LinearConstraint(matrix, ub=np.asarray(self.limits, dtype=float))]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.checks import check_integer
@@ -24,7 +24,7 @@ from tammes.extensions.functions.formulas import (
 )
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground_set import GroundSet
+from tammes.extensions.ground_set import GroundSet, Members, Order
 from tammes.extensions.integer_program import Answer, Program, SolutionCache, key_of
 
 
@@ -65,13 +65,11 @@ class Problem:
         """Ground sets of the inputs."""
         return self.score.ground
 
-    def grow(
-        self, order: Int[Tensor, " total"], members: Bool[Tensor, " total"] | None = None
-    ) -> Bool[Tensor, " total"]:
+    def grow(self, order: Order, members: Members | None = None) -> Members:
         """Return sets grown greedily: each element in its turn is added if the guide is higher with it.
 
         Args:
-            order: elements of each input in their order, as indices into all elements.
+            order: elements of each input in their order.
             members: sets to begin with, which must be allowed; the empty sets unless given.
 
         Source: Robinson (2023), F.6.3: how Erdős goes neural decodes, in order of falling probability.
@@ -168,9 +166,7 @@ def clique_of_size(graphs: Graphs, k: int, formula: Formula | None = None) -> Pr
 
     def solve(index: int, seconds: float) -> Answer:
         largest = largest_clique(graphs.neighbors(index), seconds)
-        return Answer(
-            score=float(largest.score >= k), bound=float(largest.bound >= k), members=largest.members
-        )
+        return replace(largest, score=float(largest.score >= k), bound=float(largest.bound >= k))
 
     return Problem(
         objective=GraphFunction(graphs=graphs, formula=formula or CliqueDensity()),
@@ -216,15 +212,14 @@ def maximum_cut(graphs: Graphs) -> Problem:
 
     def solve(index: int, seconds: float) -> Answer:
         pairs, nodes = graphs.pairs(index), graphs.ground.sizes[index]
-        rows: list[list[tuple[int, float]]] = []
-        limits = []
-        for edge, (first, second) in enumerate(pairs):
-            # An edge (u, v) is cut: z <= x_u + x_v and z <= 2 - x_u - x_v.
-            rows.append([(nodes + edge, 1.0), (first, -1.0), (second, -1.0)])
-            rows.append([(nodes + edge, 1.0), (first, 1.0), (second, 1.0)])
-            limits += [0.0, 2.0]
-        gain = [0.0] * nodes + [1.0] * len(pairs)
-        return Program(gain=gain, rows=rows, limits=limits, elements=nodes).answer(seconds)
+        # An edge (u, v) is cut: z <= x_u + x_v and z <= 2 - x_u - x_v.
+        rows = [
+            [(nodes + edge, 1.0), (first, sign), (second, sign)]
+            for edge, (first, second) in enumerate(pairs)
+            for sign in (-1.0, 1.0)
+        ]
+        gain, limits = [0.0] * nodes + [1.0] * len(pairs), [0.0, 2.0] * len(pairs)
+        return Program(gain=gain, rows=rows, limits=limits, elements=nodes).solve(seconds).rounded()
 
     return Problem(
         objective=GraphFunction(graphs=graphs, formula=cut_size(-1.0)),
@@ -279,7 +274,7 @@ def maximum_coverage(covers: Covers, k: int) -> Problem:
             rows.append([(elements + place, 1.0), *((element, -1.0) for element in members)])
         limits = [float(k)] + [0.0] * len(covering)
         gain = [0.0] * elements + [1.0] * len(covering)
-        return Program(gain=gain, rows=rows, limits=limits, elements=elements).answer(seconds)
+        return Program(gain=gain, rows=rows, limits=limits, elements=elements).solve(seconds).rounded()
 
     return Problem(
         objective=Coverage(covers=covers, score=loss),

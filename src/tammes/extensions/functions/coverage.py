@@ -53,9 +53,8 @@ class Covers:
     def neighborhoods(cls, graphs: Graphs) -> "Covers":
         """Return the covers of graphs in which every node covers itself and its neighbors."""
         nodes = torch.arange(graphs.ground.total, device=graphs.edges.device)
-        element = torch.cat([nodes, graphs.edges[0], graphs.edges[1]])
-        item = torch.cat([nodes, graphs.edges[1], graphs.edges[0]])
-        return cls(ground=graphs.ground, items=graphs.ground.total, incidence=torch.stack([element, item]))
+        incidence = torch.cat([nodes.expand(2, -1), graphs.arcs], dim=1)
+        return cls(ground=graphs.ground, items=graphs.ground.total, incidence=incidence)
 
     @cached_property
     def owner(self) -> Int[Tensor, " items"]:
@@ -64,20 +63,9 @@ class Covers:
         return owner.scatter(0, self.incidence[1], self.ground.owner[self.incidence[0]])
 
     @cached_property
-    def covering(self) -> Int[Tensor, "items most"]:
-        """Elements that cover each item, padded with the number of all elements."""
-        element, item = self.incidence[:, self.incidence[1].argsort(stable=True)]
-        count = torch.bincount(item, minlength=self.items)
-        place = torch.arange(len(item), device=item.device) - (count.cumsum(0) - count)[item]
-        most = int(count.max()) if self.items else 0
-        table = torch.full((self.items, most), self.ground.total, device=item.device)
-        table[item, place] = element
-        return table
-
-    @cached_property
     def largest(self) -> int:
         """Number of items that the element with the most of them covers."""
-        return int(torch.bincount(self.incidence[0], minlength=1).max()) if self.incidence.numel() else 0
+        return int(torch.bincount(self.incidence[0], minlength=1).max())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -110,46 +98,29 @@ class Coverage(SetFunction):
         element, item = self.covers.incidence
         count = torch.zeros(*members.shape[:-1], self.covers.items, dtype=torch.long, device=members.device)
         count.index_add_(-1, item, members[..., element].long())
-        covered = self._by_input((count > 0).double())
+        covered = self.ground.sum((count > 0).double(), self.covers.owner)
         return covered if self.score is None else self.score(covered, self.ground.sum(members.long()))
 
     @override
     def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
-        covered = self._covered_along(sweep)
+        # In O(m log m) for m pairs. With the places p of the elements that cover an item sorted, each element
+        # accounts for the item from its p until the next of them takes over, or until it leaves the window.
+        ground, (element, item) = sweep.ground, self.covers.incidence
+        keys = (item * ground.widest + sweep.rank[:, element]).sort(dim=1).values
+        item, place = keys[0] // ground.widest, keys % ground.widest  # the items are the same in every row
+        same_item = torch.nn.functional.pad(item[1:] == item[:-1], (0, 1))
+        until = torch.nn.functional.pad(place[:, 1:], (0, 1)).where(same_item, ground.widest)
+        if sweep.width is not None:
+            until = until.minimum(place + sweep.width)
+        covered = ground.overlaps(self.covers.owner[item], place, until).double()
         return covered if self.score is None else self.score(covered, sweep.sizes)
 
     @override
     def multilinear(self, x: Float[Tensor, "rows total"]) -> Float[Tensor, "rows inputs"] | None:
         if self.score is not None:
             return None
-        # An item is covered with probability 1 - prod (1 - x) over the elements that cover it. Entry `total`
-        # is the padding of `covering`, with a factor of 1.
-        chance = torch.nn.functional.pad(1 - x, (0, 1), value=1.0)
-        return self._by_input(1 - chance[:, self.covers.covering].prod(-1))
-
-    def _covered_along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
-        """Count the items covered along a sweep, in O(m log m) for m pairs.
-
-        With the places p of the elements that cover an item sorted, each element accounts for the item from
-        its p until the next of them takes over, or until it leaves the window at p + width. Writing +1 and -1
-        at these places, the cumulative sums are the numbers of covered items.
-        """
-        ground, (element, item) = sweep.ground, self.covers.incidence
-        place = sweep.rank[:, element]  # (rows, m)
-        order = (item * ground.widest + place).argsort(dim=1)  # one sort for both: by item, then by place
-        place, item = place.gather(1, order), item[order]
-        owner = self.covers.owner[item]
-        size, start = ground.size[owner], ground.offsets[owner]
-        same_item = torch.nn.functional.pad(item[:, 1:] == item[:, :-1], (0, 1))
-        until = torch.nn.functional.pad(place[:, 1:], (0, 1)).where(same_item, size)
-        if sweep.width is not None:
-            until = until.minimum(place + sweep.width)
-        ends = until < size
-        changes = torch.zeros_like(sweep.rank)
-        changes.scatter_add_(1, place + start, torch.ones_like(place))
-        changes.scatter_add_(1, until.where(ends, 0) + start, -ends.long())
-        return ground.cumsum(changes).double()
-
-    def _by_input(self, values: Tensor) -> Tensor:
-        zeros = values.new_zeros(*values.shape[:-1], self.ground.inputs)
-        return zeros.index_add(-1, self.covers.owner, values)
+        # An item is covered with probability 1 - prod (1 - x) over the elements that cover it.
+        element, item = self.covers.incidence
+        missed = x.new_ones(len(x), self.covers.items)
+        missed = missed.scatter_reduce(1, item.expand(len(x), -1), 1 - x[:, element], "prod")
+        return self.ground.sum(1 - missed, self.covers.owner)

@@ -2,19 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_number
-from tammes.extensions.functions.counts import Counts, counts_along, counts_of, expected_counts
+from tammes.extensions.functions.counts import Counts, counts_along, expected_counts
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground_set import GroundSet, Sweep
+from tammes.extensions.ground_set import GroundSet, Members, Order, Sweep
 
 Formula = Callable[[Counts], Float[Tensor, "..."]]
 """f(S) from the counts of S, in their shape, and 0 for the empty set. A problem of yours needs no more."""
@@ -46,7 +44,7 @@ class GraphFunction(SetFunction):
 
     @override
     def values(self, members: Bool[Tensor, "*sets total"]) -> Float[Tensor, "*sets inputs"]:
-        return self.formula(counts_of(self.graphs, members))
+        return self.relaxed(members.double())
 
     @override
     def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
@@ -58,9 +56,7 @@ class GraphFunction(SetFunction):
         return self.relaxed(x) if isinstance(self.formula, LinearFormula) else None
 
     @override
-    def grow(
-        self, order: Int[Tensor, " total"], members: Bool[Tensor, " total"] | None = None
-    ) -> Bool[Tensor, " total"]:
+    def grow(self, order: Order, members: Members | None = None) -> Members:
         # The counts of each set are kept, and for each node the number of its neighbors in the set, which is
         # the number of edges that it adds. One call of the formula then tells of all nodes whether the set is
         # better with them. The first of these in the order joins: until its turn nothing changes. So there
@@ -69,7 +65,7 @@ class GraphFunction(SetFunction):
         owner, degree, (first, second) = ground.owner, graphs.degree, graphs.arcs
         members = ground.empty_sets if members is None else members.clone()
         inside = torch.zeros_like(degree).index_add_(0, first, members[second].long())
-        counts = counts_of(graphs, members)
+        counts = expected_counts(graphs, members.double())
         size, edges, volume, best = counts.size, counts.edges, counts.volume, self.formula(counts)
         waiting = torch.empty_like(order).scatter_(0, order, ground.position)  # place of nodes yet to come
         begin, over = degree.cumsum(0) - degree, ground.widest
@@ -98,7 +94,7 @@ class GraphFunction(SetFunction):
             arc = (begin[joining] - number.cumsum(0) + number).repeat_interleave(number)
             inside[second[arc + torch.arange(len(arc), device=arc.device)]] += 1
 
-    def relaxed(self, x: Float[Tensor, "rows total"]) -> Float[Tensor, "rows inputs"]:
+    def relaxed(self, x: Float[Tensor, "*rows total"]) -> Float[Tensor, "*rows inputs"]:
         """Return the formula of the mean counts of a random set; f itself where x is an indicator vector."""
         return self.formula(expected_counts(self.graphs, x))
 
@@ -138,13 +134,8 @@ class LinearFormula:
 
     def __call__(self, counts: Counts) -> Float[Tensor, "..."]:
         """Return f, in the shape of the counts."""
-        terms = (
-            (self.pairs, counts.pairs),
-            (self.edges, counts.edges),
-            (self.volume, counts.volume),
-            (self.size, counts.size),
-        )
-        return reduce(add, [coefficient * count for coefficient, count in terms if coefficient])
+        pairs, edges = self.pairs * counts.pairs, self.edges * counts.edges
+        return pairs + edges + self.volume * counts.volume + self.size * counts.size
 
 
 def clique_penalty(penalty: float = 2.0) -> LinearFormula:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_shape
-from tammes.extensions.ground_set import GroundSet, Listed, Support, Sweep
+from tammes.extensions.ground_set import GroundSet, Listed, Members, Order, Support, Sweep
 
 ENTRIES_AT_ONCE = 1 << 24
 """Entries of the indicator vectors that one call of `SetFunction.values` gets along a sweep."""
@@ -53,13 +53,11 @@ class SetFunction(ABC):
         """Return E f(S) where S has each element independently with probability x, or None if unknown."""
         return None
 
-    def grow(
-        self, order: Int[Tensor, " total"], members: Bool[Tensor, " total"] | None = None
-    ) -> Bool[Tensor, " total"]:
+    def grow(self, order: Order, members: Members | None = None) -> Members:
         """Return sets grown greedily: each element in its turn is added if f is higher with it.
 
         Args:
-            order: elements of each input in their order, as indices into all elements.
+            order: elements of each input in their order.
             members: sets to begin with; the empty sets unless given.
 
         Example:
@@ -69,7 +67,9 @@ class SetFunction(ABC):
         """
         members = self.ground.empty_sets if members is None else members
         best = self.values(members)
-        for element, has_turn in self.ground.turns(order):
+        for place in range(self.ground.widest):
+            has_turn = self.ground.size > place
+            element = order[self.ground.offsets + has_turn * place]
             candidate = members.clone()
             candidate[element] = members[element] | has_turn
             found = self.values(candidate)
@@ -129,8 +129,8 @@ class BlackBox(SetFunction):
 
     @override
     def values(self, members: Bool[Tensor, "*sets total"]) -> Float[Tensor, "*sets inputs"]:
-        parts = members.flatten(0, -2) if members.dim() > 1 else members[None]
-        columns = [self._call(index, part) for index, part in enumerate(parts.split(list(self.sizes), dim=1))]
+        parts = members.reshape(-1, members.shape[-1]).split(list(self.sizes), dim=1)
+        columns = [self._call(index, part) for index, part in enumerate(parts)]
         return torch.stack(columns, dim=-1).reshape(*members.shape[:-1], len(self.sizes))
 
     def _call(self, index: int, part: Tensor) -> Tensor:

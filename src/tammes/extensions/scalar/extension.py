@@ -63,13 +63,8 @@ class Distribution:
             score: set function, higher is better; minus infinity for sets that are not allowed.
         """
         found = [support.best(score.on(support).detach()) for support in self.supports]
-        rows = [row for scores, members in found for row in zip(scores, members, strict=True)]
-        best, members = rows[0]
-        for other, candidate in rows[1:]:
-            better = other > best
-            members = candidate.where(better[self.ground.owner], members)
-            best = other.where(better, best)
-        return best, members
+        scores, members = zip(*found, strict=True)
+        return self.ground.best(torch.cat(scores), torch.cat(members))
 
     def _parts(self) -> Iterator[tuple[Support, Tensor]]:
         return zip(self.supports, self.probabilities, strict=True)
@@ -102,13 +97,15 @@ class Extension(ABC):
             ValueError: for an x outside the extension's domain.
         """
 
-    @abstractmethod
     def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """Return the distribution of the intersection of two independent draws from p_x.
+
+        It is p at x^2 where sets are nested, or elements independent; all other extensions override it.
 
         Raises:
             ValueError: for an x outside the extension's domain.
         """
+        return self.distribution(x.square(), ground)
 
     def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
         """Return x in [0, 1], scaled down differentiably where it lies outside the extension's domain."""
@@ -142,8 +139,7 @@ class Extension(ABC):
         function = as_set_function(f, x)
         check_vectors(x, function.ground)
         check_empty_set(function)
-        value = self.value(x if x.dim() == 2 else x[None], function)
-        return value if x.dim() == 2 else value[0]
+        return self.value(torch.atleast_2d(x), function).reshape(*x.shape[:-1], function.ground.inputs)
 
 
 def as_set_function(f: SetFunction | Callable[[Tensor], Tensor], x: Tensor) -> SetFunction:

@@ -1,6 +1,6 @@
 """The Lovász extension, its restriction to small sets, and extensions that look at single elements only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
@@ -53,10 +53,6 @@ class Lovasz(Extension):
         check_unit_interval(x)
         chain, probabilities = level_sets(x, ground)
         return Distribution(supports=(chain,), probabilities=(probabilities,))
-
-    @override
-    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
-        return self.distribution(x.square(), ground)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,10 +154,9 @@ class Singleton(Extension):
 
     @override
     def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
-        check_unit_interval(x)
-        chain, probabilities = level_sets(x, ground)
         # Different singletons meet in the empty set.
-        return _of_singletons(ground, chain.order, probabilities.square())
+        p = self.distribution(x, ground)
+        return replace(p, probabilities=tuple(each.square() for each in p.probabilities))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,10 +184,6 @@ class Permutation(Extension):
         check_mass(ground.sum(x), "x_1 + ... + x_n <= 1")
         order = torch.arange(ground.total, device=x.device).expand_as(x)
         return _of_singletons(ground, order, x)
-
-    @override
-    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
-        return self.distribution(x.square(), ground)
 
     @override
     def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:

@@ -51,10 +51,6 @@ class Multilinear(Extension):
         return Distribution(supports=(listed,), probabilities=(probabilities.transpose(1, 2),))
 
     @override
-    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
-        return self.distribution(x.square(), ground)
-
-    @override
     def value(self, x: Float[Tensor, "rows total"], f: SetFunction) -> Float[Tensor, "rows inputs"]:
         check_unit_interval(x)
         known = f.multilinear(x)
@@ -101,17 +97,10 @@ class SampledMultilinear(Extension):
     @override
     def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         check_unit_interval(x)
-        rows, total = x.shape
-        uniform = torch.rand(
-            rows, self.samples, total, generator=self.generator, device=x.device, dtype=x.dtype
-        )
-        members = uniform < x.detach()[:, None]
+        each = x.detach()[:, None].expand(-1, self.samples, -1)
+        members = torch.bernoulli(each, generator=self.generator).bool()
         chance = torch.where(members, x[:, None], 1 - x[:, None])  # above 0 for every set that is drawn
         logarithm = ground.sum(chance.log())  # (rows, samples, inputs)
         drift = (logarithm - logarithm.detach()) * (self.samples / (self.samples - 1))  # 0, with a gradient
         listed = Listed(ground=ground, members=members)
         return Distribution(supports=(listed,), probabilities=(drift.softmax(dim=1),))
-
-    @override
-    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
-        return self.distribution(x.square(), ground)

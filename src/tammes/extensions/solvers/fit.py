@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from tammes.checks import check_integer, check_number, check_seed
 from tammes.extensions.graphs import Graphs
-from tammes.extensions.ground_set import ScoredSets
+from tammes.extensions.ground_set import Members, ScoredSets
 from tammes.extensions.integer_program import SolutionCache
 from tammes.extensions.problems import Problem, exact_answers
 from tammes.extensions.solvers.method import Method
@@ -93,13 +93,8 @@ def fit(
         order = torch.randperm(len(train), generator=generator).tolist()
         losses = []
         for batch in _batches([train[each] for each in order], config.batch_size):
-            optimizer.zero_grad()
             loss = method.loss(network(batch), make_problem(batch)).mean()
-            if not bool(loss.isfinite()):
-                raise ValueError(f"the loss became {loss.item()} in epoch {epoch}; lower the learning rate")
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
-            optimizer.step()
+            _descend(network, optimizer, loss, clip=config.clip, moment=f"epoch {epoch}")
             losses.append(loss.item())
         scores = solve(network, method, make_problem, validation, batch_size=config.batch_size)
         ratio = approximation_ratios(scores, optima).mean().item()
@@ -135,10 +130,8 @@ def optimal_scores(
 ) -> tuple[Float[Tensor, " graphs"], Float[Tensor, " graphs"]]:
     """Return the best known score of each graph, and its bound, which is higher if a proof took too long."""
     answers = exact_answers(make_problem(Graphs.join(graphs)), cache=cache, seconds=seconds)
-    return (
-        torch.tensor([answer.score for answer in answers], dtype=torch.float64),
-        torch.tensor([answer.bound for answer in answers], dtype=torch.float64),
-    )
+    pairs = torch.tensor([(answer.score, answer.bound) for answer in answers], dtype=torch.float64)
+    return pairs[:, 0], pairs[:, 1]
 
 
 def approximation_ratios(
@@ -153,7 +146,7 @@ def approximation_ratios(
 
 
 def greedy_scores(
-    make_problem: MakeProblem, graphs: Sequence[Graphs], *, rising: bool, batch_size: int = 32
+    make_problem: MakeProblem, graphs: Sequence[Graphs], *, rising: bool
 ) -> Float[Tensor, " graphs"]:
     """Return the score of the greedy baseline in each graph; see `greedy_by_degree`.
 
@@ -162,8 +155,8 @@ def greedy_scores(
     >>> greedy_scores(maximum_independent_set, [star], rising=True).tolist()
     [2.0]
     """
-    found = [greedy_by_degree(make_problem, batch, rising=rising) for batch in _batches(graphs, batch_size)]
-    return torch.cat([scores.double() for scores, _ in found])
+    scores, _ = greedy_by_degree(make_problem, Graphs.join(graphs), rising=rising)
+    return scores.double()
 
 
 def greedy_by_degree(make_problem: MakeProblem, graphs: Graphs, *, rising: bool) -> ScoredSets:
@@ -203,6 +196,18 @@ def _batches(graphs: Sequence[Graphs], size: int) -> Iterator[Graphs]:
         yield Graphs.join(graphs[first : first + size])
 
 
+def _descend(
+    network: SolverNetwork, optimizer: torch.optim.Optimizer, loss: Tensor, *, clip: float, moment: str
+) -> None:
+    """Take one step down the gradient of a loss, with the norm clipped."""
+    if not bool(loss.isfinite()):
+        raise ValueError(f"the loss became {loss.item()} in {moment}; lower the learning rate")
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(network.parameters(), clip)
+    optimizer.step()
+
+
 GROWN_NODES = 500
 """Nodes of the largest graph whose sets are grown at every step: that takes O(nodes edges)."""
 
@@ -215,7 +220,7 @@ def search(
     config: FitConfig,
     *,
     on_step: Callable[[int], None] | None = None,
-) -> tuple[float, Bool[Tensor, " total"]]:
+) -> tuple[float, Members]:
     """Return the score and the members of the best set that a network finds while it descends on one graph.
 
     The set that is decoded at a step is grown: further nodes are added greedily, in the order of falling
@@ -246,19 +251,13 @@ def search(
     problem = make_problem(graph)
     guide = problem.guide or problem.score
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
-    nodes, device = graph.ground.total, graph.edges.device
-    best, members = -torch.inf, torch.zeros(nodes, dtype=torch.bool, device=device)
-    every = math.ceil(nodes / GROWN_NODES)
+    best, members = -math.inf, graph.ground.empty_sets
+    every = math.ceil(graph.ground.total / GROWN_NODES)
     network.train()
     for step in range(1, config.epochs + 1):
-        optimizer.zero_grad()
         outputs = network(graph)
         loss = method.loss(outputs, problem).sum()
-        if not bool(loss.isfinite()):
-            raise ValueError(f"the loss became {loss.item()} in step {step}; lower the learning rate")
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
-        optimizer.step()
+        _descend(network, optimizer, loss, clip=config.clip, moment=f"step {step}")
         with torch.no_grad():
             _, found = method.decode(outputs, problem)
             if step % every == 0:
@@ -269,5 +268,5 @@ def search(
             best, members = value.item(), found
         if on_step is not None:
             on_step(step)
-    members = problem.grow(torch.arange(nodes, device=device), members)
+    members = problem.grow(torch.arange(graph.ground.total, device=members.device), members)
     return problem.score.values(members).item(), members

@@ -223,15 +223,9 @@ class Reinforce(Method):
 
     @override
     def decode(self, outputs: Float[Tensor, "total outputs"], problem: Problem) -> ScoredSets:
-        empty_set = torch.zeros(1, len(outputs), dtype=torch.bool, device=outputs.device)
-        members = torch.cat([self._sample(outputs), empty_set])
-        best = problem.score.values(members).max(dim=0)
-        chosen = best.indices[problem.ground.owner]
-        return best.values, members.gather(0, chosen[None])[0]
+        members = torch.cat([self._sample(outputs), problem.ground.empty_sets[None]])
+        return problem.ground.best(problem.score.values(members), members)
 
     def _sample(self, outputs: Tensor) -> Tensor:
-        chance = torch.sigmoid(outputs.detach().T)
-        uniform = torch.rand(
-            self.samples, len(outputs), generator=self.generator, dtype=chance.dtype, device=chance.device
-        )
-        return uniform < chance
+        uniform = outputs.new_empty(self.samples, len(outputs)).uniform_(generator=self.generator)
+        return uniform < torch.sigmoid(outputs.detach().T)

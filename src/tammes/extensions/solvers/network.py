@@ -252,9 +252,5 @@ class SolverNetwork(nn.Module):
         degree = graphs.degree.to(self.embed.weight.dtype)
         all_degrees = graphs.ground.sum(degree).clamp(min=1)[graphs.ground.owner]
         part = (degree / all_degrees)[:, None]
-        if not self.noise:
-            return part
-        drawn = torch.randn(
-            len(part), self.noise, generator=self.generator, dtype=part.dtype, device=part.device
-        )
+        drawn = part.new_empty(len(part), self.noise).normal_(generator=self.generator)
         return torch.cat([part, drawn], dim=1)
