@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.batches import batch_of, check_columns, check_eigenpairs
+from tammes.spectral.batches import EigenvectorBatch, EigenvectorNetwork, check_columns
 from tammes.spectral.copies import Copies
 from tammes.spectral.phi import Phi, PhiConfig, Signals
 
@@ -18,7 +18,7 @@ ROUNDING = 1e-5
 """Entries below this fraction of the largest entry of their vector have no sign."""
 
 
-class Baseline(nn.Module):
+class Baseline(EigenvectorNetwork):
     """k columns of eigenvectors as the encoding of a node; a subclass chooses their signs.
 
     Args:
@@ -29,33 +29,15 @@ class Baseline(nn.Module):
     """
 
     def __init__(self, eigenvectors: int) -> None:
-        super().__init__()
-        self.dim = check_integer("eigenvectors", eigenvectors)
+        super().__init__(dim=check_integer("eigenvectors", eigenvectors))
 
     @override
-    def forward(
-        self,
-        x: Float[Tensor, "nodes features"] | None,
-        edge_index: Int[Tensor, "2 m"] | None,
-        batch: Int[Tensor, " nodes"] | None,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
-    ) -> Float[Tensor, "nodes k"]:
-        batch = batch_of(batch, eigenvectors)
-        check_eigenpairs(batch, eigenvectors, eigenvalues)
-        check_columns(eigenvectors.shape[1], self.dim)
-        return self.signed(eigenvectors, batch, len(eigenvalues))
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes k"]:
+        check_columns(given.vectors.shape[1], self.dim)
+        return self.signed(given.vectors, given.batch, len(given.values))
 
-    def signed(
-        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
-    ) -> Float[Tensor, "nodes k"]:
-        """Return the eigenvectors with other signs.
-
-        Args:
-            eigenvectors: checked eigenvectors of a batch.
-            batch: graph of each node.
-            graphs: number of graphs.
-        """
+    def signed(self, vectors: Tensor, batch: Tensor, graphs: int) -> Float[Tensor, "nodes k"]:
+        """Return the eigenvectors of a batch of `graphs` graphs with other signs."""
         raise NotImplementedError
 
 
@@ -76,8 +58,8 @@ class AbsoluteValues(Baseline):
     """
 
     @override
-    def signed(self, eigenvectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
-        return eigenvectors.abs()
+    def signed(self, vectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
+        return vectors.abs()
 
 
 class RandomFlips(Baseline):
@@ -107,10 +89,10 @@ class RandomFlips(Baseline):
         self.generator = generator
 
     @override
-    def signed(self, eigenvectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
+    def signed(self, vectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
         if not self.training:
-            return eigenvectors
-        return eigenvectors * _random_signs(graphs, self.dim, self.generator).to(eigenvectors)[batch]
+            return vectors
+        return vectors * _random_signs(graphs, self.dim, self.generator).to(vectors)[batch]
 
 
 class CanonicalSigns(Baseline):
@@ -141,17 +123,17 @@ class CanonicalSigns(Baseline):
         self.generator = generator
 
     @override
-    def signed(self, eigenvectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
-        zeros = eigenvectors.new_zeros(graphs, self.dim)
-        index = batch[:, None].expand_as(eigenvectors)
-        largest = zeros.scatter_reduce(0, index, eigenvectors.abs(), "amax")
-        clear = eigenvectors.where(eigenvectors.abs() > ROUNDING * largest[batch], 0.0)
+    def signed(self, vectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
+        zeros = vectors.new_zeros(graphs, self.dim)
+        index = batch[:, None].expand_as(vectors)
+        largest = zeros.scatter_reduce(0, index, vectors.abs(), "amax")
+        clear = vectors.where(vectors.abs() > ROUNDING * largest[batch], 0.0)
         majority = zeros.index_add(0, batch, clear.sign())
         total = zeros.index_add(0, batch, clear)
         mass = zeros.index_add(0, batch, clear.abs())
         undecided = _random_signs(graphs, self.dim, self.generator).to(zeros)
         by_sum = total.sign().where(total.abs() > ROUNDING * mass, undecided)
-        return eigenvectors * majority.sign().where(majority != 0, by_sum)[batch]
+        return vectors * majority.sign().where(majority != 0, by_sum)[batch]
 
 
 def _random_signs(graphs: int, columns: int, generator: torch.Generator) -> Int[Tensor, "graphs columns"]:

@@ -9,7 +9,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.checks import check_integer
-from tammes.spectral.batches import check_eigenpairs
 from tammes.spectral.copies import Copies
 from tammes.spectral.eigen.eigenpairs import eigenvector_mask
 from tammes.spectral.eigen.eigenspaces import RelativeGap
@@ -34,7 +33,6 @@ class Bases:
         column: first column of each basis.
         dimension: number of columns of each basis, d_i.
         batch: graph of each node.
-        starts: first node of each graph.
         sizes: number of nodes of each graph.
     """
 
@@ -45,7 +43,6 @@ class Bases:
     column: Int[Tensor, " spaces"]
     dimension: Int[Tensor, " spaces"]
     batch: Int[Tensor, " nodes"]
-    starts: Int[Tensor, " graphs"]
     sizes: Int[Tensor, " graphs"]
 
     @classmethod
@@ -70,7 +67,6 @@ class Bases:
             >>> bases.column.tolist(), bases.dimension.tolist()
             ([0, 1], [1, 2])
         """
-        check_eigenpairs(batch, eigenvectors, eigenvalues)
         graphs = len(eigenvalues)
         mask = eigenvector_mask(eigenvectors, batch, graphs)
         if not bool(mask.any()):
@@ -79,10 +75,8 @@ class Bases:
         opens = found.number.diff(dim=1, prepend=found.number.new_full((graphs, 1), -1)) > 0
         graph, column = opens.nonzero(as_tuple=True)
         dimension = found.dimension[graph, column]
-        offset = found.count.cumsum(0) - found.count
-        space = (found.number + offset[:, None])[mask]
+        space = opens[mask].cumsum(0) - 1
         totals = eigenvalues.new_zeros(len(graph)).index_add(0, space, eigenvalues[mask])
-        sizes = torch.bincount(batch, minlength=graphs).cpu()
         return cls(
             vectors=eigenvectors,
             values=totals / dimension,
@@ -91,8 +85,7 @@ class Bases:
             column=column.cpu(),
             dimension=dimension.cpu(),
             batch=batch,
-            starts=sizes.cumsum(0) - sizes,
-            sizes=sizes,
+            sizes=torch.bincount(batch, minlength=graphs).cpu(),
         )
 
     def to(self, dtype: torch.dtype) -> Bases:
@@ -131,7 +124,7 @@ class Bases:
 
     def rows(self, members: Int[Tensor, " some"]) -> Int[Tensor, "some n"]:
         """Return the nodes of the graphs of some eigenspaces, with any node in the padding."""
-        starts = self.starts[self.graph[members]]
+        starts = (self.sizes.cumsum(0) - self.sizes)[self.graph[members]]
         within = torch.arange(self.nodes(members).width)
         return (starts[:, None] + within).clamp(max=len(self.vectors) - 1).to(self.vectors.device)
 

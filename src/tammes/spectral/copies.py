@@ -100,7 +100,7 @@ class Copies:
 
     @classmethod
     def of(
-        cls, edge_index: Tensor, batch: Int[Tensor, " nodes"], eigenvectors: Tensor, graphs: int
+        cls, edge_index: Tensor | None, batch: Int[Tensor, " nodes"], eigenvectors: Tensor, graphs: int
     ) -> Copies:
         """Return the copies of a batch: one for each eigenvector of each graph.
 
