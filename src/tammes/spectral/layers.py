@@ -115,13 +115,11 @@ class MLP(nn.Module):
             layers.append(nn.Linear(inputs, outputs, bias=not normalize))
             layers.append(NormalizedReLU(outputs) if normalize else nn.ReLU(inplace=True))
             layers += [SharedDropout(dropout)] if dropout else []
-        self.layers = nn.ModuleList([*layers, nn.Linear(widths[-2], widths[-1], bias=bias)])
+        self.layers = nn.Sequential(*layers, nn.Linear(widths[-2], widths[-1], bias=bias))
 
     @override
     def forward(self, values: Float[Tensor, "*any inputs"]) -> Float[Tensor, "*any outputs"]:
-        for layer in self.layers:
-            values = layer(values)
-        return values
+        return self.layers(values)
 
 
 @dataclass(frozen=True, kw_only=True)
