@@ -18,30 +18,7 @@ ROUNDING = 1e-5
 """Entries below this fraction of the largest entry of their vector have no sign."""
 
 
-class Baseline(EigenvectorNetwork):
-    """k columns of eigenvectors as the encoding of a node; a subclass chooses their signs.
-
-    Args:
-        eigenvectors: number of columns, k.
-
-    Raises:
-        ValueError: for fewer than one eigenvector.
-    """
-
-    def __init__(self, eigenvectors: int) -> None:
-        super().__init__(dim=check_integer("eigenvectors", eigenvectors))
-
-    @override
-    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes k"]:
-        check_columns(given.vectors.shape[1], self.dim)
-        return self.signed(given.vectors, given.batch, len(given.values))
-
-    def signed(self, vectors: Tensor, batch: Tensor, graphs: int) -> Float[Tensor, "nodes k"]:
-        """Return the eigenvectors of a batch of `graphs` graphs with other signs."""
-        raise NotImplementedError
-
-
-class AbsoluteValues(Baseline):
+class AbsoluteValues(EigenvectorNetwork):
     """[|v_1|, ..., |v_k|]: invariant, but nodes on either side of a zero become alike.
 
     Args:
@@ -57,12 +34,16 @@ class AbsoluteValues(Baseline):
         [[0.6000000238418579], [0.800000011920929]]
     """
 
+    def __init__(self, eigenvectors: int) -> None:
+        super().__init__(dim=check_integer("eigenvectors", eigenvectors))
+
     @override
-    def signed(self, vectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
-        return vectors.abs()
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes k"]:
+        check_columns(given.vectors.shape[1], self.dim)
+        return given.vectors.abs()
 
 
-class RandomFlips(Baseline):
+class RandomFlips(EigenvectorNetwork):
     """[s_1 v_1, ..., s_k v_k], with random signs s_i for each graph, drawn at each call in training (LapPE).
 
     In evaluation the eigenvectors keep their signs. A network behind it has to learn from 2^k cases what does
@@ -85,17 +66,18 @@ class RandomFlips(Baseline):
     """
 
     def __init__(self, eigenvectors: int, *, generator: torch.Generator) -> None:
-        super().__init__(eigenvectors)
+        super().__init__(dim=check_integer("eigenvectors", eigenvectors))
         self.generator = generator
 
     @override
-    def signed(self, vectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes k"]:
+        check_columns(given.vectors.shape[1], self.dim)
         if not self.training:
-            return vectors
-        return vectors * _random_signs(graphs, self.dim, self.generator).to(vectors)[batch]
+            return given.vectors
+        return given.vectors * _random_signs(given.values, self.generator).to(given.vectors)[given.batch]
 
 
-class CanonicalSigns(Baseline):
+class CanonicalSigns(EigenvectorNetwork):
     """Each v_i with the sign that makes most of its entries positive.
 
     A tie is decided by the sum of the entries, which becomes positive (the l1 norm of the positive part is
@@ -119,25 +101,27 @@ class CanonicalSigns(Baseline):
     """
 
     def __init__(self, eigenvectors: int, *, generator: torch.Generator) -> None:
-        super().__init__(eigenvectors)
+        super().__init__(dim=check_integer("eigenvectors", eigenvectors))
         self.generator = generator
 
     @override
-    def signed(self, vectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
-        zeros = vectors.new_zeros(graphs, self.dim)
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes k"]:
+        check_columns(given.vectors.shape[1], self.dim)
+        vectors, batch = given.vectors, given.batch
+        zeros = torch.zeros_like(given.values, dtype=vectors.dtype)
         index = batch[:, None].expand_as(vectors)
         largest = zeros.scatter_reduce(0, index, vectors.abs(), "amax")
         clear = vectors.where(vectors.abs() > ROUNDING * largest[batch], 0.0)
         majority = zeros.index_add(0, batch, clear.sign())
         total = zeros.index_add(0, batch, clear)
         mass = zeros.index_add(0, batch, clear.abs())
-        undecided = _random_signs(graphs, self.dim, self.generator).to(zeros)
+        undecided = _random_signs(given.values, self.generator).to(zeros)
         by_sum = total.sign().where(total.abs() > ROUNDING * mass, undecided)
         return vectors * majority.sign().where(majority != 0, by_sum)[batch]
 
 
-def _random_signs(graphs: int, columns: int, generator: torch.Generator) -> Int[Tensor, "graphs columns"]:
-    return 2 * torch.randint(2, (graphs, columns), generator=generator, device=generator.device) - 1
+def _random_signs(values: Float[Tensor, "graphs k"], generator: torch.Generator) -> Int[Tensor, "graphs k"]:
+    return 2 * torch.randint(2, values.shape, generator=generator, device=generator.device) - 1
 
 
 class OneSign(Phi):

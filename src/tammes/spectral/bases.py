@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from tammes.checks import check_integer
 from tammes.spectral.copies import Copies
@@ -92,17 +92,20 @@ class Bases:
         """Return the same eigenspaces with vectors and eigenvalues of another type."""
         return replace(self, vectors=self.vectors.to(dtype), values=self.values.to(dtype))
 
-    def by_multiplicity(self, known: tuple[int, ...] | None) -> list[Int[Tensor, " some"]]:
-        """Return the eigenspaces that each network gets.
+    def by_multiplicity(
+        self, networks: nn.ModuleList, known: tuple[int, ...] | None
+    ) -> list[tuple[nn.Module, Int[Tensor, " some"]]]:
+        """Return the networks that get any eigenspaces, each with its own.
 
         Args:
+            networks: one network, or one for each of the multiplicities.
             known: multiplicity that each network is for; None for one network for all of them.
 
         Raises:
             ValueError: for an eigenspace of another multiplicity.
         """
         if known is None:
-            return [torch.arange(len(self.dimension))]
+            return [(networks[0], torch.arange(len(self.dimension)))]
         missing = (~torch.isin(self.dimension, torch.tensor(known))).nonzero().flatten()
         if len(missing):
             raise ValueError(
@@ -110,7 +113,8 @@ class Bases:
                 f"{int(self.dimension[missing[0]])}, and there are networks for {known} alone: add it to "
                 "multiplicities, or leave these out for one network that gets the multiplicity as an input"
             )
-        return [(self.dimension == multiplicity).nonzero().flatten() for multiplicity in known]
+        shares = [(self.dimension == multiplicity).nonzero().flatten() for multiplicity in known]
+        return [pair for pair in zip(networks, shares, strict=True) if len(pair[1])]
 
     def copies(self, edge_index: Int[Tensor, "2 m"] | None) -> Copies:
         """Return the graphs with one copy for each of their eigenspaces, as rho sees them."""

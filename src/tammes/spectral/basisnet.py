@@ -94,7 +94,7 @@ class BasisNet(EigenvectorNetwork):
         """Return [IGN_{d_i}(V_i V_i^T)]_i, with a row for each node and each eigenspace of its graph."""
         chunks = [
             (ign, chunk)
-            for ign, members in zip(self.igns, bases.by_multiplicity(self.multiplicities), strict=True)
+            for ign, members in bases.by_multiplicity(self.igns, self.multiplicities)
             for chunk in self._chunks(bases, members)
         ]
         # The backward pass computes a chunk again: only its own matrices are in memory at that time.

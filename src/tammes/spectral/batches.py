@@ -77,8 +77,8 @@ def check_eigenpairs(batch: Int[Tensor, " nodes"], eigenvectors: Tensor, eigenva
             raise ValueError(f"expected finite {name}, got infinities or NaN")
 
 
-def check_features(x: Tensor | None, nodes: int, features: int) -> Float[Tensor, "nodes features"]:
-    """Return the node features; raise ValueError unless they are finite and of shape (nodes, features)."""
+def check_features(x: Tensor | None, nodes: int, features: int) -> None:
+    """Raise ValueError unless the node features are finite and of shape (nodes, features)."""
     if x is None or x.shape != (nodes, features):
         came = "none" if x is None else str(tuple(x.shape))
         raise ValueError(
@@ -87,7 +87,6 @@ def check_features(x: Tensor | None, nodes: int, features: int) -> Float[Tensor,
         )
     if not bool(x.isfinite().all()):
         raise ValueError("expected finite node features, got infinities or NaN")
-    return x
 
 
 def check_columns(columns: int, expected: int) -> None:

@@ -68,9 +68,8 @@ class Groups:
     def padded(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "sets widest ..."]:
         """Return the rows of each set in their places, padded with zeros to the largest set."""
         empty = values.new_zeros(self.count * self.widest, *values.shape[1:])
-        return empty.index_copy(0, self.of * self.widest + self.place, values).unflatten(
-            0, (self.count, self.widest)
-        )
+        filled = empty.index_copy(0, self.of * self.widest + self.place, values)
+        return filled.unflatten(0, (self.count, self.widest))
 
     def flat(self, padded: Float[Tensor, "sets widest ..."]) -> Float[Tensor, "rows ..."]:
         """Return the rows of a padded tensor: the inverse of `padded`."""
@@ -136,9 +135,8 @@ class Copies:
         of_node = present[batch]
         row = (of_node.flatten().cumsum(0) - 1).view_as(of_node).where(of_node, -1)
         node, column = of_node.nonzero(as_tuple=True)
-        return cls(
-            node=node, column=column, row=row, batch=batch, graphs=present.shape[0], edge_index=edge_index
-        )
+        graphs = present.shape[0]
+        return cls(node=node, column=column, row=row, batch=batch, graphs=graphs, edge_index=edge_index)
 
     @property
     def rows(self) -> int:
@@ -153,13 +151,13 @@ class Copies:
         return Groups(of=self.node, place=place, count=self.batch.shape[0])
 
     @cached_property
+    @torch.compiler.disable  # type: ignore[untyped-decorator]  # the sizes of the sets are numbers
     def by_eigenvector(self) -> Groups:
         """Rows of each eigenvector: one for each node of its graph."""
         width = self.row.shape[1]
         number, of = (self.batch[self.node] * width + self.column).unique(return_inverse=True)
-        sizes = counts_of(self.batch, self.graphs)
-        starts = sizes.cumsum(0) - sizes
-        return Groups(of=of, place=self.node - starts[self.batch[self.node]], count=number.shape[0])
+        first = torch.searchsorted(self.batch, self.batch)  # node of its graph, for each node
+        return Groups(of=of, place=self.node - first[self.node], count=number.shape[0])
 
     @cached_property
     def neighborhoods(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -170,22 +168,17 @@ class Copies:
         nodes = self.batch.shape[0]
         loops = torch.arange(nodes, device=self.batch.device).expand(2, -1)
         source, target = torch.cat([self.edge_index, loops], dim=1)
-        order, transposed = (target * nodes + source).sort().values, (source * nodes + target).sort().values
-        listed, begins = self._lists(order)
-        if not torch.compiler.is_exporting() and torch.equal(order, transposed):  # an undirected graph
-            # Copies, because the same tensors in two places break compiled graphs.
-            return listed, begins, listed.clone(), begins.clone()
-        return listed, begins, *self._lists(transposed)
+        return *self._lists(target, source), *self._lists(source, target)
 
-    def _lists(self, order: Int[Tensor, " edges"]) -> tuple[Tensor, Tensor]:
-        """Return the rows on the edges to each row, list after list, and where each list begins.
+    def _lists(self, target: Int[Tensor, " edges"], source: Int[Tensor, " edges"]) -> tuple[Tensor, Tensor]:
+        """Return the rows at the sources of each row's edges, list after list, and where each list begins.
 
-        The edges come as target * nodes + source of each, ascending. They are sorted once, for the graphs;
-        the copies repeat them by index arithmetic. Row r of node i has the neighbors of i, in the same column
-        of eigenvectors.
+        The edges are sorted once, for the graphs; the copies repeat them by index arithmetic. Row r of node i
+        has the neighbors of i, in the same column of eigenvectors.
         """
         nodes = self.batch.shape[0]
-        source, degree = order % nodes, counts_of(order // nodes, nodes)
+        # By target, and then by source: the order of the edges does not change how sums are rounded.
+        source, degree = (target * nodes + source).sort().values % nodes, counts_of(target, nodes)
         first, of_row = degree.cumsum(0) - degree, degree[self.node]
         begins = of_row.cumsum(0) - of_row
         row = torch.arange(self.rows, device=source.device).repeat_interleave(of_row)

@@ -149,12 +149,11 @@ class UnconstrainedBasisNet(Unconstrained):
         dtype = next(self.parameters()).dtype
         bases = Bases.of(given.vectors, given.values, given.batch, self.gap).to(dtype)
         slots = bases.vectors.new_zeros(len(bases.sizes) * self.eigenvectors, self.width)
-        for phi, members in zip(self.phis, bases.by_multiplicity(self.multiplicities), strict=True):
-            if len(members):
-                entries = bases.projectors(members).entries().flatten(1)
-                found = phi(torch.cat((entries, bases.constants(members)), dim=1))
-                place = bases.graph[members] * self.eigenvectors + bases.number[members]
-                slots = slots.index_copy(0, place.to(slots.device), found)
+        for phi, members in bases.by_multiplicity(self.phis, self.multiplicities):
+            entries = bases.projectors(members).entries().flatten(1)
+            found = phi(torch.cat((entries, bases.constants(members)), dim=1))
+            place = bases.graph[members] * self.eigenvectors + bases.number[members]
+            slots = slots.index_copy(0, place.to(slots.device), found)
         return slots.view(len(bases.sizes), self.eigenvectors, -1)
 
 
@@ -224,9 +223,7 @@ class ExpressiveBasisNet(EigenvectorNetwork):
         nodes = Nodes(sizes=tuple(bases.sizes[occupied].tolist()), device=device)
         place = (occupied.cumsum(0) - 1)[bases.graph].to(device)
         total = bases.vectors.new_zeros(len(nodes.sizes), self.width, *[nodes.width] * self.order)
-        for ign, members in zip(self.igns, bases.by_multiplicity(self.multiplicities), strict=True):
-            if not len(members):
-                continue
+        for ign, members in bases.by_multiplicity(self.igns, self.multiplicities):
             projectors, constants = bases.projectors(members), bases.constants(members)
             tensors = projectors.entries()
             for layer in ign.children():

@@ -130,13 +130,9 @@ class TensorToTensor(nn.Module):
             totals[pattern] = totals[pattern] + mixed[(..., *broadcast)]
         result = x.new_zeros(len(x), self.outputs, *[nodes.width] * self.orders[1])
         for pattern, total in totals.items():
-            _diagonal(result, pattern).add_(total)
+            # A view of the entries whose indices are equal within blocks, with one index for each block.
+            torch.einsum(result, [..., *pattern], [..., *range(max(pattern) + 1)]).add_(total)
         return nodes.masked(result)
-
-
-def _diagonal(x: Tensor, blocks: tuple[int, ...]) -> Tensor:
-    """Return the entries whose indices are equal within blocks, with one index for each block, as a view."""
-    return torch.einsum(x, [..., *blocks], [..., *range(max(blocks) + 1)])
 
 
 def _reduced(x: Tensor, source: tuple[int, ...], kept: tuple[int, ...], nodes: Nodes) -> Tensor:
