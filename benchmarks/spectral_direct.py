@@ -24,7 +24,7 @@ class Normalized(nn.BatchNorm1d):
         return super().forward(values.flatten(0, -2)).view_as(values)
 
 
-def plain(layers: nn.ModuleList) -> nn.Sequential:
+def plain(layers: nn.Sequential) -> nn.Sequential:
     """A multilayer perceptron of ours in torch's own layers, with copies of its weights."""
     made: list[nn.Module] = []
     for layer in layers:
@@ -37,7 +37,7 @@ def plain(layers: nn.ModuleList) -> nn.Sequential:
     return nn.Sequential(*made)
 
 
-def convolution(layers: nn.ModuleList) -> GINConv:
+def convolution(layers: nn.Sequential) -> GINConv:
     """torch_geometric's step, which draws new weights for what it is given."""
     made = GINConv(plain(layers))
     made.nn.load_state_dict(plain(layers).state_dict())

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
-from torch.nn.functional import embedding_bag
 from torch_geometric.nn import GINConv
 from typing_extensions import override
 
 from tammes.data.graph_batch import GraphBatch
+from tammes.spectral.copies import listed_sum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,7 @@ class NeighborSums:
 
     def of(self, rows: Float[Tensor, "nodes d"]) -> Float[Tensor, "nodes d"]:
         """Return the sum of these rows over the neighbors of each node."""
-        found: Tensor = _ListedSum.apply(rows, *self._incoming, *self._outgoing)  # type: ignore[no-untyped-call]
-        return found
+        return listed_sum(rows, *self._incoming, *self._outgoing)
 
     @cached_property
     def _outgoing(self) -> tuple[Int64[Tensor, " edges"], Int64[Tensor, " nodes"]]:
@@ -92,20 +91,3 @@ class IsomorphismLayer(GINConv):
         if not isinstance(edge_index, NeighborSums):
             return super().forward(x, edge_index, size)
         return self.nn(edge_index.of(x) + (1 + self.eps) * x)
-
-
-class _ListedSum(torch.autograd.Function):
-    """Sums over lists of rows, whose gradient is the sum over the lists the other way."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, rows: Tensor, listed: Tensor, begins: Tensor, back: Tensor, back_begins: Tensor
-    ) -> Tensor:
-        ctx.save_for_backward(listed, begins, back, back_begins)
-        return embedding_bag(listed, rows, begins, mode="sum")
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        listed, begins, back, back_begins = ctx.saved_tensors
-        found = _ListedSum.apply(gradient, back, back_begins, listed, begins)  # type: ignore[no-untyped-call]
-        return found, None, None, None, None

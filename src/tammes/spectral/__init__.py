@@ -8,7 +8,6 @@ from tammes.spectral.eigen.eigenspaces import (
     Eigenspaces,
     Projectors,
     RelativeGap,
-    orthonormal_within,
 )
 from tammes.spectral.eigen.laplacian import Combinatorial, Laplacian, RandomWalk, Symmetric, laplacian_matrix
 from tammes.spectral.eigen.mesh import MeshLaplacian
@@ -24,16 +23,13 @@ from tammes.spectral.equivariant.matrices import Dense, Factored, Matrices, Node
 from tammes.spectral.equivariant.tensors import TensorToTensor, bell_number, set_partitions
 from tammes.spectral.phi import (
     GIN,
-    Concatenated,
     ConcatenatedConfig,
-    Elementwise,
     ElementwiseConfig,
     GINConfig,
     Phi,
     PhiConfig,
     Rho,
     RhoConfig,
-    Summed,
     SummedConfig,
 )
 from tammes.spectral.sets import (
@@ -52,7 +48,6 @@ __all__ = [
     "AmbiguousEigenspaces",
     "BasisNet",
     "Combinatorial",
-    "Concatenated",
     "ConcatenatedConfig",
     "Copies",
     "Dense",
@@ -60,7 +55,6 @@ __all__ = [
     "Eigenspaces",
     "EigenvectorSetsConfig",
     "EigenvectorTransformerConfig",
-    "Elementwise",
     "ElementwiseConfig",
     "ExpressiveBasisNet",
     "Factored",
@@ -85,7 +79,6 @@ __all__ = [
     "RhoConfig",
     "SignEquivariantNet",
     "SignNet",
-    "Summed",
     "SummedConfig",
     "Symmetric",
     "TensorToTensor",
@@ -99,6 +92,5 @@ __all__ = [
     "keep_freed_memory",
     "laplacian_matrix",
     "link_features",
-    "orthonormal_within",
     "set_partitions",
 ]

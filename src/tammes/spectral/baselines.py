@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.batches import batch_of, check_columns, check_eigenpairs
+from tammes.spectral.batches import EigenvectorBatch, EigenvectorNetwork, check_columns
 from tammes.spectral.copies import Copies
 from tammes.spectral.phi import Phi, PhiConfig, Signals
 
@@ -18,48 +18,7 @@ ROUNDING = 1e-5
 """Entries below this fraction of the largest entry of their vector have no sign."""
 
 
-class Baseline(nn.Module):
-    """k columns of eigenvectors as the encoding of a node; a subclass chooses their signs.
-
-    Args:
-        eigenvectors: number of columns, k.
-
-    Raises:
-        ValueError: for fewer than one eigenvector.
-    """
-
-    def __init__(self, eigenvectors: int) -> None:
-        super().__init__()
-        self.dim = check_integer("eigenvectors", eigenvectors)
-
-    @override
-    def forward(
-        self,
-        x: Float[Tensor, "nodes features"] | None,
-        edge_index: Int[Tensor, "2 m"] | None,
-        batch: Int[Tensor, " nodes"] | None,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
-    ) -> Float[Tensor, "nodes k"]:
-        batch = batch_of(batch, eigenvectors)
-        check_eigenpairs(batch, eigenvectors, eigenvalues)
-        check_columns(eigenvectors.shape[1], self.dim)
-        return self.signed(eigenvectors, batch, len(eigenvalues))
-
-    def signed(
-        self, eigenvectors: Float[Tensor, "nodes k"], batch: Int[Tensor, " nodes"], graphs: int
-    ) -> Float[Tensor, "nodes k"]:
-        """Return the eigenvectors with other signs.
-
-        Args:
-            eigenvectors: checked eigenvectors of a batch.
-            batch: graph of each node.
-            graphs: number of graphs.
-        """
-        raise NotImplementedError
-
-
-class AbsoluteValues(Baseline):
+class AbsoluteValues(EigenvectorNetwork):
     """[|v_1|, ..., |v_k|]: invariant, but nodes on either side of a zero become alike.
 
     Args:
@@ -75,12 +34,16 @@ class AbsoluteValues(Baseline):
         [[0.6000000238418579], [0.800000011920929]]
     """
 
+    def __init__(self, eigenvectors: int) -> None:
+        super().__init__(dim=check_integer("eigenvectors", eigenvectors))
+
     @override
-    def signed(self, eigenvectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
-        return eigenvectors.abs()
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes k"]:
+        check_columns(given.vectors.shape[1], self.dim)
+        return given.vectors.abs()
 
 
-class RandomFlips(Baseline):
+class RandomFlips(EigenvectorNetwork):
     """[s_1 v_1, ..., s_k v_k], with random signs s_i for each graph, drawn at each call in training (LapPE).
 
     In evaluation the eigenvectors keep their signs. A network behind it has to learn from 2^k cases what does
@@ -103,17 +66,18 @@ class RandomFlips(Baseline):
     """
 
     def __init__(self, eigenvectors: int, *, generator: torch.Generator) -> None:
-        super().__init__(eigenvectors)
+        super().__init__(dim=check_integer("eigenvectors", eigenvectors))
         self.generator = generator
 
     @override
-    def signed(self, eigenvectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes k"]:
+        check_columns(given.vectors.shape[1], self.dim)
         if not self.training:
-            return eigenvectors
-        return eigenvectors * _random_signs(graphs, self.dim, self.generator).to(eigenvectors)[batch]
+            return given.vectors
+        return given.vectors * _random_signs(given.values, self.generator).to(given.vectors)[given.batch]
 
 
-class CanonicalSigns(Baseline):
+class CanonicalSigns(EigenvectorNetwork):
     """Each v_i with the sign that makes most of its entries positive.
 
     A tie is decided by the sum of the entries, which becomes positive (the l1 norm of the positive part is
@@ -137,25 +101,27 @@ class CanonicalSigns(Baseline):
     """
 
     def __init__(self, eigenvectors: int, *, generator: torch.Generator) -> None:
-        super().__init__(eigenvectors)
+        super().__init__(dim=check_integer("eigenvectors", eigenvectors))
         self.generator = generator
 
     @override
-    def signed(self, eigenvectors: Tensor, batch: Tensor, graphs: int) -> Tensor:
-        zeros = eigenvectors.new_zeros(graphs, self.dim)
-        index = batch[:, None].expand_as(eigenvectors)
-        largest = zeros.scatter_reduce(0, index, eigenvectors.abs(), "amax")
-        clear = eigenvectors.where(eigenvectors.abs() > ROUNDING * largest[batch], 0.0)
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes k"]:
+        check_columns(given.vectors.shape[1], self.dim)
+        vectors, batch = given.vectors, given.batch
+        zeros = torch.zeros_like(given.values, dtype=vectors.dtype)
+        index = batch[:, None].expand_as(vectors)
+        largest = zeros.scatter_reduce(0, index, vectors.abs(), "amax")
+        clear = vectors.where(vectors.abs() > ROUNDING * largest[batch], 0.0)
         majority = zeros.index_add(0, batch, clear.sign())
         total = zeros.index_add(0, batch, clear)
         mass = zeros.index_add(0, batch, clear.abs())
-        undecided = _random_signs(graphs, self.dim, self.generator).to(zeros)
+        undecided = _random_signs(given.values, self.generator).to(zeros)
         by_sum = total.sign().where(total.abs() > ROUNDING * mass, undecided)
-        return eigenvectors * majority.sign().where(majority != 0, by_sum)[batch]
+        return vectors * majority.sign().where(majority != 0, by_sum)[batch]
 
 
-def _random_signs(graphs: int, columns: int, generator: torch.Generator) -> Int[Tensor, "graphs columns"]:
-    return 2 * torch.randint(2, (graphs, columns), generator=generator, device=generator.device) - 1
+def _random_signs(values: Float[Tensor, "graphs k"], generator: torch.Generator) -> Int[Tensor, "graphs k"]:
+    return 2 * torch.randint(2, values.shape, generator=generator, device=generator.device) - 1
 
 
 class OneSign(Phi):

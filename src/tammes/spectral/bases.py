@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from tammes.checks import check_integer
-from tammes.spectral.batches import check_eigenpairs
 from tammes.spectral.copies import Copies
 from tammes.spectral.eigen.eigenpairs import eigenvector_mask
 from tammes.spectral.eigen.eigenspaces import RelativeGap
@@ -34,7 +33,6 @@ class Bases:
         column: first column of each basis.
         dimension: number of columns of each basis, d_i.
         batch: graph of each node.
-        starts: first node of each graph.
         sizes: number of nodes of each graph.
     """
 
@@ -45,7 +43,6 @@ class Bases:
     column: Int[Tensor, " spaces"]
     dimension: Int[Tensor, " spaces"]
     batch: Int[Tensor, " nodes"]
-    starts: Int[Tensor, " graphs"]
     sizes: Int[Tensor, " graphs"]
 
     @classmethod
@@ -70,7 +67,6 @@ class Bases:
             >>> bases.column.tolist(), bases.dimension.tolist()
             ([0, 1], [1, 2])
         """
-        check_eigenpairs(batch, eigenvectors, eigenvalues)
         graphs = len(eigenvalues)
         mask = eigenvector_mask(eigenvectors, batch, graphs)
         if not bool(mask.any()):
@@ -79,10 +75,8 @@ class Bases:
         opens = found.number.diff(dim=1, prepend=found.number.new_full((graphs, 1), -1)) > 0
         graph, column = opens.nonzero(as_tuple=True)
         dimension = found.dimension[graph, column]
-        offset = found.count.cumsum(0) - found.count
-        space = (found.number + offset[:, None])[mask]
+        space = opens[mask].cumsum(0) - 1
         totals = eigenvalues.new_zeros(len(graph)).index_add(0, space, eigenvalues[mask])
-        sizes = torch.bincount(batch, minlength=graphs).cpu()
         return cls(
             vectors=eigenvectors,
             values=totals / dimension,
@@ -91,25 +85,27 @@ class Bases:
             column=column.cpu(),
             dimension=dimension.cpu(),
             batch=batch,
-            starts=sizes.cumsum(0) - sizes,
-            sizes=sizes,
+            sizes=torch.bincount(batch, minlength=graphs).cpu(),
         )
 
     def to(self, dtype: torch.dtype) -> Bases:
         """Return the same eigenspaces with vectors and eigenvalues of another type."""
         return replace(self, vectors=self.vectors.to(dtype), values=self.values.to(dtype))
 
-    def by_multiplicity(self, known: tuple[int, ...] | None) -> list[Int[Tensor, " some"]]:
-        """Return the eigenspaces that each network gets.
+    def by_multiplicity(
+        self, networks: nn.ModuleList, known: tuple[int, ...] | None
+    ) -> list[tuple[nn.Module, Int[Tensor, " some"]]]:
+        """Return the networks that get any eigenspaces, each with its own.
 
         Args:
+            networks: one network, or one for each of the multiplicities.
             known: multiplicity that each network is for; None for one network for all of them.
 
         Raises:
             ValueError: for an eigenspace of another multiplicity.
         """
         if known is None:
-            return [torch.arange(len(self.dimension))]
+            return [(networks[0], torch.arange(len(self.dimension)))]
         missing = (~torch.isin(self.dimension, torch.tensor(known))).nonzero().flatten()
         if len(missing):
             raise ValueError(
@@ -117,7 +113,8 @@ class Bases:
                 f"{int(self.dimension[missing[0]])}, and there are networks for {known} alone: add it to "
                 "multiplicities, or leave these out for one network that gets the multiplicity as an input"
             )
-        return [(self.dimension == multiplicity).nonzero().flatten() for multiplicity in known]
+        shares = [(self.dimension == multiplicity).nonzero().flatten() for multiplicity in known]
+        return [pair for pair in zip(networks, shares, strict=True) if len(pair[1])]
 
     def copies(self, edge_index: Int[Tensor, "2 m"] | None) -> Copies:
         """Return the graphs with one copy for each of their eigenspaces, as rho sees them."""
@@ -131,7 +128,7 @@ class Bases:
 
     def rows(self, members: Int[Tensor, " some"]) -> Int[Tensor, "some n"]:
         """Return the nodes of the graphs of some eigenspaces, with any node in the padding."""
-        starts = self.starts[self.graph[members]]
+        starts = (self.sizes.cumsum(0) - self.sizes)[self.graph[members]]
         within = torch.arange(self.nodes(members).width)
         return (starts[:, None] + within).clamp(max=len(self.vectors) - 1).to(self.vectors.device)
 

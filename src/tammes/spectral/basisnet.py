@@ -9,10 +9,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
+from typing_extensions import override
 
 from tammes.checks import check_integer
 from tammes.spectral.bases import CONSTANTS, Bases, check_multiplicities
-from tammes.spectral.batches import batch_of, check_features
+from tammes.spectral.batches import EigenvectorBatch, EigenvectorNetwork
 from tammes.spectral.copies import Copies
 from tammes.spectral.eigen.eigenspaces import Projectors, RelativeGap
 from tammes.spectral.equivariant.ign import IGN, IGNConfig
@@ -20,7 +21,7 @@ from tammes.spectral.equivariant.matrices import Dense, Nodes
 from tammes.spectral.phi import RhoConfig, SummedConfig
 
 
-class BasisNet(nn.Module):
+class BasisNet(EigenvectorNetwork):
     """f(V_1, ..., V_l) = rho([IGN_{d_i}(V_i V_i^T)]_i), for each node of a batch of graphs.
 
     A projector is the same for every orthonormal basis, so neither signs nor rotations within eigenspaces
@@ -41,8 +42,8 @@ class BasisNet(nn.Module):
         at_once: numbers in the largest tensor of a layer, up to which eigenspaces are processed together.
 
     Raises:
-        ValueError: for sizes that are not integers or too small, and for multiplicities that are empty or
-            repeated.
+        ValueError: for sizes that are not integers or too small, for multiplicities that are empty or
+            repeated, and, when called, for an eigenspace whose multiplicity is not in `multiplicities`.
 
     Source: Robinson (2023), eq. 7.8, E.2.2, E.11.3. Differs: nodes stay nodes (the published code transposes
     nodes and channels of the IGN's result); eigenvalues are not rounded; with node features, V V^T x is
@@ -68,9 +69,7 @@ class BasisNet(nn.Module):
         gap: RelativeGap | None = None,
         at_once: int = 2**23,
     ) -> None:
-        super().__init__()
-        self.dim = check_integer("dim", dim)
-        self.features = check_integer("features", features, minimum=0)
+        super().__init__(dim=dim, features=features)
         self.at_once = check_integer("at_once", at_once)
         self.multiplicities = check_multiplicities(multiplicities)
         self.gap = gap or RelativeGap()
@@ -81,32 +80,13 @@ class BasisNet(nn.Module):
         )
         self.rho = (rho or SummedConfig()).build(self.ign.dim, dim)
 
-    def forward(
-        self,
-        x: Float[Tensor, "nodes features"] | None,
-        edge_index: Int[Tensor, "2 m"] | None,
-        batch: Int[Tensor, " nodes"] | None,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
-    ) -> Float[Tensor, "nodes dim"]:
-        """Return the encoding of each node.
-
-        Args:
-            x: node features; ignored where the network was built for none.
-            edge_index: edges, passed to rho.
-            batch: graph of each node, ascending; None for one graph.
-            eigenvectors: eigenvectors, 0 in the columns that a graph lacks.
-            eigenvalues: ascending eigenvalues.
-
-        Raises:
-            ValueError: for shapes that do not fit each other, numbers that are not finite, and an eigenspace
-                whose multiplicity is not in `multiplicities`.
-        """
-        batch, dtype = batch_of(batch, eigenvectors), next(self.parameters()).dtype
-        bases = Bases.of(eigenvectors, eigenvalues, batch, self.gap).to(dtype)
-        seen = check_features(x, len(eigenvectors), self.features).to(dtype) if self.features else None
-        copies = bases.copies(edge_index)
-        return self.rho(self.encodings(bases, copies, seen), copies)
+    @override
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes dim"]:
+        dtype = next(self.parameters()).dtype
+        bases = Bases.of(given.vectors, given.values, given.batch, self.gap).to(dtype)
+        copies = bases.copies(given.edge_index)
+        x = None if given.x is None else given.x.to(dtype)
+        return self.rho(self.encodings(bases, copies, x), copies)
 
     def encodings(
         self, bases: Bases, copies: Copies, x: Float[Tensor, "nodes features"] | None = None
@@ -114,7 +94,7 @@ class BasisNet(nn.Module):
         """Return [IGN_{d_i}(V_i V_i^T)]_i, with a row for each node and each eigenspace of its graph."""
         chunks = [
             (ign, chunk)
-            for ign, members in zip(self.igns, bases.by_multiplicity(self.multiplicities), strict=True)
+            for ign, members in bases.by_multiplicity(self.igns, self.multiplicities)
             for chunk in self._chunks(bases, members)
         ]
         # The backward pass computes a chunk again: only its own matrices are in memory at that time.
@@ -132,12 +112,12 @@ class BasisNet(nn.Module):
         """Return eigenspaces of graphs of similar size, as chunks of at most `at_once` numbers a tensor."""
         size, dimension = bases.sizes[bases.graph].tolist(), bases.dimension.tolist()
         chunks: list[list[int]] = []
-        widest, largest = 0, 0
+        largest = 0
         for member in sorted(members.tolist(), key=lambda each: (size[each], dimension[each])):
-            widest, largest = max(widest, size[member]), max(largest, dimension[member])
-            if not chunks or (len(chunks[-1]) + 1) * self._cost(widest, largest) > self.at_once:
+            largest = max(largest, dimension[member])
+            if not chunks or (len(chunks[-1]) + 1) * self._cost(size[member], largest) > self.at_once:
                 chunks.append([])
-                widest, largest = size[member], dimension[member]
+                largest = dimension[member]
             chunks[-1].append(member)
         return [torch.tensor(chunk) for chunk in chunks]
 
@@ -216,14 +196,8 @@ class ProjectorBasisNet(nn.Module):
         """Return a row for each node and eigenspace of one graph."""
         count, n, _ = spaces.matrices.shape
         nodes = Nodes(sizes=(n,) * count, device=spaces.matrices.device)
-        entries = n * torch.stack((spaces.matrices.real, spaces.matrices.imag), dim=1).to(dtype)
-        constants = (
-            spaces.values.real,
-            spaces.values.imag,
-            spaces.dimensions.double().log(),
-            torch.full_like(spaces.values.real, 1 / n),
-        )
-        vectors = self.ign(
-            Dense(entries=entries, nodes=nodes), nodes, torch.stack(constants, dim=1).to(dtype)
-        )
+        entries = n * torch.view_as_real(spaces.matrices).movedim(3, 1).to(dtype)
+        others = torch.stack((spaces.dimensions.double().log(), 1 / nodes.counts), dim=1)
+        constants = torch.cat((torch.view_as_real(spaces.values), others), dim=1).to(dtype)
+        vectors = self.ign(Dense(entries=entries, nodes=nodes), nodes, constants)
         return vectors.permute(2, 0, 1).flatten(0, 1)  # (n spaces, channels)

@@ -1,19 +1,15 @@
-"""Checks of a batch of graphs: node numbers, edges, eigenpairs and node features."""
+"""Batches of graphs with eigenpairs: their checks, and the networks that are called with them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
+from typing_extensions import override
 
-
-def batch_of(
-    batch: Int[Tensor, " nodes"] | None, eigenvectors: Float[Tensor, "nodes k"]
-) -> Int[Tensor, " nodes"]:
-    """Return the graph of each node; None stands for a single graph, as in torch_geometric."""
-    if batch is not None:
-        return batch
-    return torch.zeros(eigenvectors.shape[0], dtype=torch.long, device=eigenvectors.device)
+from tammes.checks import check_integer
 
 
 def check_batch(batch: Tensor | None) -> None:
@@ -28,12 +24,11 @@ def check_batch(batch: Tensor | None) -> None:
         raise ValueError("expected a batch that ascends from 0, as torch_geometric makes it; sort the nodes")
 
 
-def check_edges(edges: Tensor, batch: Int[Tensor, " nodes"]) -> None:
+def check_edges(edges: Tensor | None, batch: Int[Tensor, " nodes"]) -> None:
     """Raise ValueError unless `edges` is int64 (2, m) and each edge joins two nodes of one graph."""
-    if edges.dim() != 2 or edges.shape[0] != 2 or edges.dtype != torch.long:
-        raise ValueError(
-            f"expected edge_index as integers (int64) of shape (2, m), got {edges.dtype} {tuple(edges.shape)}"
-        )
+    if edges is None or edges.dim() != 2 or edges.shape[0] != 2 or edges.dtype != torch.long:
+        came = "none" if edges is None else f"{edges.dtype} {tuple(edges.shape)}"
+        raise ValueError(f"expected edge_index as integers (int64) of shape (2, m), got {came}")
     if not edges.numel():
         return
     lowest, highest = int(edges.min()), int(edges.max())
@@ -82,8 +77,8 @@ def check_eigenpairs(batch: Int[Tensor, " nodes"], eigenvectors: Tensor, eigenva
             raise ValueError(f"expected finite {name}, got infinities or NaN")
 
 
-def check_features(x: Tensor | None, nodes: int, features: int) -> Float[Tensor, "nodes features"]:
-    """Return the node features; raise ValueError unless they are finite and of shape (nodes, features)."""
+def check_features(x: Tensor | None, nodes: int, features: int) -> None:
+    """Raise ValueError unless the node features are finite and of shape (nodes, features)."""
     if x is None or x.shape != (nodes, features):
         came = "none" if x is None else str(tuple(x.shape))
         raise ValueError(
@@ -92,7 +87,6 @@ def check_features(x: Tensor | None, nodes: int, features: int) -> Float[Tensor,
         )
     if not bool(x.isfinite().all()):
         raise ValueError("expected finite node features, got infinities or NaN")
-    return x
 
 
 def check_columns(columns: int, expected: int) -> None:
@@ -103,3 +97,84 @@ def check_columns(columns: int, expected: int) -> None:
             "compute as many (count=), or use a rho for any number of them (SummedConfig, "
             "EigenvectorSetsConfig, EigenvectorTransformerConfig)"
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EigenvectorBatch:
+    """A batch of graphs with eigenpairs, as an `EigenvectorNetwork` was called with it.
+
+    Args:
+        x: node features; None for a network that takes none.
+        edge_index: edges of the batch.
+        batch: graph of each node, ascending.
+        vectors: eigenvectors, 0 in the columns that a graph lacks.
+        values: eigenvalues.
+    """
+
+    x: Float[Tensor, "nodes features"] | None
+    edge_index: Int[Tensor, "2 m"] | None
+    batch: Int[Tensor, " nodes"]
+    vectors: Float[Tensor, "nodes k"]
+    values: Float[Tensor, "graphs k"]
+
+    # The checks depend on numbers: each would break the compiled graph.
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def check(self, features: int) -> None:
+        """Raise ValueError unless eigenpairs and node features are finite and fit the nodes and graphs."""
+        if torch.compiler.is_exporting():  # an exported program does not look at numbers
+            return
+        check_eigenpairs(self.batch, self.vectors, self.values)
+        if features:
+            check_features(self.x, len(self.batch), features)
+
+
+class EigenvectorNetwork(nn.Module):
+    """Network from the eigenvectors of a batch of graphs to an encoding of each node.
+
+    Args:
+        dim: channels of a node's encoding.
+        features: number of node features that the network gets; with 0, `x` is ignored.
+
+    Raises:
+        ValueError: for a dimension below 1, or a negative number of features.
+    """
+
+    def __init__(self, *, dim: int, features: int = 0) -> None:
+        super().__init__()
+        self.dim = check_integer("dim", dim)
+        self.features = check_integer("features", features, minimum=0)
+
+    @override
+    def forward(
+        self,
+        x: Float[Tensor, "nodes features"] | None,
+        edge_index: Int[Tensor, "2 m"] | None,
+        batch: Int[Tensor, " nodes"] | None,
+        eigenvectors: Float[Tensor, "nodes k"],
+        eigenvalues: Float[Tensor, "graphs k"],
+    ) -> Float[Tensor, "nodes ..."]:
+        """Return the encoding of each node.
+
+        Args:
+            x: node features; ignored where the network was built for none.
+            edge_index: edges of the batch; a phi on graphs passes messages from the first node to the second.
+            batch: graph of each node, ascending; None for one graph.
+            eigenvectors: eigenvectors of any float type; 0 in the columns that a graph lacks.
+            eigenvalues: ascending eigenvalues of any float type.
+
+        Raises:
+            ValueError: for eigenpairs that are not finite or do not fit the nodes and graphs of `batch`, and
+                for node features that are not finite or not as many as the network was built for.
+        """
+        if batch is None:
+            batch = torch.zeros(eigenvectors.shape[0], dtype=torch.long, device=eigenvectors.device)
+        x = x if self.features else None
+        given = EigenvectorBatch(
+            x=x, edge_index=edge_index, batch=batch, vectors=eigenvectors, values=eigenvalues
+        )
+        given.check(self.features)
+        return self.encoded(given)
+
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes ..."]:
+        """Return the encoding of each node of a checked batch."""
+        raise NotImplementedError

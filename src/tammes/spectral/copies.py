@@ -1,13 +1,13 @@
 """A batch of graphs with one copy of each graph for each of its eigenvectors.
 
 Every pair of a node and an eigenvector of its graph is one row of a flat tensor: all copies of all graphs
-form one large graph, nothing is padded, and one sparse product passes all messages.
+form one large graph, nothing is padded, and one sum over lists of rows passes all messages.
 """
 
 from __future__ import annotations
 
 import inspect
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
 from tammes.spectral.batches import check_edges
 from tammes.spectral.eigen.eigenpairs import eigenvector_mask
@@ -67,9 +68,8 @@ class Groups:
     def padded(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "sets widest ..."]:
         """Return the rows of each set in their places, padded with zeros to the largest set."""
         empty = values.new_zeros(self.count * self.widest, *values.shape[1:])
-        return empty.index_copy(0, self.of * self.widest + self.place, values).unflatten(
-            0, (self.count, self.widest)
-        )
+        filled = empty.index_copy(0, self.of * self.widest + self.place, values)
+        return filled.unflatten(0, (self.count, self.widest))
 
     def flat(self, padded: Float[Tensor, "sets widest ..."]) -> Float[Tensor, "rows ..."]:
         """Return the rows of a padded tensor: the inverse of `padded`."""
@@ -100,7 +100,7 @@ class Copies:
 
     @classmethod
     def of(
-        cls, edge_index: Tensor, batch: Int[Tensor, " nodes"], eigenvectors: Tensor, graphs: int
+        cls, edge_index: Tensor | None, batch: Int[Tensor, " nodes"], eigenvectors: Tensor, graphs: int
     ) -> Copies:
         """Return the copies of a batch: one for each eigenvector of each graph.
 
@@ -135,9 +135,8 @@ class Copies:
         of_node = present[batch]
         row = (of_node.flatten().cumsum(0) - 1).view_as(of_node).where(of_node, -1)
         node, column = of_node.nonzero(as_tuple=True)
-        return cls(
-            node=node, column=column, row=row, batch=batch, graphs=present.shape[0], edge_index=edge_index
-        )
+        graphs = present.shape[0]
+        return cls(node=node, column=column, row=row, batch=batch, graphs=graphs, edge_index=edge_index)
 
     @property
     def rows(self) -> int:
@@ -152,52 +151,44 @@ class Copies:
         return Groups(of=self.node, place=place, count=self.batch.shape[0])
 
     @cached_property
+    @torch.compiler.disable  # type: ignore[untyped-decorator]  # the sizes of the sets are numbers
     def by_eigenvector(self) -> Groups:
         """Rows of each eigenvector: one for each node of its graph."""
         width = self.row.shape[1]
         number, of = (self.batch[self.node] * width + self.column).unique(return_inverse=True)
-        sizes = counts_of(self.batch, self.graphs)
-        starts = sizes.cumsum(0) - sizes
-        return Groups(of=of, place=self.node - starts[self.batch[self.node]], count=number.shape[0])
+        first = torch.searchsorted(self.batch, self.batch)  # node of its graph, for each node
+        return Groups(of=of, place=self.node - first[self.node], count=number.shape[0])
 
     @cached_property
     def neighborhoods(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The matrix 1 + A over all rows, and its transpose, each as CSR row ends and columns, in int32.
+        """The rows that each row sums, itself among them, as lists for `listed_sum`, and their transpose.
 
-        Entry (r, s) counts the edges from row s to row r, which are in the same copy of a graph.
+        Row s is in the list of row r as many times as there are edges from s to r, in one copy of a graph.
         """
         nodes = self.batch.shape[0]
         loops = torch.arange(nodes, device=self.batch.device).expand(2, -1)
         source, target = torch.cat([self.edge_index, loops], dim=1)
-        order, transposed = (target * nodes + source).sort().values, (source * nodes + target).sort().values
-        ends, columns = self._lists(order)
-        if not torch.compiler.is_exporting() and torch.equal(order, transposed):  # an undirected graph
-            # Copies, because the same tensors in two places break compiled graphs.
-            return ends, columns, ends.clone(), columns.clone()
-        return ends, columns, *self._lists(transposed)
+        return *self._lists(target, source), *self._lists(source, target)
 
-    def _lists(self, order: Int[Tensor, " edges"]) -> tuple[Tensor, Tensor]:
-        """Return the CSR form of the edges of all copies, from target * nodes + source of each, ascending.
+    def _lists(self, target: Int[Tensor, " edges"], source: Int[Tensor, " edges"]) -> tuple[Tensor, Tensor]:
+        """Return the rows at the sources of each row's edges, list after list, and where each list begins.
 
         The edges are sorted once, for the graphs; the copies repeat them by index arithmetic. Row r of node i
         has the neighbors of i, in the same column of eigenvectors.
         """
         nodes = self.batch.shape[0]
-        source, degree = order % nodes, counts_of(order // nodes, nodes)
-        begins = degree.cumsum(0) - degree
-        of_row = degree[self.node]
-        ends = torch.nn.functional.pad(of_row.cumsum(0), (1, 0))
+        # By target, and then by source: the order of the edges does not change how sums are rounded.
+        source, degree = (target * nodes + source).sort().values % nodes, counts_of(target, nodes)
+        first, of_row = degree.cumsum(0) - degree, degree[self.node]
+        begins = of_row.cumsum(0) - of_row
         row = torch.arange(self.rows, device=source.device).repeat_interleave(of_row)
-        # Entry number `within` of a row is edge number `within` of its node.
-        within = torch.arange(row.shape[0], device=source.device) - ends[row]
-        neighbor = source[begins[self.node[row]] + within]
-        # MKL converts int64 at each product.
-        return ends.int(), self.row[neighbor, self.column[row]].int()
+        # Entry number `within` of a list is edge number `within` of its node.
+        within = torch.arange(row.shape[0], device=source.device) - begins[row]
+        return self.row[source[first[self.node[row]] + within], self.column[row]], begins
 
     def neighborhood_sum(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "rows ..."]:
         """Return the sum of `values` over each row and the rows of its node's neighbors in the same copy."""
-        total = _NeighborhoodSum.apply(values.flatten(1), *self.neighborhoods)  # type: ignore[no-untyped-call]
-        return total.view_as(values)
+        return listed_sum(values.flatten(1), *self.neighborhoods).view_as(values)
 
 
 def counts_of(numbers: Int[Tensor, " some"], count: int) -> Int[Tensor, " count"]:
@@ -205,14 +196,15 @@ def counts_of(numbers: Int[Tensor, " some"], count: int) -> Int[Tensor, " count"
     return numbers.new_zeros(count).index_add(0, numbers, torch.ones_like(numbers))
 
 
-class _NeighborhoodSum(torch.autograd.Function):
-    """(1 + A) x. Its derivative is the same with the transpose, so there are derivatives of every order."""
+class _ListedSum(torch.autograd.Function):
+    """Sums over lists of rows; the derivative sums over the transposed lists, so it has derivatives, too.
+
+    A list is read once, and its sum stays in registers, in float32 for rows of half precision.
+    """
 
     @staticmethod
-    def forward(
-        values: Tensor, ends: Tensor, columns: Tensor, transposed_ends: Tensor, transposed_columns: Tensor
-    ) -> Tensor:
-        return _product(values, ends, columns)
+    def forward(rows: Tensor, listed: Tensor, begins: Tensor, back: Tensor, back_begins: Tensor) -> Tensor:
+        return embedding_bag(listed, rows, begins, mode="sum")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -220,36 +212,18 @@ class _NeighborhoodSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        ends, columns, transposed_ends, transposed_columns = ctx.saved_tensors
+        listed, begins, back, back_begins = ctx.saved_tensors
         if torch.compiler.is_compiling():  # which has first derivatives only
-            by_values = _product(gradient, transposed_ends, transposed_columns)
-        else:
-            by_values = _NeighborhoodSum.apply(  # type: ignore[no-untyped-call]
-                gradient, transposed_ends, transposed_columns, ends, columns
-            )
-        return by_values, None, None, None, None
+            return embedding_bag(back, gradient, back_begins, mode="sum"), None, None, None, None
+        return listed_sum(gradient, back, back_begins, listed, begins), None, None, None, None
 
 
 # torch takes the signature in every call, which is slow where it has to be made from the function.
-_NeighborhoodSum.forward.__signature__ = inspect.signature(_NeighborhoodSum.forward)  # type: ignore[attr-defined]
+_ListedSum.forward.__signature__ = inspect.signature(_ListedSum.forward)  # type: ignore[attr-defined]
 
+listed_sum: Callable[..., Tensor] = _ListedSum.apply
+"""Sum of the rows in each list: `listed_sum(rows, listed, begins, back, back_begins)`.
 
-def _sparse_product(values: torch.Tensor, ends: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    full = values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
-    with warnings.catch_warnings(), torch.autocast(values.device.type, enabled=False):
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
-        ones, shape = full.new_ones(len(columns)), (len(values), len(values))
-        matrix = torch.sparse_csr_tensor(ends, columns, ones, size=shape, check_invariants=False)
-        total = torch.empty_like(full)  # `matrix @ full` would fill a tensor with zeros and then copy it
-        torch.addmm(total, matrix, full, beta=0, out=total)
-        return total.to(values.dtype)  # torch has no sparse products in half precision
-
-
-# As an operator, for compilers, which do not trace sparse tensors. A call of it takes twice the time.
-_traced_product = torch.library.custom_op("tammes::neighborhood_sum", _sparse_product, mutates_args=())
-_traced_product.register_fake(lambda values, ends, columns: torch.empty_like(values))
-
-
-def _product(values: Tensor, ends: Tensor, columns: Tensor) -> Tensor:
-    product = _traced_product if torch.compiler.is_compiling() else _sparse_product
-    return product(values, ends, columns)
+`listed` holds the rows of all lists, one list after the other, and `begins` the place where each list begins.
+`back` and `back_begins` are the transposed lists: of each row, the lists that it is in.
+"""

@@ -42,6 +42,10 @@ class SharedDropout(nn.Module):
         return values * nn.functional.dropout(ones, self.p)
 
 
+EARLIER_NAMES = {"weight": "weight", "bias": "bias", "mean": "running_mean", "variance": "running_var"}
+"""Names in files from before a `NormalizedReLU` had torch's normalization, and torch's names."""
+
+
 class NormalizedReLU(nn.Module):
     """relu(w (z - mean) / std + b), with mean and std over all axes but the last: v and -v share them.
 
@@ -56,13 +60,6 @@ class NormalizedReLU(nn.Module):
         >>> NormalizedReLU(1)(torch.tensor([[2.0], [0.0]])).tolist()
         [[0.9999949932098389], [0.0]]
     """
-
-    _EARLIER = (
-        ("weight", "norm.weight"),
-        ("bias", "norm.bias"),
-        ("mean", "norm.running_mean"),
-        ("variance", "norm.running_var"),
-    )
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -80,9 +77,9 @@ class NormalizedReLU(nn.Module):
 
     @override
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        for earlier, name in self._EARLIER:  # names of files from before `norm` was torch's
+        for earlier, name in EARLIER_NAMES.items():
             if prefix + earlier in state_dict:
-                state_dict[prefix + name] = state_dict.pop(prefix + earlier)
+                state_dict[f"{prefix}norm.{name}"] = state_dict.pop(prefix + earlier)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
@@ -115,13 +112,11 @@ class MLP(nn.Module):
             layers.append(nn.Linear(inputs, outputs, bias=not normalize))
             layers.append(NormalizedReLU(outputs) if normalize else nn.ReLU(inplace=True))
             layers += [SharedDropout(dropout)] if dropout else []
-        self.layers = nn.ModuleList([*layers, nn.Linear(widths[-2], widths[-1], bias=bias)])
+        self.layers = nn.Sequential(*layers, nn.Linear(widths[-2], widths[-1], bias=bias))
 
     @override
     def forward(self, values: Float[Tensor, "*any inputs"]) -> Float[Tensor, "*any outputs"]:
-        for layer in self.layers:
-            values = layer(values)
-        return values
+        return self.layers(values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +155,7 @@ class AttentionSizes(Sizes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_integer("heads", self.heads)
-        check_multiple("width", self.width, "heads", self.heads)
+        check_multiple("width", self.width, "heads", check_integer("heads", self.heads))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -247,13 +247,12 @@ class PNAConfig(GraphNetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_integer("towers", self.towers)
+        check_multiple("width", self.width, "towers", check_integer("towers", self.towers))
         if sum(self.degrees[1:]) < 1 or min(self.degrees) < 0:
             raise ValueError(
                 "expected degrees that count at least one node with a neighbor (degree_counts of the "
                 f"training set), got {self.degrees}"
             )
-        check_multiple("width", self.width, "towers", self.towers)
 
     @override
     def layer(self, edges: int | None) -> nn.Module:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.checks import check_integer
 from tammes.spectral.batches import check_columns
-from tammes.spectral.copies import Copies, Groups
+from tammes.spectral.copies import Copies
 from tammes.spectral.layers import MLP, NormalizedReLU, PerceptronSizes, SharedDropout, Sizes
 
 Signals = Float[Tensor, "rows signs _"]
@@ -53,12 +52,7 @@ class NodeLayers(Phi):
 
     @override
     def forward(self, signals: Signals, copies: Copies) -> Signals:
-        return self.layers(signals, _sets(copies))
-
-
-@torch.compiler.disable  # type: ignore[untyped-decorator]  # the sizes of the sets are numbers
-def _sets(copies: Copies) -> Groups:
-    return copies.by_eigenvector
+        return self.layers(signals, copies.by_eigenvector)
 
 
 class Rho(nn.Module):

@@ -47,9 +47,7 @@ class SetLayers(nn.Module):
         ends_with_relu: whether a ReLU follows the last layer too.
     """
 
-    def __init__(
-        self, config: NodeSetsConfig | EigenvectorSetsConfig, inputs: int, *, ends_with_relu: bool = False
-    ) -> None:
+    def __init__(self, config: Sizes, inputs: int, *, ends_with_relu: bool = False) -> None:
         super().__init__()
         self.ends_with_relu = ends_with_relu
         widths = [inputs] + [config.width] * config.layers
@@ -118,10 +116,8 @@ class SetAttention(nn.Module):
 
     @override
     def forward(self, values: Elements, groups: Groups) -> Elements:
-        if values.shape[0] == 0:
-            return values
         three = self.project(values).unflatten(-1, (3, self.heads, -1))
-        three = three.reshape(values.shape[0], -1, *three.shape[-3:])  # (rows, any, 3, heads, part)
+        three = three[:, None].flatten(1, -4)  # (rows, any, 3, heads, part)
         query, key, value = groups.padded(three).permute(3, 0, 2, 4, 1, 5)  # (sets, any, heads, widest, part)
         mask = groups.mask[:, None, None, None]
         joined = scaled_dot_product_attention(query, key, value, attn_mask=mask)
@@ -152,7 +148,7 @@ class TransformerLayer(nn.Module):
 class TransformerLayers(nn.Module):
     """A linear map from `inputs` channels, then transformer layers."""
 
-    def __init__(self, config: NodeTransformerConfig | EigenvectorTransformerConfig, inputs: int) -> None:
+    def __init__(self, config: AttentionSizes, inputs: int) -> None:
         super().__init__()
         self.first = nn.Linear(inputs, config.width)
         self.layers = nn.ModuleList(

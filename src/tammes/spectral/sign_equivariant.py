@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
+from typing_extensions import override
 
 from tammes.checks import check_integer
-from tammes.spectral.batches import batch_of, check_edges
+from tammes.spectral.batches import EigenvectorBatch, EigenvectorNetwork, check_edges
 from tammes.spectral.layers import MLP
 from tammes.spectral.signnet import SignNet
 
 
-class SignEquivariantNet(nn.Module):
+class SignEquivariantNet(EigenvectorNetwork):
     """f(V)_ui = v_i(u) w(|v_i(u)|, lambda_i, s(u)), with w a perceptron and s(u) the encoding of a SignNet.
 
     If v_i changes its sign, so does f(V)_i, and nothing else. An invariant network gives equal encodings to
@@ -47,34 +48,15 @@ class SignEquivariantNet(nn.Module):
     """
 
     def __init__(self, *, dim: int, signnet: SignNet, width: int = 32) -> None:
-        super().__init__()
-        self.dim = check_integer("dim", dim)
+        super().__init__(dim=dim, features=signnet.features)
         self.signnet = signnet
         self.weights = MLP([signnet.dim + 2, check_integer("width", width), dim])
 
-    def forward(
-        self,
-        x: Float[Tensor, "nodes features"] | None,
-        edge_index: Int[Tensor, "2 m"],
-        batch: Int[Tensor, " nodes"] | None,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
-    ) -> Float[Tensor, "nodes k dim"]:
-        """Return the encoding of each node and eigenvector, 0 in the columns that a graph lacks.
-
-        Args:
-            x: node features for the SignNet; ignored where it was built for none.
-            edge_index: edges of the batch.
-            batch: graph of each node, ascending; None for one graph.
-            eigenvectors: eigenvectors of any float type; 0 in the columns that a graph lacks.
-            eigenvalues: eigenvalues of any float type.
-
-        Raises:
-            ValueError: as a `SignNet` does.
-        """
-        invariant = self.signnet(x, edge_index, batch, eigenvectors, eigenvalues)
-        vectors = eigenvectors.to(invariant.dtype)[..., None]
-        values = eigenvalues.to(invariant.dtype)[batch_of(batch, eigenvectors), :, None]
+    @override
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes k dim"]:
+        invariant = self.signnet(given.x, given.edge_index, given.batch, given.vectors, given.values)
+        vectors = given.vectors.to(invariant.dtype)[..., None]
+        values = given.values.to(invariant.dtype)[given.batch, :, None]
         context = invariant[:, None].expand(-1, vectors.shape[1], -1)
         return vectors * self.weights(torch.cat([context, vectors.abs(), values], dim=2))
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ctypes
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
+from jaxtyping import Float
+from torch import Tensor
+from typing_extensions import override
 
-from tammes.checks import check_integer
-from tammes.spectral.batches import batch_of, check_eigenpairs, check_features
+from tammes.spectral.batches import EigenvectorBatch, EigenvectorNetwork
 from tammes.spectral.copies import Copies
 from tammes.spectral.phi import GINConfig, Phi, PhiConfig, RhoConfig, SummedConfig
 
 
-class SignNet(nn.Module):
+class SignNet(EigenvectorNetwork):
     """f = rho([phi(v_i) + phi(-v_i)]_i): node encodings that are invariant to the signs of eigenvectors.
 
     phi gets all eigenvectors of all graphs, with both signs, in one pass. Batch statistics and dropout masks
@@ -54,44 +54,22 @@ class SignNet(nn.Module):
         rho_sees_eigenvalues: bool = False,
         features: int = 0,
     ) -> None:
-        super().__init__()
-        self.dim = check_integer("dim", dim)
-        self.features = check_integer("features", features, minimum=0)
+        super().__init__(dim=dim, features=features)
         self.phi_sees_eigenvalues = phi_sees_eigenvalues
         self.rho_sees_eigenvalues = rho_sees_eigenvalues
         inputs = 1 + int(phi_sees_eigenvalues) + features
         self.phi = phi if isinstance(phi, Phi) else (phi or GINConfig()).build(inputs)
         self.rho = (rho or SummedConfig()).build(self.phi.outputs + int(rho_sees_eigenvalues), dim)
 
-    def forward(
-        self,
-        x: Float[Tensor, "nodes features"] | None,
-        edge_index: Int[Tensor, "2 m"],
-        batch: Int[Tensor, " nodes"] | None,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
-    ) -> Float[Tensor, "nodes dim"]:
-        """Return the encoding of each node.
-
-        Args:
-            x: node features; ignored where the network was built for none.
-            edge_index: edges of the batch; a phi on graphs passes messages from the first node to the second.
-            batch: graph of each node, ascending; None for one graph.
-            eigenvectors: eigenvectors of any float type; 0 in the columns that a graph lacks.
-            eigenvalues: eigenvalues of any float type.
-
-        Raises:
-            ValueError: for eigenpairs that are not finite or do not fit the nodes and graphs of `batch`, and
-                for node features that are not finite or not as many as the network was built for.
-        """
-        copies, x = self._checked(x, edge_index, batch, eigenvectors, eigenvalues)
-        batch, dtype = copies.batch, next(self.parameters()).dtype
-        value = eigenvalues.to(dtype)[batch[copies.node], copies.column][:, None]
-        vector = eigenvectors[copies.node, copies.column].to(dtype)
+    @override
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes dim"]:
+        copies, dtype = _copies(given), next(self.parameters()).dtype
+        value = given.values.to(dtype)[given.batch[copies.node], copies.column][:, None]
+        vector = given.vectors[copies.node, copies.column].to(dtype)
         signals = torch.stack([vector, -vector], dim=1)[..., None]  # (rows, 2, 1)
         others = [value] if self.phi_sees_eigenvalues else []
-        if x is not None:
-            others.append(x.to(dtype)[copies.node])
+        if given.x is not None:
+            others.append(given.x.to(dtype)[copies.node])
         for other in others:
             signals = torch.cat([signals, other[:, None].expand(-1, 2, -1)], dim=2)
         encoded = self.phi(signals, copies).sum(1)  # (rows, channels)
@@ -99,25 +77,13 @@ class SignNet(nn.Module):
             encoded = torch.cat([encoded, value], dim=1)
         return self.rho(encoded, copies)
 
-    # The checks depend on numbers: each would break the compiled graph.
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
-    def _checked(
-        self,
-        x: Tensor | None,
-        edge_index: Tensor,
-        batch: Tensor | None,
-        eigenvectors: Tensor,
-        eigenvalues: Tensor,
-    ) -> tuple[Copies, Tensor | None]:
-        batch = batch_of(batch, eigenvectors)
-        if not torch.compiler.is_exporting():  # an exported program does not look at numbers
-            check_eigenpairs(batch, eigenvectors, eigenvalues)
-            x = check_features(x, batch.shape[0], self.features) if self.features else None
-        copies = Copies.of(edge_index, batch, eigenvectors, eigenvalues.shape[0])
-        if torch.compiler.is_exporting():
-            torch._check(copies.rows > 0)  # which the exporter asks for
-        copies.by_node, copies.neighborhoods  # noqa: B018  # computed here, and not within the compiled graph
-        return copies, x if self.features else None
+
+# The number of rows is that of the eigenvectors: it would break the compiled graph.
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _copies(given: EigenvectorBatch) -> Copies:
+    copies = Copies.of(given.edge_index, given.batch, given.vectors, given.values.shape[0])
+    copies.by_node, copies.neighborhoods  # noqa: B018  # computed here, and not within the compiled graph
+    return copies
 
 
 # Names of parameters in glibc's malloc.h.

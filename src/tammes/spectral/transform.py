@@ -97,16 +97,14 @@ class AddEigenpairs(BaseTransform):
         added: list[Data] = []
         for (begin, end), pairs in zip(parts, found, strict=True):
             missing = (0, width - pairs.values.shape[1])
-            values = torch.nn.functional.pad(pairs.values, missing)
-            vectors = torch.nn.functional.pad(pairs.vectors, missing)
-            rows = zip(graphs[begin:end], vectors.split(sizes[begin:end]), values.split(1), strict=True)
-            added += [self._with(graph, *pair) for graph, *pair in rows]
+            vectors = torch.nn.functional.pad(pairs.vectors, missing).split(sizes[begin:end])
+            values = torch.nn.functional.pad(pairs.values, missing).split(1)
+            added += map(self._with, graphs[begin:end], vectors, values)
         return added
 
     @override
     def forward(self, data: Data) -> Data:
-        pairs = self._of([data], [data.num_nodes or 0])
-        return self._with(data, pairs.vectors, pairs.values)
+        return self([data])[0]
 
     def _of(self, graphs: Sequence[Data], sizes: Sequence[int]) -> Eigenpairs:
         edges, batch, weights = _joined(graphs, sizes)

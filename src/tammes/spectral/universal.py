@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
 from tammes.checks import check_integer, check_number
 from tammes.spectral.bases import CONSTANTS, Bases, check_multiplicities
-from tammes.spectral.batches import batch_of, check_eigenpairs
+from tammes.spectral.batches import EigenvectorBatch, EigenvectorNetwork
 from tammes.spectral.eigen.eigenpairs import eigenvector_mask
 from tammes.spectral.eigen.eigenspaces import RelativeGap
 from tammes.spectral.equivariant.matrices import Nodes
@@ -17,7 +17,7 @@ from tammes.spectral.equivariant.tensors import TensorToTensor
 from tammes.spectral.layers import PerceptronSizes
 
 
-class Unconstrained(nn.Module):
+class Unconstrained(EigenvectorNetwork):
     """rho([h_1, ..., h_k]) with perceptrons on whole graphs of n nodes; a subclass computes the h_i.
 
     Neither signs nor bases matter; the order of nodes does. Such a network is universal for data whose nodes
@@ -38,35 +38,23 @@ class Unconstrained(nn.Module):
     rho: nn.Module
 
     def __init__(self, *, dim: int, nodes: int, eigenvectors: int) -> None:
-        super().__init__()
-        self.dim = check_integer("dim", dim)
+        super().__init__(dim=dim)
         self.nodes = check_integer("nodes", nodes)
         self.eigenvectors = check_integer("eigenvectors", eigenvectors)
 
     @override
-    def forward(
-        self,
-        x: Float[Tensor, "nodes features"] | None,
-        edge_index: Int[Tensor, "2 m"] | None,
-        batch: Int[Tensor, " nodes"] | None,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
-    ) -> Float[Tensor, "nodes dim"]:
-        batch = batch_of(batch, eigenvectors)
-        check_eigenpairs(batch, eigenvectors, eigenvalues)
-        sizes = set(torch.bincount(batch, minlength=len(eigenvalues)).tolist())
-        if sizes != {self.nodes} or eigenvectors.shape[1] != self.eigenvectors:
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes dim"]:
+        sizes = set(torch.bincount(given.batch, minlength=len(given.values)).tolist())
+        columns = given.vectors.shape[1]
+        if sizes != {self.nodes} or columns != self.eigenvectors:
             raise ValueError(
                 f"expected graphs of {self.nodes} nodes and {self.eigenvectors} columns of eigenvectors, as "
-                f"this network was built for, got {sorted(sizes)} and {eigenvectors.shape[1]}"
+                f"this network was built for, got {sorted(sizes)} and {columns}"
             )
-        encoded = self.encoded(eigenvectors, eigenvalues, batch)
-        return self.rho(encoded.flatten(1)).view(len(batch), -1)
+        return self.rho(self.parts(given).flatten(1)).view(len(given.batch), -1)
 
-    def encoded(
-        self, eigenvectors: Tensor, eigenvalues: Tensor, batch: Int[Tensor, " nodes"]
-    ) -> Float[Tensor, "graphs eigenvectors width"]:
-        """Return h_i for each column of each graph; arguments are those of `forward`, checked."""
+    def parts(self, given: EigenvectorBatch) -> Float[Tensor, "graphs eigenvectors width"]:
+        """Return h_i for each column of each graph."""
         raise NotImplementedError
 
 
@@ -102,15 +90,13 @@ class UnconstrainedSignNet(Unconstrained):
         self.rho = sizes.perceptron(eigenvectors * width, nodes * dim)
 
     @override
-    def encoded(
-        self, eigenvectors: Tensor, eigenvalues: Tensor, batch: Int[Tensor, " nodes"]
-    ) -> Float[Tensor, "graphs eigenvectors width"]:
-        dtype = next(self.parameters()).dtype
-        vectors = eigenvectors.to(dtype).view(len(eigenvalues), self.nodes, -1).mT  # (graphs, k, n)
+    def parts(self, given: EigenvectorBatch) -> Float[Tensor, "graphs eigenvectors width"]:
+        dtype, graphs = next(self.parameters()).dtype, len(given.values)
+        vectors = given.vectors.to(dtype).view(graphs, self.nodes, -1).mT  # (graphs, k, n)
         signals = torch.stack([vectors, -vectors], dim=2)
-        value = eigenvalues.to(dtype)[..., None, None].expand(-1, -1, 2, 1)
+        value = given.values.to(dtype)[..., None, None].expand(-1, -1, 2, 1)
         encoded = self.phi(torch.cat([signals, value], dim=3)).sum(2)  # (graphs, k, width)
-        mask = eigenvector_mask(eigenvectors, batch, len(eigenvalues))
+        mask = eigenvector_mask(given.vectors, given.batch, graphs)
         return encoded.where(mask[..., None], 0.0)
 
 
@@ -159,17 +145,15 @@ class UnconstrainedBasisNet(Unconstrained):
         self.rho = sizes.perceptron(eigenvectors * width, nodes * dim)
 
     @override
-    def encoded(
-        self, eigenvectors: Tensor, eigenvalues: Tensor, batch: Int[Tensor, " nodes"]
-    ) -> Float[Tensor, "graphs eigenvectors width"]:
-        bases = Bases.of(eigenvectors, eigenvalues, batch, self.gap).to(next(self.parameters()).dtype)
+    def parts(self, given: EigenvectorBatch) -> Float[Tensor, "graphs eigenvectors width"]:
+        dtype = next(self.parameters()).dtype
+        bases = Bases.of(given.vectors, given.values, given.batch, self.gap).to(dtype)
         slots = bases.vectors.new_zeros(len(bases.sizes) * self.eigenvectors, self.width)
-        for phi, members in zip(self.phis, bases.by_multiplicity(self.multiplicities), strict=True):
-            if len(members):
-                entries = bases.projectors(members).entries().flatten(1)
-                found = phi(torch.cat((entries, bases.constants(members)), dim=1))
-                place = bases.graph[members] * self.eigenvectors + bases.number[members]
-                slots = slots.index_copy(0, place.to(slots.device), found)
+        for phi, members in bases.by_multiplicity(self.phis, self.multiplicities):
+            entries = bases.projectors(members).entries().flatten(1)
+            found = phi(torch.cat((entries, bases.constants(members)), dim=1))
+            place = bases.graph[members] * self.eigenvectors + bases.number[members]
+            slots = slots.index_copy(0, place.to(slots.device), found)
         return slots.view(len(bases.sizes), self.eigenvectors, -1)
 
 
@@ -177,7 +161,7 @@ TENSORS_OF_A_LAYER = 3
 """Tensors of a layer that are in memory at once: its output, and intermediate results."""
 
 
-class ExpressiveBasisNet(nn.Module):
+class ExpressiveBasisNet(EigenvectorNetwork):
     """f(V_1, ..., V_l) = rho(sum_i IGN_{d_i}(V_i V_i^T)) with tensors of order p within, and in rho.
 
     Each layer has all linear equivariant maps between tensors of its orders, generated from set partitions:
@@ -219,8 +203,7 @@ class ExpressiveBasisNet(nn.Module):
         gap: RelativeGap | None = None,
         gigabytes: float = 4.0,
     ) -> None:
-        super().__init__()
-        self.dim = check_integer("dim", dim)
+        super().__init__(dim=dim)
         self.order = check_integer("order", order)
         self.width = check_integer("width", width)
         self.layers = check_integer("layers", layers)
@@ -232,24 +215,15 @@ class ExpressiveBasisNet(nn.Module):
         self.rho = _layers([*inner, (order, 1, width, dim)])
 
     @override
-    def forward(
-        self,
-        x: Float[Tensor, "nodes features"] | None,
-        edge_index: Int[Tensor, "2 m"] | None,
-        batch: Int[Tensor, " nodes"] | None,
-        eigenvectors: Float[Tensor, "nodes k"],
-        eigenvalues: Float[Tensor, "graphs k"],
-    ) -> Float[Tensor, "nodes dim"]:
-        batch, dtype = batch_of(batch, eigenvectors), next(self.parameters()).dtype
-        bases = Bases.of(eigenvectors, eigenvalues, batch, self.gap).to(dtype)
+    def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes dim"]:
+        dtype, device = next(self.parameters()).dtype, given.vectors.device
+        bases = Bases.of(given.vectors, given.values, given.batch, self.gap).to(dtype)
         self._check_memory(bases)
         occupied = bases.sizes > 0
-        nodes = Nodes(sizes=tuple(bases.sizes[occupied].tolist()), device=eigenvectors.device)
-        place = (occupied.cumsum(0) - 1)[bases.graph].to(eigenvectors.device)
+        nodes = Nodes(sizes=tuple(bases.sizes[occupied].tolist()), device=device)
+        place = (occupied.cumsum(0) - 1)[bases.graph].to(device)
         total = bases.vectors.new_zeros(len(nodes.sizes), self.width, *[nodes.width] * self.order)
-        for ign, members in zip(self.igns, bases.by_multiplicity(self.multiplicities), strict=True):
-            if not len(members):
-                continue
+        for ign, members in bases.by_multiplicity(self.igns, self.multiplicities):
             projectors, constants = bases.projectors(members), bases.constants(members)
             tensors = projectors.entries()
             for layer in ign.children():

@@ -238,7 +238,8 @@ def save_eigenpairs(pairs: Eigenpairs, path: Path) -> None:
     """Write eigenpairs to a file that appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {"vectors": pairs.vectors.cpu().contiguous(), "values": pairs.values.cpu().contiguous()}
-    write_atomically(path, safetensors.torch.save(content, metadata={CHECKSUM: _checksum(content)}))
+    checksum = content_key(CHECKSUM, *content.values())
+    write_atomically(path, safetensors.torch.save(content, metadata={CHECKSUM: checksum}))
 
 
 def load_eigenpairs(path: Path, *, nodes: int, graphs: int) -> Eigenpairs:
@@ -251,17 +252,13 @@ def load_eigenpairs(path: Path, *, nodes: int, graphs: int) -> Eigenpairs:
         with safe_open(check_file(path), framework="pt") as file:
             content = {name: file.get_tensor(name) for name in ("vectors", "values")}
             checksum = (file.metadata() or {}).get(CHECKSUM)
-        pairs = Eigenpairs(vectors=content["vectors"], values=content["values"])
+        pairs = Eigenpairs(**content)
         if (len(pairs.vectors), len(pairs.values)) != (nodes, graphs):
             raise KeyError(f"{len(pairs.vectors)} nodes of {len(pairs.values)} graphs")
-        if checksum != _checksum(content):
+        if checksum != content_key(CHECKSUM, *content.values()):
             raise KeyError("its numbers do not match its checksum")
         return pairs
     except (SafetensorError, KeyError) as error:
         raise ValueError(
             f"{path} holds no eigenpairs ({error}); delete it, and they are computed again"
         ) from error
-
-
-def _checksum(content: dict[str, Tensor]) -> str:
-    return content_key(CHECKSUM, content["vectors"], content["values"])

@@ -18,9 +18,11 @@ SHIFT = 1e-4
 """Distance of the shift below the lower bound, relative to the mean sum of |entries| in a row."""
 
 
-def smallest_eigenpairs(
-    matrix: scipy.sparse.csr_array, count: int, *, lower: float = 0.0
-) -> tuple[NDArray[Any], NDArray[Any]]:
+Arrays = tuple[NDArray[Any], NDArray[Any]]
+"""Eigenvalues, ascending, and orthonormal eigenvectors as columns."""
+
+
+def smallest_eigenpairs(matrix: scipy.sparse.csr_array, count: int, *, lower: float = 0.0) -> Arrays:
     """Return the smallest eigenvalues, ascending, and orthonormal eigenvectors; the result is deterministic.
 
     A Krylov space contains one vector of each eigenspace, so Lanczos iterations may find a single one of
@@ -56,9 +58,7 @@ def smallest_eigenpairs(
     return values, vectors
 
 
-def _by_lanczos(
-    matrix: scipy.sparse.csr_array, count: int, lower: float
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _by_lanczos(matrix: scipy.sparse.csr_array, count: int, lower: float) -> Arrays:
     """Return the smallest eigenpairs of a connected component."""
     size = matrix.shape[0]
     norm = abs(matrix).sum(1).mean()

@@ -57,6 +57,10 @@ class Nodes:
         return x.masked_fill_(beyond[:, None], 0.0)
 
 
+Weight = Float[Tensor, "outputs channels"]
+"""Share of each channel of some matrices in each channel of others."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dense:
     """Matrices stored entry by entry.
@@ -82,18 +86,10 @@ class Dense:
         means = self.nodes.mean(diagonal, dim=2), self.nodes.mean(rows, dim=2)
         return torch.stack((diagonal, rows, columns), 1), torch.stack(means, 1)
 
-    def mixed(
-        self, weight: Float[Tensor, "outputs channels"], transposed: Float[Tensor, "outputs channels"]
-    ) -> Float[Tensor, "batch outputs n n"]:
+    def mixed(self, weight: Weight, transposed: Weight) -> Float[Tensor, "batch outputs n n"]:
         """Return sum_c weight_oc X_c + transposed_oc X_c^T, in new memory."""
-        n = self.entries.shape[-1]
-        flat = self.entries.flatten(2)  # (batch, channels, n n)
-        straight, across = (
-            torch.bmm(each.expand(len(flat), -1, -1), flat).unflatten(2, (n, n))
-            for each in (weight, transposed)
-        )
         # Transposing after mixing costs one pass over the outputs, instead of a copy of the input.
-        return straight.add_(across.mT)
+        return _weighted(weight, self.entries).add_(_weighted(transposed, self.entries).mT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,15 +131,16 @@ class Factored:
         """Return the matrices entry by entry."""
         return self.left @ (self.left if self.right is None else self.right).mT
 
-    def mixed(
-        self, weight: Float[Tensor, "outputs channels"], transposed: Float[Tensor, "outputs channels"]
-    ) -> Float[Tensor, "batch outputs n n"]:
+    def mixed(self, weight: Weight, transposed: Weight) -> Float[Tensor, "batch outputs n n"]:
         """Return sum_c weight_oc X_c + transposed_oc X_c^T, in new memory."""
         if self.right is not None:
             return Dense(entries=self.entries(), nodes=self.nodes).mixed(weight, transposed)
-        entries = self.entries()  # symmetric: both weights act on the same matrix
-        both = (weight + transposed).expand(len(entries), -1, -1)
-        return torch.bmm(both, entries.flatten(2)).unflatten(2, entries.shape[2:])
+        return _weighted(weight + transposed, self.entries())  # symmetric: both act on the same matrix
+
+
+def _weighted(weight: Weight, entries: Tensor) -> Tensor:
+    """Return sum_c weight_oc X_c, a product of matrices whose columns are pairs of nodes."""
+    return torch.bmm(weight.expand(len(entries), -1, -1), entries.flatten(2)).unflatten(2, entries.shape[2:])
 
 
 Matrices = Dense | Factored

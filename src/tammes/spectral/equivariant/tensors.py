@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import torch
 from jaxtyping import Float
@@ -63,45 +62,15 @@ def bell_number(size: int) -> int:
     return numbers[size]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Term:
-    """One linear map, given by a set partition: indices in one block are equal.
-
-    The input is restricted to the entries whose indices are equal within blocks, averaged over the blocks
-    that the output lacks, and broadcast along the blocks that the input lacks.
-
-    Args:
-        source: block of each index of the input, numbered in order of appearance.
-        kept: blocks of the input that the output has, in the output's order.
-        target: block of each index of the output, numbered in order of appearance.
-        filled: whether each block of the output is one of `kept`; the result is broadcast along the others.
-    """
-
-    source: tuple[int, ...]
-    kept: tuple[int, ...]
-    target: tuple[int, ...]
-    filled: tuple[bool, ...]
-
-    @classmethod
-    def of(cls, blocks: Sequence[int], inputs: int) -> Term:
-        """Return the map of a partition of the indices of the input followed by those of the output."""
-        source, behind = tuple(blocks[:inputs]), blocks[inputs:]
-        appearing = list(dict.fromkeys(behind))
-        return cls(
-            source=source,
-            kept=tuple(block for block in appearing if block in source),
-            target=tuple(appearing.index(block) for block in behind),
-            filled=tuple(block in source for block in appearing),
-        )
-
-
 class TensorToTensor(nn.Module):
     """All linear equivariant maps between tensors of given orders, and all constant ones as biases.
 
     There is one map for each partition of the indices of input and output together, Bell(p + q) in all; they
-    are independent on graphs with at least p + q nodes. Each map works on the smallest tensor possible: the
-    input is reduced to the blocks that the output has, channels are mixed there, and the results of one
-    output pattern are summed before they are broadcast.
+    are independent on graphs with at least p + q nodes. Indices in one block are equal: a map takes the
+    entries of the input whose indices are equal within blocks, averages them over the blocks that the output
+    lacks, and broadcasts them along the blocks that the input lacks. It works on the smallest tensor
+    possible: channels are mixed after the averages, and the results of one output pattern are summed before
+    they are broadcast.
 
     Args:
         orders: number of indices of the input, p, and of the output, q.
@@ -129,7 +98,7 @@ class TensorToTensor(nn.Module):
             check_integer("each order", order)
         check_channels(inputs, outputs, constants)
         self.orders, self.outputs = orders, outputs
-        self.terms = tuple(Term.of(blocks, orders[0]) for blocks in set_partitions(sum(orders)))
+        self.terms = tuple(set_partitions(sum(orders)))
         self.patterns = tuple(set_partitions(orders[1]))
         number = len(self.terms) * inputs + bell_number(orders[1]) * constants
         self.weight = uniform_weights(len(self.terms), outputs, inputs, terms=number)
@@ -143,33 +112,31 @@ class TensorToTensor(nn.Module):
         nodes: Nodes,
         constants: Float[Tensor, "batch constants"] | None = None,
     ) -> Float[Tensor, "batch outputs *output_widths"]:
-        result = x.new_zeros(len(x), self.outputs, *[nodes.width] * self.orders[1])
+        totals = {}  # of each pattern of equal indices of the output, with an index for each of its blocks
+        for pattern, bias, by_constants in zip(self.patterns, self.bias, self.constants, strict=True):
+            total = bias.expand(len(x), -1) if constants is None else bias + constants @ by_constants.T
+            totals[pattern] = total.reshape(*total.shape, *[1] * (max(pattern) + 1))
         # Several maps share a reduction of the input and differ in where they put it.
         reduced: dict[tuple[tuple[int, ...], tuple[int, ...]], Tensor] = {}
-        for place, pattern in enumerate(self.patterns):
-            bias = self.bias[place].expand(len(x), -1)
-            if constants is not None:
-                bias = bias + constants @ self.constants[place].T
-            total = bias.reshape(*bias.shape, *[1] * (max(pattern) + 1))
-            for weight, term in zip(self.weight, self.terms, strict=True):
-                if term.target != pattern:
-                    continue
-                key = (term.source, term.kept)
-                if key not in reduced:
-                    reduced[key] = _reduced(x, term, nodes)
-                mixed = torch.einsum("oc,bc...->bo...", weight, reduced[key])
-                total = total + mixed[(..., *(slice(None) if each else None for each in term.filled))]
-            _diagonal(result, pattern).add_(total)
+        for weight, blocks in zip(self.weight, self.terms, strict=True):
+            source, target = blocks[: self.orders[0]], blocks[self.orders[0] :]
+            appearing = list(dict.fromkeys(target))
+            kept = tuple(block for block in appearing if block in source)
+            if (source, kept) not in reduced:
+                reduced[source, kept] = _reduced(x, source, kept, nodes)
+            mixed = torch.einsum("oc,bc...->bo...", weight, reduced[source, kept])
+            broadcast = [slice(None) if block in source else None for block in appearing]
+            pattern = tuple(appearing.index(block) for block in target)
+            totals[pattern] = totals[pattern] + mixed[(..., *broadcast)]
+        result = x.new_zeros(len(x), self.outputs, *[nodes.width] * self.orders[1])
+        for pattern, total in totals.items():
+            # A view of the entries whose indices are equal within blocks, with one index for each block.
+            torch.einsum(result, [..., *pattern], [..., *range(max(pattern) + 1)]).add_(total)
         return nodes.masked(result)
 
 
-def _diagonal(x: Tensor, blocks: tuple[int, ...]) -> Tensor:
-    """Return the entries whose indices are equal within blocks, with one index for each block, as a view."""
-    return torch.einsum(x, [..., *blocks], [..., *range(max(blocks) + 1)])
-
-
-def _reduced(x: Tensor, term: Term, nodes: Nodes) -> Tensor:
-    """Return the input on the kept blocks, in their order; means over the others."""
-    total = torch.einsum(x, [..., *term.source], [..., *term.kept])
-    lost = max(term.source) + 1 - len(term.kept)
+def _reduced(x: Tensor, source: tuple[int, ...], kept: tuple[int, ...], nodes: Nodes) -> Tensor:
+    """Return the entries whose indices are equal within blocks, on the kept blocks; means over the others."""
+    total = torch.einsum(x, [..., *source], [..., *kept])
+    lost = max(source) + 1 - len(kept)
     return total / nodes.counts.to(total.dtype).pow(lost).view(-1, *[1] * (total.dim() - 1))
