@@ -139,6 +139,7 @@ def is_part(row: list[str], whole: list[str]) -> bool:
 STUDIES = (
     ("geometry.md", "| | neighbors that stay", "geometry-retrieval"),
     ("geometry.md", "| | untrained | uniform negatives |", "geometry-packing"),
+    ("graphs.md", "| set | negatives | published", "graphs-hard-molecules"),
     ("papers.md", "| trained against | loss", "transport-degeneracy"),
     ("papers.md", "| | MR | CR", "sentences-quick-thoughts"),
 )
