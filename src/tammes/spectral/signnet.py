@@ -82,6 +82,8 @@ class SignNet(EigenvectorNetwork):
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def _copies(given: EigenvectorBatch) -> Copies:
     copies = Copies.of(given.edge_index, given.batch, given.vectors, given.values.shape[0])
+    if torch.compiler.is_exporting():
+        torch._check(copies.rows > 0)  # which the exporter asks for
     copies.by_node, copies.neighborhoods  # noqa: B018  # computed here, and not within the compiled graph
     return copies
 
