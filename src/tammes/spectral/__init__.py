@@ -19,7 +19,7 @@ from tammes.spectral.equivariant.ign import (
     VectorToMatrix,
     VectorToVector,
 )
-from tammes.spectral.equivariant.matrices import Dense, Factored, Matrices, Nodes
+from tammes.spectral.equivariant.matrices import Dense, Factored, Nodes
 from tammes.spectral.equivariant.tensors import TensorToTensor, bell_number, set_partitions
 from tammes.spectral.phi import (
     GIN,
@@ -62,7 +62,6 @@ __all__ = [
     "Groups",
     "IGNConfig",
     "Laplacian",
-    "Matrices",
     "MatrixToMatrix",
     "MatrixToVector",
     "MeshLaplacian",

@@ -52,14 +52,15 @@ class Bases:
         """Return the eigenvectors of each graph grouped by their eigenvalues.
 
         Args:
-            eigenvectors: matrix of shape (nodes, k), 0 in the columns that a graph lacks.
+            eigenvectors: matrix of shape (nodes, k), 0 in the columns that a graph lacks; an
+                `EigenvectorNetwork` has checked that it is finite.
             eigenvalues: matrix of shape (graphs, k), ascending.
             batch: graph of each node, ascending.
             gap: rule for equal eigenvalues.
 
         Raises:
-            ValueError: for shapes that do not fit each other, for numbers that are not finite, and for
-                eigenvalues that do not ascend.
+            ValueError: for shapes that do not fit each other, eigenvalues that are not finite or do not
+                ascend, and columns that are all zero.
 
         Example:
             >>> vectors, values = torch.eye(3), torch.tensor([[0.0, 2.0, 2.0]])

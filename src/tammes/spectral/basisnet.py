@@ -138,8 +138,7 @@ def _encoded(
         # V V^T x by two thin products; the factors are sqrt(n) V.
         projected = own @ factor[:, 0] @ factor[:, 0].mT / nodes.counts.to(own)[:, None, None]
         features = torch.cat((own, projected), dim=1)
-    constants = bases.constants(members)
-    return ign(projectors, nodes, constants, features).mT[nodes.mask]
+    return ign(projectors, nodes, bases.constants(members), features).mT[nodes.mask]
 
 
 class ProjectorBasisNet(nn.Module):

@@ -67,13 +67,12 @@ class Groups:
 
     def padded(self, values: Float[Tensor, "rows ..."]) -> Float[Tensor, "sets widest ..."]:
         """Return the rows of each set in their places, padded with zeros to the largest set."""
-        empty = values.new_zeros(self.count * self.widest, *values.shape[1:])
-        filled = empty.index_copy(0, self.of * self.widest + self.place, values)
-        return filled.unflatten(0, (self.count, self.widest))
+        empty = values.new_zeros(self.count, self.widest, *values.shape[1:])
+        return empty.index_put((self.of, self.place), values)
 
     def flat(self, padded: Float[Tensor, "sets widest ..."]) -> Float[Tensor, "rows ..."]:
         """Return the rows of a padded tensor: the inverse of `padded`."""
-        return padded.flatten(0, 1)[self.of * self.widest + self.place]
+        return padded[self.of, self.place]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,8 +145,8 @@ class Copies:
     @cached_property
     def by_node(self) -> Groups:
         """Rows of each node: one for each eigenvector."""
-        first = self.row.where(self.row >= 0, self.rows).amin(1)
-        place = torch.arange(self.rows, device=self.node.device) - first[self.node]
+        first = torch.searchsorted(self.node, self.node)  # row of its node, for each row
+        place = torch.arange(self.rows, device=self.node.device) - first
         return Groups(of=self.node, place=place, count=self.batch.shape[0])
 
     @cached_property

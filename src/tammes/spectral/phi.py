@@ -228,11 +228,10 @@ class Concatenated(Rho):
 
     @override
     def forward(self, encoded: Float[Tensor, "rows inputs"], copies: Copies) -> Float[Tensor, "nodes dim"]:
-        nodes, columns = copies.row.shape
-        check_columns(columns, self.eigenvectors)
-        empty = encoded.new_zeros(nodes * columns, encoded.shape[1])
-        side_by_side = empty.index_copy(0, copies.node * columns + copies.column, encoded)
-        return self.mlp(side_by_side.view(nodes, -1))
+        check_columns(copies.row.shape[1], self.eigenvectors)
+        empty = encoded.new_zeros(*copies.row.shape, encoded.shape[1])
+        side_by_side = empty.index_put((copies.node, copies.column), encoded)
+        return self.mlp(side_by_side.flatten(1))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,8 +68,7 @@ class SignNet(EigenvectorNetwork):
         vector = given.vectors[copies.node, copies.column].to(dtype)
         signals = torch.stack([vector, -vector], dim=1)[..., None]  # (rows, 2, 1)
         others = [value] if self.phi_sees_eigenvalues else []
-        if given.x is not None:
-            others.append(given.x.to(dtype)[copies.node])
+        others += [] if given.x is None else [given.x.to(dtype)[copies.node]]
         for other in others:
             signals = torch.cat([signals, other[:, None].expand(-1, 2, -1)], dim=2)
         encoded = self.phi(signals, copies).sum(1)  # (rows, channels)
@@ -82,6 +81,8 @@ class SignNet(EigenvectorNetwork):
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def _copies(given: EigenvectorBatch) -> Copies:
     copies = Copies.of(given.edge_index, given.batch, given.vectors, given.values.shape[0])
+    if torch.compiler.is_exporting():
+        torch._check(copies.rows > 0)  # which the exporter asks for
     copies.by_node, copies.neighborhoods  # noqa: B018  # computed here, and not within the compiled graph
     return copies
 

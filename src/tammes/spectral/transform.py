@@ -207,11 +207,8 @@ def _joined(graphs: Sequence[Data], sizes: Sequence[int]) -> tuple[Tensor, Tenso
     missing = sum(weight is None for weight in weights)
     if missing not in (0, len(graphs)):
         raise ValueError(f"expected an edge_weight in all graphs or in none, got none in {missing}")
-    return (
-        edges + (nodes.cumsum(0) - nodes)[graph],
-        owner.repeat_interleave(nodes),
-        None if missing else torch.cat(weights),
-    )
+    starts = nodes.cumsum(0) - nodes
+    return edges + starts[graph], owner.repeat_interleave(nodes), None if missing else torch.cat(weights)
 
 
 def _has_weights_elsewhere(graph: Data) -> bool:

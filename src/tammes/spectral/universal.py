@@ -10,7 +10,6 @@ from typing_extensions import override
 from tammes.checks import check_integer, check_number
 from tammes.spectral.bases import CONSTANTS, Bases, check_multiplicities
 from tammes.spectral.batches import EigenvectorBatch, EigenvectorNetwork
-from tammes.spectral.eigen.eigenpairs import eigenvector_mask
 from tammes.spectral.eigen.eigenspaces import RelativeGap
 from tammes.spectral.equivariant.matrices import Nodes
 from tammes.spectral.equivariant.tensors import TensorToTensor
@@ -91,13 +90,12 @@ class UnconstrainedSignNet(Unconstrained):
 
     @override
     def parts(self, given: EigenvectorBatch) -> Float[Tensor, "graphs eigenvectors width"]:
-        dtype, graphs = next(self.parameters()).dtype, len(given.values)
-        vectors = given.vectors.to(dtype).view(graphs, self.nodes, -1).mT  # (graphs, k, n)
+        dtype = next(self.parameters()).dtype
+        vectors = given.vectors.to(dtype).view(len(given.values), self.nodes, -1).mT  # (graphs, k, n)
         signals = torch.stack([vectors, -vectors], dim=2)
         value = given.values.to(dtype)[..., None, None].expand(-1, -1, 2, 1)
         encoded = self.phi(torch.cat([signals, value], dim=3)).sum(2)  # (graphs, k, width)
-        mask = eigenvector_mask(given.vectors, given.batch, graphs)
-        return encoded.where(mask[..., None], 0.0)
+        return encoded.where(vectors.any(2, keepdim=True), 0.0)
 
 
 class UnconstrainedBasisNet(Unconstrained):
@@ -148,13 +146,12 @@ class UnconstrainedBasisNet(Unconstrained):
     def parts(self, given: EigenvectorBatch) -> Float[Tensor, "graphs eigenvectors width"]:
         dtype = next(self.parameters()).dtype
         bases = Bases.of(given.vectors, given.values, given.batch, self.gap).to(dtype)
-        slots = bases.vectors.new_zeros(len(bases.sizes) * self.eigenvectors, self.width)
+        slots = bases.vectors.new_zeros(len(bases.sizes), self.eigenvectors, self.width)
         for phi, members in bases.by_multiplicity(self.phis, self.multiplicities):
             entries = bases.projectors(members).entries().flatten(1)
             found = phi(torch.cat((entries, bases.constants(members)), dim=1))
-            place = bases.graph[members] * self.eigenvectors + bases.number[members]
-            slots = slots.index_copy(0, place.to(slots.device), found)
-        return slots.view(len(bases.sizes), self.eigenvectors, -1)
+            slots = slots.index_put((bases.graph[members], bases.number[members]), found)
+        return slots
 
 
 TENSORS_OF_A_LAYER = 3

@@ -71,8 +71,7 @@ def _by_lanczos(matrix: scipy.sparse.csr_array, count: int, lower: float) -> Arr
         shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
     start = np.random.default_rng(0).standard_normal(size)
-    values = np.zeros(0)
-    vectors = np.zeros((size, 0))
+    values, vectors = np.zeros(0), np.zeros((size, 0))
     wanted = count
     while wanted:
         known = vectors

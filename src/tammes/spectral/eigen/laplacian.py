@@ -54,12 +54,8 @@ class Adjacency:
         if not bool((2 * weights.abs().sum()).isfinite()):  # an upper bound of all eigenvalues
             raise ValueError("expected finite edge weights, got infinities, NaN, or a sum that overflows")
         between = edge_index[0] != edge_index[1]
-        return cls(
-            edges=edge_index[:, between],
-            weights=weights[between],
-            batch=batch,
-            sizes=torch.bincount(batch) if len(batch) else batch,
-        )
+        sizes = torch.bincount(batch) if len(batch) else batch
+        return cls(edges=edge_index[:, between], weights=weights[between], batch=batch, sizes=sizes)
 
     @cached_property
     def starts(self) -> Int[Tensor, " graphs"]:

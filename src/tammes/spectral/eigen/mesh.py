@@ -116,9 +116,7 @@ def _checked(vertices: Tensor, faces: Tensor) -> tuple[np.ndarray, np.ndarray]:
         )
     if not bool(vertices.isfinite().all()):
         raise ValueError("expected finite vertices, got infinities or NaN")
-    if faces.numel() and not 0 <= int(faces.min()) <= int(faces.max()) < len(vertices):
-        raise ValueError(
-            f"expected corners between 0 and {len(vertices) - 1}, got numbers from {int(faces.min())} to "
-            f"{int(faces.max())}"
-        )
+    lowest, highest = int(faces.min()), int(faces.max())
+    if lowest < 0 or highest >= len(vertices):
+        raise ValueError(f"expected corners between 0 and {len(vertices) - 1}, got {lowest} to {highest}")
     return vertices.detach().cpu().double().numpy(), faces.cpu().numpy()

@@ -120,10 +120,7 @@ class Factored:
         diagonal = (self.left * right).sum(3)
         mean_right = self.nodes.mean(right, dim=2)[..., None]  # (batch, channels, d, 1)
         rows = (self.left @ mean_right)[..., 0]
-        if self.right is None:
-            columns = rows
-        else:
-            columns = (right @ self.nodes.mean(self.left, dim=2)[..., None])[..., 0]
+        columns = rows if self.right is None else (right @ self.nodes.mean(self.left, 2)[..., None])[..., 0]
         means = self.nodes.mean(diagonal, dim=2), self.nodes.mean(rows, dim=2)
         return torch.stack((diagonal, rows, columns), 1), torch.stack(means, 1)
 
