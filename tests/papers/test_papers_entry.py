@@ -81,7 +81,7 @@ def reproduced(request, tmp_path_factory) -> Path:
     if request.param.name.startswith("spectral"):
         pytest.importorskip("torch_geometric")
     out = tmp_path_factory.mktemp("papers") / "new" / request.param.name
-    request.param.reproduce(out, budget=0.01, seed=0, data=None)
+    request.param.reproduce(out, budget=0.001, seed=0, data=None)
     return out
 
 
