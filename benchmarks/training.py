@@ -6,8 +6,8 @@
     python benchmarks/training.py --smoke --alone
 
 Both train SimCLR with the same encoder, data, strengths of augmentation, temperature, optimizer and
-schedule. Each has its own loop, augmentation, head and loss: lightly makes the views one by one and normalizes
-their colors.
+schedule. Each has its own loop, augmentation, head and loss: lightly makes the views one by one, and
+normalizes their colors.
 
 Images a second count whole trainings of an epoch, which take turns; the parts are those of a loop that is
 written out. With one thread all times are those of the processor, which other work on the machine changes
