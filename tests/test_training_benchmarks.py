@@ -31,6 +31,7 @@ def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
         ("equivariance.py", "| CARE, 4 groups |"),
         ("features.py", "| IFM-SimCLR |"),
         ("gpu_training.py", "| MAE, ViT "),
+        ("heads.py", "| batch normalization | 1 |"),
         ("images.py", "| colors by kornia |"),
         ("masked.py", "| CAN, half hidden |"),
         ("training.py --alone", "| 1 | bf16-mixed | tammes |"),

@@ -77,8 +77,9 @@ def test_a_small_entry_has_its_page_and_is_resumed(
     "entry", [GRAPHS_HARD, GRAPHS_TRANSPORT, GRAPHS_AUGMENTED], ids=["hard", "transport", "augmented"]
 )
 def test_without_learning_no_verdict_is_yes(data: Path, tmp_path: Path, entry: type) -> None:
-    small = data / "MUTAG"
-    entry.reproduce(tmp_path, budget=0.001, seed=0, seeds=2, data=small, learning=False)  # type: ignore[attr-defined]
+    if entry is GRAPHS_AUGMENTED:  # which has twice as many methods: one set is enough
+        data = data / "MUTAG"
+    entry.reproduce(tmp_path, budget=0.001, seed=0, seeds=2, data=data, learning=False)  # type: ignore[attr-defined]
     found = json.loads((tmp_path / "findings.json").read_text())
     verdicts = [finding["verdict"] for finding in found]
     assert "yes" not in verdicts

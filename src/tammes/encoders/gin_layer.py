@@ -13,7 +13,7 @@ from torch_geometric.nn import GINConv
 from typing_extensions import override
 
 from tammes.data.graph_batch import GraphBatch
-from tammes.spectral.copies import listed_sum
+from tammes.listed_sum import listed_sum
 
 
 @dataclass(frozen=True, kw_only=True)

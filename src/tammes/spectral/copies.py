@@ -6,17 +6,14 @@ form one large graph, nothing is padded, and one sum over lists of rows passes a
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.functional import embedding_bag
 
+from tammes.listed_sum import listed_sum
 from tammes.spectral.batches import check_edges
 from tammes.spectral.eigen.eigenpairs import eigenvector_mask
 
@@ -193,36 +190,3 @@ class Copies:
 def counts_of(numbers: Int[Tensor, " some"], count: int) -> Int[Tensor, " count"]:
     """Return how often each of 0 to count - 1 occurs; unlike `torch.bincount`, this can be exported."""
     return numbers.new_zeros(count).index_add(0, numbers, torch.ones_like(numbers))
-
-
-class _ListedSum(torch.autograd.Function):
-    """Sums over lists of rows; the derivative sums over the transposed lists, so it has derivatives, too.
-
-    A list is read once, and its sum stays in registers, in float32 for rows of half precision.
-    """
-
-    @staticmethod
-    def forward(rows: Tensor, listed: Tensor, begins: Tensor, back: Tensor, back_begins: Tensor) -> Tensor:
-        return embedding_bag(listed, rows, begins, mode="sum")
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs[1:])
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        listed, begins, back, back_begins = ctx.saved_tensors
-        if torch.compiler.is_compiling():  # which has first derivatives only
-            return embedding_bag(back, gradient, back_begins, mode="sum"), None, None, None, None
-        return listed_sum(gradient, back, back_begins, listed, begins), None, None, None, None
-
-
-# torch takes the signature in every call, which is slow where it has to be made from the function.
-_ListedSum.forward.__signature__ = inspect.signature(_ListedSum.forward)  # type: ignore[attr-defined]
-
-listed_sum: Callable[..., Tensor] = _ListedSum.apply
-"""Sum of the rows in each list: `listed_sum(rows, listed, begins, back, back_begins)`.
-
-`listed` holds the rows of all lists, one list after the other, and `begins` the place where each list begins.
-`back` and `back_begins` are the transposed lists: of each row, the lists that it is in.
-"""

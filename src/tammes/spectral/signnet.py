@@ -68,10 +68,10 @@ class SignNet(EigenvectorNetwork):
         vector = given.vectors[copies.node, copies.column].to(dtype)
         signals = torch.stack([vector, -vector], dim=1)[..., None]  # (rows, 2, 1)
         others = [value] if self.phi_sees_eigenvalues else []
-        others += [] if given.x is None else [given.x.to(dtype)[copies.node]]
-        for other in others:
-            signals = torch.cat([signals, other[:, None].expand(-1, 2, -1)], dim=2)
-        encoded = self.phi(signals, copies).sum(1)  # (rows, channels)
+        if given.x is not None:
+            others.append(given.x.to(dtype)[copies.node])
+        seen = torch.cat([signals, *(other[:, None].expand(-1, 2, -1) for other in others)], dim=2)
+        encoded = self.phi(seen, copies).sum(1)  # (rows, channels)
         if self.rho_sees_eigenvalues:
             encoded = torch.cat([encoded, value], dim=1)
         return self.rho(encoded, copies)

@@ -10,6 +10,7 @@ from typing_extensions import override
 from tammes.checks import check_integer, check_number
 from tammes.spectral.bases import CONSTANTS, Bases, check_multiplicities
 from tammes.spectral.batches import EigenvectorBatch, EigenvectorNetwork
+from tammes.spectral.eigen.eigenpairs import eigenvector_mask
 from tammes.spectral.eigen.eigenspaces import RelativeGap
 from tammes.spectral.equivariant.matrices import Nodes
 from tammes.spectral.equivariant.tensors import TensorToTensor
@@ -95,7 +96,8 @@ class UnconstrainedSignNet(Unconstrained):
         signals = torch.stack([vectors, -vectors], dim=2)
         value = given.values.to(dtype)[..., None, None].expand(-1, -1, 2, 1)
         encoded = self.phi(torch.cat([signals, value], dim=3)).sum(2)  # (graphs, k, width)
-        return encoded.where(vectors.any(2, keepdim=True), 0.0)
+        mask = eigenvector_mask(given.vectors, given.batch, len(given.values))
+        return encoded.where(mask[..., None], 0.0)
 
 
 class UnconstrainedBasisNet(Unconstrained):

@@ -44,6 +44,7 @@ from tammes.training.attack import InputAttack
 from tammes.training.care import Care
 from tammes.training.kind_rules import (
     VIEWS_OF_ONE_ROW,
+    check_chunk,
     check_graph_parts,
     check_image_parts,
     check_stop,
@@ -175,9 +176,7 @@ class TrainingConfig:
         check_integer("batch_size", self.batch_size, minimum=2, reason="negatives come from the batch")
         check_integer("epochs", self.epochs)
         check_seed("seed", self.seed)
-        if self.chunk is not None:
-            fewest = 2 if isinstance(self.head, ProjectionHeadConfig) and self.head.batch_norm else 1
-            check_integer("chunk", self.chunk, minimum=fewest, reason="it counts views; None takes the batch")
+        check_chunk(self)
         if not isinstance(self.negatives, InBatch | KeysConfig):
             raise ValueError(
                 "negatives must be InBatch() or a QueueConfig(...) or LearnedNegativesConfig(...), got "

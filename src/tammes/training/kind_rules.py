@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tammes.checks import check_integer
-from tammes.encoders import BagOfWordsConfig, SentenceEncoderConfig, TransformersConfig, TwoTowersConfig
+from tammes.encoders import (
+    BagOfWordsConfig,
+    ProjectionHeadConfig,
+    SentenceEncoderConfig,
+    TransformersConfig,
+    TwoTowersConfig,
+)
 from tammes.positives import (
     Active,
     Adjacent,
@@ -162,6 +168,22 @@ def check_image_parts(config: TrainingConfig) -> None:
     if isinstance(config.positives, Targeted):
         assert not isinstance(config.augmentation, GraphAugmentation | Scans)
         config.positives.augmentations(config.augmentation)  # refuses a factor that it does not have
+
+
+def check_chunk(config: TrainingConfig) -> None:
+    """Refuse a chunk that is no number of views, or too small for the head.
+
+    Raises:
+        ValueError: with what to choose instead.
+    """
+    if config.chunk is None:
+        return
+    check_integer("chunk", config.chunk, reason="it counts views; None takes the whole batch")
+    if config.chunk == 1 and isinstance(config.head, ProjectionHeadConfig) and config.head.batch_norm:
+        raise ValueError(
+            "the head normalizes over the views of a chunk, and a single one has no variance, got chunk=1: "
+            "choose at least 2, or a head with batch_norm=False"
+        )
 
 
 def check_stop(config: TrainingConfig) -> None:

@@ -97,15 +97,15 @@ class Extension(ABC):
             ValueError: for an x outside the extension's domain.
         """
 
+    @abstractmethod
     def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         """Return the distribution of the intersection of two independent draws from p_x.
 
-        It is p at x^2 where sets are nested, or elements independent; all other extensions override it.
+        It is p at x^2 where sets are nested, or elements independent.
 
         Raises:
             ValueError: for an x outside the extension's domain.
         """
-        return self.distribution(x.square(), ground)
 
     def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
         """Return x in [0, 1], scaled down differentiably where it lies outside the extension's domain."""

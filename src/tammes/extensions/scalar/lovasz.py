@@ -54,6 +54,10 @@ class Lovasz(Extension):
         chain, probabilities = level_sets(x, ground)
         return Distribution(supports=(chain,), probabilities=(probabilities,))
 
+    @override
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        return self.distribution(x.square(), ground)
+
 
 @dataclass(frozen=True, kw_only=True)
 class BoundedLovasz(Extension):
@@ -184,6 +188,10 @@ class Permutation(Extension):
         check_mass(ground.sum(x), "x_1 + ... + x_n <= 1")
         order = torch.arange(ground.total, device=x.device).expand_as(x)
         return _of_singletons(ground, order, x)
+
+    @override
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        return self.distribution(x.square(), ground)
 
     @override
     def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:

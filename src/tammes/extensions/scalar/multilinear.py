@@ -51,6 +51,10 @@ class Multilinear(Extension):
         return Distribution(supports=(listed,), probabilities=(probabilities.transpose(1, 2),))
 
     @override
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        return self.distribution(x.square(), ground)
+
+    @override
     def value(self, x: Float[Tensor, "rows total"], f: SetFunction) -> Float[Tensor, "rows inputs"]:
         check_unit_interval(x)
         known = f.multilinear(x)
@@ -104,3 +108,7 @@ class SampledMultilinear(Extension):
         drift = (logarithm - logarithm.detach()) * (self.samples / (self.samples - 1))  # 0, with a gradient
         listed = Listed(ground=ground, members=members)
         return Distribution(supports=(listed,), probabilities=(drift.softmax(dim=1),))
+
+    @override
+    def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
+        return self.distribution(x.square(), ground)
