@@ -119,6 +119,7 @@ RECORDS = (
     ("latent.md", "|  | milliseconds | times ours", "2026-11-27-latent-avx2.md"),
     ("masked.md", "| method | step, ms", "2026-11-27-masked-avx2.md"),
     ("text.md", "| way | forward, ms", "2026-11-27-sentences-avx2.md"),
+    ("training.md", "| head | seed | accuracy", "2026-11-28-heads-avx512.md"),
 )
 
 
