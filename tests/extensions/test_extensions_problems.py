@@ -87,6 +87,12 @@ def test_values_along_a_sweep_are_those_of_its_sets(sizes: list[int], seed: int,
         torch.testing.assert_close(f.along(sweep), generic(f, sweep))
 
 
+def test_covers_of_nothing_have_the_value_zero_along_a_sweep() -> None:
+    covers = Covers(ground=GroundSet(sizes=(2, 1)), items=2, incidence=torch.zeros(2, 0, dtype=torch.long))
+    sweep = Sweep(ground=covers.ground, order=covers.ground.descending(torch.rand(3, 3)))
+    assert torch.equal(Coverage(covers=covers).along(sweep), torch.zeros(3, 3, dtype=torch.float64))
+
+
 def problems_of(graphs: Graphs) -> list[Problem]:
     return [
         maximum_clique(graphs),

@@ -108,8 +108,8 @@ class Coverage(SetFunction):
         ground, (element, item) = sweep.ground, self.covers.incidence
         keys = (item * ground.widest + sweep.rank[:, element]).sort(dim=1).values
         item, place = keys[0] // ground.widest, keys % ground.widest  # the items are the same in every row
-        same_item = torch.nn.functional.pad(item[1:] == item[:-1], (0, 1))
-        until = torch.nn.functional.pad(place[:, 1:], (0, 1)).where(same_item, ground.widest)
+        same_item = torch.nn.functional.pad(item, (0, 1), value=-1)[1:] == item
+        until = torch.nn.functional.pad(place, (0, 1))[:, 1:].where(same_item, ground.widest)
         if sweep.width is not None:
             until = until.minimum(place + sweep.width)
         covered = ground.overlaps(self.covers.owner[item], place, until).double()
