@@ -206,7 +206,8 @@ def overview(
         pick: measurement.
         floors: methods without training, in another color.
     """
-    figure = Drawing(figsize=(2.1 * len(results.sets) + 1.6, 0.3 * len(methods) + 1.2), layout="constrained")
+    figure = Drawing(figsize=(2.1 * len(results.sets) + 1.6, 0.3 * len(methods) + 1.2))
+    figure.set_layout_engine("constrained", w_pad=0.15)  # room for numbers at the ends of an axis
     grid = figure.subplots(1, len(results.sets), squeeze=False, sharey=True)[0]
     for axes, data in zip(grid, results.sets, strict=True):
         quiet(axes)
@@ -225,6 +226,7 @@ def overview(
             )
         axes.set_yticks(range(len(methods)), list(methods))
         axes.set_ylim(len(methods) - 0.5, -0.5)
+        axes.locator_params(axis="x", nbins=5)
         axes.set_xlabel("points")
         axes.set_title(data, fontsize=TEXT)
     return figure
