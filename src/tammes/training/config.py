@@ -38,12 +38,18 @@ from tammes.positives import (
     Targeted,
 )
 from tammes.sources import InBatch
-from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.attack import InputAttack
 from tammes.training.care import Care
+from tammes.training.comparison_rules import (
+    check_attack,
+    check_crops,
+    check_equivariance,
+    check_negatives,
+    check_queue,
+    check_temperature,
+)
 from tammes.training.kind_rules import (
-    VIEWS_OF_ONE_ROW,
     check_chunk,
     check_graph_parts,
     check_image_parts,
@@ -177,26 +183,9 @@ class TrainingConfig:
         check_integer("epochs", self.epochs)
         check_seed("seed", self.seed)
         check_chunk(self)
-        if not isinstance(self.negatives, InBatch | KeysConfig):
-            raise ValueError(
-                "negatives must be InBatch() or a QueueConfig(...) or LearnedNegativesConfig(...), got "
-                f"{self.negatives!r}"
-            )
-        if not isinstance(self.annealing, Falling | Rising | Oscillating | None):
-            raise ValueError(
-                "annealing must be Falling(...), Rising(...), Oscillating(...) or None, "
-                f"got {self.annealing!r}"
-            )
-        if self.annealing is not None:
-            self.annealing.check(self.objective, epochs=self.epochs)
-        views_alike = self.augmentation is not None and isinstance(self.positives, SameInstance)
-        in_batch = isinstance(self.negatives, InBatch) and self.equivariance is None
-        if self.crops > 2 and not (views_alike and in_batch):
-            raise ValueError(
-                "several crops are views of one image by one augmentation, with negatives from the batch "
-                f"and no equivariance, got crops={self.crops}: choose 2, or images with SameInstance() and "
-                "InBatch()"
-            )
+        check_negatives(self)
+        check_temperature(self)
+        check_crops(self)
         check_fanouts(self)
         if self.takes_graphs:
             check_graph_parts(self)
@@ -206,56 +195,13 @@ class TrainingConfig:
             check_text_parts(self)
         else:
             check_image_parts(self)
-        if isinstance(self.negatives, KeysConfig) and not isinstance(self.positives, VIEWS_OF_ONE_ROW):
-            raise ValueError(
-                "a queue recognizes a repeated row by its key, which shows another row if the positives "
-                f"are {self.positives!r}: take negatives from the batch, or SameInstance() as the positives"
-            )
-        if not isinstance(self.equivariance, Care | None):
-            raise ValueError(f"equivariance must be Care(...) or None, got {self.equivariance!r}")
-        if self.equivariance is not None:
-            self._check_equivariance(self.equivariance)
-        if not isinstance(self.attack, InputAttack | None):
-            raise ValueError(f"attack must be InputAttack(...) or None, got {self.attack!r}")
-        if self.attack is not None:
-            self._check_attack()
+        check_queue(self)
+        check_equivariance(self)
+        check_attack(self)
         check_masked(self)
         if self.ema_decay is not None:
             check_number("ema_decay", self.ema_decay, minimum=0, below=1)
         check_stop(self)
-        if self.learn_temperature and isinstance(self.annealing, Oscillating):
-            raise ValueError(
-                f"the temperature is either learned or follows {self.annealing!r}: leave one out"
-            )
-        if self.learn_temperature:
-            LearnedTemperature(initial=self.objective.temperature)  # refuses a start below its lower bound
-
-    def _check_equivariance(self, care: Care) -> None:
-        if self.takes_texts:
-            raise ValueError(
-                "equivariance compares rows that share an augmentation, which texts do not have: leave it out"
-            )
-        if not isinstance(self.positives, SameInstance | Targeted):
-            raise ValueError(
-                f"equivariance compares views of the same rows, of which a group shares the augmentation, "
-                f"but the positives are {self.positives!r}: choose positives=SameInstance(), or leave it out"
-            )
-        care.check(batch_size=self.batch_size)
-
-    def _check_attack(self) -> None:
-        if self.takes_graphs or self.takes_texts:
-            raise ValueError(f"an attack changes pixels, and {self.encoder!r} takes none: leave it out")
-        others = {
-            "negatives": not isinstance(self.negatives, InBatch),
-            "positives": isinstance(self.positives, Active),
-            "equivariance": self.equivariance is not None,
-            "chunk": self.chunk is not None,
-        }
-        for name in (name for name, excluded in others.items() if excluded):
-            raise ValueError(
-                f"an attack moves whole batches of two views against each other, got {name}="
-                f"{vars(self)[name]!r}: leave one out"
-            )
 
     @property
     def takes_graphs(self) -> bool:
