@@ -1,6 +1,5 @@
 """Graphs of different sizes in one batch, and their equitable partitions."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from tammes.checks import check_indices
 from tammes.extensions.ground_set import GroundSet
+from tammes.listed_sum import lists_of
 
 ROUNDS = 100
 """Rounds of color refinement at most; a long path needs half as many rounds as it has nodes."""
@@ -77,20 +77,11 @@ class EquitablePartition:
         )
 
     @cached_property
-    def size(self) -> Int[Tensor, " cells"]:
-        """Number of nodes of each cell."""
-        return torch.bincount(self.cell, minlength=len(self.representative))
-
-    @cached_property
-    def quotient(self) -> Float[Tensor, "cells cells"]:
-        """The counts as a sparse matrix B (CSR, float32); B' = D B D^-1, with D the sizes of the cells."""
+    def neighbors(self) -> tuple[Int[Tensor, "..."], ...]:
+        """For a node of each cell, the cells of its neighbors, and the transpose; lists for `listed_sum`."""
+        node, neighbor = self.links.repeat_interleave(self.count, dim=1)
         cells = len(self.representative)
-        starts = torch.nn.functional.pad(torch.bincount(self.links[0], minlength=cells).cumsum(0), (1, 0))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
-            return torch.sparse_csr_tensor(
-                starts, self.links[1], self.count.float(), size=(cells, cells), check_invariants=False
-            )
+        return *lists_of(node, neighbor, cells), *lists_of(neighbor, node, cells)
 
 
 def shifted(parts: Sequence[Int[Tensor, "..."]], sizes: Sequence[int]) -> Int[Tensor, "..."]:
