@@ -79,11 +79,15 @@ class Program:
             >>> Program(gain=[2.0, 1.0], rows=[[(0, 1.0), (1, 1.0)]], limits=[1.0], elements=2).solve()
             Answer(score=2.0, bound=2.0, members=(0,))
         """
+        columns = [column for row in self.rows for column, _ in row]
+        values = [value for row in self.rows for _, value in row]
+        starts = np.cumsum([0, *map(len, self.rows)])
+        matrix = csr_array((values, columns, starts), shape=(len(self.rows), len(self.gain)))
         found = milp(
             -np.asarray(self.gain, dtype=float),
             integrality=np.arange(len(self.gain)) < self.elements,
             bounds=Bounds(0, 1),
-            constraints=self._constraints(),
+            constraints=LinearConstraint(matrix, ub=np.asarray(self.limits, dtype=float)),
             options={"time_limit": seconds},
         )
         if found.status not in (0, 1):
@@ -97,14 +101,6 @@ class Program:
             return Answer(score=0.0, bound=bound, members=())
         members = tuple(np.flatnonzero(found.x[: self.elements] > 0.5).tolist())
         return Answer(score=-float(found.fun), bound=bound, members=members)
-
-    def _constraints(self) -> list[LinearConstraint]:
-        if not self.rows:
-            return []
-        entries = [(row, column, value) for row, each in enumerate(self.rows) for column, value in each]
-        row, column, value = zip(*entries, strict=True)
-        matrix = csr_array((value, (row, column)), shape=(len(self.rows), len(self.gain)))
-        return [LinearConstraint(matrix, ub=np.asarray(self.limits, dtype=float))]
 
 
 @dataclass(frozen=True, kw_only=True)
