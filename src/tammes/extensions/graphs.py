@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 
 import torch
 from jaxtyping import Float, Int
@@ -52,9 +51,8 @@ class EquitablePartition:
             >>> star.cell.tolist(), star.links.T.tolist(), star.count.tolist()
             ([0, 1, 1, 1], [[0, 1], [1, 0]], [3, 1])
         """
-        others = iter(arcs[1].tolist())
         degrees = torch.bincount(arcs[0], minlength=len(colors)).tolist()
-        neighbors = [list(islice(others, degree)) for degree in degrees]
+        neighbors = [others.tolist() for others in arcs[1].split(degrees)]
         cell = torch.tensor(_refined(neighbors, colors.tolist()), device=arcs.device)
         nodes = torch.arange(len(cell), device=arcs.device)
         representative = nodes.new_full((int(cell.max()) + 1,), len(cell))
@@ -66,12 +64,10 @@ class EquitablePartition:
     @classmethod
     def join(cls, parts: Sequence["EquitablePartition"]) -> "EquitablePartition":
         """Return the partitions of several batches of graphs as one."""
-        cells = [len(part.representative) for part in parts]
+        cells, nodes = [len(part.representative) for part in parts], [len(part.cell) for part in parts]
         return cls(
             cell=shifted([part.cell for part in parts], cells),
-            representative=shifted(
-                [part.representative for part in parts], [len(part.cell) for part in parts]
-            ),
+            representative=shifted([part.representative for part in parts], nodes),
             links=shifted([part.links for part in parts], cells),
             count=torch.cat([part.count for part in parts]),
         )
@@ -149,7 +145,7 @@ class Graphs:
                 f"expected edges as integers of shape (2, m), got {edges.dtype} {tuple(edges.shape)}"
             )
         check_indices("the nodes of edges", edges, ground.total)
-        first, second = edges.min(dim=0).values, edges.max(dim=0).values
+        first, second = edges.sort(dim=0).values
         if bool((ground.owner[first] != ground.owner[second]).any()):
             raise ValueError("expected edges within graphs, got one that joins two; check the sizes")
         numbers = (first * ground.total + second)[first != second].unique()  # one number for each edge
@@ -164,9 +160,7 @@ class Graphs:
         [[0, 2], [1, 3]]
         """
         nodes = [part.ground.total for part in parts]
-        edges = (
-            shifted([part.edges for part in parts], nodes) if parts else torch.zeros(2, 0, dtype=torch.long)
-        )
+        edges = shifted([part.edges for part in parts], nodes) if parts else torch.zeros(2, 0).long()
         sizes = tuple(size for part in parts for size in part.ground.sizes)
         return cls(ground=GroundSet(sizes=sizes, device=edges.device), edges=edges, parts=tuple(parts))
 

@@ -13,7 +13,7 @@ Members = Bool[Tensor, " total"]
 Order = Int[Tensor, " total"]
 """The elements of each input in some order, as indices into all elements."""
 
-ScoredSets = tuple[Float[Tensor, " inputs"], Members]
+ScoredSets = tuple[Float[Tensor, "*rows inputs"], Bool[Tensor, "*rows total"]]
 """Score of one set of each input, and these sets."""
 
 
@@ -158,7 +158,7 @@ class GroundSet:
 
     def best(
         self, scores: Float[Tensor, "*rows sets inputs"], members: Bool[Tensor, "*rows sets total"]
-    ) -> tuple[Float[Tensor, "*rows inputs"], Bool[Tensor, "*rows total"]]:
+    ) -> ScoredSets:
         """Return the highest score of each input, and the first set that has it."""
         best = scores.max(dim=-2)
         chosen = best.indices[..., None, self.owner]
@@ -207,9 +207,7 @@ class Listed:
         """Return the sum over S of p(S) 1_S."""
         return (probabilities[..., self.ground.owner] * self.members).sum(1)
 
-    def best(
-        self, scores: Float[Tensor, "rows sets inputs"]
-    ) -> tuple[Float[Tensor, "rows inputs"], Bool[Tensor, "rows total"]]:
+    def best(self, scores: Float[Tensor, "rows sets inputs"]) -> ScoredSets:
         """Return the highest score of each row and input, and the first set that has it."""
         return self.ground.best(scores, self.members)
 
@@ -280,9 +278,7 @@ class Sweep:
             later = later - torch.nn.functional.pad(later[..., self.width :], (0, self.width))
         return torch.empty_like(probabilities).scatter(1, self.order, self.ground.unpad(later))
 
-    def best(
-        self, scores: Float[Tensor, "rows total"]
-    ) -> tuple[Float[Tensor, "rows inputs"], Bool[Tensor, "rows total"]]:
+    def best(self, scores: Float[Tensor, "rows total"]) -> ScoredSets:
         """Return the highest score of each row and input, and the first set that has it."""
         best = self.ground.pad(scores, -torch.inf).max(dim=-1)
         return best.values, self._inside(self.rank, best.indices[:, self.ground.owner])
