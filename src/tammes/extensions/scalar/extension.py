@@ -3,8 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 
 import torch
 from jaxtyping import Float
@@ -41,12 +39,12 @@ class Distribution:
     @property
     def mass(self) -> Float[Tensor, "rows inputs"]:
         """Sum over S of p(S), without the mass that is left to the empty set."""
-        return reduce(add, [support.sum(p) for support, p in self._parts()])
+        return torch.stack([support.sum(p) for support, p in self._parts()]).sum(0)
 
     @property
     def mean(self) -> Float[Tensor, "rows total"]:
         """Sum over S of p(S) 1_S."""
-        return reduce(add, [support.mean(p) for support, p in self._parts()])
+        return torch.stack([support.mean(p) for support, p in self._parts()]).sum(0)
 
     def expectation(self, f: SetFunction) -> Float[Tensor, "rows inputs"]:
         """Return the sum over S of p(S) f(S), the extension's value (eq. 8.2).
@@ -54,7 +52,8 @@ class Distribution:
         Raises:
             ValueError: if f is NaN or of the wrong shape for some set.
         """
-        return reduce(add, [support.sum(_weighted(p, f.on(support))) for support, p in self._parts()])
+        parts = [support.sum(_weighted(p, f.on(support))) for support, p in self._parts()]
+        return torch.stack(parts).sum(0)
 
     def best(self, score: SetFunction) -> ScoredSets:
         """Return the highest score in the support of each input, over all rows, and the first set with it.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.optim import Adam, Optimizer
 
 from tammes.checks import check_integer, check_number, check_seed
 from tammes.extensions.graphs import Graphs
@@ -85,7 +86,7 @@ def fit(
     """
     if not train or not validation:
         raise ValueError(f"expected training and validation graphs, got {len(train)} and {len(validation)}")
-    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, fused=True)
+    optimizer = Adam(network.parameters(), lr=config.learning_rate, fused=True)
     generator = torch.Generator().manual_seed(config.seed)
     best_epoch, best, weights = 0, -math.inf, copy.deepcopy(network.state_dict())
     for epoch in range(1, config.epochs + 1):
@@ -196,9 +197,7 @@ def _batches(graphs: Sequence[Graphs], size: int) -> Iterator[Graphs]:
         yield Graphs.join(graphs[first : first + size])
 
 
-def _descend(
-    network: SolverNetwork, optimizer: torch.optim.Optimizer, loss: Tensor, *, clip: float, moment: str
-) -> None:
+def _descend(network: SolverNetwork, optimizer: Optimizer, loss: Tensor, *, clip: float, moment: str) -> None:
     """Take one step down the gradient of a loss, with the norm clipped."""
     if not bool(loss.isfinite()):
         raise ValueError(f"the loss became {loss.item()} in {moment}; lower the learning rate")
@@ -250,7 +249,7 @@ def search(
     """
     problem = make_problem(graph)
     guide = problem.guide or problem.score
-    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
+    optimizer = Adam(network.parameters(), lr=config.learning_rate)
     best, members = -math.inf, graph.ground.empty_sets
     every = math.ceil(graph.ground.total / GROWN_NODES)
     network.train()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from tammes.checks import check_integer
 from tammes.extensions.graphs import EquitablePartition, Graphs
@@ -44,7 +44,7 @@ class Attention(nn.Module):
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(width, features)))
 
     def forward(
-        self, x: Float[Tensor, "cells features"], partition: EquitablePartition
+        self, x: Float[Tensor, "cells d"], partition: EquitablePartition
     ) -> Float[Tensor, "cells width"]:
         """Return the new features of a node of each cell."""
         # u . W x = (u W) x: one product of x with two vectors gives both parts of the logits.
@@ -92,9 +92,7 @@ class GatedConvolutions(nn.Module):
         self.weight = nn.Parameter(torch.empty(layers, width, width).uniform_(-bound, bound))
         self.rnn = nn.GRUCell(width, width)
 
-    def forward(
-        self, x: Float[Tensor, "cells width"], partition: EquitablePartition
-    ) -> Float[Tensor, "cells width"]:
+    def forward(self, x: Float[Tensor, "cells d"], partition: EquitablePartition) -> Float[Tensor, "cells d"]:
         """Return the features of a node of each cell after all layers."""
         rnn = self.rnn
         for by_message in self.weight @ rnn.weight_ih.T:
@@ -150,9 +148,7 @@ class SolverNetwork(nn.Module):
         torch.Size([3, 8])
     """
 
-    def __init__(
-        self, config: NetworkConfig, *, scalar: bool, generator: torch.Generator | None = None
-    ) -> None:
+    def __init__(self, config: NetworkConfig, *, scalar: bool, generator: Generator | None = None) -> None:
         super().__init__()
         if config.noise and generator is None:
             raise ValueError(f"noise={config.noise} random features need a generator")
