@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
+from torch.nn.functional import leaky_relu
 
 from tammes.checks import check_integer
 from tammes.extensions.graphs import EquitablePartition, Graphs
@@ -50,13 +51,10 @@ class Attention(nn.Module):
         # u . W x = (u W) x: one product of x with two vectors gives both parts of the logits.
         sender, receiver = (x @ (torch.cat([self.of_sender, self.of_receiver]) @ self.weight).T).unbind(1)
         to_node, from_node = partition.links
-        logits = nn.functional.leaky_relu(
-            sender.index_select(0, from_node) + receiver.index_select(0, to_node), SLOPE
-        )
-        own = nn.functional.leaky_relu(sender + receiver, SLOPE)
+        logits = leaky_relu(sender.index_select(0, from_node) + receiver.index_select(0, to_node), SLOPE)
+        own = leaky_relu(sender + receiver, SLOPE)
         # Exponentials are at most 1, by the largest logit that each node receives.
-        with torch.no_grad():
-            most = own.scatter_reduce(0, to_node, logits, "amax")
+        most = own.detach().scatter_reduce(0, to_node, logits.detach(), "amax")
         share = (logits - most.index_select(0, to_node)).exp() * partition.count
         share_of_own = (own - most).exp()
         mass = share_of_own.index_add(0, to_node, share)
@@ -153,8 +151,7 @@ class SolverNetwork(nn.Module):
         if config.noise and generator is None:
             raise ValueError(f"noise={config.noise} random features need a generator")
         width = config.width
-        self.noise = config.noise
-        self.generator = generator
+        self.noise, self.generator = config.noise, generator
         self.attend = Attention(1 + config.noise, width)
         self.gated = GatedConvolutions(width, config.layers)
         self.embed = nn.Linear(width, width)
@@ -164,11 +161,11 @@ class SolverNetwork(nn.Module):
         """Return embeddings `(total, width)`, or one number for each node, `(total, 1)`, any real numbers."""
         partition = graphs.singletons if self.noise else graphs.partition
         x = self._features(graphs).index_select(0, partition.representative)
-        x = nn.functional.leaky_relu(self.attend(x, partition))
-        x = nn.functional.leaky_relu(self.gated(x, partition)) + x
+        x = leaky_relu(self.attend(x, partition))
+        x = leaky_relu(self.gated(x, partition)) + x
         x = self.embed(x)
         if self.score is not None:
-            x = self.score(nn.functional.leaky_relu(x))
+            x = self.score(leaky_relu(x))
         return x.index_select(0, partition.cell)
 
     def _features(self, graphs: Graphs) -> Tensor:
