@@ -25,16 +25,11 @@ def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) ->
         >>> largest_without([{1}, {0, 2}, {1}])
         Answer(score=2.0, bound=2.0, members=(0, 2))
     """
-    greedy = greedy_without(conflicts)
+    greedy, elements = greedy_without(conflicts), len(conflicts)
     if seconds <= 0:
-        return _answer(greedy, len(conflicts))
-    cliques = _clique_cover(conflicts)
-    program = Program(
-        gain=[1.0] * len(conflicts),
-        rows=[[(element, 1.0) for element in clique] for clique in cliques],
-        limits=[1.0] * len(cliques),
-        elements=len(conflicts),
-    )
+        return _answer(greedy, elements)
+    rows = [[(element, 1.0) for element in clique] for clique in _clique_cover(conflicts)]
+    program = Program(gain=[1.0] * elements, rows=rows, limits=[1.0] * len(rows), elements=elements)
     found = program.solve(seconds).rounded()
     return _answer(max(found.members, greedy, key=len), found.bound)
 

@@ -54,12 +54,10 @@ class EquitablePartition:
         degrees = torch.bincount(arcs[0], minlength=len(colors)).tolist()
         neighbors = [others.tolist() for others in arcs[1].split(degrees)]
         cell = torch.tensor(_refined(neighbors, colors.tolist()), device=arcs.device)
-        nodes = torch.arange(len(cell), device=arcs.device)
-        representative = nodes.new_full((int(cell.max()) + 1,), len(cell))
-        representative.scatter_reduce_(0, cell, nodes, "amin")
-        of_representatives = (representative[cell] == nodes)[arcs[0]]
-        links, count = cell[arcs[:, of_representatives]].unique(dim=1, return_counts=True)
-        return cls(cell=cell, representative=representative, links=links, count=count)
+        # Cells are numbered in the order of their first nodes, which represent them.
+        is_first = cell.cummax(0).values.diff(prepend=cell[:1] - 1) > 0
+        links, count = cell[arcs[:, is_first[arcs[0]]]].unique(dim=1, return_counts=True)
+        return cls(cell=cell, representative=is_first.nonzero().flatten(), links=links, count=count)
 
     @classmethod
     def join(cls, parts: Sequence["EquitablePartition"]) -> "EquitablePartition":
@@ -141,9 +139,8 @@ class Graphs:
         """
         ground = GroundSet(sizes=sizes, device=edges.device)
         if edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
-            raise ValueError(
-                f"expected edges as integers of shape (2, m), got {edges.dtype} {tuple(edges.shape)}"
-            )
+            got = f"{edges.dtype} {tuple(edges.shape)}"
+            raise ValueError(f"expected edges as integers of shape (2, m), got {got}")
         check_indices("the nodes of edges", edges, ground.total)
         first, second = edges.sort(dim=0).values
         if bool((ground.owner[first] != ground.owner[second]).any()):
@@ -183,9 +180,8 @@ class Graphs:
     def singletons(self) -> EquitablePartition:
         """Partition with each node as a separate cell."""
         nodes = torch.arange(self.ground.total, device=self.edges.device)
-        return EquitablePartition(
-            cell=nodes, representative=nodes, links=self.arcs, count=torch.ones_like(self.arcs[0])
-        )
+        once = torch.ones_like(self.arcs[0])
+        return EquitablePartition(cell=nodes, representative=nodes, links=self.arcs, count=once)
 
     @cached_property
     def owner(self) -> Int[Tensor, " m"]:
@@ -212,11 +208,9 @@ class Graphs:
         >>> Graphs.of(torch.tensor([[0, 2], [1, 3]]), sizes=(2, 2)).neighbors(1)
         [{1}, {0}]
         """
-        found: list[set[int]] = [set() for _ in range(self.ground.sizes[index])]
-        for first, second in self.pairs(index):
-            found[first].add(second)
-            found[second].add(first)
-        return found
+        own = self.ground.owner == index
+        others = self.arcs[1, own[self.arcs[0]]] - self.ground.offsets[index]
+        return [set(each.tolist()) for each in others.split(self.degree[own].tolist())]
 
     def pairs(self, index: int) -> list[tuple[int, int]]:
         """Return the edges of one graph, with nodes counted from 0 in it."""

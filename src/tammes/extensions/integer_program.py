@@ -5,7 +5,8 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,8 +50,7 @@ class Answer:
         >>> Answer(score=2.9999999, bound=3.9, members=(0, 1, 2)).rounded()
         Answer(score=3.0, bound=3.0, members=(0, 1, 2))
         """
-        bound = float(math.floor(self.bound + TOLERANCE))
-        return Answer(score=float(round(self.score)), bound=bound, members=self.members)
+        return replace(self, score=float(round(self.score)), bound=float(math.floor(self.bound + TOLERANCE)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ class SolutionCache:
                 "another file"
             ) from error
         for line in lines:
-            try:
+            with suppress(ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 entry = json.loads(line)
                 known[str(entry["key"])] = Answer(
                     score=float(entry["worth"]),
@@ -140,8 +140,6 @@ class SolutionCache:
                     members=tuple(int(each) for each in entry["members"]),
                     seconds=_time(entry.get("seconds")),
                 )
-            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-                continue
         return known
 
     def add(self, answers: dict[str, Answer]) -> None:

@@ -259,9 +259,8 @@ def maximum_coverage(covers: Covers, k: int) -> Problem:
     def incidence(index: int) -> list[tuple[int, int]]:
         element, item = covers.incidence
         own = ground.owner[element] == index
-        start = int(ground.offsets[index])
         place = item[own].unique(return_inverse=True)[1]  # numbers that do not depend on the batch
-        return list(zip((element[own] - start).tolist(), place.tolist(), strict=True))
+        return list(zip((element[own] - ground.offsets[index]).tolist(), place.tolist(), strict=True))
 
     def solve(index: int, seconds: float) -> Answer:
         elements = ground.sizes[index]
