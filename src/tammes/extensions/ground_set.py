@@ -156,6 +156,10 @@ class GroundSet:
         places = self.pad(x.detach(), -torch.inf).argsort(dim=-1, descending=True, stable=True)
         return self.unpad(places) + self.offsets.index_select(0, self.owner)
 
+    def places(self, order: Int[Tensor, "*rows total"]) -> Int[Tensor, "*rows total"]:
+        """Return the place of each element, counted from 0, in an order of its input's elements."""
+        return torch.empty_like(order).scatter_(-1, order, self.position.expand_as(order))
+
     def best(
         self, scores: Float[Tensor, "*rows sets inputs"], members: Bool[Tensor, "*rows sets total"]
     ) -> ScoredSets:
@@ -170,8 +174,7 @@ class GroundSet:
         >>> GroundSet(sizes=(2, 2)).describe(torch.tensor([True, False, True, True]), 1)
         '{0, 1} of input 1'
         """
-        start = int(self.offsets[index])
-        chosen = members[start : start + self.sizes[index]].nonzero().flatten().tolist()
+        chosen = members[self.owner == index].nonzero().flatten().tolist()
         return "{" + ", ".join(map(str, chosen)) + f"}} of input {index}"
 
 
@@ -243,8 +246,7 @@ class Sweep:
     @cached_property
     def rank(self) -> Int[Tensor, "rows total"]:
         """Place of each element in its input's order."""
-        places = self.ground.position.expand_as(self.order)
-        return torch.empty_like(self.order).scatter_(1, self.order, places)
+        return self.ground.places(self.order)
 
     @cached_property
     def sizes(self) -> Int[Tensor, "rows total"]:

@@ -68,7 +68,7 @@ class GraphFunction(SetFunction):
         inside = torch.bincount(first[members[second]], minlength=ground.total)
         counts = expected_counts(graphs, members.double())
         size, edges, volume, best = counts.size, counts.edges, counts.volume, self.formula(counts)
-        waiting = torch.empty_like(order).scatter_(0, order, ground.position)  # place of nodes yet to come
+        waiting = ground.places(order)  # of nodes yet to come; `never` behind them
         while True:
             grown = Counts(
                 size=size[owner] + 1,

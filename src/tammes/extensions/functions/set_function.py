@@ -61,12 +61,9 @@ class SetFunction(ABC):
             [True, False, True]
         """
         members = self.ground.empty_sets if members is None else members
-        best = self.values(members)
+        best, places = self.values(members), self.ground.places(order)
         for place in range(self.ground.widest):
-            has_turn = self.ground.size > place
-            element = order[self.ground.offsets + has_turn * place]
-            candidate = members.clone()
-            candidate[element] = members[element] | has_turn
+            candidate = members | (places == place)
             found = self.values(candidate)
             better = found > best
             members = candidate.where(better[self.ground.owner], members)
