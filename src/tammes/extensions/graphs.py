@@ -170,6 +170,11 @@ class Graphs:
         return arcs[:, (arcs[0] * self.ground.total + arcs[1]).argsort()]
 
     @cached_property
+    def adjacent(self) -> tuple[Int[Tensor, "..."], ...]:
+        """Neighbors of each node, as indices into all nodes."""
+        return self.arcs[1].split(self.degree.tolist())
+
+    @cached_property
     def partition(self) -> EquitablePartition:
         """Coarsest equitable partition of the nodes of each graph."""
         if self.parts:
@@ -208,9 +213,9 @@ class Graphs:
         >>> Graphs.of(torch.tensor([[0, 2], [1, 3]]), sizes=(2, 2)).neighbors(1)
         [{1}, {0}]
         """
-        own = self.ground.owner == index
-        others = self.arcs[1, own[self.arcs[0]]] - self.ground.offsets[index]
-        return [set(each.tolist()) for each in others.split(self.degree[own].tolist())]
+        start = int(self.ground.offsets[index])
+        own = self.adjacent[start : start + self.ground.sizes[index]]
+        return [{other - start for other in others.tolist()} for others in own]
 
     def pairs(self, index: int) -> list[tuple[int, int]]:
         """Return the edges of one graph, with nodes counted from 0 in it."""

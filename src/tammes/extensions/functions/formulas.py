@@ -63,12 +63,11 @@ class GraphFunction(SetFunction):
         # are as many rounds as one set gets nodes, each in O(nodes) and the degrees of those that join.
         graphs, ground = self.graphs, self.ground
         owner, degree, (first, second) = ground.owner, graphs.degree, graphs.arcs
-        neighbors, never = second.split(degree.tolist()), ground.widest
         members = ground.empty_sets if members is None else members.clone()
         inside = torch.bincount(first[members[second]], minlength=ground.total)
         counts = expected_counts(graphs, members.double())
         size, edges, volume, best = counts.size, counts.edges, counts.volume, self.formula(counts)
-        waiting = ground.places(order)  # of nodes yet to come; `never` behind them
+        waiting, never = ground.places(order), ground.widest  # places of nodes yet to come, or behind all
         while True:
             grown = Counts(
                 size=size[owner] + 1,
@@ -89,7 +88,7 @@ class GraphFunction(SetFunction):
             size, best = size + grows, best.masked_scatter(grows, found[joining])
             edges = edges.masked_scatter(grows, grown.edges[joining])
             volume = volume.masked_scatter(grows, grown.volume[joining])
-            inside[torch.cat([neighbors[node] for node in joining.tolist()])] += 1
+            inside[torch.cat([graphs.adjacent[node] for node in joining.tolist()])] += 1
 
     def relaxed(self, x: Float[Tensor, "*rows total"]) -> Float[Tensor, "*rows inputs"]:
         """Return the formula of the mean counts of a random set; f itself where x is an indicator vector."""
