@@ -35,6 +35,27 @@ def listed_sum(
     return found
 
 
+def lists_of(
+    owner: Int[Tensor, " entries"], listed: Int[Tensor, " entries"], lists: int
+) -> tuple[Int[Tensor, " entries"], Int[Tensor, " lists"]]:
+    """Return the entries of all lists, one list after the other, and where each list begins.
+
+    Args:
+        owner: list that each entry is in.
+        listed: the entries; those of one list keep their order.
+        lists: number of lists.
+
+    Example:
+        >>> entries, begins = lists_of(torch.tensor([1, 0, 1]), torch.tensor([5, 6, 7]), 3)
+        >>> entries.tolist(), begins.tolist()
+        ([6, 5, 7], [0, 1, 3])
+    """
+    if not bool((owner[1:] >= owner[:-1]).all()):
+        listed = listed.index_select(0, owner.argsort(stable=True))
+    lengths = torch.bincount(owner, minlength=lists)
+    return listed.contiguous(), lengths.cumsum(0) - lengths
+
+
 class _ListedSum(torch.autograd.Function):
     """The derivative sums over the transposed lists, by the same operation."""
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 from torch_geometric.nn import GINConv
 from typing_extensions import override
 
 from tammes.data.graph_batch import GraphBatch
-from tammes.listed_sum import listed_sum
+from tammes.listed_sum import listed_sum, lists_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +29,7 @@ class NeighborSums:
         batch: graphs; of an edge in one direction only the node at its end has a neighbor.
 
     Example:
+        >>> import torch
         >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
         >>> batch = GraphBatch(features=torch.ones(3, 1), edges=edges, owner=torch.zeros(3).long(), count=1)
         >>> NeighborSums(batch=batch).of(torch.tensor([[1.0], [2.0], [4.0]])).tolist()
@@ -45,22 +45,12 @@ class NeighborSums:
     @cached_property
     def _outgoing(self) -> tuple[Int64[Tensor, " edges"], Int64[Tensor, " nodes"]]:
         """The nodes at the end of each node's edges, one node after the other, and where each begins."""
-        return _lists(self.batch.edges[0], self.batch.edges[1], len(self.batch.owner))
+        return lists_of(self.batch.edges[0], self.batch.edges[1], len(self.batch.owner))
 
     @cached_property
     def _incoming(self) -> tuple[Int64[Tensor, " edges"], Int64[Tensor, " nodes"]]:
         """The same the other way: the nodes from which each node's edges come."""
-        return _lists(self.batch.edges[1], self.batch.edges[0], len(self.batch.owner))
-
-
-def _lists(
-    of: Int64[Tensor, " edges"], listed: Int64[Tensor, " edges"], nodes: int
-) -> tuple[Int64[Tensor, " edges"], Int64[Tensor, " nodes"]]:
-    if not bool((of[1:] >= of[:-1]).all()):
-        order = torch.argsort(of, stable=True)
-        listed = listed.index_select(0, order)
-    degrees = torch.bincount(of, minlength=nodes)
-    return listed.contiguous(), degrees.cumsum(0) - degrees
+        return lists_of(self.batch.edges[1], self.batch.edges[0], len(self.batch.owner))
 
 
 class IsomorphismLayer(GINConv):
@@ -72,6 +62,7 @@ class IsomorphismLayer(GINConv):
     Source: Xu et al., How Powerful are Graph Neural Networks?, 2019, eq. 4.1.
 
     Example:
+        >>> import torch
         >>> edges = torch.tensor([[0, 1], [1, 0]])
         >>> batch = GraphBatch(features=torch.ones(2, 1), edges=edges, owner=torch.zeros(2).long(), count=1)
         >>> layer, h = IsomorphismLayer(torch.nn.Identity()), torch.tensor([[1.0], [2.0]])

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from tammes.extensions.integer_program import Answer, Program
@@ -25,16 +25,11 @@ def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) ->
         >>> largest_without([{1}, {0, 2}, {1}])
         Answer(score=2.0, bound=2.0, members=(0, 2))
     """
-    greedy = greedy_without(conflicts)
+    greedy, elements = greedy_without(conflicts), len(conflicts)
     if seconds <= 0:
-        return _answer(greedy, len(conflicts))
-    cliques = _clique_cover(conflicts)
-    program = Program(
-        gain=[1.0] * len(conflicts),
-        rows=[[(element, 1.0) for element in clique] for clique in cliques],
-        limits=[1.0] * len(cliques),
-        elements=len(conflicts),
-    )
+        return _answer(greedy, elements)
+    rows = [[(element, 1.0) for element in clique] for clique in _clique_cover(conflicts)]
+    program = Program(gain=[1.0] * elements, rows=rows, limits=[1.0] * len(rows), elements=elements)
     found = program.solve(seconds).rounded()
     return _answer(max(found.members, greedy, key=len), found.bound)
 
@@ -47,8 +42,7 @@ def greedy_without(conflicts: Sequence[set[int]]) -> list[int]:
     """
     left = {element: set(others) for element, others in enumerate(conflicts)}
     chosen = []
-    while left:
-        element = min(left, key=lambda each: (len(left[each]), each))
+    for element in _fewest_first(left):
         chosen.append(element)
         for gone in (*left[element], element):
             _remove(left, gone)
@@ -82,12 +76,10 @@ def largest_clique(neighbors: Sequence[set[int]], seconds: float = math.inf) -> 
             most: float = len(clique)
         else:
             members = sorted(others)
-            conflicts = [
-                {place for place, other in enumerate(members) if other not in neighbors[each] | {each}}
-                for each in members
-            ]
+            place = {each: number for number, each in enumerate(members)}
+            conflicts = [{place[other] for other in others - neighbors[each] - {each}} for each in members]
             found = largest_without(conflicts, left)
-            clique, most = {members[place] for place in found.members}, found.bound
+            clique, most = {members[number] for number in found.members}, found.bound
         best, bound = max(best, {node, *clique}, key=len), max(bound, most + 1)
     return _answer(sorted(best), bound)
 
@@ -111,11 +103,13 @@ def _largest_among(neighbors: Sequence[set[int]], nodes: set[int]) -> set[int]:
 def _later(neighbors: Sequence[set[int]]) -> dict[int, set[int]]:
     """Return each node's remaining neighbors when it is removed, nodes of least degree first."""
     left = {node: set(others) for node, others in enumerate(neighbors)}
-    later = {}
+    return {node: _remove(left, node) for node in _fewest_first(left)}
+
+
+def _fewest_first(left: dict[int, set[int]]) -> Iterator[int]:
+    """Yield a node with the fewest remaining neighbors until none remains; the caller removes nodes."""
     while left:
-        node = min(left, key=lambda each: (len(left[each]), each))
-        later[node] = _remove(left, node)
-    return later
+        yield min(left, key=lambda each: (len(left[each]), each))
 
 
 def _remove(left: dict[int, set[int]], node: int) -> set[int]:

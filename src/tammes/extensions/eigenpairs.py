@@ -60,8 +60,8 @@ class PowerIterations:
         gram = factor.mT @ factor  # (inputs, d, d); an eigenvector d of it gives the eigenvector Z d of Z Z^T
         values, directions = _Deflated.apply(gram, start.T.to(factor), self.steps)  # type: ignore[no-untyped-call]
         vectors = _unit(factor @ directions.mT)
-        order = values.detach().argsort(dim=1, descending=True)  # few steps may find a smaller one first
-        return values.gather(1, order), vectors.gather(2, order[:, None].expand_as(vectors))
+        values, order = values.sort(dim=1, descending=True)  # few steps may find a smaller one first
+        return values, vectors.gather(2, order[:, None].expand_as(vectors))
 
 
 class _Deflated(torch.autograd.Function):
@@ -182,11 +182,10 @@ class _Broadened(torch.autograd.Function):
         elements, features = factor.shape[1:]
         if features <= elements:
             values, directions = torch.linalg.eigh(factor.mT @ factor)
-            vectors = _unit(factor @ directions.flip(-1))
+            vectors = _unit(factor @ directions)
         else:
             values, vectors = torch.linalg.eigh(factor @ factor.mT)
-            vectors = vectors.flip(-1)
-        values = values.flip(-1).clamp(min=0)
+        values, vectors = values.flip(-1).clamp(min=0), vectors.flip(-1)
         ctx.save_for_backward(factor, values, vectors)
         ctx.broadening = broadening
         return values, vectors

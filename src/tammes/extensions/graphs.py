@@ -1,10 +1,8 @@
 """Graphs of different sizes in one batch, and their equitable partitions."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 
 import torch
 from jaxtyping import Float, Int
@@ -12,6 +10,7 @@ from torch import Tensor
 
 from tammes.checks import check_indices
 from tammes.extensions.ground_set import GroundSet
+from tammes.listed_sum import lists_of
 
 ROUNDS = 100
 """Rounds of color refinement at most; a long path needs half as many rounds as it has nodes."""
@@ -52,45 +51,31 @@ class EquitablePartition:
             >>> star.cell.tolist(), star.links.T.tolist(), star.count.tolist()
             ([0, 1, 1, 1], [[0, 1], [1, 0]], [3, 1])
         """
-        others = iter(arcs[1].tolist())
         degrees = torch.bincount(arcs[0], minlength=len(colors)).tolist()
-        neighbors = [list(islice(others, degree)) for degree in degrees]
+        neighbors = [others.tolist() for others in arcs[1].split(degrees)]
         cell = torch.tensor(_refined(neighbors, colors.tolist()), device=arcs.device)
-        nodes = torch.arange(len(cell), device=arcs.device)
-        representative = nodes.new_full((int(cell.max()) + 1,), len(cell))
-        representative.scatter_reduce_(0, cell, nodes, "amin")
-        of_representatives = (representative[cell] == nodes)[arcs[0]]
-        links, count = cell[arcs[:, of_representatives]].unique(dim=1, return_counts=True)
-        return cls(cell=cell, representative=representative, links=links, count=count)
+        # Cells are numbered in the order of their first nodes, which represent them.
+        is_first = cell.cummax(0).values.diff(prepend=cell[:1] - 1) > 0
+        links, count = cell[arcs[:, is_first[arcs[0]]]].unique(dim=1, return_counts=True)
+        return cls(cell=cell, representative=is_first.nonzero().flatten(), links=links, count=count)
 
     @classmethod
     def join(cls, parts: Sequence["EquitablePartition"]) -> "EquitablePartition":
         """Return the partitions of several batches of graphs as one."""
-        cells = [len(part.representative) for part in parts]
+        cells, nodes = [len(part.representative) for part in parts], [len(part.cell) for part in parts]
         return cls(
             cell=shifted([part.cell for part in parts], cells),
-            representative=shifted(
-                [part.representative for part in parts], [len(part.cell) for part in parts]
-            ),
+            representative=shifted([part.representative for part in parts], nodes),
             links=shifted([part.links for part in parts], cells),
             count=torch.cat([part.count for part in parts]),
         )
 
     @cached_property
-    def size(self) -> Int[Tensor, " cells"]:
-        """Number of nodes of each cell."""
-        return torch.bincount(self.cell, minlength=len(self.representative))
-
-    @cached_property
-    def quotient(self) -> Float[Tensor, "cells cells"]:
-        """The counts as a sparse matrix B (CSR, float32); B' = D B D^-1, with D the sizes of the cells."""
+    def neighbors(self) -> tuple[Int[Tensor, "..."], ...]:
+        """For a node of each cell, the cells of its neighbors, and the transpose; lists for `listed_sum`."""
+        node, neighbor = self.links.repeat_interleave(self.count, dim=1)
         cells = len(self.representative)
-        starts = torch.nn.functional.pad(torch.bincount(self.links[0], minlength=cells).cumsum(0), (1, 0))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
-            return torch.sparse_csr_tensor(
-                starts, self.links[1], self.count.float(), size=(cells, cells), check_invariants=False
-            )
+        return *lists_of(node, neighbor, cells), *lists_of(neighbor, node, cells)
 
 
 def shifted(parts: Sequence[Int[Tensor, "..."]], sizes: Sequence[int]) -> Int[Tensor, "..."]:
@@ -154,11 +139,10 @@ class Graphs:
         """
         ground = GroundSet(sizes=sizes, device=edges.device)
         if edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
-            raise ValueError(
-                f"expected edges as integers of shape (2, m), got {edges.dtype} {tuple(edges.shape)}"
-            )
+            got = f"{edges.dtype} {tuple(edges.shape)}"
+            raise ValueError(f"expected edges as integers of shape (2, m), got {got}")
         check_indices("the nodes of edges", edges, ground.total)
-        first, second = edges.min(dim=0).values, edges.max(dim=0).values
+        first, second = edges.sort(dim=0).values
         if bool((ground.owner[first] != ground.owner[second]).any()):
             raise ValueError("expected edges within graphs, got one that joins two; check the sizes")
         numbers = (first * ground.total + second)[first != second].unique()  # one number for each edge
@@ -173,9 +157,7 @@ class Graphs:
         [[0, 2], [1, 3]]
         """
         nodes = [part.ground.total for part in parts]
-        edges = (
-            shifted([part.edges for part in parts], nodes) if parts else torch.zeros(2, 0, dtype=torch.long)
-        )
+        edges = shifted([part.edges for part in parts], nodes) if parts else torch.zeros(2, 0).long()
         sizes = tuple(size for part in parts for size in part.ground.sizes)
         return cls(ground=GroundSet(sizes=sizes, device=edges.device), edges=edges, parts=tuple(parts))
 
@@ -188,6 +170,11 @@ class Graphs:
         return arcs[:, (arcs[0] * self.ground.total + arcs[1]).argsort()]
 
     @cached_property
+    def adjacent(self) -> tuple[Int[Tensor, "..."], ...]:
+        """Neighbors of each node, as indices into all nodes."""
+        return self.arcs[1].split(self.degree.tolist())
+
+    @cached_property
     def partition(self) -> EquitablePartition:
         """Coarsest equitable partition of the nodes of each graph."""
         if self.parts:
@@ -198,9 +185,8 @@ class Graphs:
     def singletons(self) -> EquitablePartition:
         """Partition with each node as a separate cell."""
         nodes = torch.arange(self.ground.total, device=self.edges.device)
-        return EquitablePartition(
-            cell=nodes, representative=nodes, links=self.arcs, count=torch.ones_like(self.arcs[0])
-        )
+        once = torch.ones_like(self.arcs[0])
+        return EquitablePartition(cell=nodes, representative=nodes, links=self.arcs, count=once)
 
     @cached_property
     def owner(self) -> Int[Tensor, " m"]:
@@ -227,11 +213,9 @@ class Graphs:
         >>> Graphs.of(torch.tensor([[0, 2], [1, 3]]), sizes=(2, 2)).neighbors(1)
         [{1}, {0}]
         """
-        found: list[set[int]] = [set() for _ in range(self.ground.sizes[index])]
-        for first, second in self.pairs(index):
-            found[first].add(second)
-            found[second].add(first)
-        return found
+        start = int(self.ground.offsets[index])
+        own = self.adjacent[start : start + self.ground.sizes[index]]
+        return [{other - start for other in others.tolist()} for others in own]
 
     def pairs(self, index: int) -> list[tuple[int, int]]:
         """Return the edges of one graph, with nodes counted from 0 in it."""

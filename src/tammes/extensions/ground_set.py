@@ -13,7 +13,7 @@ Members = Bool[Tensor, " total"]
 Order = Int[Tensor, " total"]
 """The elements of each input in some order, as indices into all elements."""
 
-ScoredSets = tuple[Float[Tensor, " inputs"], Members]
+ScoredSets = tuple[Float[Tensor, "*rows inputs"], Bool[Tensor, "*rows total"]]
 """Score of one set of each input, and these sets."""
 
 
@@ -156,9 +156,13 @@ class GroundSet:
         places = self.pad(x.detach(), -torch.inf).argsort(dim=-1, descending=True, stable=True)
         return self.unpad(places) + self.offsets.index_select(0, self.owner)
 
+    def places(self, order: Int[Tensor, "*rows total"]) -> Int[Tensor, "*rows total"]:
+        """Return the place of each element, counted from 0, in an order of its input's elements."""
+        return torch.empty_like(order).scatter_(-1, order, self.position.expand_as(order))
+
     def best(
         self, scores: Float[Tensor, "*rows sets inputs"], members: Bool[Tensor, "*rows sets total"]
-    ) -> tuple[Float[Tensor, "*rows inputs"], Bool[Tensor, "*rows total"]]:
+    ) -> ScoredSets:
         """Return the highest score of each input, and the first set that has it."""
         best = scores.max(dim=-2)
         chosen = best.indices[..., None, self.owner]
@@ -170,8 +174,7 @@ class GroundSet:
         >>> GroundSet(sizes=(2, 2)).describe(torch.tensor([True, False, True, True]), 1)
         '{0, 1} of input 1'
         """
-        start = int(self.offsets[index])
-        chosen = members[start : start + self.sizes[index]].nonzero().flatten().tolist()
+        chosen = members[self.owner == index].nonzero().flatten().tolist()
         return "{" + ", ".join(map(str, chosen)) + f"}} of input {index}"
 
 
@@ -207,9 +210,7 @@ class Listed:
         """Return the sum over S of p(S) 1_S."""
         return (probabilities[..., self.ground.owner] * self.members).sum(1)
 
-    def best(
-        self, scores: Float[Tensor, "rows sets inputs"]
-    ) -> tuple[Float[Tensor, "rows inputs"], Bool[Tensor, "rows total"]]:
+    def best(self, scores: Float[Tensor, "rows sets inputs"]) -> ScoredSets:
         """Return the highest score of each row and input, and the first set that has it."""
         return self.ground.best(scores, self.members)
 
@@ -245,8 +246,7 @@ class Sweep:
     @cached_property
     def rank(self) -> Int[Tensor, "rows total"]:
         """Place of each element in its input's order."""
-        places = self.ground.position.expand_as(self.order)
-        return torch.empty_like(self.order).scatter_(1, self.order, places)
+        return self.ground.places(self.order)
 
     @cached_property
     def sizes(self) -> Int[Tensor, "rows total"]:
@@ -280,9 +280,7 @@ class Sweep:
             later = later - torch.nn.functional.pad(later[..., self.width :], (0, self.width))
         return torch.empty_like(probabilities).scatter(1, self.order, self.ground.unpad(later))
 
-    def best(
-        self, scores: Float[Tensor, "rows total"]
-    ) -> tuple[Float[Tensor, "rows inputs"], Bool[Tensor, "rows total"]]:
+    def best(self, scores: Float[Tensor, "rows total"]) -> ScoredSets:
         """Return the highest score of each row and input, and the first set that has it."""
         best = self.ground.pad(scores, -torch.inf).max(dim=-1)
         return best.values, self._inside(self.rank, best.indices[:, self.ground.owner])

@@ -5,7 +5,8 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,8 +50,7 @@ class Answer:
         >>> Answer(score=2.9999999, bound=3.9, members=(0, 1, 2)).rounded()
         Answer(score=3.0, bound=3.0, members=(0, 1, 2))
         """
-        bound = float(math.floor(self.bound + TOLERANCE))
-        return Answer(score=float(round(self.score)), bound=bound, members=self.members)
+        return replace(self, score=float(round(self.score)), bound=float(math.floor(self.bound + TOLERANCE)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +79,15 @@ class Program:
             >>> Program(gain=[2.0, 1.0], rows=[[(0, 1.0), (1, 1.0)]], limits=[1.0], elements=2).solve()
             Answer(score=2.0, bound=2.0, members=(0,))
         """
+        columns = [column for row in self.rows for column, _ in row]
+        values = [value for row in self.rows for _, value in row]
+        starts = np.cumsum([0, *map(len, self.rows)])
+        matrix = csr_array((values, columns, starts), shape=(len(self.rows), len(self.gain)))
         found = milp(
             -np.asarray(self.gain, dtype=float),
             integrality=np.arange(len(self.gain)) < self.elements,
             bounds=Bounds(0, 1),
-            constraints=self._constraints(),
+            constraints=LinearConstraint(matrix, ub=np.asarray(self.limits, dtype=float)),
             options={"time_limit": seconds},
         )
         if found.status not in (0, 1):
@@ -97,14 +101,6 @@ class Program:
             return Answer(score=0.0, bound=bound, members=())
         members = tuple(np.flatnonzero(found.x[: self.elements] > 0.5).tolist())
         return Answer(score=-float(found.fun), bound=bound, members=members)
-
-    def _constraints(self) -> list[LinearConstraint]:
-        if not self.rows:
-            return []
-        entries = [(row, column, value) for row, each in enumerate(self.rows) for column, value in each]
-        row, column, value = zip(*entries, strict=True)
-        matrix = csr_array((value, (row, column)), shape=(len(self.rows), len(self.gain)))
-        return [LinearConstraint(matrix, ub=np.asarray(self.limits, dtype=float))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +132,7 @@ class SolutionCache:
                 "another file"
             ) from error
         for line in lines:
-            try:
+            with suppress(ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 entry = json.loads(line)
                 known[str(entry["key"])] = Answer(
                     score=float(entry["worth"]),
@@ -144,8 +140,6 @@ class SolutionCache:
                     members=tuple(int(each) for each in entry["members"]),
                     seconds=_time(entry.get("seconds")),
                 )
-            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-                continue
         return known
 
     def add(self, answers: dict[str, Answer]) -> None:

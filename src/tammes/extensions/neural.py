@@ -9,9 +9,8 @@ from torch import Tensor
 
 from tammes.checks import check_integer, check_number, check_shape
 from tammes.extensions.eigenpairs import Eigensolver, PowerIterations
-from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.ground_set import GroundSet
-from tammes.extensions.scalar.extension import Distribution, Extension, as_set_function, check_empty_set
+from tammes.extensions.scalar.extension import AnySetFunction, Distribution, Extension, as_set_function
 from tammes.extensions.scalar.lovasz import Lovasz
 
 Squash = Callable[[Float[Tensor, "k total"], GroundSet], Float[Tensor, "k total"]]
@@ -140,9 +139,7 @@ class Neural:
         _, x = self.points(embeddings, ground)
         return self.extension.distribution(x, ground)
 
-    def __call__(
-        self, embeddings: Float[Tensor, "total d"], f: SetFunction | Callable[[Tensor], Tensor]
-    ) -> Float[Tensor, " inputs"]:
+    def __call__(self, embeddings: Float[Tensor, "total d"], f: AnySetFunction) -> Float[Tensor, " inputs"]:
         """Return F(Z Z^T) for each input.
 
         Args:
@@ -156,5 +153,4 @@ class Neural:
         """
         function = as_set_function(f, embeddings.T)
         weights, x = self.points(embeddings, function.ground)
-        check_empty_set(function)
         return (weights * self.extension.paired(x, function)).sum(0)

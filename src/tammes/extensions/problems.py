@@ -110,17 +110,15 @@ def exact_answers(
         raise ValueError("this problem has no exact answers: give it a solver and a key")
     cache = cache or SolutionCache()
     known = cache.load()
-    answers: list[Answer] = []
     new: dict[str, Answer] = {}
-    for index in range(problem.ground.inputs):
-        key = problem.key(index)
+    keys = [problem.key(index) for index in range(problem.ground.inputs)]
+    for index, key in enumerate(keys):
         if key not in known:
             started = time.perf_counter()
             answer = problem.exact(index, seconds)
             known[key] = new[key] = replace(answer, seconds=time.perf_counter() - started)
-        answers.append(known[key])
     cache.add(new)
-    return answers
+    return [known[key] for key in keys]
 
 
 def maximum_clique(graphs: Graphs, formula: Formula | None = None) -> Problem:
@@ -164,14 +162,16 @@ def clique_of_size(graphs: Graphs, k: int, formula: Formula | None = None) -> Pr
     def is_large_clique(counts: Counts) -> Float[Tensor, "..."]:
         return (clique_size(counts) >= k).to(counts.size.dtype)
 
+    clique = maximum_clique(graphs, formula)
+
     def solve(index: int, seconds: float) -> Answer:
-        largest = largest_clique(graphs.neighbors(index), seconds)
+        largest = clique.exact(index, seconds)
         return replace(largest, score=float(largest.score >= k), bound=float(largest.bound >= k))
 
     return Problem(
-        objective=GraphFunction(graphs=graphs, formula=formula or CliqueDensity()),
+        objective=clique.objective,
         score=GraphFunction(graphs=graphs, formula=is_large_clique),
-        guide=GraphFunction(graphs=graphs, formula=clique_size),
+        guide=clique.score,
         solver=solve,
         key=lambda index: key_of(f"clique of {k}", graphs.ground.sizes[index], graphs.pairs(index)),
     )
@@ -259,9 +259,8 @@ def maximum_coverage(covers: Covers, k: int) -> Problem:
     def incidence(index: int) -> list[tuple[int, int]]:
         element, item = covers.incidence
         own = ground.owner[element] == index
-        start = int(ground.offsets[index])
         place = item[own].unique(return_inverse=True)[1]  # numbers that do not depend on the batch
-        return list(zip((element[own] - start).tolist(), place.tolist(), strict=True))
+        return list(zip((element[own] - ground.offsets[index]).tolist(), place.tolist(), strict=True))
 
     def solve(index: int, seconds: float) -> Answer:
         elements = ground.sizes[index]

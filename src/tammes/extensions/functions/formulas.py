@@ -64,11 +64,10 @@ class GraphFunction(SetFunction):
         graphs, ground = self.graphs, self.ground
         owner, degree, (first, second) = ground.owner, graphs.degree, graphs.arcs
         members = ground.empty_sets if members is None else members.clone()
-        inside = torch.zeros_like(degree).index_add_(0, first, members[second].long())
+        inside = torch.bincount(first[members[second]], minlength=ground.total)
         counts = expected_counts(graphs, members.double())
         size, edges, volume, best = counts.size, counts.edges, counts.volume, self.formula(counts)
-        waiting = torch.empty_like(order).scatter_(0, order, ground.position)  # place of nodes yet to come
-        begin, over = degree.cumsum(0) - degree, ground.widest
+        waiting, never = ground.places(order), ground.widest  # places of nodes yet to come, or behind all
         while True:
             grown = Counts(
                 size=size[owner] + 1,
@@ -79,20 +78,17 @@ class GraphFunction(SetFunction):
             )
             found = self.formula(grown)
             better = (found > best[owner]) & ~members
-            turn = ground.size.new_full((ground.inputs,), over)
-            turn = turn.scatter_reduce(0, owner, waiting.where(better, over), "amin")
-            grows = turn < over
+            turn = ground.pad(waiting.where(better, never), never).amin(-1)
+            grows = turn < never
             if not grows.any():
                 return members
-            waiting = waiting.where(waiting > turn[owner], over)
+            waiting = waiting.where(waiting > turn[owner], never)
             joining = order[(ground.offsets + turn)[grows]]
             members[joining] = True
             size, best = size + grows, best.masked_scatter(grows, found[joining])
             edges = edges.masked_scatter(grows, grown.edges[joining])
             volume = volume.masked_scatter(grows, grown.volume[joining])
-            number = degree[joining]
-            arc = (begin[joining] - number.cumsum(0) + number).repeat_interleave(number)
-            inside[second[arc + torch.arange(len(arc), device=arc.device)]] += 1
+            inside[torch.cat([graphs.adjacent[node] for node in joining.tolist()])] += 1
 
     def relaxed(self, x: Float[Tensor, "*rows total"]) -> Float[Tensor, "*rows inputs"]:
         """Return the formula of the mean counts of a random set; f itself where x is an indicator vector."""

@@ -39,13 +39,8 @@ class SetFunction(ABC):
 
     def along(self, sweep: Sweep) -> Float[Tensor, "rows total"]:
         """Return f of the sets of a sweep: entry e of an input is f of the set that ends at place e."""
-        ground = sweep.ground
-        rows, total = sweep.order.shape
-        steps = max(1, ENTRIES_AT_ONCE // (rows * total))
-        parts = [
-            self.values(sweep.members(torch.arange(first, min(first + steps, ground.widest))))
-            for first in range(0, ground.widest, steps)
-        ]
+        ground, steps = sweep.ground, max(1, ENTRIES_AT_ONCE // sweep.order.numel())
+        parts = [self.values(sweep.members(ends)) for ends in torch.arange(ground.widest).split(steps)]
         values = torch.cat(parts, dim=1)  # (rows, widest, inputs)
         return values[:, ground.position, ground.owner]
 
@@ -66,12 +61,9 @@ class SetFunction(ABC):
             [True, False, True]
         """
         members = self.ground.empty_sets if members is None else members
-        best = self.values(members)
+        best, places = self.values(members), self.ground.places(order)
         for place in range(self.ground.widest):
-            has_turn = self.ground.size > place
-            element = order[self.ground.offsets + has_turn * place]
-            candidate = members.clone()
-            candidate[element] = members[element] | has_turn
+            candidate = members | (places == place)
             found = self.values(candidate)
             better = found > best
             members = candidate.where(better[self.ground.owner], members)

@@ -3,8 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 
 import torch
 from jaxtyping import Float
@@ -12,6 +10,9 @@ from torch import Tensor
 
 from tammes.extensions.functions.set_function import BlackBox, SetFunction
 from tammes.extensions.ground_set import GroundSet, ScoredSets, Support
+
+AnySetFunction = SetFunction | Callable[[Tensor], Tensor]
+"""A set function; or, for a single input, a function from `(sets, n)` indicators to `(sets,)` numbers."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,12 +42,12 @@ class Distribution:
     @property
     def mass(self) -> Float[Tensor, "rows inputs"]:
         """Sum over S of p(S), without the mass that is left to the empty set."""
-        return reduce(add, [support.sum(p) for support, p in self._parts()])
+        return torch.stack([support.sum(p) for support, p in self._parts()]).sum(0)
 
     @property
     def mean(self) -> Float[Tensor, "rows total"]:
         """Sum over S of p(S) 1_S."""
-        return reduce(add, [support.mean(p) for support, p in self._parts()])
+        return torch.stack([support.mean(p) for support, p in self._parts()]).sum(0)
 
     def expectation(self, f: SetFunction) -> Float[Tensor, "rows inputs"]:
         """Return the sum over S of p(S) f(S), the extension's value (eq. 8.2).
@@ -54,7 +55,8 @@ class Distribution:
         Raises:
             ValueError: if f is NaN or of the wrong shape for some set.
         """
-        return reduce(add, [support.sum(_weighted(p, f.on(support))) for support, p in self._parts()])
+        parts = [support.sum(_weighted(p, f.on(support))) for support, p in self._parts()]
+        return torch.stack(parts).sum(0)
 
     def best(self, score: SetFunction) -> ScoredSets:
         """Return the highest score in the support of each input, over all rows, and the first set with it.
@@ -119,9 +121,7 @@ class Extension(ABC):
         """Return the sum over S, T of p_x(S) p_x(T) f(S and T), one eigenvector's part of `Neural`."""
         return self.intersections(x, f.ground).expectation(f)
 
-    def __call__(
-        self, x: Float[Tensor, "*rows total"], f: SetFunction | Callable[[Tensor], Tensor]
-    ) -> Float[Tensor, "*rows inputs"]:
+    def __call__(self, x: Float[Tensor, "*rows total"], f: AnySetFunction) -> Float[Tensor, "*rows inputs"]:
         """Return F(x) for one vector or several.
 
         Args:
@@ -138,19 +138,28 @@ class Extension(ABC):
         """
         function = as_set_function(f, x)
         check_vectors(x, function.ground)
-        check_empty_set(function)
         return self.value(torch.atleast_2d(x), function).reshape(*x.shape[:-1], function.ground.inputs)
 
 
-def as_set_function(f: SetFunction | Callable[[Tensor], Tensor], x: Tensor) -> SetFunction:
-    """Return f itself, or a plain function as the set function of one input with the elements of x."""
-    if isinstance(f, SetFunction):
-        return f
-    if not callable(f):
-        raise ValueError(f"expected a set function or a callable of indicator vectors, got {f!r}")
-    if x.dim() < 1:
-        raise ValueError("expected x of shape (elements,) or (rows, elements), got a single number")
-    return BlackBox(functions=(f,), sizes=(x.shape[-1],), device=x.device)
+def as_set_function(f: AnySetFunction, x: Tensor) -> SetFunction:
+    """Return f itself, or a plain function as the set function of one input with the elements of x.
+
+    Raises:
+        ValueError: if f is neither, or not 0 for the empty set.
+    """
+    if not isinstance(f, SetFunction):
+        if not callable(f):
+            raise ValueError(f"expected a set function or a callable of indicator vectors, got {f!r}")
+        if x.dim() < 1:
+            raise ValueError("expected x of shape (elements,) or (rows, elements), got a single number")
+        f = BlackBox(functions=(f,), sizes=(x.shape[-1],), device=x.device)
+    wrong = f.at_empty_set.nonzero().flatten().tolist()
+    if wrong:
+        raise ValueError(
+            f"an extension assumes f(empty set) = 0, got {f.at_empty_set[wrong[0]].item():g} for input "
+            f"{wrong[0]}; extend Normalized(function=f) instead, which subtracts it"
+        )
+    return f
 
 
 def check_vectors(x: Tensor, ground: GroundSet) -> None:
@@ -162,16 +171,6 @@ def check_vectors(x: Tensor, ground: GroundSet) -> None:
         )
     if not x.is_floating_point():
         raise ValueError(f"expected x in floating point, got {x.dtype}")
-
-
-def check_empty_set(f: SetFunction) -> None:
-    """Raise ValueError unless f is 0 for the empty set."""
-    wrong = f.at_empty_set.nonzero().flatten().tolist()
-    if wrong:
-        raise ValueError(
-            f"an extension assumes f(empty set) = 0, got {f.at_empty_set[wrong[0]].item():g} for input "
-            f"{wrong[0]}; extend Normalized(function=f) instead, which subtracts it"
-        )
 
 
 def check_unit_interval(x: Tensor) -> None:
@@ -193,6 +192,5 @@ def check_mass(mass: Float[Tensor, "rows inputs"], bound: str) -> None:
     over = (mass.detach() > 1 + tolerance).nonzero().tolist()
     if over:
         row, owner = over[0]
-        raise ValueError(
-            f"expected {bound}, got {mass[row, owner].item():g} for input {owner}; `within` scales x down"
-        )
+        got = mass[row, owner].item()
+        raise ValueError(f"expected {bound}, got {got:g} for input {owner}; `within` scales x down")

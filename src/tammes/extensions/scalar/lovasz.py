@@ -113,8 +113,7 @@ class BoundedLovasz(Extension):
         # Two windows of width k that end `apart` places from each other meet in a window of width k - apart,
         # which ends with the earlier one; each pair of different windows is drawn in two orders.
         for apart in range(self.k):
-            later = torch.nn.functional.pad(p[..., apart:], (0, apart))
-            both = (1.0 if apart == 0 else 2.0) * p * later
+            both = (1.0 if apart == 0 else 2.0) * p * torch.nn.functional.pad(p[..., apart:], (0, apart))
             supports.append(Sweep(ground=ground, order=order, width=self.k - apart))
             products.append(ground.unpad(both))
         return Distribution(supports=tuple(supports), probabilities=tuple(products))
@@ -130,7 +129,7 @@ class BoundedLovasz(Extension):
         beyond = -ground.widest % self.k
         strided = torch.nn.functional.pad(ground.pad(fall, 0.0), (0, beyond)).unflatten(-1, (-1, self.k))
         p = strided.flip(-2).cumsum(-2).flip(-2).flatten(-2)[..., : ground.widest]
-        return Sweep(ground=ground, order=chain.order, width=self.k), ground.unpad(p)
+        return replace(chain, width=self.k), ground.unpad(p)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +153,7 @@ class Singleton(Extension):
     def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         check_unit_interval(x)
         chain, probabilities = level_sets(x, ground)
-        return _of_singletons(ground, chain.order, probabilities)
+        return Distribution(supports=(replace(chain, width=1),), probabilities=(probabilities,))
 
     @override
     def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
@@ -187,7 +186,7 @@ class Permutation(Extension):
         check_unit_interval(x)
         check_mass(ground.sum(x), "x_1 + ... + x_n <= 1")
         order = torch.arange(ground.total, device=x.device).expand_as(x)
-        return _of_singletons(ground, order, x)
+        return Distribution(supports=(Sweep(ground=ground, order=order, width=1),), probabilities=(x,))
 
     @override
     def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
@@ -196,11 +195,6 @@ class Permutation(Extension):
     @override
     def within(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Float[Tensor, "rows total"]:
         return x / ground.sum(x).clamp(min=1.0)[:, ground.owner]
-
-
-def _of_singletons(ground: GroundSet, order: Tensor, probabilities: Tensor) -> Distribution:
-    alone = Sweep(ground=ground, order=order, width=1)
-    return Distribution(supports=(alone,), probabilities=(probabilities,))
 
 
 def training_error(
@@ -233,10 +227,8 @@ def training_error(
         tensor([0., 1.])
     """
     if logits.dim() != 2 or labels.shape != logits.shape[:1] or labels.is_floating_point():
-        raise ValueError(
-            f"expected logits (batch, classes) and integer labels (batch,), got {tuple(logits.shape)} and "
-            f"{labels.dtype} {tuple(labels.shape)}"
-        )
+        got = f"{tuple(logits.shape)} and {labels.dtype} {tuple(labels.shape)}"
+        raise ValueError(f"expected logits (batch, classes) and integer labels (batch,), got {got}")
     check_indices("labels", labels, logits.shape[1])
     if not bool(logits.isfinite().all()):
         raise ValueError("expected finite logits, got infinities or NaN; lower the learning rate")

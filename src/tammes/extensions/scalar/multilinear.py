@@ -39,16 +39,13 @@ class Multilinear(Extension):
                 f"expected at most {MOST_ELEMENTS} elements to list all subsets, got {ground.widest}; give f "
                 "a closed form (`SetFunction.multilinear`), or take SampledMultilinear"
             )
-        padded = ground.pad(x, 0.0)  # (rows, inputs, widest)
-        probabilities = torch.ones_like(padded[..., :1])
-        for each in padded.unbind(-1):
-            chance = each[..., None]
-            probabilities = torch.cat([probabilities * (1 - chance), probabilities * chance], dim=-1)
-        # The s-th set has the binary digits of s, the first element being the lowest digit, as above.
+        # The s-th set has the binary digits of s; digits beyond the elements of an input must be 0.
         numbers = torch.arange(2**ground.widest, device=x.device)
-        members = (numbers[:, None] >> ground.position) % 2 == 1  # (sets, total)
-        listed = Listed(ground=ground, members=members.expand(len(x), -1, -1))
-        return Distribution(supports=(listed,), probabilities=(probabilities.transpose(1, 2),))
+        digits = (numbers[:, None] >> torch.arange(ground.widest, device=x.device)) % 2 == 1  # (sets, widest)
+        padded = ground.pad(x, 0.0)[:, None]  # (rows, 1, inputs, widest)
+        probabilities = torch.where(digits[:, None], padded, 1 - padded).prod(-1)
+        listed = Listed(ground=ground, members=digits[:, ground.position].expand(len(x), -1, -1))
+        return Distribution(supports=(listed,), probabilities=(probabilities,))
 
     @override
     def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:

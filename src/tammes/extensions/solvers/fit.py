@@ -2,12 +2,13 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.optim import Adam, Optimizer
 
 from tammes.checks import check_integer, check_number, check_seed
 from tammes.extensions.graphs import Graphs
@@ -19,6 +20,9 @@ from tammes.extensions.solvers.network import SolverNetwork
 
 MakeProblem = Callable[[Graphs], Problem]
 """Constructor of the problem on a batch of graphs, such as `maximum_clique`."""
+
+Scores = Float[Tensor, " graphs"]
+"""Number for each graph: the score of a set, or its ratio to the best score."""
 
 OnEpoch = Callable[[int, float, float], None]
 """Callback after each epoch: its number, the mean loss and the mean ratio on the validation graphs."""
@@ -62,7 +66,7 @@ def fit(
     validation: Sequence[Graphs],
     config: FitConfig,
     *,
-    optima: Float[Tensor, " graphs"],
+    optima: Scores,
     on_epoch: OnEpoch | None = None,
 ) -> tuple[int, float]:
     """Train a network, and leave it with the weights of the best epoch on the validation graphs.
@@ -85,14 +89,14 @@ def fit(
     """
     if not train or not validation:
         raise ValueError(f"expected training and validation graphs, got {len(train)} and {len(validation)}")
-    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, fused=True)
+    optimizer = Adam(network.parameters(), lr=config.learning_rate, fused=True)
     generator = torch.Generator().manual_seed(config.seed)
     best_epoch, best, weights = 0, -math.inf, copy.deepcopy(network.state_dict())
     for epoch in range(1, config.epochs + 1):
         network.train()
-        order = torch.randperm(len(train), generator=generator).tolist()
         losses = []
-        for batch in _batches([train[each] for each in order], config.batch_size):
+        for chosen in torch.randperm(len(train), generator=generator).split(config.batch_size):
+            batch = Graphs.join([train[each] for each in chosen.tolist()])
             loss = method.loss(network(batch), make_problem(batch)).mean()
             _descend(network, optimizer, loss, clip=config.clip, moment=f"epoch {epoch}")
             losses.append(loss.item())
@@ -114,10 +118,11 @@ def solve(
     graphs: Sequence[Graphs],
     *,
     batch_size: int = 32,
-) -> Float[Tensor, " graphs"]:
+) -> Scores:
     """Return the score of the set that a network finds in each graph."""
     network.eval()
-    found = [method.decode(network(batch), make_problem(batch)) for batch in _batches(graphs, batch_size)]
+    batches = (Graphs.join(graphs[first : first + batch_size]) for first in range(0, len(graphs), batch_size))
+    found = [method.decode(network(batch), make_problem(batch)) for batch in batches]
     return torch.cat([scores.double() for scores, _ in found])
 
 
@@ -127,16 +132,14 @@ def optimal_scores(
     *,
     cache: SolutionCache | None = None,
     seconds: float = math.inf,
-) -> tuple[Float[Tensor, " graphs"], Float[Tensor, " graphs"]]:
+) -> tuple[Scores, Scores]:
     """Return the best known score of each graph, and its bound, which is higher if a proof took too long."""
     answers = exact_answers(make_problem(Graphs.join(graphs)), cache=cache, seconds=seconds)
     pairs = torch.tensor([(answer.score, answer.bound) for answer in answers], dtype=torch.float64)
     return pairs[:, 0], pairs[:, 1]
 
 
-def approximation_ratios(
-    scores: Float[Tensor, " graphs"], optima: Float[Tensor, " graphs"]
-) -> Float[Tensor, " graphs"]:
+def approximation_ratios(scores: Scores, optima: Scores) -> Scores:
     """Return score over optimum, or 1 where the optimum is 0.
 
     >>> approximation_ratios(torch.tensor([2.0, 0.0]), torch.tensor([4.0, 0.0])).tolist()
@@ -145,9 +148,7 @@ def approximation_ratios(
     return torch.where(optima > 0, scores.clamp(min=0) / optima.where(optima > 0, 1.0), 1.0)
 
 
-def greedy_scores(
-    make_problem: MakeProblem, graphs: Sequence[Graphs], *, rising: bool
-) -> Float[Tensor, " graphs"]:
+def greedy_scores(make_problem: MakeProblem, graphs: Sequence[Graphs], *, rising: bool) -> Scores:
     """Return the score of the greedy baseline in each graph; see `greedy_by_degree`.
 
     >>> from tammes.extensions import maximum_independent_set
@@ -183,22 +184,14 @@ def split(graphs: Sequence[Graphs], *, seed: int) -> tuple[list[Graphs], list[Gr
     if len(graphs) < 3:
         raise ValueError(f"expected at least 3 graphs to split into three parts, got {len(graphs)}")
     generator = torch.Generator().manual_seed(check_seed("seed", seed))
-    order = torch.randperm(len(graphs), generator=generator).tolist()
+    chosen = [graphs[each] for each in torch.randperm(len(graphs), generator=generator).tolist()]
     validation = max(1, len(graphs) // 10)
     test = max(1, round(0.3 * len(graphs)))
     train = len(graphs) - test - validation
-    chosen = [graphs[each] for each in order]
     return chosen[:train], chosen[train : train + test], chosen[train + test :]
 
 
-def _batches(graphs: Sequence[Graphs], size: int) -> Iterator[Graphs]:
-    for first in range(0, len(graphs), size):
-        yield Graphs.join(graphs[first : first + size])
-
-
-def _descend(
-    network: SolverNetwork, optimizer: torch.optim.Optimizer, loss: Tensor, *, clip: float, moment: str
-) -> None:
+def _descend(network: SolverNetwork, optimizer: Optimizer, loss: Tensor, *, clip: float, moment: str) -> None:
     """Take one step down the gradient of a loss, with the norm clipped."""
     if not bool(loss.isfinite()):
         raise ValueError(f"the loss became {loss.item()} in {moment}; lower the learning rate")
@@ -250,7 +243,7 @@ def search(
     """
     problem = make_problem(graph)
     guide = problem.guide or problem.score
-    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
+    optimizer = Adam(network.parameters(), lr=config.learning_rate)
     best, members = -math.inf, graph.ground.empty_sets
     every = math.ceil(graph.ground.total / GROWN_NODES)
     network.train()

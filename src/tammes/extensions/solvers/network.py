@@ -1,20 +1,18 @@
 """The network of the solvers: attention once, then gated graph convolutions, on an equitable partition."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+from torch import Generator, Tensor, nn
+from torch.nn.functional import leaky_relu
 
 from tammes.checks import check_integer
 from tammes.extensions.graphs import EquitablePartition, Graphs
+from tammes.listed_sum import listed_sum
 
 SLOPE = 0.2
 """Negative slope of the leaky ReLU of attention."""
-# Derivatives from the values of the functions, in one pass over memory each.
-sigmoid_backward, tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_backward
 
 
 class Attention(nn.Module):
@@ -47,19 +45,16 @@ class Attention(nn.Module):
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(width, features)))
 
     def forward(
-        self, x: Float[Tensor, "cells features"], partition: EquitablePartition
+        self, x: Float[Tensor, "cells d"], partition: EquitablePartition
     ) -> Float[Tensor, "cells width"]:
         """Return the new features of a node of each cell."""
         # u . W x = (u W) x: one product of x with two vectors gives both parts of the logits.
         sender, receiver = (x @ (torch.cat([self.of_sender, self.of_receiver]) @ self.weight).T).unbind(1)
         to_node, from_node = partition.links
-        logits = nn.functional.leaky_relu(
-            sender.index_select(0, from_node) + receiver.index_select(0, to_node), SLOPE
-        )
-        own = nn.functional.leaky_relu(sender + receiver, SLOPE)
+        logits = leaky_relu(sender.index_select(0, from_node) + receiver.index_select(0, to_node), SLOPE)
+        own = leaky_relu(sender + receiver, SLOPE)
         # Exponentials are at most 1, by the largest logit that each node receives.
-        with torch.no_grad():
-            most = own.scatter_reduce(0, to_node, logits, "amax")
+        most = own.detach().scatter_reduce(0, to_node, logits.detach(), "amax")
         share = (logits - most.index_select(0, to_node)).exp() * partition.count
         share_of_own = (own - most).exp()
         mass = share_of_own.index_add(0, to_node, share)
@@ -73,8 +68,8 @@ class GatedConvolutions(nn.Module):
     """Gated graph convolutions: x := GRU(x, sum over neighbors of W_l x), for each layer l.
 
     They equal torch_geometric's `GatedGraphConv`. Neighbors are summed before they are multiplied, and by one
-    matrix, the product of W_l and the GRU's input weights: A (x W_l) W' = (A x) (W_l W'). The sum is a sparse
-    matrix product. There is one node for each cell of an equitable partition, and A is its quotient matrix.
+    matrix, the product of W_l and the GRU's input weights: A (x W_l) W' = (A x) (W_l W'). There is one node
+    for each cell of an equitable partition, and A counts its neighbors in each cell.
 
     Args:
         width: number of features of a node.
@@ -95,85 +90,13 @@ class GatedConvolutions(nn.Module):
         self.weight = nn.Parameter(torch.empty(layers, width, width).uniform_(-bound, bound))
         self.rnn = nn.GRUCell(width, width)
 
-    def forward(
-        self, x: Float[Tensor, "cells width"], partition: EquitablePartition
-    ) -> Float[Tensor, "cells width"]:
+    def forward(self, x: Float[Tensor, "cells d"], partition: EquitablePartition) -> Float[Tensor, "cells d"]:
         """Return the features of a node of each cell after all layers."""
-        width = x.shape[1]
-        # The gates' columns stand in the order n, r, z for what neighbors send, and r, z, n for a node's own.
-        by_message = (self.weight @ self.rnn.weight_ih.T).roll(width, dims=2)
-        sent, own = self.rnn.bias_ih.split([2 * width, width]), self.rnn.bias_hh.split([2 * width, width])
-        bias = torch.cat([sent[1], sent[0] + own[0], own[1]])
-        by_state, size = self.rnn.weight_hh.T, partition.size.to(x.dtype)[:, None]
-        quotient = partition.quotient.to(x.dtype)
-        state: Tensor = _Gated.apply(x, by_message, by_state, bias, quotient, size)  # type: ignore[no-untyped-call]
-        return state
-
-
-class _Gated(torch.autograd.Function):
-    """All layers: x := n + z (x - n), r, z = sigmoid(s C_l + x H + b), n = tanh(s C_l + b + r (x H + b')).
-
-    s = A x is the sum over neighbors. The blocks n, r, z, n' of s C_l and x H lie side by side: s C_l fills
-    n, r, z and x H adds r, z, n', so that each is one product, and so are their derivatives. The derivatives
-    of all layers share their memory: touching new memory costs more than these operations. The derivative of
-    A x is a product with A' = D A D^-1, D the sizes of the cells; torch would transpose A at each call.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        by_message: Tensor,
-        by_state: Tensor,
-        bias: Tensor,
-        quotient: Tensor,
-        size: Tensor,
-    ) -> Tensor:
-        width = x.shape[1]
-        steps = []
-        for by_this in by_message:
-            message = quotient @ x
-            gates = bias.expand(len(x), -1).clone()  # (cells, 4 width)
-            gates[:, : 3 * width].addmm_(message, by_this)
-            gates[:, width:].addmm_(x, by_state)
-            new, reset, update, own = gates.split(width, dim=1)
-            gates[:, width : 3 * width].sigmoid_()
-            new.addcmul_(reset, own).tanh_()
-            steps += [x, message, gates]
-            x = torch.lerp(new, x, update)
-        ctx.save_for_backward(by_message, by_state, size, *steps)
-        ctx.quotient = quotient
+        rnn = self.rnn
+        for by_message in self.weight @ rnn.weight_ih.T:
+            message = listed_sum(x, *partition.neighbors)
+            x = torch.gru_cell(message, x, by_message.T, rnn.weight_hh, rnn.bias_ih, rnn.bias_hh)
         return x
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None, None]:
-        by_message, by_state, size, *steps = ctx.saved_tensors
-        width = gradient.shape[1]
-        of_by_message, of_by_state = torch.empty_like(by_message), torch.zeros_like(by_state)
-        back = torch.empty_like(steps[-1])
-        of_bias = back.new_zeros(4 * width)
-        of_new, of_reset, of_update, of_own = back.split(width, dim=1)
-        by_sent, by_own = back[:, : 3 * width], back[:, width:]
-        of_next, of_x, some = gradient.clone(), torch.empty_like(gradient), torch.empty_like(gradient)
-        for layer in reversed(range(len(by_message))):
-            x, message, gates = steps[3 * layer : 3 * layer + 3]
-            new, reset, update, own = gates.split(width, dim=1)
-            # x_next = n + z (x - n): z to x, 1 - z to n, x - n to z. Then through n, r and z.
-            torch.mul(of_next, update, out=of_x)
-            tanh_backward(torch.sub(of_next, of_x, out=some), new, grad_input=of_new)
-            torch.mul(of_new, reset, out=of_own)
-            sigmoid_backward(torch.mul(of_new, own, out=some), reset, grad_input=of_reset)
-            torch.sub(x, new, out=some).mul_(of_next)
-            sigmoid_backward(some, update, grad_input=of_update)
-            torch.mm(message.T, by_sent, out=of_by_message[layer])
-            of_by_state.addmm_(x.T, by_own)
-            of_bias += back.sum(0)
-            of_x.addmm_(by_own, by_state.T)
-            torch.mm(by_sent, by_message[layer].T, out=some).div_(size)
-            # A' g = D A (D^-1 g)
-            torch.addcmul(of_x, ctx.quotient @ some, size, out=of_next)
-        return of_next, of_by_message, of_by_state, of_bias, None, None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,15 +146,12 @@ class SolverNetwork(nn.Module):
         torch.Size([3, 8])
     """
 
-    def __init__(
-        self, config: NetworkConfig, *, scalar: bool, generator: torch.Generator | None = None
-    ) -> None:
+    def __init__(self, config: NetworkConfig, *, scalar: bool, generator: Generator | None = None) -> None:
         super().__init__()
         if config.noise and generator is None:
             raise ValueError(f"noise={config.noise} random features need a generator")
         width = config.width
-        self.noise = config.noise
-        self.generator = generator
+        self.noise, self.generator = config.noise, generator
         self.attend = Attention(1 + config.noise, width)
         self.gated = GatedConvolutions(width, config.layers)
         self.embed = nn.Linear(width, width)
@@ -241,11 +161,11 @@ class SolverNetwork(nn.Module):
         """Return embeddings `(total, width)`, or one number for each node, `(total, 1)`, any real numbers."""
         partition = graphs.singletons if self.noise else graphs.partition
         x = self._features(graphs).index_select(0, partition.representative)
-        x = nn.functional.leaky_relu(self.attend(x, partition))
-        x = nn.functional.leaky_relu(self.gated(x, partition)) + x
+        x = leaky_relu(self.attend(x, partition))
+        x = leaky_relu(self.gated(x, partition)) + x
         x = self.embed(x)
         if self.score is not None:
-            x = self.score(nn.functional.leaky_relu(x))
+            x = self.score(leaky_relu(x))
         return x.index_select(0, partition.cell)
 
     def _features(self, graphs: Graphs) -> Tensor:
