@@ -65,17 +65,21 @@ def test_damage_is_refused_or_read(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("right", "wrong", "message"),
     [
-        (struct.pack("<iii", 0, 1, 9), "must be < 3"),  # a row that the matrix does not have
-        (struct.pack("<iii", 0, 1, -1), "must be >= 0"),
+        ((0, 1, 2), (0, 1, 9), "must be < 3"),  # a row that the matrix does not have
+        ((0, 1, 2), (0, 1, -1), "must be >= 0"),
+        ((0, 1, 2, 3), (0, 1, 2, 0), "columns that end before they begin"),
+        ((0, 1, 2, 3), (0, 2, 1, 3), "columns that end before they begin"),
     ],
 )
-def test_a_sparse_matrix_that_leaves_its_shape_is_refused(tmp_path: Path, wrong: bytes, message: str) -> None:
+def test_a_sparse_matrix_that_leaves_its_shape_is_refused(
+    tmp_path: Path, right: tuple[int, ...], wrong: tuple[int, ...], message: str
+) -> None:
     savemat(tmp_path / "a.mat", {"A": csc_array(np.eye(3))})
     content = (tmp_path / "a.mat").read_bytes()
-    rows = struct.pack("<iii", 0, 1, 2)
-    (tmp_path / "a.mat").write_bytes(content.replace(rows, wrong, 1))
+    before, after = (struct.pack(f"<{len(right)}i", *numbers) for numbers in (right, wrong))
+    (tmp_path / "a.mat").write_bytes(content.replace(before, after, 1))
     with pytest.raises(ValueError, match=message):
         read_matlab(tmp_path / "a.mat", ("A",))
 

@@ -136,6 +136,9 @@ class _Matrix:
         from scipy.sparse import csc_array  # imported late, since few files have such a matrix
 
         rows, starts, numbers = (self._numbers(part) for part in range(3))
+        starts = starts.astype("i8")
+        if (np.diff(starts) < 0).any():  # scipy does not check it of a matrix without numbers
+            raise ValueError(f"{self.name} has columns that end before they begin")
         used = int(starts[-1])
         matrix = csc_array((numbers[:used].astype("f8"), rows[:used], starts), shape=self.shape)
         matrix.check_format(full_check=True)

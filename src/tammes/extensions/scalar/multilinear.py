@@ -39,13 +39,13 @@ class Multilinear(Extension):
                 f"expected at most {MOST_ELEMENTS} elements to list all subsets, got {ground.widest}; give f "
                 "a closed form (`SetFunction.multilinear`), or take SampledMultilinear"
             )
-        # The s-th set has the binary digits of s; digits beyond the elements of an input must be 0.
-        numbers = torch.arange(2**ground.widest, device=x.device)
-        digits = (numbers[:, None] >> torch.arange(ground.widest, device=x.device)) % 2 == 1  # (sets, widest)
-        padded = ground.pad(x, 0.0)[:, None]  # (rows, 1, inputs, widest)
-        probabilities = torch.where(digits[:, None], padded, 1 - padded).prod(-1)
-        listed = Listed(ground=ground, members=digits[:, ground.position].expand(len(x), -1, -1))
-        return Distribution(supports=(listed,), probabilities=(probabilities,))
+        probabilities = x.new_ones(1, len(x), ground.inputs)  # (sets, rows, inputs)
+        for chance in ground.pad(x, 0.0).unbind(-1):
+            probabilities = (torch.stack([1 - chance, chance])[:, None] * probabilities).flatten(0, 1)
+        # The s-th set has the binary digits of s, the first element being the lowest digit, as above.
+        members = (torch.arange(2**ground.widest, device=x.device)[:, None] >> ground.position) % 2 == 1
+        listed = Listed(ground=ground, members=members.expand(len(x), -1, -1))
+        return Distribution(supports=(listed,), probabilities=(probabilities.transpose(0, 1),))
 
     @override
     def intersections(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
