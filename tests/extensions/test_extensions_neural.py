@@ -109,6 +109,15 @@ def test_eigenpairs_are_those_of_the_matrix(solver: Eigensolver, n: int, d: int)
     assert values[0, 3].item() < 1e-6  # the rank is 3
 
 
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+@pytest.mark.parametrize(("n", "d"), [(7, 4), (4, 7), (5, 5)])
+def test_eigenpairs_beyond_the_rank_are_zeros(solver: Eigensolver, n: int, d: int) -> None:
+    factor = (embeddings_of(n, 2, 1) @ embeddings_of(d, 2, 2).T)[None]
+    values, vectors = solver(torch.cat([factor, torch.zeros_like(factor)]), 4)
+    assert (values > 0).sum(1).tolist() == [2, 0]
+    torch.testing.assert_close(vectors.norm(dim=1), (values > 0).double())
+
+
 @pytest.mark.parametrize("solver", [ExactEigenpairs(broadening=1e-9), PowerIterations()], ids=repr)
 @pytest.mark.parametrize("squash", [Sigmoid(), Peak()], ids=repr)
 @pytest.mark.parametrize("d", [3, 9])

@@ -185,7 +185,9 @@ class _Broadened(torch.autograd.Function):
             vectors = _unit(factor @ directions)
         else:
             values, vectors = torch.linalg.eigh(factor @ factor.mT)
-        values, vectors = values.flip(-1).clamp(min=0), vectors.flip(-1)
+        values, vectors = values.flip(-1), vectors.flip(-1)
+        some = values > torch.finfo(values.dtype).eps * max(elements, features) * values[:, :1]
+        values, vectors = values.where(some, 0.0), vectors.where(some[:, None], 0.0)
         ctx.save_for_backward(factor, values, vectors)
         ctx.broadening = broadening
         return values, vectors
