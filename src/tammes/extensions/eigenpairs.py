@@ -162,8 +162,7 @@ class ExactEigenpairs:
 
     def __call__(self, factor: Float[Tensor, "inputs n d"], count: int) -> Eigenpairs:
         """Return the `count` leading eigenpairs of each factor."""
-        usual = 1e-6 if factor.dtype == torch.float64 else 1e-3
-        width = usual if self.broadening is None else self.broadening
+        width = self.broadening or (1e-6 if factor.dtype == torch.float64 else 1e-3)
         values, vectors = _Broadened.apply(factor, width)  # type: ignore[no-untyped-call]
         beyond = (0, count - values.shape[-1])  # where negative, it cuts off instead of padding
         return torch.nn.functional.pad(values, beyond), torch.nn.functional.pad(vectors, beyond)
