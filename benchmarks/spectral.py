@@ -7,11 +7,11 @@
 
 Graphs are as large as ZINC's molecules: 23 atoms and 25 bonds on average, with rings of five and six. SignNet
 does a forward and a backward pass on 8 to 128 of them with 8 eigenvectors, 16 or all; the direct ways are a
-loop over the eigenvectors, v and -v one after the other; all columns padded to the widest graph, as in the
-published code; and one ragged batch of torch_geometric's layers. Eigendecompositions are those of 10,000 of
-them. BasisNet takes a grid with all its eigenvectors; the direct way makes all projectors, and puts what each
-linear map gives side by side. Methods take turns; times are medians, of the process with one thread and of
-the wall with more; memory is measured in a separate process.
+loop over the eigenvectors, v and -v one after the other; all columns padded to the widest graph, with masks
+as in the published code or without; and one ragged batch of torch_geometric's layers. Eigendecompositions are
+those of 10,000 of them. BasisNet takes a grid with all its eigenvectors; the direct way makes all projectors,
+and puts what each linear map gives side by side. Methods take turns; times are medians, of the process with
+one thread and of the wall with more; memory is measured in a separate process.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from torch_geometric.utils import get_laplacian, to_dense_adj
 
 from machine import description
 from memory import rise_of, whole_peak
-from spectral_direct import DirectBasisNet, DirectSignNet, RaggedSignNet
+from spectral_direct import DirectBasisNet, DirectSignNet, MaskedSignNet, RaggedSignNet
 from spectral_graphs import Arguments, grid, molecules, with_eigenpairs
 from stopwatch import clock_of
 from tammes.spectral import (
@@ -60,6 +60,7 @@ SIGNNET = (
     "tammes",
     "a loop",
     "columns padded",
+    "padded and masked",
     "a ragged batch",
     "memory, MB in this order",
 )
@@ -106,6 +107,7 @@ def signnet_works(count: int, device: torch.device | None = None, k: int | None 
         OURS: ours,
         "a loop over eigenvectors, v and -v apart": DirectSignNet(ours, loop=True),
         "all columns padded, v and -v apart": DirectSignNet(ours, loop=False),
+        "all columns padded and masked, v and -v apart": MaskedSignNet(ours),
         "one ragged batch by torch_geometric": RaggedSignNet(ours),
     }
     expect_same(networks, with_eigenpairs(molecules(8), k))

@@ -88,6 +88,55 @@ class DirectSignNet(nn.Module):
         return self.rho((both * exists[batch].T[..., None]).sum(0))
 
 
+class MaskedSignNet(nn.Module):
+    """All columns padded, v and -v apart, and what is no eigenvector masked out of sums and statistics.
+
+    That is how the published code for torch_geometric works: after each linear map the entries without an
+    eigenvector become zeros, and each normalization picks the others.
+
+    Args:
+        ours: whose weights are copied.
+    """
+
+    def __init__(self, ours: SignNet) -> None:
+        super().__init__()
+        self.phi, self.rho, self.sum = DirectPhi(ours.phi), plain(ours.rho.mlp.layers), GINConv(nn.Identity())
+
+    def forward(
+        self, x: None, edge_index: Tensor, batch: Tensor, eigenvectors: Tensor, eigenvalues: Tensor
+    ) -> Tensor:
+        """Node encodings."""
+        columns = torch.arange(eigenvectors.shape[1], device=batch.device)
+        exists = (columns < torch.bincount(batch)[:, None])[batch].T  # (k, nodes)
+        values = eigenvalues[batch].to(eigenvectors.dtype)
+        both = [
+            self.encoded(torch.stack([signed, values], dim=2).transpose(0, 1), edge_index, exists)
+            for signed in (eigenvectors, -eigenvectors)
+        ]
+        return self.rho(sum(both).sum(0))
+
+    def encoded(self, signals: Tensor, edge_index: Tensor, exists: Tensor) -> Tensor:
+        """Phi of signals (k, nodes, channels)."""
+        normalized = [*self.phi.norms, None]
+        for step, norm in zip(self.phi.steps, normalized, strict=True):
+            signals = self.sum(signals, edge_index)
+            for layer in step.nn:
+                signals = self.masked(layer, signals, exists)
+            if norm is not None:
+                signals = self.masked(norm, signals, exists).relu()
+        return signals
+
+    def masked(self, layer: nn.Module, signals: Tensor, exists: Tensor) -> Tensor:
+        """Apply one layer."""
+        if isinstance(layer, Normalized):
+            signals[exists] = layer(signals[exists])
+            return signals
+        signals = layer(signals)
+        if isinstance(layer, nn.Linear):
+            signals[~exists] = 0
+        return signals
+
+
 class RaggedSignNet(nn.Module):
     """rho(sum_i phi(v_i) + phi(-v_i)) in one pass, as a skilled user of torch_geometric would write it.
 
