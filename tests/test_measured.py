@@ -144,6 +144,9 @@ STUDIES = (
     ("geometry.md", "| | neighbors that stay", "geometry-retrieval"),
     ("geometry.md", "| | untrained | uniform negatives |", "geometry-packing"),
     ("graphs.md", "| set | negatives | published", "graphs-hard-molecules"),
+    ("latent.md", "| classes, informative + other", "positives-table-2"),
+    ("latent.md", "| latents, observed, updates", "positives-table-1"),
+    ("latent.md", "| length | untrained", "positives-figure-3"),
     ("papers.md", "| trained against | loss", "transport-degeneracy"),
     ("papers.md", "| | MR | CR", "sentences-quick-thoughts"),
 )
@@ -152,7 +155,10 @@ INTERVAL = re.compile(rf"{NUMBER} \[{NUMBER}, {NUMBER}\]")
 
 
 def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
-    """Means with their 95 % intervals: those of the findings, and of each column over the seeds of an arm."""
+    """Means with their 95 % intervals: of the findings, of each column over the seeds, and of differences.
+
+    Differences are those of two arms, seed by seed, whose first settings are equal.
+    """
     for finding in json.loads((folder / "findings.json").read_text()):
         for effect in [*finding["effects"], *finding["controls"]]:
             yield effect["mean"], effect["low"], effect["high"]
@@ -160,14 +166,23 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
         rows = list(csv.DictReader(file))
     columns = list(rows[0])
     settings, measured = columns[: columns.index("seed")], columns[columns.index("seed") + 1 :]
-    arms: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    for row in rows:
-        arms.setdefault(tuple(row[name] for name in settings), []).append(row)
-    for cells, column in itertools.product(arms.values(), measured):
-        numbers = [float(cell[column]) for cell in cells if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell[column])]
-        if len(numbers) == len(cells) > 1:
-            found = Estimate.over_seeds(numbers)
-            yield found.mean, found.low, found.high
+    for column in measured:
+        arms: dict[tuple[str, ...], dict[str, float]] = {}
+        for row in rows:
+            if re.fullmatch(r"-?[\d.]+(e-?\d+)?", row[column]):
+                arms.setdefault(tuple(row[name] for name in settings), {})[row["seed"]] = float(row[column])
+        several = {arm: numbers for arm, numbers in arms.items() if len(numbers) > 1}
+        for numbers in several.values():
+            yield ends_of(list(numbers.values()))
+        for (one, mine), (other, theirs) in itertools.permutations(several.items(), 2):
+            if one[0] == other[0] and mine.keys() == theirs.keys():
+                yield ends_of([mine[seed] - theirs[seed] for seed in mine])
+
+
+def ends_of(numbers: list[float]) -> tuple[float, float, float]:
+    """Their mean and the ends of its 95 % interval."""
+    found = Estimate.over_seeds(numbers)
+    return found.mean, found.low, found.high
 
 
 def is_rounded(shown: tuple[str, ...], exact: tuple[float, ...]) -> bool:
