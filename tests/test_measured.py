@@ -144,6 +144,7 @@ STUDIES = (
     ("geometry.md", "| | neighbors that stay", "geometry-retrieval"),
     ("geometry.md", "| | untrained | uniform negatives |", "geometry-packing"),
     ("graphs.md", "| set | negatives | published", "graphs-hard-molecules"),
+    ("graphs.md", "| set | way | published", "graphs-transport-molecules"),
     ("latent.md", "| classes, informative + other", "positives-table-2"),
     ("latent.md", "| latents, observed, updates", "positives-table-1"),
     ("latent.md", "| length | untrained", "positives-figure-3"),
