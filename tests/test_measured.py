@@ -113,7 +113,7 @@ RECORDS = (
     ("benchmarks.md", "| rows |  | wall, s", "2026-11-27-diagnose-size-avx2.md"),
     ("design.md", "| pairs | epsilon | averaged", "2026-11-27-sinkhorn_updates-avx2.md"),
     ("diagnostics.md", "| planted |", "2026-11-27-diagnose-planted-avx2.md"),
-    ("extensions.md", "|  | milliseconds | times ours", "2026-11-27-extensions-avx2.md"),
+    ("extensions.md", "|  | milliseconds | times ours", "2026-11-28-extensions-avx512.md"),
     ("features.md", "| method | step, ms", "2026-11-27-features-classification-avx2.md"),
     ("geometry.md", "| points | angle | best", "2026-11-27-packings-avx2.md"),
     ("latent.md", "|  | milliseconds | times ours", "2026-11-27-latent-avx2.md"),
