@@ -168,11 +168,16 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
     columns = list(rows[0])
     settings, measured = columns[: columns.index("seed")], columns[columns.index("seed") + 1 :]
     for column in measured:
-        arms: dict[tuple[str, ...], dict[str, float]] = {}
+        arms: dict[tuple[str, ...], dict[str, str]] = {}
         for row in rows:
-            if re.fullmatch(r"-?[\d.]+(e-?\d+)?", row[column]):
-                arms.setdefault(tuple(row[name] for name in settings), {})[row["seed"]] = float(row[column])
-        several = {arm: numbers for arm, numbers in arms.items() if len(numbers) > 1}
+            cells = arms.setdefault(tuple(row[name] for name in settings), {})
+            assert row["seed"] not in cells
+            cells[row["seed"]] = row[column]
+        several = {
+            arm: {seed: float(cell) for seed, cell in cells.items()}
+            for arm, cells in arms.items()
+            if len(cells) > 1 and all(re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell) for cell in cells.values())
+        }
         for numbers in several.values():
             yield ends_of(list(numbers.values()))
         for (one, mine), (other, theirs) in itertools.permutations(several.items(), 2):

@@ -60,6 +60,12 @@ def test_graphs_of_a_batch_keep_their_own_cells() -> None:
         assert torch.equal(quotient(batch.singletons), quotient(batch.singletons).T)
 
 
+def test_the_transposed_quotient_is_scaled_by_the_sizes() -> None:
+    graphs = Graphs.join([graph_of(networkx.barbell_graph(4, 3)), graph_of(networkx.balanced_tree(2, 3))])
+    sizes, found = graphs.partition.cell.bincount().double(), quotient(graphs.partition)
+    torch.testing.assert_close(found.T, sizes[:, None] * found / sizes)
+
+
 def test_sums_over_neighbors_are_products_with_the_quotient() -> None:
     graphs = Graphs.join([graph_of(networkx.barbell_graph(4, 3)), graph_of(networkx.balanced_tree(2, 3))])
     x = torch.randn(len(graphs.partition.representative), 2, dtype=torch.float64, requires_grad=True)

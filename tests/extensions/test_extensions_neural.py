@@ -110,7 +110,7 @@ def test_eigenpairs_are_those_of_the_matrix(solver: Eigensolver, n: int, d: int)
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)
-@pytest.mark.parametrize(("n", "d"), [(7, 4), (4, 7), (5, 5)])
+@pytest.mark.parametrize(("n", "d"), [(7, 4), (4, 7), (5, 5), (3, 3)])
 def test_eigenpairs_beyond_the_rank_are_zeros(solver: Eigensolver, n: int, d: int) -> None:
     factor = (embeddings_of(n, 2, 1) @ embeddings_of(d, 2, 2).T)[None]
     values, vectors = solver(torch.cat([factor, torch.zeros_like(factor)]), 4)

@@ -185,7 +185,7 @@ class _Broadened(torch.autograd.Function):
         else:
             values, vectors = torch.linalg.eigh(factor @ factor.mT)
         values, vectors = values.flip(-1), vectors.flip(-1)
-        some = values > torch.finfo(values.dtype).eps * max(elements, features) * values[:, :1]
+        some = values > 10 * max(elements, features) * torch.finfo(values.dtype).eps * values[:, :1]
         values, vectors = values.where(some, 0.0), vectors.where(some[:, None], 0.0)
         ctx.save_for_backward(factor, values, vectors)
         ctx.broadening = broadening

@@ -41,7 +41,7 @@ from tammes.sources import InBatch
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.attack import InputAttack
 from tammes.training.care import Care
-from tammes.training.comparison_rules import (
+from tammes.training.loss_rules import (
     check_attack,
     check_crops,
     check_equivariance,

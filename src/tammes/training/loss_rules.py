@@ -1,4 +1,4 @@
-"""Rules for what a training compares: its negatives, temperature, crops, equivariance and attack."""
+"""Rules for the parts of a training's loss: negatives, temperature, crops, equivariance and attack."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_temperature(config: TrainingConfig) -> None:
     """Refuse a temperature that cannot be annealed or learned as asked.
 
     Raises:
-        ValueError: with what is left out best.
+        ValueError: with the part to leave out.
     """
     annealing = config.annealing
     if not isinstance(annealing, Falling | Rising | Oscillating | None):
