@@ -41,14 +41,6 @@ from tammes.sources import InBatch
 from tammes.training.annealing import Falling, Oscillating, Rising
 from tammes.training.attack import InputAttack
 from tammes.training.care import Care
-from tammes.training.loss_rules import (
-    check_attack,
-    check_crops,
-    check_equivariance,
-    check_negatives,
-    check_queue,
-    check_temperature,
-)
 from tammes.training.kind_rules import (
     check_chunk,
     check_graph_parts,
@@ -56,6 +48,14 @@ from tammes.training.kind_rules import (
     check_stop,
     check_text_parts,
     check_volume_parts,
+)
+from tammes.training.loss_rules import (
+    check_attack,
+    check_crops,
+    check_equivariance,
+    check_negatives,
+    check_queue,
+    check_temperature,
 )
 from tammes.training.masked import Masked
 from tammes.training.masked_rules import check_masked
