@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tammes import Hard, NodesToGraphs, Objective, Softplus
-from tammes.evaluation import SVM, CrossValidation
+from tammes.evaluation import SVM, CrossValidation, LabeledFeatures
 from tammes.papers import entries
 from tammes.papers.entry import Request
 from tammes.papers.jiang import GRAPHS_TRANSPORT, graphs_transport
@@ -22,12 +22,12 @@ from tammes.papers.robinson_negatives import (
     graphs_nodes,
 )
 from tammes.papers.robinson_negatives.easy import Easy
-from tammes.papers.robinson_negatives.graph_tables import CLEAN, INNER, GraphResults
+from tammes.papers.robinson_negatives.graph_scores import GraphScore, GraphTest
+from tammes.papers.robinson_negatives.graph_tables import CLEAN, INNER, TESTS, GraphResults
 from tammes.papers.robinson_negatives.graph_training import (
     FLOORS,
     GraphRun,
     GraphScale,
-    GraphScore,
     cells_of,
     load_sets,
     measurer,
@@ -141,7 +141,8 @@ def a_score(svm: float) -> GraphScore:
     return GraphScore(
         published=svm,
         svm=svm,
-        inner=svm,
+        tests=(svm, svm),
+        inner=(svm, svm),
         logistic=svm,
         distinct=0.0,
         blocks=svm,
@@ -156,11 +157,36 @@ def test_the_best_method_is_chosen_by_the_inner_folds_alone() -> None:
     scores = {}
     for method, svm, inner in (("a", 0.9, 0.1), ("b", 0.2, 0.8), ("less", 0.1, 0.0)):
         run = GraphRun(data="MUTAG", method=method, seed=0, graphs=9, epochs=1, folds=3)
-        scores[run] = replace(a_score(svm), inner=inner)
+        scores[run] = replace(a_score(svm), inner=(inner, inner))
     results = GraphResults(scores=scores)
-    assert results.best("MUTAG", ("a", "b"), CLEAN, INNER) == [0.2]
-    assert results.best_over("MUTAG", ("a", "b"), ("less",), CLEAN, INNER).mean == pytest.approx(0.1)
+    assert results.best("MUTAG", ("a", "b"), TESTS, INNER) == [0.2]
+    assert results.best_over("MUTAG", ("a", "b"), ("less",), TESTS, INNER).mean == pytest.approx(0.1)
     assert results.best_mean_over("MUTAG", ("a", "b"), "less", CLEAN).mean == pytest.approx(0.8)
+
+
+def test_the_best_method_is_chosen_for_each_test_fold() -> None:
+    scores = {}
+    for seed in range(2):
+        for method, tests, inner in (("a", (0.9, 0.5), (0.8, 0.1)), ("b", (0.4, 0.3), (0.7, 0.9))):
+            run = GraphRun(data="MUTAG", method=method, seed=seed, graphs=9, epochs=1, folds=2)
+            scores[run] = replace(a_score(0.0), tests=tests if seed == 0 else tests[::-1], inner=inner)
+    results = GraphResults(scores=scores)
+    assert results.best("MUTAG", ("a", "b"), TESTS, INNER) == pytest.approx([0.6, 0.45])
+
+
+def test_what_inner_folds_say_of_a_test_fold_does_not_depend_on_its_labels() -> None:
+    labels, features = torch.arange(24) % 2, torch.randn(24, 3, generator=torch.Generator().manual_seed(0))
+    validation, machine = CrossValidation(folds=3), SVM(costs=(0.1, 10.0))
+    numbers = torch.arange(24)
+    test = GraphTest(labels=labels, numbers=numbers, validation=validation, machine=machine)
+    score = test.score([features], loss=0.0, seconds=0.0)
+    for (train, tested), inner, right in zip(
+        validation.splits(labels), score.inner, score.tests, strict=True
+    ):
+        known = LabeledFeatures(features=features[train], labels=labels[train])
+        found, alone = machine.predict_scored(known, features[tested])
+        assert (alone, float((found == labels[tested]).double().mean())) == (inner, right)
+    assert score.svm == pytest.approx(sum(score.tests) / 3)
 
 
 def test_stages_do_not_change_the_training() -> None:
@@ -217,7 +243,7 @@ def test_easy_negatives_have_the_weights_of_hard_ones_reversed() -> None:
 
 def test_too_few_different_graphs_have_no_number() -> None:
     graphs = random_graph_set(8)
-    test = graph_training.GraphTest(
+    test = GraphTest(
         labels=graphs.required_labels(),
         numbers=torch.tensor([0, 1, 0, 1, 0, 1, 2, 3]),
         validation=CrossValidation(folds=4),

@@ -23,6 +23,7 @@ class Setting:
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Score:
     accuracy: float
+    folds: tuple[float, ...] = (1 / 3, 1e-17)
 
 
 CELLS = [
@@ -45,6 +46,16 @@ def test_what_is_written_is_read_back_to_the_last_digit(tmp_path):
     expected = {cell: score(cell) for cell in CELLS}
     assert finished(tmp_path / "table.csv") == expected
     assert Results(tmp_path / "table.csv", Setting, Score).known == expected
+
+
+def test_numbers_in_a_tuple_are_one_column(tmp_path):
+    path = tmp_path / "table.csv"
+    Results(path, Setting, Score).append(CELLS[0], Score(accuracy=0.5, folds=(0.25, 0.75)))
+    header, line = path.read_text().splitlines()
+    assert (header.split(",")[-1], line.split(",")[-1]) == ("folds", "0.25 0.75")
+    path.write_text(f"{header}\n{line.replace('0.75', 'many')}\n")
+    with pytest.raises(ValueError, match="line 2: expected .*folds, got .*0.25 many"):
+        Results(path, Setting, Score)
 
 
 def test_a_cell_that_is_done_has_a_line_where_there_is_no_terminal(tmp_path, capsys):

@@ -52,12 +52,17 @@ class CrossValidation:
 
     def accuracy(self, predict: Predict, points: LabeledFeatures) -> float:
         """Return the mean over folds and repetitions of the share of points classified correctly."""
+        accuracies = self.accuracies(predict, points)
+        return sum(accuracies) / len(accuracies)
+
+    def accuracies(self, predict: Predict, points: LabeledFeatures) -> list[float]:
+        """Return the share of points classified correctly in each fold, repetition by repetition."""
         accuracies = []
         for train, test in self.splits(points.labels):
             known = LabeledFeatures(features=points.features[train], labels=points.labels[train])
             found = predict(known, points.features[test])
             accuracies.append(float((found.cpu() == points.labels[test]).to(torch.float64).mean()))
-        return sum(accuracies) / len(accuracies)
+        return accuracies
 
     def splits(self, labels: Int[Tensor, " n"]) -> Iterator[tuple[Int[Tensor, " a"], Int[Tensor, " b"]]]:
         """Yield the rows to learn from and those to classify, fold by fold."""

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 Cell = TypeVar("Cell", bound="DataclassInstance")
 Score = TypeVar("Score", bound="DataclassInstance")
 
-_READ: dict[type, Callable[[str], Any]] = {
+_READ: dict[Any, Callable[[str], Any]] = {
     str: str,
     int: int,
     float: float,
     bool: {"True": True, "False": False}.__getitem__,
+    tuple[float, ...]: lambda text: tuple(map(float, text.split())),
 }
 
 
@@ -44,7 +45,7 @@ class Study(Generic[Cell, Score]):
     Args:
         cells: frozen dataclasses with integer, float, string or bool fields: all settings that a score
             depends on, so that a cell with other settings is another cell. The most important come first.
-        scores: dataclass likewise, of what is measured.
+        scores: dataclass likewise, of what is measured; numbers in a tuple are one column.
         measure: function that measures one cell; the same cell gives the same score.
         name: function that names a cell in the progress bar.
         protocol: seeds, controls and search space.
@@ -327,5 +328,6 @@ def complete(
 
 def _line(values: Sequence[object]) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(values)
+    cells = [" ".join(map(str, value)) if isinstance(value, tuple) else value for value in values]
+    csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue().encode("utf-8")

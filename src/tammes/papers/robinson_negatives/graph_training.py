@@ -1,4 +1,4 @@
-"""Training and measurement of one encoder of graphs, for the entries that compare negatives on graphs."""
+"""Training of one encoder of graphs, for the entries that compare negatives on graphs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,11 @@ from torch import Tensor
 from tammes.data import GraphSet, tu_set
 from tammes.data.tu_sets import tu_files
 from tammes.encoders import GINEncoderConfig, ProjectionHeadConfig, ShortcutHeadConfig
-from tammes.evaluation import (
-    SVM,
-    CrossValidation,
-    LabeledFeatures,
-    LinearProbe,
-    degree_histograms,
-    equal_graphs,
-    leaked,
-    wl_features,
-)
+from tammes.evaluation import SVM, CrossValidation, degree_histograms, equal_graphs, wl_features
 from tammes.evaluation.svm import COSTS
-from tammes.evaluation.weisfeiler_lehman import first_of_each
 from tammes.objective import Objective
 from tammes.papers.entry import Request
+from tammes.papers.robinson_negatives.graph_scores import GraphScore, GraphTest
 from tammes.positives import GraphAugmentation, OwnGraph, SameInstance
 from tammes.training import (
     Adam,
@@ -145,35 +136,6 @@ class GraphRun:
     folds: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class GraphScore:
-    """Measurements of an encoder, all in the same stratified folds.
-
-    Args:
-        published: accuracy of the SVM at the best of several epochs, by the test folds themselves.
-        svm: accuracy of the SVM after the last epoch.
-        inner: its accuracy in the inner folds of the training graphs, by which settings may be chosen.
-        logistic: accuracy of the logistic regression after the last epoch.
-        distinct: accuracy of the SVM after the last epoch, without graphs that equal an earlier one.
-        blocks: accuracy of the SVM after the last epoch, in folds of graphs that are adjacent in the file.
-        different: number of graphs without equal ones.
-        leaked: share of the test graphs with an equal one among the training graphs.
-        loss: mean training loss of the last epoch.
-        seconds: processor time of the training.
-    """
-
-    published: float
-    svm: float
-    inner: float
-    logistic: float
-    distinct: float
-    blocks: float
-    different: int
-    leaked: float
-    loss: float
-    seconds: float
-
-
 def cells_of(sets: Mapping[str, GraphSet], methods: Sequence[str], scale: GraphScale) -> list[GraphRun]:
     """Return all runs, those of the first seed first: a study stopped after it is whole, with fewer seeds."""
     return [
@@ -288,63 +250,3 @@ def _trained(config: TrainingConfig, graphs: GraphSet, *, stages: int) -> Iterat
                 machine=Machine(accelerator="cpu"),
             )
             yield _features(run.model, graphs), run.metrics[-1].loss or 0.0
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class GraphTest:
-    """The measurements of features, in the same folds for every method.
-
-    Args:
-        labels: class of each graph.
-        numbers: number of each graph, the same for graphs that are equal.
-        validation: folds.
-        machine: support vector machine.
-    """
-
-    labels: Tensor
-    numbers: Tensor
-    validation: CrossValidation
-    machine: SVM
-
-    def score(self, several: Sequence[Tensor], *, loss: float, seconds: float) -> GraphScore:
-        """Return the measurements of features after several epochs, the last ones last."""
-        accuracies, inner = zip(*map(self._svm, several), strict=True)
-        first = first_of_each(self.numbers)
-        points = LabeledFeatures(features=several[-1], labels=self.labels)
-        return GraphScore(
-            published=max(accuracies),
-            svm=accuracies[-1],
-            inner=inner[-1],
-            logistic=self.validation.accuracy(LinearProbe().predict, points),
-            distinct=self._distinct(several[-1], first),
-            blocks=replace(self.validation, in_order=True).accuracy(self.machine.predict, points),
-            different=len(first),
-            leaked=self._leaked(),
-            loss=loss,
-            seconds=seconds,
-        )
-
-    def _svm(self, features: Tensor) -> tuple[float, float]:
-        """Return the accuracy on the test folds, and the mean of the inner ones."""
-        inner = []
-
-        def predict(train: LabeledFeatures, tested: Tensor) -> Tensor:
-            found, score = self.machine.predict_scored(train, tested)
-            inner.append(score)
-            return found
-
-        points = LabeledFeatures(features=features, labels=self.labels)
-        return self.validation.accuracy(predict, points), sum(inner) / len(inner)
-
-    def _distinct(self, features: Tensor, first: list[int]) -> float:
-        """Return the accuracy on different graphs; 0 if a class has fewer of them than folds."""
-        labels = self.labels[first]
-        counts = labels.unique(return_counts=True)[1]
-        if len(counts) < 2 or int(counts.min()) < self.validation.folds:
-            return 0.0
-        points = LabeledFeatures(features=features[first], labels=labels)
-        return self.validation.accuracy(self.machine.predict, points)
-
-    def _leaked(self) -> float:
-        splits = list(self.validation.splits(self.labels))
-        return sum(leaked(self.numbers, train, test) for train, test in splits) / len(self.labels)

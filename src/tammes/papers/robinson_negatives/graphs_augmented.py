@@ -1,7 +1,7 @@
 """Graphs against graphs: GraphCL's views, with the negatives that the papers try between nodes and graphs.
 
 Each graph has two augmented views; the views of the other graphs of the batch are its negatives. Every kind
-of negatives is searched over four settings, which the inner folds choose for each seed.
+of negatives is searched over four settings, which the inner folds choose for each test fold.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +12,12 @@ from tammes.objective import Objective
 from tammes.papers.entry import Request
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.page import Figure, PaperPage
+from tammes.papers.robinson_negatives.graph_scores import GraphScore
 from tammes.papers.robinson_negatives.graph_tables import (
     CLEAN,
     INNER,
     REMARKS,
+    TESTS,
     GraphResults,
     learned,
     numbers,
@@ -30,7 +32,6 @@ from tammes.papers.robinson_negatives.graph_training import (
     SETS,
     GraphRun,
     GraphScale,
-    GraphScore,
     load_sets,
     scale_of,
 )
@@ -86,7 +87,7 @@ SEARCH: Mapping[str, Sequence[float]] = {
     "epsilon": EPSILONS,
 }
 """Settings that are searched, with their values."""
-CHOICE = "each with the best of four settings for each seed, not chosen on test data"
+CHOICE = "each with the best of four settings for each test fold, chosen on its training graphs"
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "InfoNCE": tuple(INFO_NCE),
     "DCL": tuple(DCL),
@@ -181,14 +182,14 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
 
 def _effects(results: GraphResults, more: str, less: str) -> tuple[Effect, ...]:
     return tuple(
-        points(data, results.best_over(data, FAMILIES[more], FAMILIES[less], CLEAN, INNER))
+        points(data, results.best_over(data, FAMILIES[more], FAMILIES[less], TESTS, INNER))
         for data in results.sets
     )
 
 
 def _differences(results: GraphResults, more: Sequence[str], less: Sequence[str]) -> str:
     return "; ".join(
-        f"{data} {results.best_over(data, more, less, CLEAN, INNER).points}" for data in results.sets
+        f"{data} {results.best_over(data, more, less, TESTS, INNER).points}" for data in results.sets
     )
 
 

@@ -15,11 +15,13 @@ from tammes.papers.entry import Request
 from tammes.papers.finding import Finding
 from tammes.papers.page import Figure, PaperPage
 from tammes.papers.robinson_negatives.easy import Easy
+from tammes.papers.robinson_negatives.graph_scores import GraphScore
 from tammes.papers.robinson_negatives.graph_tables import (
     CLEAN,
     INNER,
     PUBLISHED,
     REMARKS,
+    TESTS,
     GraphResults,
     learned,
     numbers,
@@ -34,7 +36,6 @@ from tammes.papers.robinson_negatives.graph_training import (
     SETS,
     GraphRun,
     GraphScale,
-    GraphScore,
     load_sets,
     scale_of,
 )
@@ -114,10 +115,10 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
         found = [
             Finding(
                 paper="Section 3.5.2: hard negatives are better than InfoGraph on six of eight sets.",
-                ours="beta chosen for each seed by the inner folds, over beta = 0, after the last epoch. "
+                ours="beta chosen for each test fold by the inner ones, over beta = 0, after the last epoch. "
                 f"The thesis has {_gains(better)}:",
                 effects=tuple(
-                    points(data, results.best_over(data, HARD, (INFO_GRAPH,), CLEAN, INNER))
+                    points(data, results.best_over(data, HARD, (INFO_GRAPH,), TESTS, INNER))
                     for data in better
                 ),
                 controls=controls,
@@ -143,7 +144,7 @@ def _gains(sets: Sequence[str]) -> str:
 
 def _as_well(results: GraphResults) -> Finding:
     worse = [
-        data for data in results.sets if results.best_over(data, HARD, (INFO_GRAPH,), CLEAN, INNER).below_zero
+        data for data in results.sets if results.best_over(data, HARD, (INFO_GRAPH,), TESTS, INNER).below_zero
     ]
     return Finding(
         paper="Section 3.5.2: hard negatives do as well as InfoGraph in all cases.",
