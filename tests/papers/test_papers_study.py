@@ -286,7 +286,8 @@ def test_a_header_that_was_cut_off_is_written_again(tmp_path, cut):
 
 
 @pytest.mark.parametrize(
-    "line", ["a,one,0.1,True,0.5", "a,1,0.1,true,0.5", "a,1,0.1,True", "a,1,0.1,True,0.5,0.6"]
+    "line",
+    ["a,one,0.1,True,0.5,0.6", "a,1,0.1,true,0.5,0.6", "a,1,0.1,True", "a,1,0.1,True,0.5,0.6,0.7"],
 )
 def test_a_line_that_cannot_be_read_is_named(tmp_path, line):
     path = tmp_path / "table.csv"
