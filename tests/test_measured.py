@@ -141,6 +141,7 @@ def is_part(row: list[str], whole: list[str]) -> bool:
 
 # A page, the beginning of a table's first line, and the kept study that the table shows.
 STUDIES = (
+    ("features.md", "| | readout | over its host", "features-classification"),
     ("geometry.md", "| | neighbors that stay", "geometry-retrieval"),
     ("geometry.md", "| | untrained | uniform negatives |", "geometry-packing"),
     ("graphs.md", "| set | negatives | published", "graphs-hard-molecules"),
