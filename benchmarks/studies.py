@@ -77,6 +77,7 @@ KEPT = (
     Kept(entry="spectral-properties", budget=0.02, seeds=5),
     Kept(entry="spectral-substructures", budget=0.02, seeds=5, data="substructures"),
     Kept(entry="features-pictures", budget=0.1, data=CIFAR_100),
+    Kept(entry="features-pictures", budget=0.1, data=CIFAR_10, name="features-pictures-cifar-10"),
     Kept(entry="features-robust", budget=0.1, data=CIFAR_100),
     Kept(entry="features-adversarial", budget=0.1, data=CIFAR_100),
     Kept(entry="geometry-retrieval", budget=0.1, data="flowers"),

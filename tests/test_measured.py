@@ -6,7 +6,7 @@ import csv
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -141,6 +141,7 @@ def is_part(row: list[str], whole: list[str]) -> bool:
 
 # A page, the beginning of a table's first line, and the kept study that the table shows.
 STUDIES = (
+    ("features.md", "| Trifeature | shape", "features-trade-off"),
     ("features.md", "| | readout | over its host", "features-classification"),
     ("geometry.md", "| | neighbors that stay", "geometry-retrieval"),
     ("geometry.md", "| | untrained | uniform negatives |", "geometry-packing"),
@@ -169,26 +170,35 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
     columns = list(rows[0])
     settings, measured = columns[: columns.index("seed")], columns[columns.index("seed") + 1 :]
     for column in measured:
-        arms: dict[tuple[str, ...], dict[str, str]] = {}
+        arms: dict[tuple[str, ...], dict[str, list[float]]] = {}
         for row in rows:
             cells = arms.setdefault(tuple(row[name] for name in settings), {})
             assert row["seed"] not in cells
-            cells[row["seed"]] = row[column]
+            cells[row["seed"]] = numbers_in(row[column])
         several = {
-            arm: {seed: float(cell) for seed, cell in cells.items()}
+            arm: cells
             for arm, cells in arms.items()
-            if len(cells) > 1 and all(re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell) for cell in cells.values())
+            if len(cells) > 1 and all(cells.values()) and len(set(map(len, cells.values()))) == 1
         }
-        for numbers in several.values():
-            yield ends_of(list(numbers.values()))
+        for cells in several.values():
+            yield from map(ends_of, zip(*cells.values(), strict=True))
         for (one, mine), (other, theirs) in itertools.permutations(several.items(), 2):
             if one[0] == other[0] and mine.keys() == theirs.keys():
-                yield ends_of([mine[seed] - theirs[seed] for seed in mine])
+                pairs = [list(zip(mine[seed], theirs[seed], strict=False)) for seed in mine]
+                yield from map(ends_of, zip(*([a - b for a, b in pair] for pair in pairs), strict=True))
 
 
-def ends_of(numbers: list[float]) -> tuple[float, float, float]:
+def numbers_in(cell: str) -> list[float]:
+    """Numbers of a cell: one, several with spaces between them, or those of a JSON object; else none."""
+    if cell.startswith("{"):
+        return [float(value) for value in json.loads(cell).values()]
+    is_numbers = re.fullmatch(r"-?[\d.]+(e-?\d+)?( -?[\d.]+(e-?\d+)?)*", cell)
+    return [float(word) for word in cell.split()] if is_numbers else []
+
+
+def ends_of(numbers: Iterable[float]) -> tuple[float, float, float]:
     """Their mean and the ends of its 95 % interval."""
-    found = Estimate.over_seeds(numbers)
+    found = Estimate.over_seeds(list(numbers))
     return found.mean, found.low, found.high
 
 

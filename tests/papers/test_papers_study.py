@@ -54,7 +54,7 @@ def test_numbers_in_a_tuple_are_one_column(tmp_path):
     header, line = path.read_text().splitlines()
     assert (header.split(",")[-1], line.split(",")[-1]) == ("folds", "0.25 0.75")
     path.write_text(f"{header}\n{line.replace('0.75', 'many')}\n")
-    with pytest.raises(ValueError, match="line 2: expected .*folds, got .*0.25 many"):
+    with pytest.raises(ValueError, match=r"line 2: expected .*folds, got .*0\.25 many"):
         Results(path, Setting, Score)
 
 
