@@ -331,3 +331,12 @@ def test_rho_of_sets_is_its_formula() -> None:
     for layer in rho.layers.layers:
         values = (layer.own(values) + layer.all(values.mean(1, keepdim=True))).relu()
     torch.testing.assert_close(rho.forward(encoded, copies), rho.last(values.mean(1)))
+
+
+@pytest.mark.parametrize("config", PHIS, ids=lambda part: type(part).__name__)
+def test_lists_of_neighbors_are_made_for_the_phi_that_reads_edges(config: PhiConfig) -> None:
+    signnet = network(config, SummedConfig(width=6), training=False)
+    seen: list[Copies] = []
+    signnet.phi.register_forward_pre_hook(lambda _, given: seen.append(given[1]))
+    called(signnet, X, DATA)
+    assert ("neighborhoods" in vars(seen[0])) == isinstance(signnet.phi, GIN) == signnet.phi.reads_edges

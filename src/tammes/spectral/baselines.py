@@ -136,7 +136,7 @@ class OneSign(Phi):
     def __init__(self, phi: Phi) -> None:
         super().__init__()
         self.phi = phi
-        self.outputs = phi.outputs
+        self.outputs, self.reads_edges = phi.outputs, phi.reads_edges
 
     @override
     def forward(self, signals: Signals, copies: Copies) -> Signals:

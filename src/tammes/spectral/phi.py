@@ -21,11 +21,13 @@ Signals = Float[Tensor, "rows signs _"]
 class Phi(nn.Module):
     """phi: a network on signals on graphs that treats eigenvectors one by one, and all nodes alike.
 
-    A subclass sets `outputs`, the number of channels of its output. It gets all eigenvectors of a batch at
-    once.
+    A subclass sets `outputs`, the number of channels of its output, and perhaps `reads_edges`. It gets all
+    eigenvectors of a batch at once.
     """
 
     outputs: int
+    reads_edges: bool = True
+    """Whether it sums over neighbors; else their lists are not made before it is called."""
 
     def forward(self, signals: Signals, copies: Copies) -> Signals:
         """Return phi(v) and phi(-v), which must not depend on each other.
@@ -44,6 +46,8 @@ class NodeLayers(Phi):
         layers: network from `(rows, ..., inputs)` values and their groups to `(rows, ..., outputs)`.
         outputs: channels of its output.
     """
+
+    reads_edges = False
 
     def __init__(self, layers: nn.Module, outputs: int) -> None:
         super().__init__()
@@ -175,6 +179,8 @@ class Elementwise(Phi):
         config: settings.
         inputs: channels of a signal.
     """
+
+    reads_edges = False
 
     def __init__(self, config: ElementwiseConfig, inputs: int) -> None:
         super().__init__()

@@ -131,6 +131,8 @@ class Spectral(Phi):
     v v^T x, where the paper's experiment has DeepSets of v alone.
     """
 
+    reads_edges = False
+
     def __init__(self, *, width: int) -> None:
         super().__init__()
         self.outputs = 1

@@ -65,6 +65,8 @@ class Entrywise(Phi):
     number by number. The sizes are those of Table E.7.
     """
 
+    reads_edges = False
+
     def __init__(self) -> None:
         super().__init__()
         self.outputs = PHI_OUTPUTS
