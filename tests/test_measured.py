@@ -149,6 +149,7 @@ STUDIES = (
     ("features.md", "| | D | D_R", "features-robust"),
     ("features.md", "| | readout | over its host", "features-classification"),
     ("features.md", "| | unchanged | radius", "features-adversarial"),
+    ("geometry.md", "| | readout | cosine", "geometry-ablation"),
     ("geometry.md", "| | neighbors that stay", "geometry-retrieval"),
     ("geometry.md", "| | untrained | uniform negatives |", "geometry-packing"),
     ("graphs.md", "| set | negatives | published", "graphs-hard-molecules"),
