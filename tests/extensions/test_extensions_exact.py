@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tammes.extensions import (
     Program,
     SolutionCache,
     clique_of_size,
+    conflicts,
     exact_answers,
     integer_program,
     maximum_clique,
@@ -33,7 +35,7 @@ from tammes.extensions import (
     maximum_cut,
     maximum_independent_set,
 )
-from tammes.extensions.conflicts import greedy_without, largest_clique, largest_without
+from tammes.extensions.conflicts import _later, greedy_without, largest_clique, largest_without
 
 
 def test_exact_answers_are_the_best_of_all_sets() -> None:
@@ -108,6 +110,22 @@ def test_cliques_out_of_time_have_a_bound() -> None:
     neighbors = [set(graph[node]) for node in range(150)]
     answer = largest_clique(neighbors, seconds=0.05)
     assert 0 < answer.score < answer.bound <= 150
+    assert all(second in neighbors[first] for first, second in itertools.combinations(answer.members, 2))
+
+
+def test_after_the_time_no_other_neighborhood_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def counted(found: Sequence[set[int]]) -> list[int]:
+        tried.append(len(found))
+        return greedy_without(found)
+
+    monkeypatch.setattr(conflicts, "greedy_without", counted)
+    graph = networkx.gnp_random_graph(150, 0.9, seed=0)
+    neighbors = [set(graph[node]) for node in range(150)]
+    answer = largest_clique(neighbors, seconds=0.0)
+    assert len(tried) == 1
+    assert answer.bound == tried[0] + 1 >= 1 + max(len(others) for others in _later(neighbors).values())
     assert all(second in neighbors[first] for first, second in itertools.combinations(answer.members, 2))
 
 

@@ -25,12 +25,18 @@ def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) ->
         >>> largest_without([{1}, {0, 2}, {1}])
         Answer(score=2.0, bound=2.0, members=(0, 2))
     """
-    greedy, elements = greedy_without(conflicts), len(conflicts)
-    if seconds <= 0:
+    ends, elements = time.monotonic() + seconds, len(conflicts)
+    greedy = greedy_without(conflicts)
+    rows = []
+    for clique in _clique_cover(conflicts):
+        rows.append([(element, 1.0) for element in clique])
+        if time.monotonic() >= ends:
+            break
+    left = ends - time.monotonic()
+    if left <= 0:
         return _answer(greedy, elements)
-    rows = [[(element, 1.0) for element in clique] for clique in _clique_cover(conflicts)]
     program = Program(gain=[1.0] * elements, rows=rows, limits=[1.0] * len(rows), elements=elements)
-    found = program.solve(seconds).rounded()
+    found = program.solve(left).rounded()
     return _answer(max(found.members, greedy, key=len), found.bound)
 
 
@@ -70,8 +76,10 @@ def largest_clique(neighbors: Sequence[set[int]], seconds: float = math.inf) -> 
     for node, others in later:  # the largest neighborhoods first: the rest cannot hold a larger clique
         if len(others) < len(best):
             break
-        left = max(0.0, ends - time.monotonic())
-        if len(others) <= FEW and left:  # as in molecules: quicker than to set up a program
+        left = ends - time.monotonic()
+        if left <= 0 and best:
+            return _answer(sorted(best), max(bound, len(others) + 1))
+        if len(others) <= FEW and left > 0:  # as in molecules: quicker than to set up a program
             clique = _largest_among(neighbors, others)
             most: float = len(clique)
         else:
@@ -124,9 +132,8 @@ def _answer(chosen: Sequence[int], bound: int | float) -> Answer:
     return Answer(score=float(len(chosen)), bound=float(bound), members=tuple(chosen))
 
 
-def _clique_cover(conflicts: Sequence[set[int]]) -> list[list[int]]:
-    """Return cliques of conflicts that together contain every conflict, built greedily."""
-    cover: list[list[int]] = []
+def _clique_cover(conflicts: Sequence[set[int]]) -> Iterator[list[int]]:
+    """Yield cliques of conflicts that together contain every conflict, built greedily."""
     covered: set[tuple[int, int]] = set()
     for first, second in sorted((first, other) for first, others in enumerate(conflicts) for other in others):
         if first > second or (first, second) in covered:
@@ -138,5 +145,4 @@ def _clique_cover(conflicts: Sequence[set[int]]) -> list[list[int]]:
             clique.append(element)
             common = common & conflicts[element]
         covered.update(combinations(sorted(clique), 2))
-        cover.append(clique)
-    return cover
+        yield clique
