@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, takewhile
 
 from tammes.extensions.integer_program import Answer, Program
 
@@ -25,15 +25,10 @@ def largest_without(conflicts: Sequence[set[int]], seconds: float = math.inf) ->
         >>> largest_without([{1}, {0, 2}, {1}])
         Answer(score=2.0, bound=2.0, members=(0, 2))
     """
-    ends, elements = time.monotonic() + seconds, len(conflicts)
-    greedy = greedy_without(conflicts)
-    rows = []
-    for clique in _clique_cover(conflicts):
-        rows.append([(element, 1.0) for element in clique])
-        if time.monotonic() >= ends:
-            break
-    left = ends - time.monotonic()
-    if left <= 0:
+    ends, greedy, elements = time.monotonic() + seconds, greedy_without(conflicts), len(conflicts)
+    cover = takewhile(lambda _: time.monotonic() < ends, _clique_cover(conflicts))
+    rows = [[(element, 1.0) for element in clique] for clique in cover]
+    if (left := ends - time.monotonic()) <= 0:
         return _answer(greedy, elements)
     program = Program(gain=[1.0] * elements, rows=rows, limits=[1.0] * len(rows), elements=elements)
     found = program.solve(left).rounded()
@@ -72,8 +67,8 @@ def largest_clique(neighbors: Sequence[set[int]], seconds: float = math.inf) -> 
     ends = time.monotonic() + seconds
     best: set[int] = set()
     bound = 0.0
-    later = sorted(_later(neighbors).items(), key=lambda each: -len(each[1]))
-    for node, others in later:  # the largest neighborhoods first: the rest cannot hold a larger clique
+    # The largest neighborhoods come first, after which the rest cannot hold a larger clique.
+    for node, others in sorted(_later(neighbors).items(), key=lambda each: -len(each[1])):
         if len(others) < len(best):
             break
         left = ends - time.monotonic()
