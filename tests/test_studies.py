@@ -57,9 +57,9 @@ def test_a_page_has_every_statement_and_the_table_counts_them() -> None:
 
 def test_what_did_not_come_out_stands_under_its_own_heading() -> None:
     pages = import_module("study_pages")
-    effect = {"name": "gain", "mean": -1.0, "low": -1.5, "high": -0.5}
+    effect = {"name": "gain", "mean": -0.01, "low": -0.015, "high": -0.005, "text": "−1.0 [−1.5, −0.5]"}
     no = {"paper": "It is better.", "ours": "Here:", "verdict": "no", "effects": [effect], "controls": []}
     assert pages.kind_of(no) == pages.NO
-    assert "| effect | gain | −1 | −1.5 to −0.5 |" in pages.finding_lines(no)
+    assert "| effect | gain | −1.0 [−1.5, −0.5] |" in pages.finding_lines(no)
     open_ = no | {"verdict": "not resolved: at this size about 9 seeds would be needed"}
     assert pages.kind_of(open_) == pages.UNDECIDED

@@ -160,23 +160,10 @@ def finding_lines(finding: Mapping) -> list[str]:
     verdict = "" if kind_of(finding) == REMARK else f" **{finding['verdict'].capitalize()}.**"
     lines = [f"**{one_line(finding['paper'])}** {one_line(finding['ours'])}{verdict}".strip(), ""]
     if named:
-        lines += ["| | | mean | 95 % interval |", "|---|---|---|---|"]
-        lines += [table_row((kind, each["name"], *numbers_of(each))) for kind, each in named]
+        lines += ["| | | mean with 95 % interval |", "|---|---|---|"]
+        lines += [table_row((kind, each["name"], each["text"])) for kind, each in named]
         lines.append("")
     return lines
-
-
-def numbers_of(effect: Mapping) -> tuple[str, str]:
-    """Return mean and interval of an effect."""
-    if effect["mean"] is None:
-        return "not measured", ""
-    mean = signed(effect["mean"])
-    return mean, "" if effect["low"] is None else f"{signed(effect['low'])} to {signed(effect['high'])}"
-
-
-def signed(number: float) -> str:
-    """Return a number with three digits, and its sign."""
-    return f"{number:+.3g}".replace("-", "\N{MINUS SIGN}")
 
 
 def table_row(cells: Iterable[str]) -> str:

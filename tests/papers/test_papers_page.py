@@ -67,4 +67,11 @@ def test_findings_can_be_read_by_a_program(page, tmp_path):
     assert [each["verdict"] for each in found] == ["yes", "not measured yet", "check: passed", "–"]
     (effect,) = found[0]["effects"]
     assert effect["low"] < effect["mean"] < effect["high"]
-    assert found[1]["effects"][1] == {"name": "not measured", "mean": None, "low": None, "high": None}
+    assert effect["text"] == "+0.025 [+0.013, +0.037]"
+    assert found[1]["effects"][1] == {
+        "name": "not measured",
+        "mean": None,
+        "low": None,
+        "high": None,
+        "text": "not measured yet",
+    }

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
 from matplotlib.figure import Figure
 
@@ -12,12 +13,18 @@ from tammes.report.palette import INK, MUTED, objective_color
 
 FLOOR = 1e-5
 """Least error that `grouped_dots` draws on a logarithmic scale; smaller ones stand there too."""
+WIDE = 36
+"""Characters of the name of an axis in one line."""
 
 Number = float | Estimate
 
 
 def dots(
-    ours: Mapping[str, Number], paper: Mapping[str, float], *, label: str, limits: tuple[float, float]
+    ours: Mapping[str, Number],
+    paper: Mapping[str, float],
+    *,
+    label: str,
+    limits: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw a line for each name: our number as a dot with its 95 % interval, the paper's as a ring.
 
@@ -25,18 +32,21 @@ def dots(
         ours: numbers by name, from top to bottom.
         paper: numbers of the paper; names may be missing.
         label: name of the axis.
-        limits: ends of the axis, which is longer where a mean lies beyond them.
+        limits: ends of the axis, which is longer where a mean lies beyond them; left out, zero and the
+            highest end of an interval.
 
     Example:
         >>> drawn = dots({"a": Estimate.over_seeds([0.4, 0.5])}, {"a": 0.6}, label="accuracy", limits=(0, 1))
         >>> drawn.axes[0].get_xlabel()
         'accuracy'
     """
-    figure, axes = canvas(width=4.2, height=0.5 + 0.26 * len(ours))
+    figure, axes = canvas(width=max(4.2, 2.7 + 0.075 * max(map(len, ours))), height=0.5 + 0.26 * len(ours))
     places = list(range(len(ours)))
     low, middle, high = zip(*map(_ends, ours.values()), strict=True)
     drawn = [number for number in (*middle, *paper.values()) if math.isfinite(number)]
-    limits = min(limits[0], *drawn), max(limits[1], *drawn)
+    ends = [end for end in (*high, *paper.values()) if math.isfinite(end)]
+    known = limits or (0.0, 1.05 * max(ends, default=0.0))
+    limits = min(known[0], *drawn), max(known[1], *drawn)
     axes.hlines(places, *limits, color=MUTED, linewidth=0.3)
     color = objective_color(0)
     axes.hlines(places, low, high, color=color, linewidth=1.4)
@@ -48,7 +58,7 @@ def dots(
     axes.set_ylim(len(ours) - 0.5, -0.5)  # the first on top, and whole dots at both ends
     axes.set_xlim(*limits)
     axes.locator_params(axis="x", nbins=5)
-    axes.set_xlabel(label)
+    axes.set_xlabel(fill(label, WIDE))
     return figure
 
 
@@ -135,7 +145,7 @@ def grouped_dots(
     if logarithmic:
         axes.set_yscale("log")
     axes.set_xticks(range(len(groups)), groups, fontsize=TEXT)
-    axes.set_ylabel(label)
+    axes.set_ylabel(fill(label, WIDE))
     axes.margins(x=0.12)
     if len(ours) > 1:
         axes.legend(

@@ -33,11 +33,15 @@ class Effect:
     scale: float = 1.0
     words: str = ""
 
-    def __str__(self) -> str:
-        number = self.words or "not measured yet"
+    @property
+    def text(self) -> str:
+        """The difference as it stands on the page, with its interval."""
         if self.difference is not None and not self.words:
-            number = self.difference.text(self.digits, scale=self.scale, signed=True)
-        return f"{self.name}: {number}" if self.name else number
+            return self.difference.text(self.digits, scale=self.scale, signed=True)
+        return self.words or "not measured yet"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}" if self.name else self.text
 
 
 def within(name: str, ours: Estimate, target: float, tolerance: float, *, digits: int = 3) -> Effect:

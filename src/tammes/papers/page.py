@@ -110,9 +110,9 @@ def write_page(page: PaperPage, request: Request, protocol: Protocol) -> None:
 
 
 def _in_numbers(effect: Effect) -> dict[str, str | float | None]:
-    """Return an effect with the ends of its interval, which are None if they are not known."""
+    """Return an effect with the ends of its interval, which are None if they are not known, and its text."""
     found = effect.difference
     if found is None:
-        return {"name": effect.name, "mean": None, "low": None, "high": None}
+        return {"name": effect.name, "mean": None, "low": None, "high": None, "text": effect.text}
     ends = (found.low, found.high) if found.is_known else (None, None)
-    return {"name": effect.name, "mean": found.mean, "low": ends[0], "high": ends[1]}
+    return {"name": effect.name, "mean": found.mean, "low": ends[0], "high": ends[1], "text": effect.text}

@@ -125,7 +125,6 @@ def page(results: Mapping[FeatureRun, AttackScore], scale: FeatureScale) -> Pape
             {arm: scores.mean(arm, STANDARD) for arm in scores.names},
             {},
             label="standard accuracy",
-            limits=(0.0, 1.0),
         ),
         findings=findings,
         figures=_figures,

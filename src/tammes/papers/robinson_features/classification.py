@@ -222,6 +222,4 @@ def _times(scores: ArmScores[ReadoutScore], arm: str) -> str:
 
 
 def _readouts(scores: ArmScores[ReadoutScore]) -> Drawing:
-    return dots(
-        {arm: scores.mean(arm, PROBE) for arm in scores.names}, {}, label="linear readout", limits=(0.0, 1.0)
-    )
+    return dots({arm: scores.mean(arm, PROBE) for arm in scores.names}, {}, label="linear readout")

@@ -201,4 +201,4 @@ def _readouts(scores: ArmScores[FeatureScore]) -> Drawing:
         for name in features_of(scores)
         for arm in scores.names
     }
-    return dots(shown, {}, label="linear readout", limits=(0.0, 1.0))
+    return dots(shown, {}, label="linear readout")

@@ -152,7 +152,7 @@ def _readouts(scores: ArmScores[RobustScore]) -> Drawing:
         for name, column in COLUMNS.items()
         for arm in scores.names
     }
-    return dots(shown, {}, label="accuracy on test images", limits=(0.0, 1.0))
+    return dots(shown, {}, label="accuracy on test images")
 
 
 def _figures(measured: Mapping[str, ArmScores[RobustScore]]) -> list[Figure]:

@@ -271,7 +271,7 @@ def _figure(scores: ArmScores[FeatureScore]) -> Figure:
         "during the training (Figure B-3)": curves(
             dynamics, across="part of the epochs", up="linear readout"
         ),
-        "untrained encoder": dots(untrained, {}, label="untrained", limits=(0.0, 1.0)),
+        "untrained encoder": dots(untrained, {}, label="untrained"),
     }
     return Figure(
         title=f"{scores.data}: correlations, readouts over temperature and beta (Figures 4-3 and B-4)",

@@ -71,7 +71,7 @@ def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | 
     readout = {name: scores.mean(name, attrgetter("probe")) for name in scores.names}
     return PaperPage(
         title="The terms of the equivariance loss",
-        overview=dots(readout, {}, label="linear readout", limits=(0.0, 1.0)),
+        overview=dots(readout, {}, label="linear readout"),
         findings=findings(scores),
         figures=(_similarities(scores, run.epochs or scale.epochs),),
         numbers=_numbers(scores),

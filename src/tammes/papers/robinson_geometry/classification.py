@@ -64,7 +64,6 @@ def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | 
             {name: scores.mean(name, attrgetter(pick)) for name in scores.names},
             {},
             label=title,
-            limits=(0.0, 1.0),
         )
         for title, pick in (("linear readout", "probe"), ("nearest neighbors", "knn"))
     }

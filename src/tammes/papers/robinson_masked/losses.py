@@ -106,7 +106,7 @@ def _drawn(scores: Scores, runs: Sequence[MaskedRun], pick: Pick, label: str) ->
     shown = {run.method: scores.mean(run.arm, pick) for run in runs if _is_known(scores, run.arm, pick)}
     if not shown:
         readouts = {run.method: scores.mean(run.arm, PROBE) for run in runs}
-        return dots(readouts, {}, label="linear readout", limits=(0.0, 1.0))
+        return dots(readouts, {}, label="linear readout")
     ends = [each.mean for each in shown.values()]
     ends += [end for each in shown.values() if each.is_known for end in (each.low, each.high)]
     margin = 0.1 * (max(ends) - min(ends)) or 0.01

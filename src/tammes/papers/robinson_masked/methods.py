@@ -220,7 +220,7 @@ def _figures(scores: Scores, bases: Bases) -> list[Figure]:
             words="Accuracy on test images after fine-tuning.",
             panels=(
                 panel(
-                    dots(tuned, {}, label="accuracy, fine-tuned", limits=(0.0, 1.0)),
+                    dots(tuned, {}, label="accuracy, fine-tuned"),
                     f"Accuracy after fine-tuning on {scores.data}.",
                 ),
             ),

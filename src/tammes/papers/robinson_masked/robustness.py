@@ -75,7 +75,7 @@ def _nearly_all(scores: Scores, bases: Bases, rival: str, names: list[str]) -> F
 
 def _means(scores: Scores, bases: Bases) -> Drawing:
     shown = {arm: scores.mean(arm, ROBUST) for arm in scores.names}
-    return dots(shown, {}, label="mean accuracy under corruption", limits=(0.0, 1.0))
+    return dots(shown, {}, label="mean accuracy under corruption")
 
 
 def _figures(scores: Scores, bases: Bases) -> list[Figure]:
@@ -85,7 +85,6 @@ def _figures(scores: Scores, bases: Bases) -> list[Figure]:
             {name: scores.mean(bases.long(method).arm, under(name)) for name in names},
             {},
             label="accuracy",
-            limits=(0.0, 1.0),
         )
         for method in METHODS
     }

@@ -93,7 +93,7 @@ def findings(scores: Scores, bases: Bases) -> tuple[Finding, ...]:
 def _readouts(scores: Scores, bases: Bases) -> Drawing:
     paper = {bases.run(method).arm: readout for method, readout in PAPER.items()}
     shown = {arm: scores.mean(arm, PROBE) for arm in scores.names}
-    return dots(shown, paper, label="linear readout (rings: the thesis's ViT-B)", limits=(0.0, 1.0))
+    return dots(shown, paper, label="linear readout (rings: the thesis's ViT-B)")
 
 
 def _figures(scores: Scores, bases: Bases) -> list[Figure]:
