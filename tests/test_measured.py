@@ -253,6 +253,7 @@ def test_the_intervals_of_a_study_are_the_kept_ones(page: str, head: str, study:
 # A page of which every interval, also in its sentences, is one of the studies whose names begin so.
 PAGES = (
     ("graphs.md", "graphs-"),
+    ("latent.md", "positives-"),
     ("masked.md", "masked-"),
     ("spectral_texture.md", "spectral-texture"),
     ("volumes.md", "features-volumes"),
