@@ -68,6 +68,8 @@ def test_a_condition_that_holds_is_exit_code_1(table: Path, capsys: pytest.Captu
     [
         ("--labels kind", "expected a column kind"),
         ("--labels same", "two classes at least"),
+        ("--labels few.npy", "expected one entry in few.npy for each of 200 rows, got the shape (3, 4)"),
+        ("--labels none.npy", "No such file"),
         ("--pairs nowhere", "pairs of rows from 0 to 199"),
         ("--vectors label", "expected a numeric matrix label"),
         ("--fail-on rankmee<5", "did you mean rankme"),
@@ -88,6 +90,18 @@ def test_what_does_not_fit_is_one_line(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
     assert message in lines[0]
+
+
+def test_labels_may_have_a_file_of_their_own(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.random.default_rng(0).normal(size=(60, 4))
+    x[3] = 0
+    classes = np.array(["cat", "dog", "bird"] * 20)
+    np.save("x.npy", x)
+    np.save("classes.npy", classes)
+    assert main(["diagnose", "x.npy", "--labels", "classes.npy", "--drop"]) == 0
+    assert "Class prior: of these labels it is 0.33" in capsys.readouterr().out
+    found = pq.read_table("x-diagnosis/rows.parquet")
+    assert found["label"].to_pylist() == np.delete(classes, 3).tolist()
 
 
 def test_rows_that_are_not_usable_are_dropped_on_request(

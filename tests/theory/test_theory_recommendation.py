@@ -85,6 +85,14 @@ def test_an_estimated_prior_is_held_against_nobody_within_its_range() -> None:
     assert Recommendation(class_prior=0.04, factor=3).of_prior(0.1).endswith("has 0.1, the data 0.04.")
 
 
+def test_an_estimated_prior_does_not_replace_a_known_one() -> None:
+    said = Recommendation(class_prior=0.28, factor=6).of_prior(0.0033)
+    assert said == (
+        "Class prior: the objective has 0.0033; judged by this embedding it is about 0.28. "
+        "One over the number of classes is better, where you know it."
+    )
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

@@ -15,8 +15,9 @@ from tammes.diagnosis.condition import Condition
 from tammes.diagnosis.diagnose import measured
 from tammes.diagnosis.diagnosis import Diagnosis
 from tammes.diagnosis.embeddings_file import Embeddings, read_embeddings
-from tammes.diagnosis.formats import opened
+from tammes.diagnosis.formats import array_of, opened
 from tammes.diagnosis.input import Given, as_labels, as_pairs, as_splits
+from tammes.diagnosis.labeled import Labels
 from tammes.report.thumbnails import check_folder
 
 NAMES = ("text", "name", "sentence", "title", "id")
@@ -48,7 +49,8 @@ def main(choice: Diagnose) -> None:
 
 def _diagnosed(choice: Diagnose) -> Diagnosis:
     text = choice.text or _naming(choice)
-    named = [name for name in (choice.labels, choice.pairs, choice.splits, text) if name is not None]
+    labels = None if _is_array(choice.labels) else choice.labels
+    named = [name for name in (labels, choice.pairs, choice.splits, text) if name is not None]
     first = read_embeddings(choice.file, vectors=choice.vectors, columns=named, drop=choice.drop)
     second = None
     if choice.against is not None:
@@ -59,7 +61,7 @@ def _diagnosed(choice: Diagnose) -> Diagnosis:
     given = Given(
         points=torch.from_numpy(first.vectors),
         rows=first.rows,
-        labels=as_labels(columns[choice.labels], n) if choice.labels is not None else None,
+        labels=_labels(choice, first),
         pairs=as_pairs(columns[choice.pairs], n, first.rows) if choice.pairs is not None else None,
         splits=as_splits(columns[choice.splits], n) if choice.splits is not None else None,
         against=None if second is None else torch.from_numpy(second.vectors),
@@ -67,6 +69,20 @@ def _diagnosed(choice: Diagnose) -> Diagnosis:
         about=_about(choice, first),
     )
     return measured(given, neighbors=choice.neighbors, batch=choice.batch, seed=choice.seed)
+
+
+def _is_array(labels: str | None) -> bool:
+    return labels is not None and labels.endswith(".npy")
+
+
+def _labels(choice: Diagnose, first: Embeddings) -> Labels | None:
+    """Return the classes, from a column beside the embeddings or a file of their own."""
+    if choice.labels is None:
+        return None
+    n = len(first.vectors)
+    if not _is_array(choice.labels):
+        return as_labels(first.columns[choice.labels], n)
+    return as_labels(array_of(Path(choice.labels), n + first.dropped)[first.rows], n)
 
 
 def _about(choice: Diagnose, first: Embeddings) -> dict[str, str]:

@@ -65,7 +65,7 @@ def opened(path: Path, vectors: str | None = None, beside: Sequence[str] = ()) -
         raise ValueError(f"expected embeddings in {', '.join(SUFFIXES)}, got {path}")
     check_file(path)
     if path.suffix.lower() in (".npy", ".npz"):
-        return _arrays(path, vectors)
+        return _of_arrays(path, _loaded(path), vectors)
     if path.suffix.lower() == ".safetensors":
         return _safetensors(path, vectors)
     # Packages that read tables are imported for tables only.
@@ -114,6 +114,20 @@ def chosen(path: Path, matrices: Sequence[str], others: Sequence[str], vectors: 
     return usual[0]
 
 
+def array_of(path: Path, count: int) -> NDArray[Any]:
+    """Return the array of a .npy file, one entry for each row of the embeddings.
+
+    Raises:
+        ValueError: a file without an array of numbers or text, or one of another shape.
+    """
+    (array,) = _loaded(check_file(path)).values()
+    if array.shape != (count,):
+        raise ValueError(
+            f"expected one entry in {path} for each of {count:,} rows, got the shape {array.shape}"
+        )
+    return np.asarray(array)
+
+
 def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
@@ -128,17 +142,15 @@ def _of_run(folder: Path) -> Path:
     )
 
 
-def _arrays(path: Path, vectors: str | None) -> Opened:
+def _loaded(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a .npy or .npz file by name."""
     try:
         found = np.load(path, mmap_mode="r" if path.suffix.lower() == ".npy" else None, allow_pickle=False)
-        arrays = (
-            {path.stem: found} if isinstance(found, np.ndarray) else {name: found[name] for name in found}
-        )
+        return {path.stem: found} if isinstance(found, np.ndarray) else {name: found[name] for name in found}
     except (ValueError, EOFError, OSError, KeyError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ValueError(f"expected NumPy arrays of numbers or text in {path}: {error}") from error
-    return _of_arrays(path, arrays, vectors)
 
 
 def _of_arrays(path: Path, arrays: Mapping[str, Any], vectors: str | None) -> Opened:

@@ -268,7 +268,7 @@ def _collisions(
     times = "" if share == 0 or value is None else f", {value / share:.1f} times those at random"
     advice = (
         *recommendation.sentences,
-        recommendation.of_prior(None),
+        f"Class prior: of these labels it is {known.class_prior:.3g}.",
         f"Beta: in this embedding, weights of hard negatives (beta 1, temperature {TEMPERATURE}) lie to "
         f"{100 * (value or 0):.1f} % on false ones{times}.",
         f"Negatives: the bound on the readout is least at k = {k:,}.",

@@ -112,6 +112,11 @@ class Recommendation:
         room = max(OFF, self.factor)
         if self.class_prior / room <= given <= self.class_prior * room:
             return f"Class prior: the objective has {given:.3g}, the data {known}."
+        if self.factor > 1:  # an estimate is no reason to give up a number of classes that is known
+            return (
+                f"Class prior: the objective has {given:.3g}; judged by this embedding it is about {known}. "
+                "One over the number of classes is better, where you know it."
+            )
         return f"Class prior: the objective has {given:.3g}, the data {known}: give it that."
 
     def _collisions(self) -> str:
