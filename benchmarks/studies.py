@@ -87,7 +87,7 @@ KEPT = (
     Kept(entry="negatives-text", budget=0.002, data="chapters"),
     Kept(entry="features-volumes", budget=0.1),
     Kept(entry="spectral-texture", budget=0.002, seeds=5, data="spot"),
-    Kept(entry="spectral-filters", budget=0.0025, seed=4, seeds=5, data="filters"),
+    Kept(entry="spectral-filters", budget=0.0025, seed=4, seeds=46, data="filters"),
     Kept(entry="features-trade-off", budget=0.1, data=OVER),
     Kept(entry="features-classification", budget=0.05, data=CIFAR_100),
     Kept(entry="negatives-vision", budget=0.1, data="cifar-10-and-mnist"),
