@@ -198,7 +198,11 @@ def main() -> None:
             begun = "whole" if done else "begun" if study.folder.exists() else "not begun"
             print(f"{study.folder.name:28}{begun:12}{study.data or 'no data':24}{study.budget:g}")
             continue
-        if done or (choice.only is not None and study.folder.name not in choice.only):
+        if choice.only is not None and study.folder.name not in choice.only:
+            continue
+        if done:
+            if choice.only is not None:
+                print(f"{study.folder.name}: whole; take {study.folder} away to measure anew", flush=True)
             continue
         if study.data is not None and not (choice.data / study.data).exists():
             print(f"{study.folder.name}: left out, there is no {choice.data / study.data}", flush=True)

@@ -70,6 +70,10 @@ def test_a_condition_that_holds_is_exit_code_1(table: Path, capsys: pytest.Captu
         ("--labels same", "two classes at least"),
         ("--labels few.npy", "expected one entry in few.npy for each of 200 rows, got the shape (3, 4)"),
         ("--labels none.npy", "No such file"),
+        (
+            "--labels two.npy",
+            "one entry in two.npy for each of 200 rows, got the shape (200,), (3,)",
+        ),
         ("--pairs nowhere", "pairs of rows from 0 to 199"),
         ("--vectors label", "expected a numeric matrix label"),
         ("--fail-on rankmee<5", "did you mean rankme"),
@@ -86,10 +90,28 @@ def test_what_does_not_fit_is_one_line(
     table: Path, words: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.save(table.parent / "few.npy", np.ones((3, 4)))
+    with (table.parent / "two.npy").open("wb") as file:
+        np.savez(file, label=np.arange(N) % 2, other=np.ones(3))
     assert main(["diagnose", str(table), *words.split()]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
     assert message in lines[0]
+
+
+def test_it_prints_what_the_documents_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).normal(size=(2000, 64))
+    x[1900:1960] = x[:60]
+    np.save("embeddings.npy", (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32))
+    assert main(["diagnose", "embeddings.npy"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    page = (Path(__file__).parents[2] / "docs/diagnostics.md").read_text()
+    sample = page.partition("(some lines left out):\n\n")[2].partition("\n\n")[0]
+    shown = [line.removeprefix("    ") for line in sample.splitlines()]
+    assert len(shown) == 7
+    assert [line for line in shown if line not in said] == []
 
 
 def test_labels_may_have_a_file_of_their_own(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -174,6 +174,15 @@ def test_the_best_method_is_chosen_for_each_test_fold() -> None:
     assert results.best("MUTAG", ("a", "b"), TESTS, INNER) == pytest.approx([0.6, 0.45])
 
 
+def test_a_choice_by_all_inner_folds_takes_one_method_for_all_test_folds() -> None:
+    scores = {}
+    for method, svm, inner in (("a", 0.7, (0.8, 0.1)), ("b", 0.4, (0.7, 0.9)), ("less", 0.1, (0.5, 0.5))):
+        run = GraphRun(data="MUTAG", method=method, seed=0, graphs=9, epochs=1, folds=2)
+        scores[run] = replace(a_score(svm), inner=inner)
+    found = GraphResults(scores=scores).best_by_all_over("MUTAG", ("a", "b"), ("less",))
+    assert found.mean == pytest.approx(0.4 - 0.1)  # b, by 0.8 over 0.45
+
+
 def test_what_inner_folds_say_of_a_test_fold_does_not_depend_on_its_labels() -> None:
     labels, features = torch.arange(24) % 2, torch.randn(24, 3, generator=torch.Generator().manual_seed(0))
     validation, machine = CrossValidation(folds=3), SVM(costs=(0.1, 10.0))

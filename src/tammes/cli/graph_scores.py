@@ -17,10 +17,9 @@ from tammes.evaluation import (
     LinearProbe,
     degree_histograms,
     equal_graphs,
-    leaked,
     wl_features,
 )
-from tammes.evaluation.weisfeiler_lehman import first_of_each
+from tammes.evaluation.weisfeiler_lehman import first_of_each, leaked_share
 from tammes.training import Run, build_model, embed
 
 TRAINED = "trained encoder"
@@ -91,7 +90,7 @@ def evaluated(run: Run, graphs: GraphSet, validation: CrossValidation, *, distin
         },
         graphs=len(graphs),
         equal=equal,
-        leaked=_leaked(numbers, labels, validation),
+        leaked=leaked_share(numbers, labels, validation),
     )
 
 
@@ -100,12 +99,6 @@ def _scores(points: LabeledFeatures, machine: SVM, validation: CrossValidation) 
         svm=validation.accuracy(machine.predict, points),
         logistic=validation.accuracy(LinearProbe().predict, points),
     )
-
-
-def _leaked(numbers: Tensor, labels: Tensor, validation: CrossValidation) -> float:
-    splits = list(validation.splits(labels))
-    tested = sum(len(test) for _, test in splits)
-    return sum(leaked(numbers, train, test) for train, test in splits) / tested
 
 
 def graph_table(name: str, found: GraphEvaluation, validation: CrossValidation) -> Table:

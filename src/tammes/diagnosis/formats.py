@@ -120,12 +120,14 @@ def array_of(path: Path, count: int) -> NDArray[Any]:
     Raises:
         ValueError: a file without an array of numbers or text, or one of another shape.
     """
-    (array,) = _loaded(check_file(path)).values()
-    if array.shape != (count,):
+    arrays = list(_loaded(check_file(path)).values())  # several, if it is an .npz of another name
+    shapes = [array.shape for array in arrays]
+    if shapes != [(count,)]:
         raise ValueError(
-            f"expected one entry in {path} for each of {count:,} rows, got the shape {array.shape}"
+            f"expected one entry in {path} for each of {count:,} rows, got the shape "
+            f"{', '.join(map(str, shapes))}"
         )
-    return np.asarray(array)
+    return np.asarray(arrays[0])
 
 
 def _named(names: Sequence[str]) -> str:

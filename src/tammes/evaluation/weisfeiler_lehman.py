@@ -14,6 +14,7 @@ from torch import Tensor
 from tammes.checks import check_integer
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_set import GraphSet
+from tammes.evaluation.cross_validation import CrossValidation
 
 MOST_DEGREE = 63
 """Degree that the last bin of `degree_histograms` counts, with all larger ones."""
@@ -179,3 +180,11 @@ def leaked(numbers: Int64[Tensor, " n"], train: Int64[Tensor, " a"], test: Int64
         1
     """
     return int(torch.isin(numbers[test], numbers[train]).sum())
+
+
+def leaked_share(
+    numbers: Int64[Tensor, " n"], labels: Int64[Tensor, " n"], validation: CrossValidation
+) -> float:
+    """Return the share of test graphs with an equal one among the training graphs, over all folds."""
+    splits = list(validation.splits(labels))
+    return sum(leaked(numbers, train, test) for train, test in splits) / sum(len(test) for _, test in splits)

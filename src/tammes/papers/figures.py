@@ -40,7 +40,8 @@ def dots(
         >>> drawn.axes[0].get_xlabel()
         'accuracy'
     """
-    figure, axes = canvas(width=max(4.2, 2.7 + 0.075 * max(map(len, ours))), height=0.5 + 0.26 * len(ours))
+    names = 0.075 * max(map(len, ours))  # inches of the longest name: the axis keeps its width beside it
+    figure, axes = canvas(width=max(4.2, 2.7 + names), height=0.5 + 0.26 * len(ours))
     places = list(range(len(ours)))
     low, middle, high = zip(*map(_ends, ours.values()), strict=True)
     drawn = [number for number in (*middle, *paper.values()) if math.isfinite(number)]

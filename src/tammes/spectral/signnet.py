@@ -63,7 +63,7 @@ class SignNet(EigenvectorNetwork):
 
     @override
     def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes dim"]:
-        copies, dtype = _copies(given, self.phi.reads_edges), next(self.parameters()).dtype
+        copies, dtype = _copies(given, edges=self.phi.reads_edges), next(self.parameters()).dtype
         value = given.values.to(dtype)[given.batch[copies.node], copies.column][:, None]
         vector = given.vectors[copies.node, copies.column].to(dtype)
         signals = torch.stack([vector, -vector], dim=1)[..., None]  # (rows, 2, 1)
@@ -79,12 +79,13 @@ class SignNet(EigenvectorNetwork):
 
 # The number of rows is that of the eigenvectors: it would break the compiled graph.
 @torch.compiler.disable  # type: ignore[untyped-decorator]
-def _copies(given: EigenvectorBatch, edges: bool) -> Copies:
+def _copies(given: EigenvectorBatch, *, edges: bool) -> Copies:
     copies = Copies.of(given.edge_index, given.batch, given.vectors, given.values.shape[0])
     if torch.compiler.is_exporting():
         torch._check(copies.rows > 0)  # which the exporter asks for
-    # Computed here, and not within the compiled graph.
-    copies.by_node, edges and copies.neighborhoods  # noqa: B018
+    copies.by_node  # noqa: B018  # computed here, and not within the compiled graph
+    if edges:
+        copies.neighborhoods  # noqa: B018  # likewise
     return copies
 
 

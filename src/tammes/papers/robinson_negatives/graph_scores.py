@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from tammes.evaluation import SVM, CrossValidation, LabeledFeatures, LinearProbe, leaked
-from tammes.evaluation.weisfeiler_lehman import first_of_each
+from tammes.evaluation import SVM, CrossValidation, LabeledFeatures, LinearProbe
+from tammes.evaluation.weisfeiler_lehman import first_of_each, leaked_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class GraphTest:
             distinct=self._distinct(several[-1], first),
             blocks=replace(self.validation, in_order=True).accuracy(self.machine.predict, points),
             different=len(first),
-            leaked=self._leaked(),
+            leaked=leaked_share(self.numbers, self.labels, self.validation),
             loss=loss,
             seconds=seconds,
         )
@@ -99,7 +99,3 @@ class GraphTest:
             return 0.0
         points = LabeledFeatures(features=features[first], labels=labels)
         return self.validation.accuracy(self.machine.predict, points)
-
-    def _leaked(self) -> float:
-        splits = list(self.validation.splits(self.labels))
-        return sum(leaked(self.numbers, train, test) for train, test in splits) / len(self.labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ class GraphResults:
         """Names of the sets, in order."""
         return tuple(dict.fromkeys(run.data for run in self.scores))
 
-    def of(self, data: str, method: str, pick: Pick) -> list[float]:
+    def of(self, data: str, method: str, pick: Pick) -> list[Any]:
         """Return one measurement for each seed."""
         return [pick(score) for run, score in self.scores.items() if (run.data, run.method) == (data, method)]
 
@@ -103,6 +104,13 @@ class GraphResults:
     ) -> Estimate:
         """Return the difference of the best method from the best rival, both chosen by `by`."""
         return Estimate.of_difference(self.best(data, methods, pick, by), self.best(data, rivals, pick, by))
+
+    def best_by_all_over(self, data: str, methods: Sequence[str], rivals: Sequence[str]) -> Estimate:
+        """Return the difference of the best method from the best rival, both chosen by all inner folds.
+
+        The training graphs of all test folds are all graphs, so that this choice knows every label.
+        """
+        return self.best_over(data, methods, rivals, CLEAN, lambda score: fmean(score.inner))
 
     def best_mean_over(self, data: str, methods: Sequence[str], less: str, pick: Pick) -> Estimate:
         """Return the difference of the method with the best mean, as a table shows it, from another one."""
