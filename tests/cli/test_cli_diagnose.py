@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+import tammes
 from tammes.cli.main import main
 from tammes.diagnosis import NEEDS
+from tammes.diagnosis.embeddings_file import read_embeddings
 from tiny import write_images
 
 N = 200
@@ -74,6 +76,11 @@ def test_a_condition_that_holds_is_exit_code_1(table: Path, capsys: pytest.Captu
             "--labels two.npy",
             "one entry in two.npy for each of 200 rows, got the shape (200,), (3,)",
         ),
+        (
+            "--pairs few.npy",
+            "each of 200 rows, or two columns with the rows of each pair, got the shape (3, 4)",
+        ),
+        ("--splits few.npy", "expected one entry in few.npy for each of 200 rows, got the shape (3, 4)"),
         ("--pairs nowhere", "pairs of rows from 0 to 199"),
         ("--vectors label", "expected a numeric matrix label"),
         ("--fail-on rankmee<5", "did you mean rankme"),
@@ -124,6 +131,31 @@ def test_labels_may_have_a_file_of_their_own(table: Path, capsys: pytest.Capture
     assert "Class prior: of these labels it is 0.33" in capsys.readouterr().out
     found = pq.read_table("x-diagnosis/rows.parquet")
     assert found["label"].to_pylist() == np.delete(classes, 3).tolist()
+
+
+def test_pairs_and_splits_may_have_files_of_their_own(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = read_embeddings(table, columns=["positive", "split"])
+    found.vectors[4] = 0
+    np.save("x.npy", found.vectors)
+    np.save("positive.npy", found.columns["positive"].astype(np.int64))
+    np.save("split.npy", found.columns["split"].astype(str))
+    np.save("pairs.npy", np.arange(N).reshape(-1, 2))
+    measured = []
+    for pairs in ("positive.npy", "pairs.npy"):
+        words = ["x.npy", "--pairs", pairs, "--splits", "split.npy", "--drop", "--json", "--out", "d"]
+        assert main(["diagnose", *words]) == 0
+        measured.append(json.loads(capsys.readouterr().out))
+    assert measured[0] == measured[1]
+    direct = tammes.diagnose(
+        found.vectors,
+        pairs=found.columns["positive"],
+        splits=found.columns["split"].astype(str),
+        drop=True,
+    )
+    assert measured[0] == json.loads(direct.json())
+    assert measured[0]["leaked"]["value"] == pytest.approx(2 / (N - 1))
 
 
 def test_rows_that_are_not_usable_are_dropped_on_request(

@@ -3,9 +3,11 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from tammes.cli.embedded import embedded
 from tammes.cli.failures import print_line
@@ -17,7 +19,6 @@ from tammes.diagnosis.diagnosis import Diagnosis
 from tammes.diagnosis.embeddings_file import Embeddings, read_embeddings
 from tammes.diagnosis.formats import array_of, opened
 from tammes.diagnosis.input import Given, as_labels, as_pairs, as_splits
-from tammes.diagnosis.labeled import Labels
 from tammes.report.thumbnails import check_folder
 
 NAMES = ("text", "name", "sentence", "title", "id")
@@ -49,40 +50,42 @@ def main(choice: Diagnose) -> None:
 
 def _diagnosed(choice: Diagnose) -> Diagnosis:
     text = choice.text or _naming(choice)
-    labels = None if _is_array(choice.labels) else choice.labels
-    named = [name for name in (labels, choice.pairs, choice.splits, text) if name is not None]
+    columns = (choice.labels, choice.pairs, choice.splits, text)
+    named = [name for name in columns if name is not None and not _is_array(name)]
     first = read_embeddings(choice.file, vectors=choice.vectors, columns=named, drop=choice.drop)
     second = None
     if choice.against is not None:
         vectors = choice.vectors if choice.vectors in _matrices(choice.against) else None
         second = read_embeddings(choice.against, vectors=vectors, drop=choice.drop)
         first, second = _same_rows(choice, first, second)
-    n, columns = len(first.vectors), first.columns
+    n = len(first.vectors)
+    labels, splits = _given(choice.labels, first), _given(choice.splits, first)
+    pairs = _given(choice.pairs, first, or_pairs=True)
     given = Given(
         points=torch.from_numpy(first.vectors),
         rows=first.rows,
-        labels=_labels(choice, first),
-        pairs=as_pairs(columns[choice.pairs], n, first.rows) if choice.pairs is not None else None,
-        splits=as_splits(columns[choice.splits], n) if choice.splits is not None else None,
+        labels=None if labels is None else as_labels(labels, n),
+        pairs=None if pairs is None else as_pairs(pairs, n, first.rows),
+        splits=None if splits is None else as_splits(splits, n),
         against=None if second is None else torch.from_numpy(second.vectors),
-        columns={} if text is None else {"name": columns[text].astype(str)},
+        columns={} if text is None else {"name": first.columns[text].astype(str)},
         about=_about(choice, first),
     )
     return measured(given, neighbors=choice.neighbors, batch=choice.batch, seed=choice.seed)
 
 
-def _is_array(labels: str | None) -> bool:
-    return labels is not None and labels.endswith(".npy")
+def _is_array(name: str) -> bool:
+    return name.endswith(".npy")
 
 
-def _labels(choice: Diagnose, first: Embeddings) -> Labels | None:
-    """Return the classes, from a column beside the embeddings or a file of their own."""
-    if choice.labels is None:
+def _given(name: str | None, first: Embeddings, *, or_pairs: bool = False) -> NDArray[Any] | None:
+    """Return a value for each row, or pairs of rows, from a column of the file or a file of their own."""
+    if name is None:
         return None
-    n = len(first.vectors)
-    if not _is_array(choice.labels):
-        return as_labels(first.columns[choice.labels], n)
-    return as_labels(array_of(Path(choice.labels), n + first.dropped)[first.rows], n)
+    if not _is_array(name):
+        return first.columns[name]
+    values = array_of(Path(name), len(first.vectors) + first.dropped, or_pairs=or_pairs)
+    return values if values.ndim == 2 else values[first.rows]
 
 
 def _about(choice: Diagnose, first: Embeddings) -> dict[str, str]:

@@ -114,17 +114,25 @@ def chosen(path: Path, matrices: Sequence[str], others: Sequence[str], vectors: 
     return usual[0]
 
 
-def array_of(path: Path, count: int) -> NDArray[Any]:
+def array_of(path: Path, count: int, *, or_pairs: bool = False) -> NDArray[Any]:
     """Return the array of a .npy file, one entry for each row of the embeddings.
+
+    Args:
+        path: the file.
+        count: number of rows of the embeddings.
+        or_pairs: whether it may be a matrix of two columns instead, the row numbers of pairs.
 
     Raises:
         ValueError: a file without an array of numbers or text, or one of another shape.
     """
     arrays = list(_loaded(check_file(path)).values())  # several, if it is an .npz of another name
     shapes = [array.shape for array in arrays]
+    if or_pairs and len(shapes) == 1 and len(shapes[0]) == 2 and shapes[0][1] == 2:
+        return np.asarray(arrays[0])
     if shapes != [(count,)]:
+        other = ", or two columns with the rows of each pair" if or_pairs else ""
         raise ValueError(
-            f"expected one entry in {path} for each of {count:,} rows, got the shape "
+            f"expected one entry in {path} for each of {count:,} rows{other}, got the shape "
             f"{', '.join(map(str, shapes))}"
         )
     return np.asarray(arrays[0])

@@ -15,7 +15,7 @@ from tammes.training.checkpoint import AtomicCheckpoints, SaveCheckpoint, StopAf
 from tammes.training.config import RunConfig, TrainingConfig
 from tammes.training.config_file import to_yaml
 from tammes.training.distributed.batch_norm import with_global_batch_norm
-from tammes.training.distributed.group import joined
+from tammes.training.distributed.group import ProcessGroup, joined
 from tammes.training.distributed.strategy import LaunchedDDPStrategy
 from tammes.training.distributed.watchdog import watchdog
 from tammes.training.early_stop import EarlyStop
@@ -117,10 +117,7 @@ def _train(
     request: StopRequest,
 ) -> Run:
     config, group = run_config.training, request.group
-    if isinstance(examples.data, NodeSet) and not group.is_single:
-        raise ValueError("nodes of one graph are trained on in one process, got several: start one")
-    if machine.compile and not isinstance(examples.data, Images | Volumes):
-        raise ValueError(f"compile is for networks of images and volumes, but the data are {examples.data!r}")
+    _check_data(examples, machine, group)
     shard = Shard(batch_size=config.batch_size, rank=group.launch.rank, processes=group.launch.count)
     pairing = Pairing.of(examples.data, config.positives, seed=config.seed, batch_size=config.batch_size)
     steps_per_epoch = len(PairSampler(pairing, shard))  # refuses a batch larger than the data
@@ -165,20 +162,8 @@ def _train(
             recorder,
             [request, recorder, EarlyStop(recorder), place, pictures, saver],
         )
-        try:
-            with filtered_logs(), plain_errors():
-                trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
-        except StopAfterStep:
-            assert request.signal_number is not None
-            if folder is not None and group.is_first:
-                try:
-                    folder.finish_copy()
-                except OSError as error:
-                    warnings.warn(str(error), CopyWarning, stacklevel=2)
-            message = f"stopped after {trainer.global_step} steps: {_how_to_resume(folder)}"
-            raise Stopped(message, request.signal_number) from None
-        except SystemExit:  # lightning's answer to a second Ctrl-C
-            raise KeyboardInterrupt from None
+        with _stopping(trainer, folder, request), filtered_logs(), plain_errors():
+            trainer.fit(module, loader, ckpt_path=saver.path if checkpoint else None, weights_only=True)
         if folder is not None:
             group.on_first(lambda: save_weights(folder.weights, module.trained, run_config))
             group.on_first(folder.finish_copy)
@@ -190,6 +175,32 @@ def _train(
         environments=place.parts,
         reconstructions=pictures.found,
     )
+
+
+def _check_data(examples: Examples, machine: Machine, group: ProcessGroup) -> None:
+    """Refuse data that several processes or a compiled network cannot take."""
+    if isinstance(examples.data, NodeSet) and not group.is_single:
+        raise ValueError("nodes of one graph are trained on in one process, got several: start one")
+    if machine.compile and not isinstance(examples.data, Images | Volumes):
+        raise ValueError(f"compile is for networks of images and volumes, but the data are {examples.data!r}")
+
+
+@contextmanager
+def _stopping(trainer: Trainer, folder: RunFolder | None, request: StopRequest) -> Iterator[None]:
+    """Turn the end of a training that was asked to stop into `Stopped`, once the checkpoint is copied."""
+    try:
+        yield
+    except StopAfterStep:
+        assert request.signal_number is not None
+        if folder is not None and request.group.is_first:
+            try:
+                folder.finish_copy()
+            except OSError as error:
+                warnings.warn(str(error), CopyWarning, stacklevel=2)
+        message = f"stopped after {trainer.global_step} steps: {_how_to_resume(folder)}"
+        raise Stopped(message, request.signal_number) from None
+    except SystemExit:  # lightning's answer to a second Ctrl-C
+        raise KeyboardInterrupt from None
 
 
 def _warn_of_rows(pairing: Pairing, examples: Examples) -> None:

@@ -202,7 +202,7 @@ def test_bell_obeys_its_recurrence() -> None:
         (lambda: MatrixToMatrix(0, 1), "inputs must be an integer of at least 1, got 0"),
         (lambda: MatrixToVector(1, 2.5), "outputs must be an integer of at least 1, got 2.5"),
         (lambda: TensorToTensor((0, 1), 1, 1), "each order must be an integer of at least 1, got 0"),
-        (lambda: list(set_partitions(-1)), "size must be an integer of at least 0, got -1"),
+        (lambda: set_partitions(-1), "size must be an integer of at least 0, got -1"),
     ],
 )
 def test_what_makes_no_layer_is_refused(make: object, words: str) -> None:

@@ -24,8 +24,9 @@ class Diagnose:
             .npy, .npz or .safetensors; or the folder of a run, which embeds its data if it has no such file.
         labels: Column of classes, or a .npy file with the class of each row.
         against: File of other embeddings of the same rows, in the same order, to compare with.
-        pairs: Column with the row number of each row's positive, counted from 0; -1 for none.
-        splits: Column of splits, such as train and test, between which duplicates are leaks.
+        pairs: Column, or .npy file, with the row number of each row's positive, counted from 0; -1 for none.
+            A file may also have two columns, the rows of each pair.
+        splits: Column, or .npy file, of splits, such as train and test, between which duplicates are leaks.
         text: Column of texts or names that the page shows for a row (by default, one called name or text);
             with --images, the column of their files.
         images: Folder of the images behind the rows, of which the page shows small ones.

@@ -16,9 +16,9 @@ from tammes.spectral.equivariant.matrices import Nodes
 
 
 def set_partitions(size: int) -> Iterator[tuple[int, ...]]:
-    """Yield all partitions of {0, ..., size - 1}, each as the block of every element.
+    """Return all partitions of {0, ..., size - 1}, each as the block of every element.
 
-    Blocks are numbered in order of appearance, so element 0 lies in block 0 and every partition is yielded
+    Blocks are numbered in order of appearance, so element 0 lies in block 0 and every partition comes
     once: `bell_number(size)` in all. The order is lexicographic.
 
     Args:
@@ -32,10 +32,14 @@ def set_partitions(size: int) -> Iterator[tuple[int, ...]]:
         [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 2)]
     """
     check_integer("size", size, minimum=0)
+    return _partitions(size)
+
+
+def _partitions(size: int) -> Iterator[tuple[int, ...]]:
     if size == 0:
         yield ()
         return
-    for blocks in set_partitions(size - 1):
+    for blocks in _partitions(size - 1):
         for block in range(max(blocks, default=-1) + 2):  # the last element joins a block, or opens a new one
             yield (*blocks, block)
 
