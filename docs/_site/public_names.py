@@ -33,11 +33,11 @@ def public_names(module: ModuleType) -> list[str]:
 class PublicNames(SphinxDirective):
     """Table of the public names of a package or module, and then the docstring of each.
 
-    The option `also` adds names; `without` names packages whose names have their place elsewhere.
+    The option `without` names packages whose names have their place elsewhere.
     """
 
     required_arguments = 1
-    option_spec: ClassVar = {"also": str.split, "without": str.split}
+    option_spec: ClassVar = {"without": str.split}
 
     def run(self) -> list[nodes.Node]:
         """Return the parsed table and docstrings."""
@@ -45,8 +45,8 @@ class PublicNames(SphinxDirective):
         elsewhere = {
             name for other in self.options.get("without", []) for name in public_names(import_module(other))
         }
-        names = [*self.options.get("also", []), *public_names(module)]
-        entries = {name: getattr(module, name) for name in names if name not in elsewhere}
+        names = [name for name in public_names(module) if name not in elsewhere]
+        entries = {name: getattr(module, name) for name in names}
         lines = [f".. currentmodule:: {module.__name__}", "", ".. list-table::", "   :widths: auto", ""]
         for name, value in entries.items():
             lines += [f"   * - :py:obj:`{name}`", f"     - {escaped(summary(name, value))}"]

@@ -192,3 +192,48 @@ def test_a_record_of_other_weights_is_void_and_a_damaged_one_is_named(run: Path,
     (run / FILE).write_text("{}")
     with pytest.raises(ValueError, match=r"evaluation\.json is damaged .*remove it"):
         read_results(run)
+
+
+def test_without_data_the_split_of_the_run_is_measured(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Paths of the run hold in the folder where it was started, those of the command where it is given."""
+    started, elsewhere = tmp_path / "started", tmp_path / "elsewhere"
+    shutil.copytree(data, started / "pets")
+    elsewhere.mkdir()
+    monkeypatch.chdir(started)
+    assert main([*TRAIN.split(), *["--data", "pets", "--held-out", "0.5", "--out", "run"]]) == 0
+    shutil.move(started / "run", elsewhere / "run")
+    (started / "shift").mkdir()
+    write_noise(elsewhere / "shift", "ant", "bee")
+    monkeypatch.chdir(elsewhere)
+    capsys.readouterr()
+    words = "--protocol few-shot robustness --shots 1 --corruption fog --shift shift --accelerator cpu --json"
+    assert main(["evaluate", "run", *words.split()]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["data"] == "pets"
+    assert [*read_results(elsewhere / "run")] != []
+    words = words.replace("--shift shift", f"--shift {elsewhere / 'shift'}")
+    named = ["--data", str(started / "pets"), "--held-out", "0.5", *words.split()]
+    assert main(["evaluate", "run", *named]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again == {**found, "data": str(started / "pets"), "run": "run"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--held-out 0.3 --strict", "--strict, --held-out without --data: name the data too"),
+        ("--data=", "--data is empty"),
+        ("", "does not say on which data it was trained: name them, tammes evaluate"),
+    ],
+)
+def test_a_split_without_data_is_refused(
+    run: Path, words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run / "command.json").unlink()
+    capsys.readouterr()
+    assert main(["evaluate", str(run), *words.split()]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert message in lines[0]

@@ -1,10 +1,10 @@
 """The embeddings of a run for a diagnosis: those that are there, or made from the data it was trained on."""
 
-import os
 import sys
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
+from tammes.cli.data_of_run import data_of_run
 from tammes.cli.failures import print_line
 from tammes.diagnosis.formats import IN_A_RUN
 
@@ -34,23 +34,16 @@ def _embed(run: Path) -> Path:
     # With lightning, which takes seconds: a file of embeddings does without.
     from tammes.cli import embed
     from tammes.cli.options.embed import Embed
-    from tammes.cli.options.train import parse
     from tammes.encoders import ModuleConfig
-    from tammes.training.command import Command
     from tammes.training.run_folder import RunFolder, read_config
 
-    folder, out = RunFolder(path=run), run / IN_A_RUN[0]
+    out = run / IN_A_RUN[0]
     by_hand = f"tammes embed {run} --data DATA --out {out}"
-    if not folder.command_file.is_file():
-        raise ValueError(f"{run} does not say on which data it was trained: embed them first, {by_hand}")
-    if isinstance(read_config(folder.config).training.encoder, ModuleConfig):
+    if isinstance(read_config(RunFolder(path=run).config).training.encoder, ModuleConfig):
         raise ValueError(f"{run} is built by code that it names: embed its data first, {by_hand} --trust")
-    command = Command.load(folder.command_file)
     target = out.resolve()
-    print_line(f"embedding the data of the run into {out}")
-    if not command.folder.is_dir():
-        raise ValueError(f"{run} was started in {command.folder}, which is not there: {by_hand}")
-    # The paths of the command are relative to the folder that it was given in.
-    with chdir(os.fspath(command.folder)), redirect_stdout(sys.stderr):
-        embed.main(Embed(run=target.parent, source=parse(command.words).source, out=target))
+    source, folder = data_of_run(run, by_hand)
+    with chdir(folder), redirect_stdout(sys.stderr):
+        print_line(f"embedding the data of the run into {out}")
+        embed.main(Embed(run=target.parent, source=source, out=target))
     return out

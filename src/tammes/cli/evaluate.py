@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+from contextlib import chdir
 from typing import Any
 
 from rich.console import Console
 
+from tammes.cli.data_of_run import data_of_run
 from tammes.cli.graph_scores import evaluated, graph_table, said_of_equal
 from tammes.cli.loading import (
     Shape,
@@ -43,7 +45,16 @@ def main(choice: Evaluate | EvaluateTasks) -> None:
         find_in_current_folder()
     if isinstance(choice, EvaluateTasks):
         evaluate_tasks(choice)
-        return
+    elif choice.source.data:
+        _evaluate(choice)
+    else:
+        source, folder = data_of_run(choice.run, f"tammes evaluate {choice.run} --data DATA")
+        placed = choice.on(source)
+        with chdir(folder):
+            _evaluate(placed)
+
+
+def _evaluate(choice: Evaluate) -> None:
     run = load_run(choice.run, trust=choice.trust)
     shape = shape_like(choice.source, run.config.data)
     if choice.outcome or choice.ordinal:

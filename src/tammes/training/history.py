@@ -48,8 +48,6 @@ def read_history(path: Path) -> History:
         ValueError: for a folder without a run, or a damaged file, which is named.
     """
     folder = RunFolder(path=path)
-    if not folder.config.exists():
-        raise ValueError(f"there is no run in {path} (no config.yaml): name a folder that tammes train wrote")
     return History(
         path=path,
         config=read_config(folder.config),

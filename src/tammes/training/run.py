@@ -46,8 +46,6 @@ def load_run(path: Path, *, trust: bool = False) -> Run:
             or a network that is built by named code, without trust.
     """
     folder = RunFolder(path=path)
-    if not folder.config.exists():
-        raise ValueError(f"there is no run in {path} (no config.yaml): name a folder that tammes train wrote")
     config = read_config(folder.config)
     if not folder.weights.exists():
         raise ValueError(

@@ -305,8 +305,12 @@ def read_config(path: Path) -> RunConfig:
     """Read a run's config.yaml.
 
     Raises:
-        ValueError: naming the file and the key that is wrong.
+        ValueError: for a folder without a run, or naming the file and the key that is wrong.
     """
+    if not path.exists():
+        raise ValueError(
+            f"there is no run in {path.parent} (no {path.name}): name a folder that tammes train wrote"
+        )
     try:
         return from_yaml(RunConfig, check_file(path).read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:

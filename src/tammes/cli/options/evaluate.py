@@ -1,9 +1,12 @@
 """Options of `tammes evaluate`."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -16,6 +19,9 @@ Protocol = Literal["linear", "finetune", "few-shot", "robustness"]
 
 SHOTS, DRAWS, CORRUPTED = (10, 25), 10, 1_000
 """Settings that are not given on the command line."""
+
+VOTES = ("neighbors", "neighbor_temperature")
+"""Options of a split that measure without choosing data."""
 
 TASKS = "--tasks"
 """Option that chooses tasks of sentences in place of data."""
@@ -33,13 +39,33 @@ PROTOCOLS_OF: dict[str, Protocol] = {
 
 
 @dataclass(frozen=True, kw_only=True)
+class Measured(Split):
+    """Data to measure on, by default those of the run.
+
+    Args:
+        data: Data of any kind that `tammes train` takes (by default those of the run, with its --test and
+            --held-out).
+    """
+
+    data: str = ""
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What was chosen of data and split, which only named data take."""
+        usual = Measured()
+        names = [field.name for field in fields(self) if field.name not in VOTES]
+        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evaluate:
     """Measure a trained encoder on labeled images, texts, graphs or volumes, or on outcomes of their rows.
 
     tammes evaluate runs/mine --data FOLDER --test FOLDER
 
     The classifiers learn from the rows of --data and are tested on those of --test, or on the part that is
-    held out of --data. A training on the same data with the same --held-out has left out the same rows. All
+    held out of --data. A training on the same data with the same --held-out has left out the same rows, so
+    that `tammes evaluate runs/mine` measures on what the run has not seen. All
     graphs of --data are classified, each by a classifier that learns from the other folds. So are all rows
     if --outcome or --ordinal names columns of outcomes, which are then measured in place of labels.
 
@@ -82,7 +108,7 @@ class Evaluate:
     """
 
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    source: Split
+    source: Measured
     protocol: tuple[Protocol, ...] = ("linear",)
     shots: tuple[int, ...] | None = None
     draws: int | None = None
@@ -108,6 +134,9 @@ class Evaluate:
         check_integer("--repeats", self.repeats)
         check_seed("--seed", self.seed)
         self._check_protocols()
+        if not self.source.data and self.source.choice:
+            options = ", ".join(f"--{name.replace('_', '-')}" for name in self.source.choice)
+            raise ValueError(f"{options} without --data: name the data too, or measure on those of the run")
         if self.outcomes is not None and not self.outcome and not self.ordinal:
             raise ValueError(
                 f"--outcomes {self.outcomes} needs columns: name real ones by --outcome, grades by --ordinal"
@@ -136,6 +165,19 @@ class Evaluate:
             return
         if self.outcome or self.ordinal:
             raise ValueError("outcomes have no protocols: leave --protocol out, or --outcome and --ordinal")
+
+    def on(self, source: Split) -> Evaluate:
+        """Return the same choice for the data of the run, with paths that hold in every folder."""
+        return replace(
+            self,
+            source=Measured(
+                **{field.name: getattr(source, field.name) for field in fields(source)}
+                | {name: getattr(self.source, name) for name in VOTES}
+            ),
+            run=self.run.resolve(),
+            outcomes=None if self.outcomes is None else self.outcomes.resolve(),
+            shift=None if self.shift is None else tuple(path.resolve() for path in self.shift),
+        )
 
     @property
     def is_linear_alone(self) -> bool:
@@ -181,6 +223,8 @@ def parse(words: Sequence[str]) -> Evaluate | EvaluateTasks:
         words = [word for word in words if word != TASKS] if {"-h", "--help"} & {*words} else words
         tasks: EvaluateTasks = Options.of(EvaluateTasks).parse("evaluate", words)
         return tasks
+    if "--data=" in words or ("--data", "") in pairwise(words):
+        raise ValueError("--data is empty: name the data, or leave it out for those of the run")
     choice: Evaluate = Options.of(
         Evaluate,
         RARE

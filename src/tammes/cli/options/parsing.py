@@ -127,7 +127,11 @@ def fields_of(kind: type, without: Iterable[str] = ()) -> dict[str, Option]:
         ('Distance from the left.', 0.5)
     """
     hints = typing.get_type_hints(kind, include_extras=True)
-    texts = {name: text for each in kind.__mro__ for name, text in explanations(each.__doc__ or "").items()}
+    texts = {
+        name: text
+        for each in reversed(kind.__mro__)
+        for name, text in explanations(each.__doc__ or "").items()
+    }
     options: dict[str, Option] = {}
     for field in dataclasses.fields(kind):
         if field.name in without:
@@ -243,7 +247,7 @@ def _shown(annotation: Any, default: Any) -> Any:
     """Return the annotation without what tyro's help would say of a default that the explanation names."""
     if default is None and not _is_part(annotation):
         return Annotated[annotation, tyro.conf.DisallowNone, tyro.conf.arg(help_behavior_hint="")]
-    if default is False or default == ():
+    if default is False or default in ((), ""):
         return Annotated[annotation, tyro.conf.arg(help_behavior_hint="")]
     return annotation
 
