@@ -74,7 +74,6 @@ def test_help_fits_a_terminal_and_speaks_of_no_none(
         ("compare", ["--data"]),
         ("embed", ["--data", "--out"]),
         ("encode", ["--out"]),
-        ("evaluate", ["--data"]),
         ("export", ["--out"]),
         ("theory positives", ["--dimension"]),
     ],
