@@ -170,7 +170,8 @@ class CAN(nn.Module):
         normalize_targets: whether the pixels of a hidden patch are to be predicted with mean 0 and variance
             1 (He et al.).
         decoder: settings of the decoder; two blocks of width 96 by default.
-        projector: widths of the hidden layers of the projector, and of its output.
+        projector: widths of the hidden layers of the projector, and of its output; 4,096, 4,096 and 128 in
+            the source.
 
     Raises:
         ValueError: a number out of its range; a reconstruction without hidden patches; denoising without
