@@ -221,6 +221,24 @@ def test_one_file_of_several_graphs(tmp_path: Path) -> None:
         ),
         ("nodes.csv", "graph,node,size\nc,x,1\n", "got 'c' in line 2"),
         ("nodes.csv", "graph,node,size\na,x,red\n", "a number for each feature in line 2"),
+        ("labels.csv", "graph,label\na,1\nb\n", r"2 cells in line 3 of .*labels\.csv, one .*, got 1"),
+        ("labels.csv", "graph,label\na,1\nb,ring, star\n", r"2 cells in line 3 of .*labels\.csv, .* got 3"),
+        ("labels.csv", "label,graph\n1,a\n\n2\n", r"2 cells in line 4 of .*labels\.csv, .*, got 1"),
+        ("labels.csv", "graph,label\n,1\n", r"the name of a graph in line 2 of .*labels\.csv, got none"),
+        (
+            "labels.csv",
+            "graph,label\na,1\nb,2\na,2\n",
+            r"each graph once in .*labels\.csv, got a in line 2 and in line 4",
+        ),
+        ("nodes.csv", "size,graph,node\n1,a\n", r"3 cells in line 2 of .*nodes\.csv, one .*, got 2"),
+        (
+            "nodes.csv",
+            "graph,node,size\na,x,1\nb,x,1\na,x,2\n",
+            r"each node once in .*nodes\.csv, got x of a in line 2 and in line 4",
+        ),
+        ("nodes.csv", "graph,node,size\na,,1\n", r"the name of a node in line 2 of .*nodes\.csv"),
+        ("nodes.csv", "graph,node,x,x\n", r"each column once in .*nodes\.csv, got x twice"),
+        ("a.edgelist", "x y\n", r"one list of edges for each graph in .*, got a\.edges and a\.edgelist"),
     ],
 )
 def test_lists_that_lack_something_are_refused(tmp_path: Path, name: str, content: str, message: str) -> None:

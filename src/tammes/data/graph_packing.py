@@ -271,7 +271,8 @@ def _class_name(y: Any) -> str | None:
     value: Any = values[0] if values else None
     if value is None or isinstance(value, str):
         return (value or "").strip() or None
-    if not isinstance(value, Real | np.bool_):
+    is_number = isinstance(value, Real | np.bool_)
+    if not is_number:
         raise ValueError(f"expected a number or a word as y, got {type(value).__name__}")
     if value != value:  # NaN
         return None
