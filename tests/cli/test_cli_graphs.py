@@ -1,6 +1,8 @@
 """The commands on graphs: train, resume, embed, evaluate and compare; and what is refused in one line."""
 
 import json
+import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -157,6 +159,21 @@ def test_bad_graphs_are_one_line_and_nothing_is_trained(
         words = ["train", "jsd", "--data", str(folder), "--out", str(tmp_path / "run"), *TINY]
         assert message in refused(capsys, *words)
     assert not (tmp_path / "run").exists()
+
+
+def test_an_archive_is_named_with_or_without_its_suffix(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ONE", "TWO"):
+        folder = write_tu_set(tmp_path / "unpacked", name, random_graph_set(12))
+        with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
+            for file in folder.iterdir():
+                archive.write(file, f"{name}/{file.name}")
+    shutil.rmtree(tmp_path / "unpacked")
+    words = ["train", "jsd", "--out", str(tmp_path / "run"), *TINY, "--epochs", "1"]
+    assert "found 2: name one of " in (line := refused(capsys, *words, "--data", str(tmp_path)))
+    assert line.endswith(f"{tmp_path / 'ONE.zip'}, {tmp_path / 'TWO.zip'}")
+    assert main([*words, "--data", str(tmp_path / "TWO")]) == 0
 
 
 def test_test_graphs_have_the_columns_of_the_training(data: Path, tmp_path: Path) -> None:
