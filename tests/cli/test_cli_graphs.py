@@ -176,6 +176,19 @@ def test_an_archive_is_named_with_or_without_its_suffix(
     assert main([*words, "--data", str(tmp_path / "TWO")]) == 0
 
 
+def test_few_graphs_are_one_batch_and_one_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = write_tu_set(tmp_path / "few", "TINY", random_graph_set(8))
+    words = ["train", "jsd", "--out", str(tmp_path / "run"), "--epochs", "1", "--accelerator", "cpu"]
+    assert main([*words, "--data", str(few)]) == 0
+    assert "batch_size: 6\n" in (tmp_path / "run" / "config.yaml").read_text()
+    (tmp_path / "one.edges").write_text("a 1 2\n")
+    words[3] = str(tmp_path / "other")
+    line = refused(capsys, *words, "--data", str(tmp_path / "one.edges"))
+    assert "expected at least two graphs to train on, each the negative of the other, got one" in line
+
+
 def test_test_graphs_have_the_columns_of_the_training(data: Path, tmp_path: Path) -> None:
     lists = tmp_path / "lists"
     lists.mkdir()
