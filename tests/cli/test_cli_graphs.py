@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tammes.cli import graph_scores
 from tammes.cli.main import main
 from tammes.data import GraphSet
 from tiny import random_graph_set, random_texts, write_images, write_texts, write_tu_set
@@ -69,13 +70,29 @@ def test_evaluate_classifies_graphs_in_folds(
     assert 0 < found["svm"] <= 1
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert "each classified 1 times in 3 folds" in " ".join(said.split())
+    assert "each classified once in 3 folds" in " ".join(said.split())
     assert f"{found['equal']} graphs equal an earlier one" in said
     assert main([*words, "--distinct", "--json"]) == 0
     other = json.loads(capsys.readouterr().out)
     assert (other["graphs"], other["leaked"]) == (60 - found["equal"], 0.0)
     assert main([*words, "--distinct"]) == 0
     assert "were left out" in capsys.readouterr().out
+
+
+def test_the_kernel_of_many_graphs_is_left_out(
+    run: Path, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_scores, "MOST_OF_KERNEL", 59)
+    monkeypatch.setattr(graph_scores, "wl_features", None)  # not even called
+    words = ["evaluate", str(run), "--data", str(data), "--folds", "2", "--repeats", "2"]
+    assert main(words) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "each classified 2 times in 2 folds" in said
+    assert "The Weisfeiler-Lehman kernel was left out: it takes memory" in said
+    assert main([*words, "--json"]) == 0
+    floors = json.loads(capsys.readouterr().out)["floors"]
+    assert floors["Weisfeiler-Lehman kernel"] is None
+    assert floors["degree histogram"]["svm"] > 0.7
 
 
 def test_objectives_are_compared(data: Path, tmp_path: Path) -> None:
