@@ -56,7 +56,7 @@ def test_several_sets_are_found_by_name(tiny_set: Path, tmp_path: Path) -> None:
 def test_several_sets_in_one_folder_are_told_apart_by_their_names(tiny_set: Path) -> None:
     for file in write_tu_set(tiny_set / "more", "OTHER", random_graph_set(seed=1)).iterdir():
         file.rename(tiny_set / file.name)
-    with pytest.raises(ValueError, match=r"found OTHER, TINY in one place: give each a folder of its own"):
+    with pytest.raises(ValueError, match=r"found OTHER, TINY in one place: give each a separate folder"):
         tu_set(tiny_set)
     assert len(tu_set(tiny_set, name="TINY")) == 22
 

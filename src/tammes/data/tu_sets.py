@@ -226,7 +226,7 @@ def only_set(path: Path, *, name: str | None = None) -> TUFiles:
         places = list(dict.fromkeys(str(each.place) for each in found))
         which = f"{len(found)}: name one of {listing(places)}"
         if len(places) < len(found):
-            which = f"{', '.join(each.name for each in found)} in one place: give each a folder of its own"
+            which = f"{', '.join(each.name for each in found)} in one place: give each a separate folder"
         raise ValueError(
             f"expected NAME_A.txt and NAME_graph_indicator.txt of a data set of the TU collection in {path}, "
             f"found {which if found else 'none'}"
