@@ -29,7 +29,7 @@ def holds_graphs(path: str, split: str | None = None) -> bool:
     if is_stream(path):
         return holds_graph_table(path, split)
     place = Path(path)
-    return place.exists() and (bool(tu_files(place)) or holds_edge_lists(place))
+    return bool(tu_files(place)) or (place.exists() and holds_edge_lists(place))
 
 
 def are_nodes(source: Source) -> bool:
