@@ -28,8 +28,9 @@ class FewShot:
         label(x) = argmax_c (W x + b)_c
 
     The features are standardized by the shots. The shots are drawn several times, and the interval is over
-    the draws, or over the test rows (Wilson) where all draws have the same accuracy. The test rows are the same for all draws and decide nothing: without a penalty, each draw takes
-    the one of `PENALTIES` with the smallest squared error on its own shots, each left out once.
+    the draws, or over the test rows (Wilson) where all draws have the same accuracy. The test rows are the
+    same for all draws and decide nothing: without a penalty, each draw takes the one of `PENALTIES` with the
+    smallest squared error on its own shots, each left out once.
 
     Raises:
         ValueError: a number out of its range.
