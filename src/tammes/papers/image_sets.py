@@ -27,7 +27,7 @@ IMAGES, ANNOTATIONS = "images", "val_annotations.txt"
 def class_folder(data: Path, *, size: int) -> Mapping[str, Parts]:
     """Read a folder with a folder of images for each class, under its name.
 
-    Every fifth image of each class is kept for measuring, unless the set has parts of its own: of `train`
+    Every fifth image of each class is kept for measuring, unless the set is published in parts: of `train`
     beside `test`, `val`, `valid` or `validation`, each with a folder for each class, `train` is trained on
     and the first of the others measured on. `val` may have `val_annotations.txt` in place of the folders, as
     Tiny-ImageNet has. Images are decoded once, since each arm and seed of a study reads them in every epoch.
