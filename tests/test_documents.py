@@ -82,3 +82,12 @@ def test_the_conda_recipe_asks_for_what_the_package_does() -> None:
     assert recipe["about"]["summary"] == project["project"]["description"]
     assert set(project["build-system"]["requires"]) == {"hatchling>=1.26"}
     assert "hatchling >=1.26" in recipe["requirements"]["host"]
+
+
+def test_the_steps_of_a_release_name_each_file_that_has_the_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    steps = (ROOT / "CONTRIBUTING.md").read_text().partition("## Releases")[2].splitlines()
+    first = next(line for line in steps if line.startswith("1. Write the version"))
+    files = [ROOT / "pyproject.toml", *ROOT.glob("*.cff"), *(ROOT / "conda").iterdir()]
+    having = {str(file.relative_to(ROOT)) for file in files if version in file.read_text()}
+    assert having == set(re.findall(r"`([^`]+)`", first.partition(";")[0]))
