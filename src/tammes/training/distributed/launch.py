@@ -101,9 +101,9 @@ class Launch:
         tasks = environment.get("SLURM_NTASKS", "1")
         if self.count == 1 and "RANK" not in environment and tasks != "1":
             raise ValueError(
-                f"SLURM_NTASKS={tasks} but no RANK in the environment: each task would train by itself. Train "
-                'together with `srun torchrun ...` (the page "Beyond one machine" has a script), or in one '
-                "process with `srun --nodes 1 --ntasks 1 ...`"
+                f"SLURM_NTASKS={tasks} but no RANK in the environment: each task would train by itself. "
+                "Train together with `srun torchrun ...` (docs/scale.md has a script), or in one process "
+                "with `srun --nodes 1 --ntasks 1 ...`"
             )
 
     @property
