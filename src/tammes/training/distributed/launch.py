@@ -89,6 +89,23 @@ class Launch:
             restart=number("TORCHELASTIC_RESTART_COUNT", "0"),
         )
 
+    def check_slurm(self, environment: Mapping[str, str] = os.environ) -> None:
+        """Raise ValueError if SLURM started several tasks that no launcher made one training of.
+
+        Args:
+            environment: environment variables; SLURM_NTASKS is the number of tasks of the job or step.
+
+        Example:
+            >>> Launch().check_slurm({"SLURM_NTASKS": "1"})
+        """
+        tasks = environment.get("SLURM_NTASKS", "1")
+        if self.count == 1 and "RANK" not in environment and tasks != "1":
+            raise ValueError(
+                f"SLURM_NTASKS={tasks} but no RANK in the environment: each task would train by itself. "
+                "Train together with `srun torchrun ...` (docs/scale.md has a script), or in one process "
+                "with `srun --nodes 1 --ntasks 1 ...`"
+            )
+
     @property
     def name(self) -> str:
         """Name of this process in messages."""
