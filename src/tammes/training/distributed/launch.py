@@ -93,17 +93,18 @@ class Launch:
         """Raise ValueError if SLURM started several tasks that no launcher made one training of.
 
         Args:
-            environment: environment variables; SLURM_NTASKS is the number of tasks of the job or step.
+            environment: environment variables; srun sets SLURM_STEP_NUM_TASKS to the number of tasks that it
+                starts. SLURM_NTASKS, the tasks that a job may have, is also set where one runs alone.
 
         Example:
-            >>> Launch().check_slurm({"SLURM_NTASKS": "1"})
+            >>> Launch().check_slurm({"SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "1"})
         """
-        tasks = environment.get("SLURM_NTASKS", "1")
+        tasks = environment.get("SLURM_STEP_NUM_TASKS", "1")
         if self.count == 1 and "RANK" not in environment and tasks != "1":
             raise ValueError(
-                f"SLURM_NTASKS={tasks} but no RANK in the environment: each task would train by itself. "
-                "Train together with `srun torchrun ...` (docs/scale.md has a script), or in one process "
-                "with `srun --nodes 1 --ntasks 1 ...`"
+                f"srun started {tasks} tasks, but there is no RANK in the environment: each would train by "
+                "itself. Train together with `srun torchrun ...` (docs/scale.md has a script), or in one "
+                "process with `srun --nodes 1 --ntasks 1 ...`"
             )
 
     @property
