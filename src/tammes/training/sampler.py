@@ -73,7 +73,7 @@ class PairSampler(Sampler[list[list[int]]]):
         first_step: number of steps taken before.
 
     Raises:
-        ValueError: for a batch larger than the data, or data with fewer than two pairs.
+        ValueError: for a batch larger than the data, or data without a single pair.
 
     Example:
         >>> import torch
@@ -92,7 +92,7 @@ class PairSampler(Sampler[list[list[int]]]):
                 f"there is nothing to pair: none of these {pairing.noun} has a positive by "
                 f"{pairing.positives!r}; give more, or choose other positives"
             )
-        if pairs == 1:
+        if pairs == 1 < shard.batch_size:
             what = pairing.size_in_words.removeprefix("1 ")
             raise ValueError(
                 f"expected at least two {what} to train on, each the negative of the other, got one: give "
