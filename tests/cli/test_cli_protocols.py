@@ -128,7 +128,7 @@ def test_the_linear_protocol_alone_keeps_no_record(run: Path, data: Path) -> Non
     [
         ("--protocol robustness --corruption rain", "no corruption 'rain': choose from gaussian-noise"),
         ("--protocol few-shot --shots 9", "at least 9 rows of each class for the shots, got 8 of ant, 8 of"),
-        ("--protocol finetune --size 10", "patches that divide images of 10 pixels a side"),
+        ("--protocol finetune --size 10", "patches of 4 pixels divide, got 10; the nearest are 8 and 12"),
         ("--shots 3", "--shots is for few-shot, which is not among --protocol linear: add few-shot"),
         ("--protocol few-shot --epochs 3", "--epochs is for finetune"),
         ("--protocol few-shot few-shot", "one or several different protocols, got few-shot few-shot"),

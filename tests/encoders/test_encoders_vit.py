@@ -133,7 +133,7 @@ def test_another_size_keeps_precision_and_what_is_frozen(positions: str) -> None
 @pytest.mark.parametrize(
     ("size", "message"),
     [
-        (18, "patches of 4 pixels divide, got 18; the nearest that they do are 16 and 20"),
+        (18, "patches of 4 pixels divide, got 18; the nearest are 16 and 20"),
         (3, "size must be an integer of at least 4, got 3: patches have 4 pixels a side"),
         (0, "at least 4, got 0"),
         (-4, "at least 4, got -4"),

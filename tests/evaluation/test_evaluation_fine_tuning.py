@@ -137,7 +137,7 @@ def test_other_sizes_of_images() -> None:
     same, said = encoder_for_size(network, channels=1, size=12)
     assert same is network
     assert "takes any size" in said
-    with pytest.raises(ValueError, match="expected patches that divide images of 10 pixels"):
+    with pytest.raises(ValueError, match="patches of 4 pixels divide, got 10; the nearest are 8 and 12"):
         encoder_for_size(encoder(VIT), channels=1, size=10)
     rigid = ModuleEncoder(nn.Sequential(nn.Flatten(), nn.Linear(64, 2)), channels=1, size=8, name="rigid")
     with pytest.raises(ValueError, match=r"ModuleEncoder takes no images of 12 pixels .*leave the size"):

@@ -133,8 +133,8 @@ class VisionTransformer(Encoder):
         if size % self.patch:
             below = size - size % self.patch
             raise ValueError(
-                f"expected a size that patches of {self.patch} pixels divide, got {size}; the nearest that "
-                f"they do are {below} and {below + self.patch}"
+                f"expected a size that patches of {self.patch} pixels divide, got {size}; the nearest are "
+                f"{below} and {below + self.patch}"
             )
         other = copy.deepcopy(self)
         other.size = size
