@@ -1,8 +1,8 @@
 """What a build adds to pyproject.toml: the README, and the address of the repository where one is known.
 
 On PyPI a link from the README to a file of the repository leads nowhere, and a picture is not there. So a
-build with TAMMES_REPOSITORY in the environment, such as https://github.com/OWNER/NAME, makes them absolute, at
-the tag of the version, and names the project's addresses. The workflow of a release sets it.
+build with TAMMES_REPOSITORY in the environment, such as https://github.com/OWNER/NAME, makes them absolute,
+at the tag of the version, and names the project's addresses. The workflow of a release sets it.
 """
 
 import os
