@@ -7,6 +7,7 @@ cd "$(mktemp -d)"
 
 # What a user has who asked for nothing else, without the heavy packages until they are needed.
 "$python" - <<'PY'
+import os
 import sys
 from importlib import metadata, resources
 
@@ -16,7 +17,10 @@ tammes.recipes.hcl(temperature=0.5, beta=1.0)
 heavy = {"lightning", "matplotlib", "kornia", "torch_geometric", "transformers"} & set(sys.modules)
 assert not heavy, f"an objective also imported {sorted(heavy)}"
 assert resources.files("tammes").joinpath("py.typed").is_file(), "the wheel has no py.typed"
-assert metadata.metadata("tammes")["License-Expression"] == "Apache-2.0"
+about = metadata.metadata("tammes")
+assert about["License-Expression"] == "Apache-2.0"
+if repository := os.environ.get("TAMMES_REPOSITORY"):
+    assert f"Source, {repository}" in about.get_all("Project-URL", []), "the wheel does not name the repository"
 print("tammes", metadata.version("tammes"), "at", tammes.__file__)
 PY
 

@@ -6,7 +6,7 @@ from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "_site"))
+sys.path[:0] = [str(HERE / "_site"), str(HERE.parent / "benchmarks")]
 
 project = "Tammes"
 author = "The Tammes authors"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from packaging.requirements import Requirement
@@ -65,3 +67,49 @@ def test_an_objective_imports_no_heavy_package() -> None:
     )
     tried = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert tried.stdout.strip() == "set()"
+
+
+@pytest.fixture
+def hatch_build(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The hook of a build, without hatchling, which only a build has."""
+    interface = ModuleType("hatchling.metadata.plugin.interface")
+    interface.MetadataHookInterface = object  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, interface.__name__, interface)
+    specification = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def metadata_of(hatch_build: ModuleType) -> dict:
+    hook = hatch_build.Addresses()
+    hook.root = str(ROOT)
+    metadata = {"version": "1.2.0"}
+    hook.update(metadata)
+    return metadata
+
+
+def test_links_of_the_readme_lead_to_the_repository_from_anywhere(
+    hatch_build: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAMMES_REPOSITORY", "https://example.org/me/tammes/")
+    metadata = metadata_of(hatch_build)
+    text = metadata["readme"]["text"]
+    assert "](https://example.org/me/tammes/raw/v1.2.0/docs/images/comparison.png)" in text
+    assert "](https://example.org/me/tammes/blob/v1.2.0/docs/which_negatives.md)" in text
+    targets = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(targets) > 40
+    assert [each for each in targets if not each.startswith(("https://", "#"))] == []
+    assert metadata["urls"]["Source"] == "https://example.org/me/tammes"
+
+
+def test_without_a_repository_the_readme_stays_as_it_is(
+    hatch_build: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TAMMES_REPOSITORY", raising=False)
+    metadata = metadata_of(hatch_build)
+    assert metadata["readme"]["text"] == (ROOT / "README.md").read_text()
+    assert "urls" not in metadata
+    assert "TAMMES_REPOSITORY" in (ROOT / ".github/workflows/release.yml").read_text()

@@ -59,6 +59,28 @@ def test_a_page_has_every_statement_and_the_table_counts_them() -> None:
         assert study.row() in written["studies.md"]
 
 
+def test_every_entry_has_a_page_with_its_statement_and_a_command() -> None:
+    pages = import_module("study_pages")
+    written = pages.study_pages(RESULTS)
+    studies = pages.kept_studies(RESULTS)
+    for entry in entries():
+        names = [each.folder.name for each in studies if each.entry.name == entry.name] or [entry.name]
+        for name in names:
+            page = written[f"studies/{name}.md"]
+            assert pages.one_line(entry.statement) in pages.one_line(page)
+            assert f"    tammes reproduce {entry.name} " in page
+            assert f"studies/{name}\n" in written["studies.md"]
+
+
+def test_a_page_without_a_result_says_what_its_command_costs() -> None:
+    pages, kept = import_module("study_pages"), import_module("studies")
+    entry = next(each for each in entries() if each.name == "spectral-zinc")
+    page = pages.page_without(entry, kept.Kept(entry="spectral-zinc", budget=0.04, seeds=3, data="zinc"))
+    assert "    tammes reproduce spectral-zinc --budget 0.04 --seed 0 --seeds 3 --data FOLDER/zinc\n" in page
+    assert "- **Cost:** with this budget, 0.04 of the work of the full entry" in page
+    assert "- **Result:** none is kept yet" in page
+
+
 def test_what_did_not_come_out_stands_under_its_own_heading() -> None:
     pages = import_module("study_pages")
     effect = {"name": "gain", "mean": -0.01, "low": -0.015, "high": -0.005, "text": "−1.0 [−1.5, −0.5]"}

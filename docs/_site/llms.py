@@ -21,7 +21,7 @@ def description(document: nodes.document) -> str:
     sentence = describing_sentence(
         each.astext() for each in paragraphs if isinstance(each.parent, nodes.section)
     )
-    command = next((each.astext() for each in document.findall(nodes.literal_block)), "")
+    command = next((each.astext().strip() for each in document.findall(nodes.literal_block)), "")
     return sentence or (f"`{command}`" if command and "\n" not in command else "")
 
 

@@ -1,4 +1,4 @@
-"""Pages of the kept studies: a table of all, and a page for each folder of benchmarks/results/studies."""
+"""Pages of the studies: a table of all, a page for each kept result, and one for each entry without."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from studies import KEPT, Kept
 from tammes.papers.entry import Entry, entries
 
 HEAD = """\
@@ -73,12 +74,6 @@ class KeptStudy:
         return Counter(kind_of(finding) for finding in self.findings)
 
     @property
-    def document(self) -> str:
-        """What the entry is from."""
-        package = self.entry.run.__module__.rpartition(".")[0]
-        return (sys.modules[package].__doc__ or "").splitlines()[0]
-
-    @property
     def verdicts(self) -> str:
         """The verdicts, counted."""
         counts = self.counts
@@ -108,7 +103,7 @@ class KeptStudy:
             "",
             f"{self.entry.statement} ({self.entry.source})",
             "",
-            f"{self.document}",
+            document_of(self.entry),
             "",
             f"    {self._command()}",
             "",
@@ -144,6 +139,32 @@ class KeptStudy:
         if not self.runs:
             yield "Run", "its date, commit and time were not written down"
         yield "Files", f"`benchmarks/results/studies/{self.folder.name}`"
+
+
+def document_of(entry: Entry) -> str:
+    """Return what an entry is from."""
+    package = entry.run.__module__.rpartition(".")[0]
+    return (sys.modules[package].__doc__ or "").splitlines()[0]
+
+
+def page_without(entry: Entry, listed: Kept) -> str:
+    """Return the page of an entry without a kept result: the statement, a command and what it costs."""
+    words = listed.command(Path("FOLDER"))
+    command = " ".join(["tammes", *words[: words.index("--out")]])
+    lines = [
+        f"# {entry.name}",
+        "",
+        f"{one_line(entry.statement)} ({entry.source})",
+        "",
+        document_of(entry),
+        "",
+        f"    {command}",
+        "",
+        f"- **Data:** {entry.data or 'none are needed'}",
+        f"- **Cost:** with this budget, {listed.budget:g} of the work of the full entry; not timed",
+        "- **Result:** none is kept yet",
+    ]
+    return "\n".join([*lines, ""])
 
 
 def kind_of(finding: Mapping) -> str:
@@ -191,17 +212,23 @@ def study_pages(results: Path) -> dict[str, str]:
     studies = kept_studies(results)
     by_document: dict[str, list[KeptStudy]] = {}
     for study in studies:
-        by_document.setdefault(study.document, []).append(study)
+        by_document.setdefault(document_of(study.entry), []).append(study)
     lines = [HEAD]
     for document, group in sorted(by_document.items()):
         heading = CHAPTER.sub(", ", document).rstrip(".")
         lines += [f"## {heading}", "", HEADER]
         lines += [*(study.row() for study in group), ""]
-    without = sorted({entry.name for entry in entries()} - {study.entry.name for study in studies})
-    if without:
-        lines += ["## Without a kept result", "", f"{', '.join(without)}.", ""]
-    names = [study.folder.name for study in studies]
-    lines += ["```{toctree}", ":hidden:", "", *(f"studies/{name}" for name in names), "```", ""]
-    return {"studies.md": "\n".join(lines)} | {
-        f"studies/{study.folder.name}.md": study.page() for study in studies
+    measured = {study.entry.name for study in studies}
+    listed = {study.entry: study for study in reversed(KEPT)}
+    without = {
+        entry.name: page_without(entry, listed[entry.name])
+        for entry in sorted(entries(), key=lambda entry: entry.name)
+        if entry.name not in measured
     }
+    if without:
+        links = ", ".join(f"[{name}](/measured/studies/{name}.md)" for name in without)
+        lines += ["## Without a kept result", "", f"{links}.", ""]
+    names = [*(study.folder.name for study in studies), *without]
+    lines += ["```{toctree}", ":hidden:", "", *(f"studies/{name}" for name in names), "```", ""]
+    pages = {study.folder.name: study.page() for study in studies} | without
+    return {"studies.md": "\n".join(lines)} | {f"studies/{name}.md": page for name, page in pages.items()}

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-import torch.nn.functional as F
 from pytorch_metric_learning import losses
 from torch import Tensor
+from torch.nn import functional
 
 from tammes import TwoTowers
 from tammes.recipes import decoupled, simclr, supcon
@@ -33,7 +33,7 @@ def assert_equal(ours: Tensor, theirs: Tensor, rows: Sequence[Tensor], *, tolera
 
 
 def similarities(a: Tensor, b: Tensor) -> Tensor:
-    return F.normalize(a, dim=1) @ F.normalize(b, dim=1).T / T
+    return functional.normalize(a, dim=1) @ functional.normalize(b, dim=1).T / T
 
 
 def published_supcon(features: Tensor, labels: Tensor, temperature: float, base_temperature: float) -> Tensor:
@@ -50,13 +50,15 @@ def published_supcon(features: Tensor, labels: Tensor, temperature: float, base_
 def test_nt_xent_of_ones_own() -> None:
     a, b = views()
     logits = similarities(torch.cat([a, b]), torch.cat([a, b])).fill_diagonal_(-torch.inf)
-    theirs = F.cross_entropy(logits, torch.arange(12).roll(6))
+    theirs = functional.cross_entropy(logits, torch.arange(12).roll(6))
     assert_equal(simclr(temperature=T)(a, b), theirs, [a, b])
 
 
 def test_one_direction_and_both() -> None:
     a, b = views()
-    one, other = (F.cross_entropy(each, torch.arange(6)) for each in (similarities(a, b), similarities(b, a)))
+    one, other = (
+        functional.cross_entropy(each, torch.arange(6)) for each in (similarities(a, b), similarities(b, a))
+    )
     assert_equal(simclr(temperature=T)(TwoTowers()(a, b)), one, [a, b])
     assert_equal(simclr(temperature=T)(TwoTowers(symmetric=True)(a, b)), (one + other) / 2, [a, b])
 
@@ -96,7 +98,7 @@ def test_supervised_contrast_of_metric_learning() -> None:
 @pytest.mark.parametrize("base", [T, 0.07])
 def test_supervised_contrast_as_published(base: float) -> None:
     a, b = views()
-    features = F.normalize(torch.stack([a, b], dim=1), dim=2)
+    features = functional.normalize(torch.stack([a, b], dim=1), dim=2)
     theirs = published_supcon(features, CLASSES[:6], T, base)
     ours = supcon(temperature=T)(*features.unbind(1), ids=CLASSES[:6])
     assert_equal(T / base * ours, theirs, [a, b])
