@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 from PIL import Image
 
+from tammes.data.file_digest import files_digest
 from tammes.data.folder import SAMPLE, judged_shape
 from tammes.data.images import Images
 from tammes.data.listing import files_below, listing, printable, warn_of_skipped
 from tammes.data.shards import BUFFER
-from tammes.data.stream import column_names, encoded_images, image_column, stream
+from tammes.data.stream import StreamPixels, column_names, encoded_images, image_column, stream
 from tammes.data.stream_reader import is_damage, stored_image
 from tammes.data.tables import is_saved_data_set
 
@@ -23,6 +24,8 @@ PREFIX = "hf:"
 """Beginning of the name of a stream on the command line; the path of its files follows."""
 KINDS = {".parquet": "parquet", ".arrow": "arrow"}
 """What `datasets` calls the files of these suffixes."""
+PIECES = 16
+"""Pieces of each file by which a resumed run recognizes it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +35,13 @@ class StreamFiles:
     Args:
         dataset: `datasets.IterableDataset`.
         names: name of each shard.
+        files: the files, in the order of the shards.
         cut: names of the files that cannot be opened.
     """
 
     dataset: Any
     names: tuple[str, ...]
+    files: tuple[Path, ...]
     cut: tuple[str, ...] = ()
 
 
@@ -95,7 +100,9 @@ def stream_of_files(
         strict=strict,
         unchecked=unchecked,
     )
-    return replace(images, skipped=(*printable(found.cut), *images.skipped))
+    assert isinstance(images.pixels, StreamPixels)
+    pixels = replace(images.pixels, digest=files_digest(found.files, pieces=PIECES))
+    return replace(images, pixels=pixels, skipped=(*printable(found.cut), *images.skipped))
 
 
 def open_stream(data: str, split: str | None = None) -> StreamFiles:
@@ -117,7 +124,11 @@ def open_stream(data: str, split: str | None = None) -> StreamFiles:
         whole = _part(datasets.load_from_disk(str(place)), data, split)
         count = max(1, len(whole.cache_files))
         names = tuple(str(number) for number in range(count))
-        return StreamFiles(dataset=whole.to_iterable_dataset(num_shards=count), names=names)
+        return StreamFiles(
+            dataset=whole.to_iterable_dataset(num_shards=count),
+            names=names,
+            files=tuple(Path(file["filename"]) for file in whole.cache_files),
+        )
     if split is not None:
         raise ValueError(f"expected no split, because {data} has no splits, got split={split!r}")
     files = _files(place)
@@ -134,7 +145,8 @@ def open_stream(data: str, split: str | None = None) -> StreamFiles:
         split="train",
         streaming=True,
     )
-    return StreamFiles(dataset=dataset, names=tuple(_name(file, place) for file in whole_files), cut=cut)
+    names = tuple(_name(file, place) for file in whole_files)
+    return StreamFiles(dataset=dataset, names=names, files=tuple(whole_files), cut=cut)
 
 
 def _part(found: Any, data: str, split: str | None) -> Any:
