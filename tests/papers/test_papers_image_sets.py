@@ -33,6 +33,11 @@ def test_images_are_drawn_class_by_class() -> None:
     assert len(balanced(numbered(40), 41, seed=0)) == len(balanced(numbered(40), None, seed=0)) == 40
 
 
+def test_of_more_classes_than_images_each_has_one() -> None:
+    for count in (1, 3, 4, 7):
+        assert balanced(numbered(40), count, seed=0).required_labels().bincount().tolist() == [1, 1, 1, 1]
+
+
 @pytest.mark.parametrize("at", range(5))
 def test_every_fifth_of_each_class_is_apart(at: int) -> None:
     images = numbered(40)

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1]
 FAILED = 2
 
 _FIELDS_OF_FLAGS = {
-    "--": "resume overwrite trust patience strict unchecked buffer files encoding text_column label_column "
+    "--": "resume overwrite trust patience strict unchecked buffer cache files encoding text_column label_column "
     "split neighbors vectors drop diagnose_every stop_on stop_patience",
     "--encoder.": "max_length name_or_path",
     "--positives.": "candidates refresh warm_up sample freely little",

@@ -8,7 +8,7 @@ PIECE = 4096
 """Bytes of a piece that is read."""
 
 
-def files_digest(files: Sequence[Path], *, pieces: int) -> str:
+def files_digest(files: Sequence[Path], *, pieces: int, names: Sequence[str] | None = None) -> str:
     """Return a checksum of files, in their order: of the size of each, and of some pieces of it.
 
     The pieces have 4,096 bytes and stand at equal distances from the beginning of a file to its end. Files of
@@ -17,6 +17,7 @@ def files_digest(files: Sequence[Path], *, pieces: int) -> str:
     Args:
         files: paths of the files.
         pieces: number of pieces of each; a file that is not longer is read whole.
+        names: names of the files, if the checksum shall depend on them.
 
     Returns:
         Twelve hexadecimal digits.
@@ -29,12 +30,12 @@ def files_digest(files: Sequence[Path], *, pieces: int) -> str:
         ...     before = files_digest([file], pieces=16)
         ...     _ = file.write_bytes(bytes([1]) * 100_000)
         ...     before, files_digest([file], pieces=16) == before
-        ('e6ab3d696627', False)
+        ('8bfebdd00cf6', False)
     """
     digest = hashlib.sha256()
-    for path in files:
+    for path, name in zip(files, names or [""] * len(files), strict=True):
         size = path.stat().st_size
-        digest.update(f"{size}\0".encode())
+        digest.update(f"{name}\0{size}\0".encode(errors="surrogateescape"))
         with path.open("rb") as file:
             if size <= pieces * PIECE:
                 digest.update(file.read())

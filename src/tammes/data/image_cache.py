@@ -99,7 +99,7 @@ def cache_place(cache: str | Path, source: str | Path, *, channels: int, size: i
     """
     name = Path(source).resolve()
     digest = hashlib.sha256(f"{name}\0{channels}\0{size}".encode(errors="surrogateescape")).hexdigest()
-    return Path(cache) / f"{name.name}-{digest[:12]}"
+    return check_cache(cache) / f"{name.name}-{digest[:12]}"
 
 
 def cached(

@@ -60,6 +60,7 @@ def stream_of_files(
     *,
     size: int,
     channels: int = 3,
+    image: str | None = None,
     label: str | None = None,
     split: str | None = None,
     buffer: int = BUFFER,
@@ -73,6 +74,7 @@ def stream_of_files(
             `datasets` has saved.
         size: height and width of the images in pixels.
         channels: number of channels, 1 (gray) or 3 (red, green, blue).
+        image: name of the column of images; None for image or img.
         label: name of the column with the number or name of the class; None for label, if it is there.
         split: part of a saved data set that has several.
         buffer: number of images that are mixed with each other in an epoch, after the order of the files.
@@ -94,6 +96,7 @@ def stream_of_files(
         found.dataset,
         size=size,
         channels=channels,
+        image=image,
         label=label,
         shard_names=found.names,
         buffer=buffer,
@@ -193,17 +196,18 @@ def _opens(file: Path) -> bool:
 
 
 def shape_of_stream(
-    data: str, *, split: str | None = None, largest: int | None = None
+    data: str, *, image: str | None = None, split: str | None = None, largest: int | None = None
 ) -> tuple[int, Literal[1, 3]]:
     """Return the size and the channels that suit the images of a stream of files, judged by the first 128.
 
     Args:
         data: `hf:` and a path.
+        image: name of the column of images; None for image or img.
         split: part of a saved data set that has several.
         largest: largest size in pixels; None for 64.
     """
     dataset = open_stream(data, split).dataset
-    column = image_column(None, column_names(dataset))
+    column = image_column(image, column_names(dataset))
 
     def sources() -> Iterator[bytes | Path]:
         for row in islice(encoded_images(dataset, column), SAMPLE):

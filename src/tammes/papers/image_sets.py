@@ -66,6 +66,8 @@ def of_classes(images: Images, classes: Int64[Tensor, " classes"]) -> Images:
 def balanced(images: Images, count: int | None, *, seed: int) -> Images:
     """Draw `count` of the images, equally many of each class; all images if `count` is None or not fewer.
 
+    Of more classes than `count` one image each is drawn, so that no class is lost.
+
     Example:
         >>> from tammes.data import digits
         >>> balanced(digits("train"), 50, seed=0).labels.bincount().tolist()
@@ -79,7 +81,7 @@ def balanced(images: Images, count: int | None, *, seed: int) -> Images:
     for label in classes:
         of_class = (labels == label).nonzero()[:, 0]
         generator = torch.Generator().manual_seed(derive(seed, Purpose.HOLDOUT, label))
-        chosen = torch.randperm(len(of_class), generator=generator)[: count // len(classes)]
+        chosen = torch.randperm(len(of_class), generator=generator)[: max(1, count // len(classes))]
         rows += of_class[chosen].tolist()
     return images.subset(sorted(rows))
 

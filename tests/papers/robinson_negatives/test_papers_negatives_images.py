@@ -171,6 +171,19 @@ def test_a_smaller_budget_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (scale(1.0).encoder, scale(1.0).epochs, scale(1.0).on_gpu) == ("ResNet-18", 200, True)
 
 
+def test_a_set_of_more_classes_than_images_keeps_its_classes() -> None:
+    parts = random_images(120, classes=60), random_images(60, classes=60, seed=1)
+    study = ImageStudy(sets={"noise": parts}, scale=SMALL)
+    run = study.base("noise")
+    assert run.classes == run.images == len(parts[0].required_labels().unique()) > 40
+    asked: list[Parts] = []
+    with pytest.MonkeyPatch.context() as patch:
+        module = "tammes.papers.robinson_negatives.images_training.fit"
+        patch.setattr(module, lambda run, scale, parts: asked.append(parts) or USUAL)
+        measurer(study.sets, SMALL)(run)
+    assert len(asked[0][0]) == run.images
+
+
 def test_sets_are_read_from_a_folder_or_the_folders_in_it(tmp_path: Path) -> None:
     write_images(tmp_path / "all" / "pets", "cat", "dog", count=10)
     write_images(tmp_path / "all" / "cars", "red", "blue", count=5)

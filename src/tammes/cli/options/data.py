@@ -21,6 +21,7 @@ RARE = frozenset(
             "classes",
             "cache",
             "buffer",
+            "image_column",
             "feature",
             "neighbors",
             "neighbor_temperature",
@@ -55,6 +56,7 @@ class Source:
             are kept).
         buffer: Images of shards, or images or graphs of a stream, that an epoch mixes with each other, beyond
             the order of the shards.
+        image_column: Column of the images of a stream (by default image or img).
         feature: Feature whose values are the labels, for images that have several: shape, texture or color of
             `trifeature`, object or digit of `digits-over` (by default the first of these).
     """
@@ -64,6 +66,7 @@ class Source:
     unchecked: bool = False
     cache: Path | None = None
     buffer: int = 2048
+    image_column: str | None = None
     feature: str | None = None
     format: TextFormat = field(default_factory=TextFormat)
 

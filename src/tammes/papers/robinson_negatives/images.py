@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from matplotlib.figure import Figure as Drawing
 
 from tammes.estimate import Estimate
+from tammes.papers.claim import claim
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
 from tammes.papers.image_sets import Parts, image_sets
@@ -43,7 +44,7 @@ from tammes.papers.robinson_negatives.images_training import (
     measurer,
     scale_of,
 )
-from tammes.papers.study import Results, claim, complete
+from tammes.papers.study import Results, complete
 
 APART = 1000
 """The search has the first seed plus this, which no arm has."""
@@ -87,8 +88,9 @@ class ImageStudy:
         """
         train_part = self.sets[data][0]
         labels = train_part.required_labels()
-        images = min(self.scale.images or len(labels), len(labels))
         classes = len(labels.unique())
+        # Each class has an image at least; see `balanced`.
+        images = min(max(self.scale.images or len(labels), classes), len(labels))
         if classes < FEWEST_CLASSES:
             raise ValueError(
                 f"expected images of at least {FEWEST_CLASSES} classes in {data}, got {classes}: the search "
