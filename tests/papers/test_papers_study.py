@@ -176,7 +176,7 @@ def test_a_study_is_not_resumed_with_other_data_of_the_same_name(tmp_path):
     settings = json.loads((texts / "out/study.json").read_text())
     assert settings["data files"].startswith("1 file, checksum ")
     (texts / "a.txt").write_text("two")
-    with pytest.raises(ValueError, match="data files: 1 file, checksum .* there, 1 file, checksum .* now"):
+    with pytest.raises(ValueError, match=r"data files: 1 file, checksum .* there, 1 file, checksum .* now"):
         study_of(score).run(request)
     # A study of an older version does not know its files.
     del settings["data files"]

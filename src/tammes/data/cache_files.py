@@ -34,7 +34,8 @@ def check_cache(cache: str | Path) -> Path:
             if not part.is_dir():
                 where = "a file" if part == place else f"and {part} is a file"
                 raise ValueError(
-                    f"cache must be a folder, which is made if missing, got {place}, {where}: name another one"
+                    f"cache must be a folder, which is made if missing, got {place}, {where}: "
+                    "name another one"
                 )
             break
     return place

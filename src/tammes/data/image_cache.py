@@ -16,7 +16,7 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
-from tammes.data.cache_files import check_room, locked, remove_old, write_whole
+from tammes.data.cache_files import check_cache, check_room, locked, remove_old, write_whole
 
 FORMAT = "tammes images 1"
 """Name and version of the format: a cache of another one is made anew."""

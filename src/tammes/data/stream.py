@@ -269,7 +269,7 @@ def image_column(image: str | None, columns: Sequence[str]) -> str:
     for name in wanted:
         if name in columns:
             return name
-    hint = "" if image is not None or not columns else ": name that of the images as image_column"
+    hint = "" if image is not None or not columns else "; name another with image='NAME'"
     raise ValueError(
         f"expected a column {' or '.join(map(repr, wanted))} in the stream, "
         f"found {listing(columns) or 'none'}{hint}"

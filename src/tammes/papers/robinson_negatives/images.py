@@ -31,12 +31,8 @@ from tammes.papers.robinson_negatives.images_arms import (
     space_in_words,
     usual_arms,
 )
-from tammes.papers.robinson_negatives.images_results import (
-    SEARCHED_NAME,
-    ImageArms,
-    betas_of,
-    findings,
-)
+from tammes.papers.robinson_negatives.images_results import betas_of, findings
+from tammes.papers.robinson_negatives.images_scores import SEARCHED_NAME, ImageArms
 from tammes.papers.robinson_negatives.images_table import numbers, setting
 from tammes.papers.robinson_negatives.images_training import (
     ImageScale,
@@ -61,7 +57,7 @@ REMARKS = (
     "validation images, for a third. Short rounds favor settings that learn quickly. The intervals do not "
     "hold the luck of the search.",
     "The objective takes about the same time under every coupling, so that equal epochs are equal seconds up "
-    "to the factor that is given with the speed.",
+    "to the factor that is given with the speed. Without such a factor the seconds are of no use.",
     "The papers train ResNet-50 for 400 epochs and report the best of a grid, and nothing says on which part "
     "of the data it was searched.",
 )
