@@ -38,7 +38,7 @@ class Source:
 
     Args:
         data: `digits` (scikit-learn's scans), `glyphs:N` (N invented characters) or `trifeature` (textured
-            shapes in colors), with nothing to download; CIFAR-10, MNIST or SVHN in their published files; a
+            shapes in colors), with nothing to download; CIFAR-10, CIFAR-100, MNIST or SVHN as published; a
             folder of images, with a folder for each class if they have labels; tar shards in the WebDataset
             layout (a folder, or 'train-{000..009}.tar'); images in parquet or arrow files, streamed
             (hf:PATH); `digits-over:FOLDER`; or texts: a folder of plain-text files, each a document with a
