@@ -9,7 +9,7 @@ import torch
 
 from tammes.data import Images
 from tammes.data.fifths import every_fifth_apart
-from tammes.papers.image_sets import balanced, class_folder, of_classes
+from tammes.papers.image_sets import balanced, class_folder, image_sets, of_classes
 from tiny import random_images, write_images
 
 
@@ -53,6 +53,14 @@ def test_some_classes_are_kept_whole() -> None:
     some = of_classes(images, torch.tensor([1, 3]))
     assert some.required_labels().bincount().tolist() == [0, 10, 0, 10]
     assert set(some.names) == {name for name in images.names if int(name) % 4 in (1, 3)}
+
+
+def test_sets_that_need_no_file() -> None:
+    ((name, (train, test)),) = image_sets(Path("digits"), size=32).items()
+    assert (name, len(train), len(test)) == ("digits", 1437, 360)
+    for odd in ("glyphs:many", "digits:3", "nowhere"):
+        with pytest.raises(ValueError, match=f"expected digits, glyphs or glyphs:N .*, got {odd}"):
+            image_sets(Path(odd), size=32)
 
 
 def test_a_folder_of_classes_has_its_name(tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ NEGATIVES_IMAGES = Entry(
     "appendices A.3.1 and A.4.1; Jiang et al. (2023), section VII, Tables II to IV, Figure 1",
     run=run_of("tammes.papers.robinson_negatives.images"),
     data="a folder of images with a folder for each class, CIFAR-10, CIFAR-100, MNIST or SVHN in their "
-    "published files, or a folder with several of these",
+    "published files, or a folder with several of these; or digits, or glyphs:N",
+    drawn=("digits", "glyphs"),
 )
 SENTENCES_QUICK_THOUGHTS = Entry(
     name="sentences-quick-thoughts",
