@@ -26,8 +26,7 @@ import torch
 from scipy.stats import rankdata, spearmanr
 
 from tammes import recipes
-from tammes.data import Images, digits
-from tammes.data.cifar10 import cifar10
+from tammes.data import Images, cifar10, digits
 from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
 from tammes.estimate import Estimate
 from tammes.evaluation import LabeledFeatures, LinearProbe

@@ -29,11 +29,12 @@ from tammes.data.zinc import zinc
 from tammes.extensions import SolutionCache, edge_list, tu_graphs
 from tammes.extensions.integer_program import Answer
 from tammes.papers import Entry
+from tammes.papers.claim import claim
 from tammes.papers.entry import Request
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_sets.loss_training import Classifiers, LossScore, LossTraining
 from tammes.papers.robinson_spectral.molecules import figure_e5
-from tammes.papers.study import Results, claim
+from tammes.papers.study import Results
 from tammes.spectral.eigen.eigenpairs import Eigenpairs, load_eigenpairs, save_eigenpairs
 from tammes.training import RunFolder, load_run, train
 from tammes.training.command import Command

@@ -234,8 +234,10 @@ def test_shards_are_images_whatever_else_they_hold(tmp_path: Path) -> None:
 
 def test_the_label_of_an_image_in_a_shard_has_a_name(tmp_path: Path) -> None:
     write_shards(tmp_path, 6)
-    (images,) = load(Source(data=str(tmp_path), format=TextFormat(label_column="txt")), (8, 3))
-    assert images.labels is None
+    (images,) = load(Source(data=str(tmp_path), format=TextFormat(label_column="cls")), (8, 3))
+    assert images.labels is not None
+    with pytest.raises(ValueError, match="field of json 'txt' beside the images in"):
+        load(Source(data=str(tmp_path), format=TextFormat(label_column="txt")), (8, 3))
     with pytest.raises(ValueError, match=r"--split is for texts, but .* holds images"):
         load(Source(data=str(tmp_path), format=TextFormat(label_column="txt", split="train")), (8, 3))
 

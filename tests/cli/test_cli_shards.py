@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tammes.cli.main import main
@@ -106,6 +107,34 @@ def test_a_stream_is_trained_on_and_measured(
     assert "has no splits, got --split 'train'" in capsys.readouterr().err
     assert run(TRAIN, "--data", f"hf:{files}", "--text-column", "x") == 2
     assert "--text-column is for texts" in capsys.readouterr().err
+
+
+def test_the_images_of_a_stream_may_have_another_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("datasets")
+    (file,) = write_parquet(tmp_path / "pets", 8).iterdir()
+    pq.write_table(pq.read_table(file).rename_columns(["photograph", "species"]), file)
+    data = f"hf:{file.parent}"
+    words = TRAIN.replace("--size 8 ", "")
+    assert run(words, "--data", data, "--out", tmp_path / "no") == 2
+    said = "expected a column 'image' or 'img' in the stream, found photograph, species; name another with "
+    assert f"{said}--image-column 'NAME'" in capsys.readouterr().err
+    columns = "--image-column photograph --label-column species"
+    assert run(f"{words} --epochs 1 {columns}", "--data", data, "--out", tmp_path / "run") == 0
+    assert load_run(tmp_path / "run").config.data.size == 10
+    assert run(f"embed {tmp_path / 'run'} {columns}", "--data", data, "--out", tmp_path / "e.npz") == 0
+    assert run(f"{TRAIN} --image-column photograph", "--data", "digits") == 2
+    assert "--image-column is for streamed images (hf:PATH), but digits" in capsys.readouterr().err
+
+
+def test_a_cache_that_is_a_file_is_refused(
+    tmp_path: Path, pets: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cache").write_text("")
+    for place in ("cache", "cache/decoded"):
+        assert run(TRAIN, "--data", pets, "--cache", tmp_path / place) == 2
+        assert "--cache must be a folder, which is made if missing, got" in capsys.readouterr().err
 
 
 def test_a_missing_shard_and_an_odd_buffer(pets: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,9 @@ import pytest
 import torch
 from scipy.io import savemat
 
-from tammes.data import cifar10, mnist, published_at, svhn
+from tammes.data import cifar10, cifar100, mnist, published_at, svhn
 from tammes.data.images import Images
+from tammes.data.published import CIFAR100
 
 COLOR = np.random.default_rng(0).integers(0, 256, (4, 3, 32, 32), dtype=np.uint8)
 GRAY = np.random.default_rng(1).integers(0, 256, (3, 28, 28), dtype=np.uint8)
@@ -133,6 +134,58 @@ def test_the_pickled_version_of_cifar10_is_not_opened(tmp_path: Path) -> None:
         cifar10(archive, "train")
 
 
+# CIFAR-100.
+
+
+def fine_records(labels: list[int]) -> bytes:
+    """CIFAR-100's form: for each image its coarse label, its fine one, and its three planes."""
+    return b"".join(bytes([19, label]) + COLOR[row].tobytes() for row, label in enumerate(labels))
+
+
+def write_cifar100(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "train.bin").write_bytes(fine_records([99, 0]))
+    (folder / "test.bin").write_bytes(fine_records([72, 1, 2, 3]))
+    (folder / "fine_label_names.txt").touch()
+    return folder
+
+
+def test_cifar100_loads_its_folder_and_its_archive(tmp_path: Path) -> None:
+    folder = write_cifar100(tmp_path / "cifar-100-binary")
+    archive = tmp_path / "cifar-100-binary.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(folder, folder.name)
+    (other := tmp_path / "other").mkdir()
+    folder = folder.rename(other / "images")
+    for path in (folder, archive, tmp_path):
+        images = cifar100(path, "test")
+        assert torch.equal(images.batch(range(4)), torch.from_numpy(COLOR))
+        assert images.required_labels().tolist() == [72, 1, 2, 3]
+        assert images.classes is not None
+        assert (len(set(images.classes)), images.classes) == (100, tuple(sorted(images.classes)))
+        assert cifar100(path, "train").required_labels().tolist() == [99, 0]
+    assert published_at(archive) is published_at(folder) is CIFAR100
+    # Files of these names alone may be anything.
+    (folder / "fine_label_names.txt").unlink()
+    assert published_at(folder) is None
+
+
+def test_broken_files_of_cifar100_are_named(tmp_path: Path) -> None:
+    folder = write_cifar100(tmp_path / "cifar-100-binary")
+    (folder / "test.bin").write_bytes(fine_records([1])[:-1])
+    with pytest.raises(ValueError, match=r"3074 bytes each in .*test\.bin, got 3073"):
+        cifar100(tmp_path, "test")
+    (folder / "test.bin").write_bytes(fine_records([5, 100]))
+    with pytest.raises(ValueError, match=r"labels from 0 to 99 in .*test\.bin, got 100 for image 1"):
+        cifar100(tmp_path, "test")
+    pickled = tmp_path / "other/cifar-100-python"
+    pickled.mkdir(parents=True)
+    (pickled / "train").write_bytes(b"\x80\x04.")
+    for path in (pickled, pickled.parent):
+        with pytest.raises(ValueError, match=r"with train\.bin and test\.bin; found the Python version"):
+            cifar100(path, "train")
+
+
 # MNIST.
 
 
@@ -222,7 +275,7 @@ def test_a_set_is_known_by_its_files(tmp_path: Path) -> None:
     assert published_at(tmp_path / "a" / "nowhere") is None
 
 
-@pytest.mark.parametrize("load", [cifar10, mnist, svhn])
+@pytest.mark.parametrize("load", [cifar10, cifar100, mnist, svhn])
 def test_another_split_is_refused(load, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match='"train" or "test", got \'validation\''):
         load(tmp_path, "validation")

@@ -86,6 +86,18 @@ def test_numbers_keep_their_zeros(tmp_path: Path) -> None:
         shard_files(tmp_path / "x.tar")
 
 
+@pytest.mark.parametrize(
+    ("braces", "said"),
+    [
+        ("{003..000}", r"the smaller number first in \{003\.\.000\}: write \{000\.\.003\}"),
+        ("{000,001,000}", r"each file once in .*, got .*000\.tar several times"),
+    ],
+)
+def test_a_pattern_that_names_nothing_or_a_file_twice_is_refused(braces: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        shard_files(f"{braces}.tar")
+
+
 def test_a_folder_of_other_files_holds_no_shards(tmp_path: Path) -> None:
     assert not holds_shards(str(tmp_path))
     with pytest.raises(ValueError, match=r"expected tar archives in .*, found none"):
@@ -103,7 +115,6 @@ def test_a_folder_of_other_files_holds_no_shards(tmp_path: Path) -> None:
         ([("a.cls", b"9\n"), ("b.cls", b"10")], None, ("9", "10")),
         ([("a.cls", b"dog"), ("b.cls", b"cat")], None, ("cat", "dog")),
         ([("a.json", b'{"label": 3}'), ("b.json", b'{"label": "x"}')], None, ("3", "x")),
-        ([("a.json", b'{"label": 3}'), ("b.json", b'{"label": 4}')], "species", None),
         ([("a.json", b'{"species": 3}'), ("b.json", b'{"species": 4}')], "species", ("3", "4")),
         ([("a.txt", b"a cat"), ("b.txt", b"a dog")], None, None),
         ([("a.txt", b"a cat"), ("b.txt", b"a dog")], "txt", ("a cat", "a dog")),
@@ -118,6 +129,28 @@ def test_labels(
     images = shards(write(tmp_path / "a.tar", *all_members), size=8, label=label)
     assert images.classes == classes
     assert (images.labels is None) == (classes is None)
+
+
+@pytest.mark.parametrize("label", ["klass", "txt"])
+def test_a_named_label_that_no_image_has_is_refused(tmp_path: Path, label: str) -> None:
+    file = write(tmp_path / "a.tar", ("a.png", PICTURE), ("a.cls", b"1"), ("a.json", b'{"label": 3}'))
+    said = rf"field of json '{label}' beside .* found only members png, cls, json: name another label"
+    with pytest.raises(ValueError, match=said):
+        shards(file, size=8, label=label)
+
+
+def test_labels_away_from_their_images_are_said(tmp_path: Path) -> None:
+    images = [("a.png", PICTURE), ("b.png", PICTURE)]
+    file = write(tmp_path / "a.tar", *images, ("a.cls", b"1"), ("b.cls", b"2"))
+    said = r"2 of the labels in .* do not stand beside an image of their name: a\.tar:a\.cls, a\.tar:b\.cls"
+    with pytest.warns(SkippedFilesWarning, match=f"{said}; left out"):
+        found = shards(file, size=8)
+    assert (found.labels, found.skipped) == (None, ("a.tar:a.cls", "a.tar:b.cls"))
+    with pytest.raises(ValueError, match=f"{said}; remove them"):
+        shards(file, size=8, strict=True)
+    write(file, *images, ("a.json", b'{"label": 1}'), ("set.json", b"{}"))
+    with pytest.warns(SkippedFilesWarning, match=r"1 of the labels in .*: a\.tar:a\.json; left out"):
+        assert shards(file, size=8).labels is None
 
 
 @pytest.mark.parametrize(
@@ -151,7 +184,7 @@ def test_what_belongs_to_no_image_is_ignored(tmp_path: Path) -> None:
         ("x/a.b/c.seg.png", PICTURE),
         ("x/a.b/c.jpg", b"second"),
         ("x/a.b/c.cls", b"1"),
-        ("lonely.cls", b"2"),
+        ("lonely.json", b"{}"),
     )
     images = shards(file, size=8)
     assert (images.names, images.classes) == (("a.tar:x/a.b/c",), ("1",))

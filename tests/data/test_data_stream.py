@@ -20,7 +20,7 @@ from PIL import Image
 from tammes.data import Images, SkippedFilesWarning, TensorPixels, stream
 from tammes.data.image_files import decode
 from tammes.data.images import ShardedPixels
-from tammes.data.stream import StreamPixels
+from tammes.data.stream import StreamPixels, _class_name
 from tammes.data.stream_files import open_stream, shape_of_stream, stream_of_files
 from tammes.training.shard_order import ShardOrder
 from tiny import picture_bytes, write_parquet
@@ -80,6 +80,29 @@ def test_a_data_set_with_features() -> None:
     assert isinstance(pixels, StreamPixels)
     pixels.reader.read([(0, 1)])
     assert isinstance(pixels.reader.kept[0, 1], bytes)  # not decoded before it is asked for
+
+
+def named(*labels: int, names: list[str]) -> Any:
+    """A stream with a column of numbers of these classes."""
+    features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=names)})
+    encoded = [{"bytes": picture_bytes(number), "path": None} for number in range(len(labels))]
+    table = pa.table({"image": encoded, "label": list(labels)})
+    return datasets.Dataset(table).cast(features).to_iterable_dataset()
+
+
+@pytest.mark.parametrize("unchecked", [False, True])
+def test_minus_one_is_no_label_where_classes_have_names(unchecked: bool) -> None:
+    assert stream(named(-1, -1, names=["cat", "dog"]), size=8, unchecked=unchecked).labels is None
+    with pytest.raises(ValueError, match="got 1 of 3 without one, first 0:1"):
+        stream(named(0, -1, 1, names=["cat", "dog"]), size=8, unchecked=unchecked)
+
+
+def test_numbers_of_no_class_are_refused() -> None:
+    said = "number of a class from 0 to 1, or -1 for none, at 0:1 of the stream, got -2"
+    with pytest.raises(ValueError, match=said):
+        stream(named(0, -2, names=["cat", "dog"]), size=8)
+    with pytest.raises(ValueError, match="at pets:0 of the stream, got 2"):
+        _class_name(2, ["cat", "dog"], "pets:0")
 
 
 def test_without_labels() -> None:

@@ -1,6 +1,7 @@
 """Entries are found, say what they try, and do it."""
 
 import ast
+import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -104,6 +105,11 @@ def test_data_is_given_where_it_is_asked_for(tmp_path):
     asking = Entry(name="b", statement="s", source="s", run=nothing, data="a folder of texts")
     with pytest.raises(ValueError, match="b needs data: a folder of texts"):
         asking.reproduce(tmp_path, budget=1.0, seed=0, data=None)
+    drawing = dataclasses.replace(asking, drawn=("glyphs",))
+    drawing.check(budget=1.0, data=Path("glyphs:30"))
+    for entry, data in ((asking, "glyphs:30"), (drawing, "digits")):
+        with pytest.raises(ValueError, match=f"there is no {data}"):
+            entry.check(budget=1.0, data=Path(data))
 
 
 # Those that ask for data have tests of their own, which make some.

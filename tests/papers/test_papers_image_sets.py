@@ -33,6 +33,11 @@ def test_images_are_drawn_class_by_class() -> None:
     assert len(balanced(numbered(40), 41, seed=0)) == len(balanced(numbered(40), None, seed=0)) == 40
 
 
+def test_of_more_classes_than_images_each_has_one() -> None:
+    for count in (1, 3, 4, 7):
+        assert balanced(numbered(40), count, seed=0).required_labels().bincount().tolist() == [1, 1, 1, 1]
+
+
 @pytest.mark.parametrize("at", range(5))
 def test_every_fifth_of_each_class_is_apart(at: int) -> None:
     images = numbered(40)
@@ -48,6 +53,14 @@ def test_some_classes_are_kept_whole() -> None:
     some = of_classes(images, torch.tensor([1, 3]))
     assert some.required_labels().bincount().tolist() == [0, 10, 0, 10]
     assert set(some.names) == {name for name in images.names if int(name) % 4 in (1, 3)}
+
+
+def test_sets_that_need_no_file() -> None:
+    ((name, (train, test)),) = image_sets(Path("digits"), size=32).items()
+    assert (name, len(train), len(test)) == ("digits", 1437, 360)
+    for odd in ("glyphs:many", "digits:3", "nowhere"):
+        with pytest.raises(ValueError, match=f"expected digits, glyphs or glyphs:N .*, got {odd}"):
+            image_sets(Path(odd), size=32)
 
 
 def test_a_folder_of_classes_has_its_name(tmp_path: Path) -> None:

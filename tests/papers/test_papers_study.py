@@ -1,6 +1,7 @@
 """A stopped study loses nothing, does nothing twice, and ends where an unbroken one does."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,25 @@ def test_a_study_is_not_resumed_with_other_settings(tmp_path, changed, differenc
     with pytest.raises(ValueError, match=difference):
         study_of(score).run(dataclasses.replace(request, **changed))
     assert (tmp_path / "table.csv").read_bytes() == table
+
+
+def test_a_study_is_not_resumed_with_other_data_of_the_same_name(tmp_path):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text("one")
+    # The results may be below the data, and grow.
+    request = dataclasses.replace(request_to(texts / "out"), data=texts)
+    for _ in range(2):
+        study_of(score).run(request)
+    settings = json.loads((texts / "out/study.json").read_text())
+    assert settings["data files"].startswith("1 file, checksum ")
+    (texts / "a.txt").write_text("two")
+    with pytest.raises(ValueError, match=r"data files: 1 file, checksum .* there, 1 file, checksum .* now"):
+        study_of(score).run(request)
+    # A study of an older version does not know its files.
+    del settings["data files"]
+    (texts / "out/study.json").write_text(json.dumps(settings))
+    study_of(score).run(request)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from tammes.training import ImagesSummary, Machine, Run, RunFolder, TrainingConf
 from tammes.training.config import RunConfig
 from tammes.training.config_file import from_yaml, to_yaml
 from tammes.training.pairing import Pairing
+from tammes.training.same_run import check_same
 from tammes.training.sampler import PairSampler, Shard
 from tammes.training.shard_order import ShardOrder
 from tiny import make_config, picture_bytes, write_parquet, write_shards
@@ -171,6 +172,61 @@ def test_a_stream_is_the_same_run_as_the_archives_and_resumes(tmp_path: Path, pe
     add_row(files / "pets-3.parquet")
     with pytest.raises(ValueError, match=r"data\.count was 22, now 23; data\.shards\.digest was"):
         train_on_stream(resume=True, workers=0)
+
+
+@pytest.mark.parametrize("kind", ["tar", "parquet"])
+def test_other_images_of_the_same_names_and_labels_are_not_resumed(tmp_path: Path, kind: str) -> None:
+    if kind == "parquet":
+        pytest.importorskip("datasets")
+    data = (write_shards if kind == "tar" else write_parquet)(tmp_path / "data", 4, 6)
+
+    def train_on_it(resume: bool) -> Run:
+        images = shards(data, size=8) if kind == "tar" else stream_of_files(f"hf:{data}", size=8)
+        folder = RunFolder(path=tmp_path / "run", checkpoint_every=1, resume=resume)
+        settings = replace(config(), epochs=1)
+        return train(settings, images, folder=folder, machine=Machine(accelerator="cpu"))
+
+    train_on_it(resume=False)
+    file = data / f"pets-0.{kind}"
+    kept = file.read_bytes()
+    order = [2, 1, 0, 3]  # of two images of one class
+    if kind == "tar":
+        write_tar(file, [picture_bytes(number) for number in order])
+    else:
+        pq.write_table(pq.read_table(file).take(pa.array(order)), file)
+    with pytest.raises(ValueError, match=r"data\.shards\.content was .* put back the shards"):
+        train_on_it(resume=True)
+    file.write_bytes(kept)
+    train_on_it(resume=True)
+
+
+def write_tar(file: Path, pictures: list[bytes]) -> None:
+    """Write images with the names and labels that `write_shards` gives."""
+    with tarfile.open(file) as archive:
+        names = [member.name for member in archive.getmembers()]
+        contents = [archive.extractfile(name).read() for name in names]  # type: ignore[union-attr]
+    contents[::2] = pictures
+    with tarfile.open(file, "w") as archive:
+        for name, content in zip(names, contents, strict=True):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+
+
+def test_a_run_of_an_older_version_resumes_without_a_checksum_of_the_content(
+    tmp_path: Path, pets: Path
+) -> None:
+    short = replace(config(), epochs=1)
+    train_in(tmp_path / "run", pets, short)
+    file = tmp_path / "run/config.yaml"
+    new = from_yaml(RunConfig, file.read_text())
+    assert isinstance(new.data, ImagesSummary)
+    assert new.data.shards is not None
+    assert new.data.shards.content
+    old = replace(new, data=replace(new.data, shards=replace(new.data.shards, content="")))
+    check_same(old, new, "a run")
+    with pytest.raises(ValueError, match=r"data\.shards\.content was '[0-9a-f]+', now ''"):
+        check_same(new, old, "a run")
 
 
 def add_row(file: Path) -> None:

@@ -17,8 +17,8 @@ PACKAGE = Path(__file__).parents[1]
 FAILED = 2
 
 _FIELDS_OF_FLAGS = {
-    "--": "resume overwrite trust patience strict unchecked buffer files encoding text_column label_column "
-    "split neighbors vectors drop diagnose_every stop_on stop_patience",
+    "--": "resume overwrite trust patience strict unchecked buffer cache files encoding text_column "
+    "label_column split neighbors vectors drop diagnose_every stop_on stop_patience",
     "--encoder.": "max_length name_or_path",
     "--positives.": "candidates refresh warm_up sample freely little",
     "--positives.acceptance.": "lower_bound",
@@ -27,7 +27,7 @@ FLAGS = {
     name: prefix + name.replace("_", "-")
     for prefix, names in _FIELDS_OF_FLAGS.items()
     for name in names.split()
-} | {"pretrained=False": "--encoder.no-pretrained"}
+} | {"pretrained=False": "--encoder.no-pretrained", "image": "--image-column"}
 """Fields and arguments that messages of the library name, and the flags that set them."""
 
 # A field in a message: with a value, with an underscore in its name, or as the first word.

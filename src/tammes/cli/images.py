@@ -112,6 +112,7 @@ def size_and_channels(
     channels: Literal[1, 3] | None,
     largest: int | None = None,
     split: str | None = None,
+    image: str | None = None,
 ) -> tuple[int, Literal[1, 3]]:
     """Return the given size and channels, or else those of the data.
 
@@ -121,6 +122,7 @@ def size_and_channels(
         channels: channels of the images, if they were given.
         largest: size to which the images of a folder, shards or a stream may go; None for 64.
         split: part of a stream that has several.
+        image: column of the images of a stream, if it was given.
     """
     own, published = included(data), _published(data)
     if own is not None:
@@ -132,7 +134,7 @@ def size_and_channels(
     elif holds_shards(data):
         usual = shape_of_shards(data, largest=largest)
     elif is_stream(data):
-        usual = shape_of_stream(data, split=split, largest=largest)
+        usual = shape_of_stream(data, image=image, split=split, largest=largest)
     else:
         usual = usual_shape(data, largest=largest)
     return usual[0] if size is None else size, channels or usual[1]

@@ -83,6 +83,10 @@ def load(source: Source, shape: Shape | VolumeShape | None) -> tuple[Data, ...]:
     Raises:
         ValueError: for data that cannot be loaded, or options of texts given for images.
     """
+    if source.image_column is not None and (shape is None or not is_stream(source.data)):
+        raise ValueError(
+            f"--image-column is for streamed images (hf:PATH), but {source.data} holds none: leave it out"
+        )
     parts = _parts(source, shape)
     if source.feature is None:
         return parts
@@ -132,6 +136,7 @@ def _part(source: Source, path: str, shape: Shape | VolumeShape | None) -> Data:
             path,
             size=size,
             channels=channels,
+            image=source.image_column,
             label=source.format.label_column,
             split=source.format.split,
             buffer=source.buffer,

@@ -1,7 +1,7 @@
 """Data sets: images, volumes, sentences and graphs, from folders and files, from scikit-learn, or drawn."""
 
 from tammes.data.block_model import block_model
-from tammes.data.cifar10 import cifar10
+from tammes.data.cifar import cifar10, cifar100
 from tammes.data.corrupted_images import corrupted
 from tammes.data.corruptions import CORRUPTIONS, Corruption, corruption
 from tammes.data.digits import digits
@@ -66,6 +66,7 @@ __all__ = [
     "as_floats",
     "block_model",
     "cifar10",
+    "cifar100",
     "corrupted",
     "corruption",
     "digits",

@@ -16,6 +16,31 @@ except ImportError:  # Windows has no such locks: two processes may both make th
 LOCK = ".lock"
 
 
+def check_cache(cache: str | Path) -> Path:
+    """Return the path of a folder for a cache, which need not be there yet.
+
+    Raises:
+        ValueError: If a file is at the path, or in the place of a folder above it.
+
+    Example:
+        >>> check_cache(os.devnull)
+        Traceback (most recent call last):
+            ...
+        ValueError: cache must be a folder, which is made if missing, got /dev/null, a file: name another one
+    """
+    place = Path(cache)
+    for part in (place, *place.parents):
+        if part.exists():
+            if not part.is_dir():
+                where = "a file" if part == place else f"and {part} is a file"
+                raise ValueError(
+                    f"cache must be a folder, which is made if missing, got {place}, {where}: "
+                    "name another one"
+                )
+            break
+    return place
+
+
 @contextmanager
 def locked(place: Path) -> Iterator[None]:
     """Wait until no other process makes the cache in this folder."""

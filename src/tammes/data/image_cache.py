@@ -16,7 +16,7 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
-from tammes.data.cache_files import check_room, locked, remove_old, write_whole
+from tammes.data.cache_files import check_cache, check_room, locked, remove_old, write_whole
 
 FORMAT = "tammes images 1"
 """Name and version of the format: a cache of another one is made anew."""
@@ -99,7 +99,7 @@ def cache_place(cache: str | Path, source: str | Path, *, channels: int, size: i
     """
     name = Path(source).resolve()
     digest = hashlib.sha256(f"{name}\0{channels}\0{size}".encode(errors="surrogateescape")).hexdigest()
-    return Path(cache) / f"{name.name}-{digest[:12]}"
+    return check_cache(cache) / f"{name.name}-{digest[:12]}"
 
 
 def cached(

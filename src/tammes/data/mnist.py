@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from tammes.data.images import Images, numbered_images
-from tammes.data.published_files import DIGITS, Split, check_part, check_ten_classes, read_bytes
+from tammes.data.published_files import DIGITS, Split, check_classes, check_part, read_bytes
 
 PREFIX: dict[Split, str] = {"train": "train", "test": "t10k"}
 UNSIGNED_BYTE = 8  # the third byte of an idx file is the type of its numbers
@@ -50,7 +50,7 @@ def mnist(path: str | Path, split: Split) -> Images:
             f"expected a label for each image, got {len(scans)} images in {images_at} and {len(labels)} "
             f"labels in {labels_at}; take both files from one place"
         )
-    check_ten_classes(labels, labels_at, "fetch it again")
+    check_classes(labels, len(DIGITS), labels_at, "fetch it again")
     pixels = torch.from_numpy(scans)[:, None]  # (n, 28, 28) -> (n, 1, 28, 28)
     return numbered_images(split, pixels, torch.from_numpy(labels.astype(np.int64)), DIGITS)
 

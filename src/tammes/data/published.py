@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tammes.data.cifar10 import cifar10, holds_cifar10
+from tammes.data.cifar import cifar10, cifar100, holds_cifar10, holds_cifar100
 from tammes.data.images import Images
 from tammes.data.mnist import holds_mnist, mnist
 from tammes.data.published_files import Split
@@ -38,6 +38,7 @@ class Published:
 
 
 CIFAR10 = Published(name="CIFAR-10", is_at=holds_cifar10, load=cifar10, size=32, channels=3, mirrors=True)
+CIFAR100 = Published(name="CIFAR-100", is_at=holds_cifar100, load=cifar100, size=32, channels=3, mirrors=True)
 MNIST = Published(name="MNIST", is_at=holds_mnist, load=mnist, size=28, channels=1, mirrors=False)
 SVHN = Published(name="SVHN", is_at=holds_svhn, load=svhn, size=32, channels=3, mirrors=False)
 
@@ -46,7 +47,7 @@ def published_at(path: str | Path) -> Published | None:
     """Return the set whose files are at a path, or None; no file is opened.
 
     Args:
-        path: path of a folder, or of CIFAR-10's archive.
+        path: path of a folder, or of the archive of CIFAR-10 or CIFAR-100.
 
     Example:
         >>> import tempfile
@@ -55,4 +56,4 @@ def published_at(path: str | Path) -> Published | None:
         ...     published_at(root).name
         'SVHN'
     """
-    return next((each for each in (CIFAR10, MNIST, SVHN) if each.is_at(Path(path))), None)
+    return next((each for each in (CIFAR10, CIFAR100, MNIST, SVHN) if each.is_at(Path(path))), None)

@@ -47,25 +47,28 @@ def check_part(name: str, part: str, parts: Any = Split) -> None:
         raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {part!r}")
 
 
-def check_ten_classes(labels: Sequence[int] | NDArray[Any] | Tensor, where: Path | str, advice: str) -> None:
-    """Raise ValueError for a label above 9, and name its image.
+def check_classes(
+    labels: Sequence[int] | NDArray[Any] | Tensor, classes: int, where: Path | str, advice: str
+) -> None:
+    """Raise ValueError for a label that is no class, and name its image.
 
     Args:
         labels: (n,) labels, unsigned.
+        classes: number of classes.
         where: name of the file, for the message.
         advice: what to do about a damaged file, for the message.
 
     Example:
-        >>> check_ten_classes([3, 10], "labels.bin", "fetch it again")
+        >>> check_classes([3, 10], 10, "labels.bin", "fetch it again")
         Traceback (most recent call last):
             ...
         ValueError: expected labels from 0 to 9 in labels.bin, got 10 for image 1; fetch it again
     """
-    wrong = np.flatnonzero(np.asarray(labels) > 9)
+    wrong = np.flatnonzero(np.asarray(labels) >= classes)
     if len(wrong):
         row = int(wrong[0])
         got = f"{int(labels[row])} for image {row}"
-        raise ValueError(f"expected labels from 0 to 9 in {where}, got {got}; {advice}")
+        raise ValueError(f"expected labels from 0 to {classes - 1} in {where}, got {got}; {advice}")
 
 
 def only_file(folder: Path, pattern: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,7 +20,7 @@ from tammes.data.image_files import MAX_PIXELS, decode, decoded
 from tammes.data.images import Images, Pixels
 from tammes.data.labels import labels_of_names
 from tammes.data.listing import listing, printable, warn_of_skipped
-from tammes.data.tar_files import CutShortError, TarSample, shard_files, tar_samples
+from tammes.data.tar_files import JSON, CutShortError, TarSample, endings_in, shard_files, tar_samples
 
 BUFFER = 2048
 """Images that are mixed with each other in an epoch, beyond the order of the shards."""
@@ -32,8 +33,8 @@ class TarPixels:
     Args:
         files: the archives.
         names: name of each image, for messages.
-        members: int64 (n, 3), for each image the number of its archive, and where its bytes begin and how
-            many they are.
+        members: int64 (n, 4), for each image the number of its archive, where its bytes begin, how many they
+            are, and a checksum of the first of them.
         channels: 1 (gray) or 3 (red, green, blue).
         size: height and width to scale to, in pixels.
         buffer: images that an epoch mixes with each other; see `ShardedPixels`.
@@ -58,13 +59,18 @@ class TarPixels:
         ends = np.flatnonzero(np.diff(self.members[:, 0])) + 1
         return tuple(np.diff([0, *ends, len(self)]).tolist())
 
+    @property
+    def digest(self) -> str:
+        """Checksum of the size and the first bytes of each image."""
+        return hashlib.sha256(np.ascontiguousarray(self.members[:, 2:]).tobytes()).hexdigest()[:12]
+
     def content(self, row: int) -> bytes:
         """Return the bytes of an image's file.
 
         Raises:
             ValueError: If the archive has become shorter.
         """
-        shard, begin, size = self.members[row].tolist()
+        shard, begin, size, _ = self.members[row].tolist()
         with self.files[shard].open("rb") as file:
             file.seek(begin)
             content = file.read(size)
@@ -79,7 +85,7 @@ class TarPixels:
         """Return the pixels of these rows, in this order."""
         places = np.asarray(rows, np.int64)
         names = tuple(self.names[row] for row in rows)
-        return replace(self, names=names, members=self.members[places].reshape(-1, 3))
+        return replace(self, names=names, members=self.members[places].reshape(-1, 4))
 
 
 def shards(
@@ -108,18 +114,20 @@ def shards(
             cropped to its center.
         channels: number of channels, 1 (gray) or 3 (red, green, blue).
         label: ending of the member that holds the label (cls, txt), or a field of the member json; None for
-            cls or, where no image has one, the field label. Other members are ignored.
+            cls or, where no image has one, the field label. Other members are ignored, a label that does not
+            stand beside its image too.
         buffer: number of images that are mixed with each other in an epoch, after the order of the archives.
         strict: whether an archive that is cut short, or a damaged image, is an error.
         unchecked: whether images are not decoded here: one that is damaged is then an error when it is read.
         cache: folder in which the decoded images are kept; see `folder`. They are then read in any order.
 
     Raises:
-        ValueError: If there is no such archive, no image in any, or labels for some images only; if `strict`,
-            and something would be left out.
+        ValueError: If there is no such archive, no image in any, labels for some images only, or no label of
+            the name `label`; if `strict`, and something would be left out.
 
     Warns:
-        SkippedFilesWarning: If archives or images were left out; `skipped` of the result has their names.
+        SkippedFilesWarning: If archives, images or labels were left out; `skipped` of the result has their
+            names.
 
     Example:
         >>> import io, tarfile, tempfile
@@ -146,17 +154,21 @@ def shards(
     if cache is not None and unchecked:
         raise ValueError("unchecked=True excludes a cache, which decodes every image: leave one of them out")
     files = shard_files(path)
-    index, cut = _index(files, label)
+    index, cut, alone = _index(files, label)
     message = f"{len(cut)} of {len(files)} shards in {path} are cut short or damaged"
     warn_of_skipped(message, cut, strict=strict)
     if not index:
         raise ValueError(f"expected images in the shards of {path}, found none")
+    message = f"{len(alone)} of the labels in {path} do not stand beside an image of their name"
+    warn_of_skipped(message, alone, strict=strict)
 
     names = [f"{files[shard].name}:{sample.key}" for shard, sample in index]
     stored = TarPixels(
         files=files,
         names=tuple(names),
-        members=np.array([(shard, sample.begin, sample.size) for shard, sample in index], np.int64),
+        members=np.array(
+            [(shard, sample.begin, sample.size, sample.checksum) for shard, sample in index], np.int64
+        ),
         channels=channels,
         size=size,
         buffer=buffer,
@@ -171,12 +183,17 @@ def shards(
     if not rows:
         raise ValueError(f"expected images in the shards of {path}, found only {listing(damaged)}")
     classes, labels = labels_of_names([index[row][1].label for row in rows], [names[row] for row in rows])
+    if label is not None and labels is None:
+        raise ValueError(
+            f"expected a member or a field of json {label!r} beside the images in {path}, found only members "
+            f"{listing(endings_in(files[index[0][0]]))}: name another label"
+        )
     return Images(
         pixels=pixels,
         names=printable([names[row] for row in rows]),
         labels=labels,
         classes=classes,
-        skipped=printable([*cut, *damaged]),
+        skipped=printable([*cut, *alone, *damaged]),
     )
 
 
@@ -206,21 +223,37 @@ def _source_file(file: Path) -> SourceFile:
     return str(file.resolve()), status.st_size, status.st_mtime_ns
 
 
-def _index(files: Sequence[Path], label: str | None) -> tuple[list[tuple[int, TarSample]], list[str]]:
-    """Return the images of all whole archives, each with the number of its archive, and the others' names."""
+def _index(
+    files: Sequence[Path], label: str | None
+) -> tuple[list[tuple[int, TarSample]], list[str], list[str]]:
+    """Return the images of all whole archives, each with the number of its archive.
+
+    Behind them are the names of the archives that are not whole, and of the labels without an image.
+    """
     index: list[tuple[int, TarSample]] = []
     cut: list[str] = []
+    alone: list[str] = []
     for number, file in enumerate(files):
         found: list[TarSample] = []
         try:
             for sample in tar_samples(file, label):
                 found.append(sample)
         except CutShortError:
-            images = "1 image" if len(found) == 1 else f"{len(found):,} images"
+            count = sum(sample.has_image for sample in found)
+            images = "1 image" if count == 1 else f"{count:,} images"
             cut.append(f"{file.name} (with {images} before the damage)")
             continue
-        index += [(number, sample) for sample in found]
-    return index, cut
+        images_here = [sample for sample in found if sample.has_image]
+        keys = {sample.key for sample in images_here}
+        index += [(number, sample) for sample in images_here]
+        alone += [
+            f"{file.name}:{sample.key}.{ending}"
+            for sample in found
+            for ending in ([] if sample.has_image else sample.contents)
+            # A json of another name may describe the archive.
+            if ending != JSON or sample.key in keys
+        ]
+    return index, cut, alone
 
 
 def shape_of_shards(path: str | Path, *, largest: int | None = None) -> tuple[int, Literal[1, 3]]:
@@ -233,7 +266,7 @@ def shape_of_shards(path: str | Path, *, largest: int | None = None) -> tuple[in
 
     def contents() -> Iterator[bytes]:
         for file in shard_files(path):
-            index, _ = _index([file], None)
+            index, _, _ = _index([file], None)
             if not index:
                 continue
             step = max(1, len(index) // SAMPLE)

@@ -47,6 +47,7 @@ class StreamPixels:
         channels: 1 (gray) or 3 (red, green, blue).
         size: height and width to scale to, in pixels.
         buffer: images that an epoch mixes with each other; see `ShardedPixels`.
+        digest: checksum of the files of the stream; empty if they are not known.
     """
 
     reader: StreamReader[Stored]
@@ -55,6 +56,7 @@ class StreamPixels:
     channels: int
     size: int
     buffer: int
+    digest: str = ""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -109,15 +111,16 @@ def stream(
         channels: number of channels, 1 (gray) or 3 (red, green, blue).
         image: name of the column of images; None for image or img. An image is one of Pillow's, its bytes, or
             a mapping of bytes and path.
-        label: name of the column with the number or name of the class; None for label, if it is there.
+        label: name of the column with the number or name of the class; None for label, if it is there. An
+            image whose label is null, or -1 where the column has names of classes, has none.
         shard_names: name of each shard; by default its number.
         buffer: number of images that are mixed with each other in an epoch, after the order of the shards.
         strict: whether a damaged shard or image is an error.
         unchecked: whether images are not decoded here: one that is damaged is then an error when it is read.
 
     Raises:
-        ValueError: If a column is missing, there is no image, or labels are there for some images only; if
-            `strict`, and something would be left out.
+        ValueError: If a column is missing, there is no image, a number names no class, or labels are there
+            for some images only; if `strict`, and something would be left out.
 
     Warns:
         SkippedFilesWarning: If shards or images were left out; `skipped` of the result has their names.
@@ -266,9 +269,10 @@ def image_column(image: str | None, columns: Sequence[str]) -> str:
     for name in wanted:
         if name in columns:
             return name
+    hint = "" if image is not None or not columns else "; name another with image='NAME'"
     raise ValueError(
         f"expected a column {' or '.join(map(repr, wanted))} in the stream, "
-        f"found {listing(columns) or 'none'}"
+        f"found {listing(columns) or 'none'}{hint}"
     )
 
 
@@ -286,7 +290,16 @@ def _class_name(value: Any, classes: Sequence[str] | None, where: str) -> str | 
         return None
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise ValueError(f"expected the name or number of a class at {where} of the stream, got {value!r}")
-    return classes[value] if classes is not None and isinstance(value, int) else str(value)
+    if classes is None or isinstance(value, str):
+        return str(value)
+    if value == NO_CLASS:  # as `datasets` writes a row without a label
+        return None
+    if not 0 <= value < len(classes):
+        raise ValueError(
+            f"expected the number of a class from 0 to {len(classes) - 1}, or -1 for none, at {where} of the "
+            f"stream, got {value}"
+        )
+    return classes[value]
 
 
 def _is_whole(value: Any) -> bool:

@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 from PIL import Image
 
+from tammes.data.file_digest import files_digest
 from tammes.data.folder import SAMPLE, judged_shape
 from tammes.data.images import Images
 from tammes.data.listing import files_below, listing, printable, warn_of_skipped
 from tammes.data.shards import BUFFER
-from tammes.data.stream import column_names, encoded_images, image_column, stream
+from tammes.data.stream import StreamPixels, column_names, encoded_images, image_column, stream
 from tammes.data.stream_reader import is_damage, stored_image
 from tammes.data.tables import is_saved_data_set
 
@@ -23,6 +24,8 @@ PREFIX = "hf:"
 """Beginning of the name of a stream on the command line; the path of its files follows."""
 KINDS = {".parquet": "parquet", ".arrow": "arrow"}
 """What `datasets` calls the files of these suffixes."""
+PIECES = 16
+"""Pieces of each file by which a resumed run recognizes it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +35,13 @@ class StreamFiles:
     Args:
         dataset: `datasets.IterableDataset`.
         names: name of each shard.
+        files: the files, in the order of the shards.
         cut: names of the files that cannot be opened.
     """
 
     dataset: Any
     names: tuple[str, ...]
+    files: tuple[Path, ...]
     cut: tuple[str, ...] = ()
 
 
@@ -55,6 +60,7 @@ def stream_of_files(
     *,
     size: int,
     channels: int = 3,
+    image: str | None = None,
     label: str | None = None,
     split: str | None = None,
     buffer: int = BUFFER,
@@ -68,6 +74,7 @@ def stream_of_files(
             `datasets` has saved.
         size: height and width of the images in pixels.
         channels: number of channels, 1 (gray) or 3 (red, green, blue).
+        image: name of the column of images; None for image or img.
         label: name of the column with the number or name of the class; None for label, if it is there.
         split: part of a saved data set that has several.
         buffer: number of images that are mixed with each other in an epoch, after the order of the files.
@@ -89,13 +96,16 @@ def stream_of_files(
         found.dataset,
         size=size,
         channels=channels,
+        image=image,
         label=label,
         shard_names=found.names,
         buffer=buffer,
         strict=strict,
         unchecked=unchecked,
     )
-    return replace(images, skipped=(*printable(found.cut), *images.skipped))
+    assert isinstance(images.pixels, StreamPixels)
+    pixels = replace(images.pixels, digest=files_digest(found.files, pieces=PIECES))
+    return replace(images, pixels=pixels, skipped=(*printable(found.cut), *images.skipped))
 
 
 def open_stream(data: str, split: str | None = None) -> StreamFiles:
@@ -117,7 +127,11 @@ def open_stream(data: str, split: str | None = None) -> StreamFiles:
         whole = _part(datasets.load_from_disk(str(place)), data, split)
         count = max(1, len(whole.cache_files))
         names = tuple(str(number) for number in range(count))
-        return StreamFiles(dataset=whole.to_iterable_dataset(num_shards=count), names=names)
+        return StreamFiles(
+            dataset=whole.to_iterable_dataset(num_shards=count),
+            names=names,
+            files=tuple(Path(file["filename"]) for file in whole.cache_files),
+        )
     if split is not None:
         raise ValueError(f"expected no split, because {data} has no splits, got split={split!r}")
     files = _files(place)
@@ -134,7 +148,8 @@ def open_stream(data: str, split: str | None = None) -> StreamFiles:
         split="train",
         streaming=True,
     )
-    return StreamFiles(dataset=dataset, names=tuple(_name(file, place) for file in whole_files), cut=cut)
+    names = tuple(_name(file, place) for file in whole_files)
+    return StreamFiles(dataset=dataset, names=names, files=tuple(whole_files), cut=cut)
 
 
 def _part(found: Any, data: str, split: str | None) -> Any:
@@ -181,17 +196,18 @@ def _opens(file: Path) -> bool:
 
 
 def shape_of_stream(
-    data: str, *, split: str | None = None, largest: int | None = None
+    data: str, *, image: str | None = None, split: str | None = None, largest: int | None = None
 ) -> tuple[int, Literal[1, 3]]:
     """Return the size and the channels that suit the images of a stream of files, judged by the first 128.
 
     Args:
         data: `hf:` and a path.
+        image: name of the column of images; None for image or img.
         split: part of a saved data set that has several.
         largest: largest size in pixels; None for 64.
     """
     dataset = open_stream(data, split).dataset
-    column = image_column(None, column_names(dataset))
+    column = image_column(image, column_names(dataset))
 
     def sources() -> Iterator[bytes | Path]:
         for row in islice(encoded_images(dataset, column), SAMPLE):

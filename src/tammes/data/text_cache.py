@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tammes.data.cache_files import check_room, locked, remove_old
+from tammes.data.cache_files import check_cache, check_room, locked, remove_old
 from tammes.data.mapped_strings import MappedStrings
 from tammes.data.passages import Passage
 from tammes.data.texts import Texts
@@ -32,7 +32,7 @@ def text_place(cache: str | Path, source: str | Path) -> Path:
     """
     name = Path(source).resolve()
     digest = hashlib.sha256(f"{name}\0texts".encode(errors="surrogateescape")).hexdigest()
-    return Path(cache) / f"{name.name}-{digest[:12]}"
+    return check_cache(cache) / f"{name.name}-{digest[:12]}"
 
 
 def cached_texts(

@@ -26,6 +26,7 @@ class Entry:
         data: description of the data that the user must give, in a few words ("a folder of texts"); None for
             an entry that needs none.
         optional: whether the entry also runs without its data, and then shows less.
+        drawn: names of data that need no file, as "digits"; a colon and more may follow a name.
 
     Raises:
         ValueError: a name with anything but lower-case letters, digits and hyphens, or an empty text.
@@ -37,6 +38,7 @@ class Entry:
     run: "Callable[[Request], None]"
     data: str | None = None
     optional: bool = False
+    drawn: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         letters = self.name.replace("-", "")
@@ -56,7 +58,7 @@ class Entry:
             raise ValueError(f"{self.name} needs data: {self.data}")
         if self.data is None and data is not None:
             raise ValueError(f"{self.name} has all the data it needs: leave the data {data} out")
-        if data is not None and not data.exists():
+        if data is not None and not data.exists() and str(data).partition(":")[0] not in self.drawn:
             raise ValueError(f"there is no {data}: the data of {self.name} are {self.data}")
 
     def reproduce(

@@ -10,12 +10,15 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from tammes.data import Images, folder
+from tammes.data import Images, digits, folder, glyphs
 from tammes.data.fifths import every_fifth_apart
+from tammes.data.glyphs import CHARACTERS
 from tammes.data.images import TensorPixels
 from tammes.data.published import published_at
 from tammes.training.seeds import Purpose, derive
 
+DIGITS, GLYPHS = "digits", "glyphs"
+"""Sets that need no file."""
 Parts = tuple[Images, Images]
 """Images to train on, and images to measure on."""
 TRAIN, MEASURED = "train", ("test", "val", "valid", "validation")
@@ -55,12 +58,18 @@ def image_sets(data: Path, *, size: int) -> dict[str, Parts]:
     lie in a folder `images` within its own.
 
     Args:
-        data: path of a set, or of a folder with several.
+        data: path of a set, or of a folder with several; `digits` or `glyphs:N` where there is no such file.
         size: height and width that the images of a folder are scaled to, in pixels.
 
     Raises:
-        ValueError: images without classes, or that cannot be read.
+        ValueError: images without classes, or that cannot be read; a number of glyphs that is none.
+
+    Example:
+        >>> {name: len(train) for name, (train, test) in image_sets(Path("glyphs:30"), size=32).items()}
+        {'glyphs:30': 3180}
     """
+    if not data.exists():
+        return {str(data): _drawn(str(data))}
     published = published_at(data)
     if published is not None:
         return {published.name: (published.load(data, "train"), published.load(data, "test"))}
@@ -130,6 +139,8 @@ def of_classes(images: Images, classes: Int64[Tensor, " classes"]) -> Images:
 def balanced(images: Images, count: int | None, *, seed: int) -> Images:
     """Draw `count` of the images, equally many of each class; all images if `count` is None or not fewer.
 
+    Of more classes than `count` one image each is drawn, so that no class is lost.
+
     Example:
         >>> from tammes.data import digits
         >>> balanced(digits("train"), 50, seed=0).labels.bincount().tolist()
@@ -143,9 +154,20 @@ def balanced(images: Images, count: int | None, *, seed: int) -> Images:
     for label in classes:
         of_class = (labels == label).nonzero()[:, 0]
         generator = torch.Generator().manual_seed(derive(seed, Purpose.HOLDOUT, label))
-        chosen = torch.randperm(len(of_class), generator=generator)[: count // len(classes)]
+        chosen = torch.randperm(len(of_class), generator=generator)[: max(1, count // len(classes))]
         rows += of_class[chosen].tolist()
     return images.subset(sorted(rows))
+
+
+def _drawn(data: str) -> Parts:
+    """Return the digits, or a number of glyphs."""
+    name, _, characters = data.partition(":")
+    if name == DIGITS and not characters:
+        return digits("train"), digits("test")
+    if name != GLYPHS or not (characters or "0").isdecimal():
+        raise ValueError(f"expected {DIGITS}, {GLYPHS} or {GLYPHS}:N with a number of characters, got {data}")
+    count = int(characters or CHARACTERS)
+    return glyphs("train", characters=count), glyphs("test", characters=count)
 
 
 def _rows(images: Images, chosen: Tensor) -> Images:

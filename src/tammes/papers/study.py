@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import io
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tammes.atomic import write_atomically
 from tammes.checks import check_file
+from tammes.papers.claim import claim
 from tammes.papers.entry import Request
 from tammes.papers.page import PaperPage, write_page
 from tammes.papers.protocol import Protocol
@@ -120,47 +119,6 @@ class Study(Generic[Cell, Score]):
                 page = self.page(known)
                 if page is not None:
                     write_page(page, request, self.protocol)
-
-
-def claim(request: Request, protocol: Protocol) -> None:
-    """Make the folder of a study, and write what the study is into its `study.json`.
-
-    Args:
-        request: request to run the study.
-        protocol: its seeds, controls and search space.
-
-    Raises:
-        ValueError: a folder that holds a study with another budget, data, seeds or search space.
-    """
-    ours = {
-        "entry": request.entry.name,
-        "budget": f"{request.budget:g}",
-        "data": "" if request.data is None else request.data.name,
-        "learning": str(request.learning),
-        **protocol.in_words,
-    }
-    path = request.out / "study.json"
-    request.out.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        try:
-            theirs = dict(json.loads(check_file(path).read_text(encoding="utf-8")))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise ValueError(
-                f"expected the settings of a study in {path}, got something else ({error}); move the folder "
-                "away, or choose another one"
-            ) from error
-        differences = [
-            f"{name}: {theirs.get(name, 'nothing')} there, {ours.get(name, 'nothing')} now"
-            for name in {**theirs, **ours}
-            if theirs.get(name) != ours.get(name)
-        ]
-        if differences:
-            raise ValueError(
-                f"{request.out} holds a study with other settings ({'; '.join(differences)}); give the same "
-                "ones to resume it, or choose another folder"
-            )
-        return
-    write_atomically(path, (json.dumps(ours, indent=1) + "\n").encode("utf-8"))
 
 
 class Results(Generic[Cell, Score]):

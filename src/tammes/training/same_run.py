@@ -9,6 +9,8 @@ from tammes.training.config_file import differences
 def check_same(old: RunConfig, new: RunConfig, name: str) -> None:
     """Raise ValueError if a run would resume with another configuration; only more epochs are allowed.
 
+    A run of an older version has no checksum of what its shards hold, and resumes with any.
+
     Args:
         old: configuration that the run was started with.
         new: configuration to resume with.
@@ -17,7 +19,11 @@ def check_same(old: RunConfig, new: RunConfig, name: str) -> None:
     if old.training.is_extendable:
         longer = dataclasses.replace(old.training, epochs=new.training.epochs)
         old = dataclasses.replace(old, training=longer)
-    changes = [f"{path} was {was!r}, now {now!r}" for path, was, now in differences(old, new)]
+    changes = [
+        f"{path} was {was!r}, now {now!r}"
+        for path, was, now in differences(old, new)
+        if (path, was) != ("data.shards.content", "")
+    ]
     if not changes:
         return
     hint = "give the same settings, or start a new run"

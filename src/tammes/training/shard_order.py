@@ -11,6 +11,8 @@ from torch import Tensor
 
 from tammes.data.graph_stream import GraphStream
 from tammes.data.images import Images
+from tammes.data.shards import TarPixels
+from tammes.data.stream import StreamPixels
 from tammes.training.seeds import Purpose, derive
 
 
@@ -102,11 +104,14 @@ class ShardsSummary:
         count: Number of shards.
         buffer: Number of rows that an epoch mixes with each other.
         digest: Checksum of the numbers of rows of the shards, and of the rows' names and labels.
+        content: Checksum of what the shards hold, by samples of their bytes; empty if it is not known, as in
+            runs of older versions, or kept elsewhere, as of graphs.
     """
 
     count: int
     buffer: int
     digest: str
+    content: str = ""
 
     @classmethod
     def of(cls, data: Images | GraphStream) -> "ShardsSummary | None":
@@ -118,4 +123,9 @@ class ShardsSummary:
         digest.update("\0".join(data.names).encode(errors="surrogateescape"))
         if data.labels is not None:
             digest.update(data.labels.numpy().tobytes())
-        return cls(count=len(rows.shards), buffer=rows.buffer, digest=digest.hexdigest()[:12])
+        return cls(
+            count=len(rows.shards),
+            buffer=rows.buffer,
+            digest=digest.hexdigest()[:12],
+            content=rows.digest if isinstance(rows, TarPixels | StreamPixels) else "",
+        )

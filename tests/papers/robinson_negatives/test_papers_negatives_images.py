@@ -32,7 +32,8 @@ from tammes.papers.robinson_negatives.images_arms import (
     space_in_words,
     usual_arms,
 )
-from tammes.papers.robinson_negatives.images_results import ImageArms, findings
+from tammes.papers.robinson_negatives.images_results import findings
+from tammes.papers.robinson_negatives.images_scores import ImageArms
 from tammes.papers.robinson_negatives.images_training import (
     ImageScale,
     ImageScore,
@@ -151,6 +152,8 @@ def test_a_set_is_known_by_its_letters() -> None:
     assert published_readout("cifar100_32")[HCL] == 69.3
     assert published_readout("CIFAR-10")[HCL] == 92.1
     assert published_readout("pets") == {}
+    tiny = published_readout("tiny-imagenet-200")
+    assert [tiny[name] for name in (SIMCLR, DCL, HCL)] == [53.4, 53.7, 57.0]
 
 
 def test_the_page_says_what_was_searched() -> None:
@@ -169,6 +172,19 @@ def test_a_smaller_budget_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
         scale(1.0)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert (scale(1.0).encoder, scale(1.0).epochs, scale(1.0).on_gpu) == ("ResNet-18", 200, True)
+
+
+def test_a_set_of_more_classes_than_images_keeps_its_classes() -> None:
+    parts = random_images(120, classes=60), random_images(60, classes=60, seed=1)
+    study = ImageStudy(sets={"noise": parts}, scale=SMALL)
+    run = study.base("noise")
+    assert run.classes == run.images == len(parts[0].required_labels().unique()) > 40
+    asked: list[Parts] = []
+    with pytest.MonkeyPatch.context() as patch:
+        module = "tammes.papers.robinson_negatives.images_training.fit"
+        patch.setattr(module, lambda run, scale, parts: asked.append(parts) or USUAL)
+        measurer(study.sets, SMALL)(run)
+    assert len(asked[0][0]) == run.images
 
 
 def test_sets_are_read_from_a_folder_or_the_folders_in_it(tmp_path: Path) -> None:
@@ -254,6 +270,22 @@ def test_speed_is_antisymmetric_and_counts_from_the_start() -> None:
     assert at_once is not None
     assert at_once.values == pytest.approx([1.0] * 3)
     assert arms.sooner("nobody", SIMCLR) is None
+
+
+def test_seconds_are_compared_only_where_equal_trainings_took_equal_seconds() -> None:
+    def said(**seconds: float) -> set[str]:
+        arms = scored({name: {"seconds": value} for name, value in seconds.items()})
+        return {
+            found.ours.partition("69 %. ")[2] for found in findings(arms) if "fewer epochs" in found.paper
+        }
+
+    slower = {HCL: 1.3, f"{HCL}, searched": 1.25}
+    assert said(**slower) == {
+        "A training takes the seconds of SimCLR times 1.30 [1.30, 1.30]:",
+        "A training takes the seconds of SimCLR times 1.25 [1.25, 1.25]:",
+    }
+    (disturbed,) = said(**{SIMCLR: 2.0})
+    assert "not compared: those of one objective at two settings differ by a factor of 2.00" in disturbed
 
 
 def test_the_oracle_and_true_positives() -> None:

@@ -21,6 +21,7 @@ RARE = frozenset(
             "classes",
             "cache",
             "buffer",
+            "image_column",
             "feature",
             "neighbors",
             "neighbor_temperature",
@@ -37,7 +38,7 @@ class Source:
 
     Args:
         data: `digits` (scikit-learn's scans), `glyphs:N` (N invented characters) or `trifeature` (textured
-            shapes in colors), with nothing to download; CIFAR-10, MNIST or SVHN in their published files; a
+            shapes in colors), with nothing to download; CIFAR-10, CIFAR-100, MNIST or SVHN as published; a
             folder of images, with a folder for each class if they have labels; tar shards in the WebDataset
             layout (a folder, or 'train-{000..009}.tar'); images in parquet or arrow files, streamed
             (hf:PATH); `digits-over:FOLDER`; or texts: a folder of plain-text files, each a document with a
@@ -55,6 +56,7 @@ class Source:
             are kept).
         buffer: Images of shards, or images or graphs of a stream, that an epoch mixes with each other, beyond
             the order of the shards.
+        image_column: Column of the images of a stream (by default image or img).
         feature: Feature whose values are the labels, for images that have several: shape, texture or color of
             `trifeature`, object or digit of `digits-over` (by default the first of these).
     """
@@ -64,6 +66,7 @@ class Source:
     unchecked: bool = False
     cache: Path | None = None
     buffer: int = 2048
+    image_column: str | None = None
     feature: str | None = None
     format: TextFormat = field(default_factory=TextFormat)
 

@@ -181,7 +181,9 @@ class TrainingOptions:
         largest = None
         if isinstance(encoder, TransformersConfig) and self.size is None:
             largest = encoder.image_size()
-        shape = size_and_channels(source.data, self.size, self.channels, largest, source.format.split)
+        shape = size_and_channels(
+            source.data, self.size, self.channels, largest, source.format.split, source.image_column
+        )
         images = load_split(source, shape)
         if isinstance(encoder, TextEncoderConfig):
             name = NAMES[type(encoder)]

@@ -12,6 +12,7 @@ from pathlib import Path
 from matplotlib.figure import Figure as Drawing
 
 from tammes.papers import arms
+from tammes.papers.claim import claim
 from tammes.papers.entry import Request
 from tammes.papers.finding import Check, Finding
 from tammes.papers.image_sets import Parts, image_sets
@@ -28,7 +29,7 @@ from tammes.papers.robinson_masked.training import (
     scale_of,
     step_flops,
 )
-from tammes.papers.study import Results, claim, complete
+from tammes.papers.study import Results, complete
 
 APART = 1000
 """The search has the first seed plus this, which no arm has."""

@@ -34,11 +34,12 @@ NEGATIVES_IMAGES = Entry(
     name="negatives-images",
     statement="Hard and transported negatives, debiased, give better representations of images than SimCLR, "
     "where there are many classes: on CIFAR-100 by 2.7 and 2.9 points; and they learn in fewer epochs.",
-    source="Robinson (2023), sections 3.5.1 and 3.6, Figures 3-2 to 3-13, Table 3.1, appendix A.3; Jiang "
-    "et al. (2023), section VII, Tables II to IV, Figure 1",
+    source="Robinson (2023), sections 3.5.1 and 3.6, Figures 3-2, 3-4, 3-6 and 3-12, Table 3.1, "
+    "appendices A.3.1 and A.4.1; Jiang et al. (2023), section VII, Tables II to IV, Figure 1",
     run=run_of("tammes.papers.robinson_negatives.images"),
-    data="a folder of images with a folder for each class, CIFAR-10 in its published files, or a folder with "
-    "several of these",
+    data="a folder of images with a folder for each class, CIFAR-10, CIFAR-100, MNIST or SVHN in their "
+    "published files, or a folder with several of these; or digits, or glyphs:N",
+    drawn=("digits", "glyphs"),
 )
 SENTENCES_QUICK_THOUGHTS = Entry(
     name="sentences-quick-thoughts",

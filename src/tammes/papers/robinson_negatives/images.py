@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from matplotlib.figure import Figure as Drawing
 
 from tammes.estimate import Estimate
+from tammes.papers.claim import claim
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
 from tammes.papers.image_sets import Parts, image_sets
@@ -30,12 +31,8 @@ from tammes.papers.robinson_negatives.images_arms import (
     space_in_words,
     usual_arms,
 )
-from tammes.papers.robinson_negatives.images_results import (
-    SEARCHED_NAME,
-    ImageArms,
-    betas_of,
-    findings,
-)
+from tammes.papers.robinson_negatives.images_results import betas_of, findings
+from tammes.papers.robinson_negatives.images_scores import SEARCHED_NAME, ImageArms
 from tammes.papers.robinson_negatives.images_table import numbers, setting
 from tammes.papers.robinson_negatives.images_training import (
     ImageScale,
@@ -43,7 +40,7 @@ from tammes.papers.robinson_negatives.images_training import (
     measurer,
     scale_of,
 )
-from tammes.papers.study import Results, claim, complete
+from tammes.papers.study import Results, complete
 
 APART = 1000
 """The search has the first seed plus this, which no arm has."""
@@ -60,7 +57,7 @@ REMARKS = (
     "validation images, for a third. Short rounds favor settings that learn quickly. The intervals do not "
     "hold the luck of the search.",
     "The objective takes about the same time under every coupling, so that equal epochs are equal seconds up "
-    "to the factor that is given with the speed.",
+    "to the factor that is given with the speed. Without such a factor the seconds are of no use.",
     "The papers train ResNet-50 for 400 epochs and report the best of a grid, and nothing says on which part "
     "of the data it was searched.",
 )
@@ -87,8 +84,9 @@ class ImageStudy:
         """
         train_part = self.sets[data][0]
         labels = train_part.required_labels()
-        images = min(self.scale.images or len(labels), len(labels))
         classes = len(labels.unique())
+        # Each class has an image at least; see `balanced`.
+        images = min(max(self.scale.images or len(labels), classes), len(labels))
         if classes < FEWEST_CLASSES:
             raise ValueError(
                 f"expected images of at least {FEWEST_CLASSES} classes in {data}, got {classes}: the search "

@@ -1,11 +1,8 @@
-"""Scores of the arms of the study of negatives on images, and the papers' statements beside them."""
+"""The papers' statements on negatives on images, beside the scores of the arms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from operator import attrgetter
+from dataclasses import replace
 
 from tammes.estimate import Estimate
 from tammes.papers.finding import Effect, Finding
@@ -21,96 +18,12 @@ from tammes.papers.robinson_negatives.images_arms import (
     ORACLE,
     SIMCLR,
     TRANSPORT,
-    UNTRAINED,
-    ImageRun,
     published_readout,
 )
-from tammes.papers.robinson_negatives.images_training import ImageScore
+from tammes.papers.robinson_negatives.images_scores import KNN, PROBE, SEARCHED_NAME, ImageArms
 
-Pick = Callable[[ImageScore], float]
-PROBE, KNN = attrgetter("probe"), attrgetter("knn")
-SEARCHED_NAME = "{}, searched"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ImageArms:
-    """Scores by arm and seed of one set of images.
-
-    Args:
-        data: name of the set.
-        runs: run of each arm by its name, whatever its seed.
-        results: scores of all runs.
-        seeds: random seeds.
-    """
-
-    data: str
-    runs: Mapping[str, ImageRun]
-    results: Mapping[ImageRun, ImageScore]
-    seeds: Sequence[int]
-
-    def scores(self, arm: str) -> dict[int, ImageScore]:
-        """Return the scores of an arm by seed; none for an arm that was not measured or does not exist."""
-        if arm not in self.runs:
-            return {}
-        cells = {seed: replace(self.runs[arm], seed=seed) for seed in self.seeds}
-        return {seed: self.results[cell] for seed, cell in cells.items() if cell in self.results}
-
-    @property
-    def names(self) -> list[str]:
-        """Arms that were measured, in the order of the study."""
-        return [arm for arm in self.runs if self.scores(arm)]
-
-    def mean(self, arm: str, pick: Pick) -> Estimate:
-        """Return the mean of a measurement over the seeds."""
-        return Estimate.over_seeds([pick(score) for score in self.scores(arm).values()])
-
-    def difference(self, more: str, less: str, pick: Pick = PROBE) -> Estimate | None:
-        """Return by how much an arm is above another, seed by seed; None if one was not measured yet."""
-        ours, theirs = self.scores(more), self.scores(less)
-        return self.over_seeds(lambda seed: pick(ours[seed]) - pick(theirs[seed]), ours, theirs)
-
-    def over_seeds(self, value: Callable[[int], float], *needed: Mapping[int, ImageScore]) -> Estimate | None:
-        """Return the mean of a value over the seeds that all needed arms have; None if there is none."""
-        common = [seed for seed in self.seeds if all(seed in scores for scores in needed)]
-        return Estimate.over_seeds([value(seed) for seed in common]) if common else None
-
-    def points(self, name: str, more: str, less: str, pick: Pick = PROBE) -> Effect:
-        """Return a difference as an effect in percentage points."""
-        return Effect(name=name, difference=self.difference(more, less, pick), digits=1, scale=100)
-
-    def learned(self, *arms: str) -> tuple[Effect, ...]:
-        """Return the gains of the readout over the untrained encoder, as controls."""
-        return tuple(self.points(f"{arm} over untrained, in points", arm, UNTRAINED) for arm in arms)
-
-    def sooner(self, more: str, less: str) -> Estimate | None:
-        """Return the share of the epochs by which one arm reaches the other's last accuracy sooner.
-
-        Where it never does, minus the share by which the other one is sooner: exchanging the arms changes the
-        sign, so that two equal arms give zero on average.
-        """
-        ours, theirs = self.scores(more), self.scores(less)
-
-        def saved(seed: int) -> float:
-            one, other = ours[seed].over_epochs, theirs[seed].over_epochs
-            if len(one) < 2:  # nothing was trained
-                return 0.0
-            if one[max(one)] >= other[max(other)]:
-                return 1 - _reached(one, other[max(other)]) / max(other)
-            return _reached(other, one[max(one)]) / max(one) - 1
-
-        return self.over_seeds(saved, ours, theirs)
-
-
-def _reached(curve: Mapping[int, float], accuracy: float) -> float:
-    """Return the first epoch at which a curve, drawn with straight lines, has an accuracy that it reaches."""
-    epochs = sorted(curve)
-    if curve[epochs[0]] >= accuracy:
-        return epochs[0]
-    for before, after in pairwise(epochs):
-        if curve[after] >= accuracy:
-            part = (accuracy - curve[before]) / (curve[after] - curve[before])
-            return before + part * (after - before)
-    raise AssertionError("the last accuracy of a curve is reached")
+LIKE_CLOCKS = 0.1
+"""Largest share by which the seconds of equal trainings may differ, if seconds are to be compared."""
 
 
 def findings(arms: ImageArms) -> tuple[Finding, ...]:
@@ -207,8 +120,8 @@ def _speed(arms: ImageArms) -> list[Finding]:
             Finding(
                 paper=f"Figure 3-12, hard negatives reach SimCLR's last accuracy in fewer epochs ({words}).",
                 ours="Share of the epochs that are saved, in percent (below zero: what SimCLR saves to reach "
-                "theirs); the thesis has 125 in place of 400 epochs on CIFAR-100, 69 %. A training takes the "
-                f"seconds of SimCLR times {_factor(arms, hcl, simclr)}:",
+                "theirs); the thesis has 125 in place of 400 epochs on CIFAR-100, 69 %. "
+                f"{_seconds(arms, hcl, simclr)}:",
                 effects=(Effect(name="", difference=arms.sooner(hcl, simclr), digits=0, scale=100),),
                 controls=arms.learned(simclr, hcl),
             )
@@ -323,10 +236,32 @@ def _plain(arm: str) -> str:
     return arm.replace(HCL, SIMCLR, 1)
 
 
-def _factor(arms: ImageArms, more: str, less: str) -> str:
+def _seconds(arms: ImageArms, more: str, less: str) -> str:
+    """Return how the seconds of two arms compare, if trainings of equal length have taken equal seconds.
+
+    Processor time grows beside other work. Temperature and beta change no operation, so that SimCLR as usual
+    and as searched, and HCL likewise, are controls of the clock.
+    """
+    clocks = [_factor(arms, SEARCHED_NAME.format(name), name) for name in (SIMCLR, HCL)]
+    factor = _factor(arms, more, less)
+    if factor is None or None in clocks:
+        return "The seconds of a training are not measured yet"
+    worst = max((max(clock.mean, 1 / clock.mean) for clock in clocks if clock is not None), default=1.0)
+    if worst > 1 + LIKE_CLOCKS:
+        return (
+            "The seconds of trainings are not compared: those of one objective at two settings differ by a "
+            f"factor of {worst:.2f}, so that the machine must have had other work beside some of them"
+        )
+    return f"A training takes the seconds of {SIMCLR} times {factor.text(2)}"
+
+
+def _factor(arms: ImageArms, more: str, less: str) -> Estimate | None:
+    """Return the seconds of one arm over those of another; None if one was not measured yet."""
     ours, theirs = arms.scores(more), arms.scores(less)
-    ratio = arms.over_seeds(lambda seed: ours[seed].seconds / max(theirs[seed].seconds, 1e-9), ours, theirs)
-    return "–" if ratio is None else ratio.text(2)
+    shortest = 1e-9  # of an encoder that was not trained
+    return arms.over_seeds(
+        lambda seed: max(ours[seed].seconds, shortest) / max(theirs[seed].seconds, shortest), ours, theirs
+    )
 
 
 def _points(difference: Estimate | None) -> str:
@@ -334,7 +269,7 @@ def _points(difference: Estimate | None) -> str:
 
 
 def _paper(data: str, more: str, less: str) -> str:
-    """Return the difference in the tables of Jiang et al., if the set and both objectives are in them."""
+    """Return the difference in the papers' tables, if the set and both objectives are in them."""
     known = published_readout(data)
     more, less = (name.removesuffix(", searched") for name in (more, less))
     if more not in known or less not in known:

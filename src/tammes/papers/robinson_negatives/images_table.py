@@ -5,7 +5,7 @@ from __future__ import annotations
 from tammes.coupling import Hard
 from tammes.papers.page import Numbers
 from tammes.papers.robinson_negatives.images_arms import OBJECTIVES, ORACLE, UNTRAINED, ImageRun
-from tammes.papers.robinson_negatives.images_results import KNN, PROBE, ImageArms
+from tammes.papers.robinson_negatives.images_scores import KNN, PROBE, ImageArms
 
 
 def numbers(measured: list[ImageArms]) -> Numbers:
@@ -36,7 +36,8 @@ def numbers(measured: list[ImageArms]) -> Numbers:
         note="Accuracy in percent on test images, means with 95 % intervals over the seeds: linear readout "
         "with all labels, a tenth and a hundredth of them, 200 weighted nearest neighbors. Overlap: area in "
         "percent that the densities of the cosines of equal and of other labels share. Seconds: of a "
-        f"training. '{ORACLE}' takes only negatives of other classes, by the labels.",
+        f"training, and more beside other work. '{ORACLE}' takes only negatives of other classes, by the "
+        "labels.",
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import product
 
 from tammes.estimate import Estimate
+from tammes.papers.claim import claim
 from tammes.papers.entry import Request
 from tammes.papers.page import Numbers, PaperPage, write_page
 from tammes.papers.protocol import Protocol
@@ -25,7 +26,7 @@ from tammes.papers.robinson_sets.training import (
     GraphScore,
     GraphTraining,
 )
-from tammes.papers.study import Results, claim, complete, grouped
+from tammes.papers.study import Results, complete, grouped
 
 DATA = ("MUTAG", "ENZYMES", "IMDB-BINARY", "PROTEINS")
 METHODS = ("Lovász", "neural Lovász")
