@@ -90,6 +90,7 @@ def test_objectives_are_compared(data: Path, tmp_path: Path) -> None:
         ["positives:itself"],
         ["encoder:gps", "--encoder.layers", "1"],
         ["encoder:gat", "--encoder.width", "8", "encoder.positions:sign-invariant"],
+        ["encoder:gin", "--encoder.width", "8", "encoder.positions:basis-invariant"],
         ["encoder:gcn", "encoder.positions:laplacian-eigenvectors"],
     ],
     ids=" ".join,

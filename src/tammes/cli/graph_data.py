@@ -51,7 +51,15 @@ def load_graphs(path: str, split: str | None = None, *, buffer: int) -> GraphSet
     if is_stream(path):
         return graph_stream_of_files(path, split, buffer=buffer)
     place = Path(path)
-    return tu_set(place) if tu_files(place) else edge_lists(place)
+    if tu_files(place):
+        return tu_set(place)
+    found = edge_lists(place)
+    if len(found) == 1 and place.is_file():
+        raise ValueError(
+            f"expected several graphs in {place}, got one: give each graph a file in a folder, or name its "
+            f"nodes as the data, {NODES}{place}"
+        )
+    return found
 
 
 def load_nodes(name: str) -> NodeSet:
