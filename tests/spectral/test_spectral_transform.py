@@ -199,6 +199,16 @@ def test_other_settings_are_found_when_graphs_are_batched(other: AddEigenpairs, 
     assert again.eigenvectors.shape == (7, 3)
 
 
+def test_graphs_without_eigenpairs_in_a_batch_are_torch_geometrics_to_find() -> None:
+    without = data_of(nx.path_graph(2))
+    added = AddEigenpairs(count=3)(data_of(nx.cycle_graph(5)))
+    with pytest.raises(KeyError, match="eigenpairs"):
+        Batch.from_data_list([added, without])
+    assert "eigenvectors" not in Batch.from_data_list([without, added])
+    same_settings = [added.clone(), AddEigenpairs(count=3)(without).clone()]
+    assert Batch.from_data_list(same_settings).eigenvectors.shape == (7, 3)
+
+
 def test_batches_come_apart_and_together_again() -> None:
     added = AddEigenpairs()(some())
     assert same(Batch.from_data_list(added).to_data_list(), added)
